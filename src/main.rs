@@ -1,1 +1,33 @@
-fn main() {}
+//! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
+
+mod version;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The exit code of a command that could not do what it was asked: a busy port, a missing file, a bad value.
+const EXIT_REFUSED: u8 = 2;
+
+/// A fair and fast OpenFlow controller.
+#[derive(Parser)]
+#[command(name = "aldis", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say which Aldis this is and what it speaks.
+    Version(version::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Version(args) => version::run(args),
+    };
+    outcome.unwrap_or_else(|sentence| {
+        eprintln!("aldis: {sentence}");
+        ExitCode::from(EXIT_REFUSED)
+    })
+}
