@@ -1,1 +1,3 @@
+//! Checks of the repository itself.
+
 fn main() {}
