@@ -15,6 +15,7 @@ extern crate alloc;
 
 pub mod chop;
 pub mod header;
+mod open;
 pub mod reader;
 pub mod types;
 pub mod writer;
@@ -22,5 +23,5 @@ pub mod writer;
 pub use chop::{Chop, Raw};
 pub use header::{Header, Version};
 pub use reader::{Malformed, Reader, Reason};
-pub use types::{DatapathId, MacAddr};
+pub use types::{DatapathId, FixedText, L2FlowSpec, L2Hit, MacAddr, NO_BUFFER, PacketInView};
 pub use writer::Writer;

@@ -1,5 +1,6 @@
 //! The few types that every version and every room shares.
 
+use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
@@ -126,6 +127,110 @@ impl FromStr for DatapathId {
     }
 }
 
+/// The buffer id that says "not buffered here": the whole frame travels in the message itself (`OFP_NO_BUFFER`).
+pub const NO_BUFFER: u32 = 0xffff_ffff;
+
+/// What a data path needs of a PACKET_IN, in place and the same for every version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PacketInView<'a> {
+    /// Where the switch keeps the frame, or [`NO_BUFFER`].
+    pub buffer_id: u32,
+    /// Full length of the frame in bytes; `frame` may hold less of it.
+    pub total_len: u16,
+    /// The port it came in by. The 16-bit reserved ports of 1.0 (0xff00 and above) are numbered as 1.3 numbers them
+    /// (0xffff_ff00 and above).
+    pub in_port: u32,
+    /// Why the switch sent it, as on the wire: 0 no match, 1 an action; above that by version.
+    pub reason: u8,
+    /// The frame, or its beginning.
+    pub frame: &'a [u8],
+    /// Where the frame begins, in bytes from the start of the message.
+    pub frame_at: u16,
+}
+
+/// What all flows of a learning switch have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct L2FlowSpec {
+    /// Seconds without a packet after which the switch removes the flow; 0 for never.
+    pub idle_timeout_s: u16,
+    /// Seconds after which the switch removes the flow in any case; 0 for never.
+    pub hard_timeout_s: u16,
+    /// The higher of two matching flows wins.
+    pub priority: u16,
+    /// The controller's mark on the flow, returned by the switch.
+    pub cookie: u64,
+    /// Whether the switch says when it removes the flow.
+    pub send_flow_removed: bool,
+}
+
+/// What differs between two flows of a learning switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct L2Hit {
+    /// Transaction id of the FLOW_MOD.
+    pub xid: u32,
+    /// The port the frame came in by, numbered as [`PacketInView::in_port`].
+    pub in_port: u32,
+    /// Its source.
+    pub eth_src: MacAddr,
+    /// Its destination.
+    pub eth_dst: MacAddr,
+    /// Its VLAN id (0 to 4095), or 0xffff for a frame without a tag.
+    pub vlan: u16,
+    /// The buffered frame to release through the new flow, or [`NO_BUFFER`].
+    pub buffer_id: u32,
+    /// Where the destination is, numbered as [`PacketInView::in_port`].
+    pub out_port: u32,
+}
+
+/// Text in a field of `N` bytes, padded with NULs: names and descriptions.
+///
+/// All bytes are kept, so that a round trip loses nothing; what is shown is the text before the first NUL.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FixedText<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> FixedText<N> {
+    /// The field holding `text`, cut where it is too long. One byte is left for the NUL that ends it.
+    pub fn new(text: &str) -> Self {
+        let mut bytes = [0; N];
+        let kept = text.floor_char_boundary(N.saturating_sub(1));
+        bytes[..kept].copy_from_slice(&text.as_bytes()[..kept]);
+        FixedText(bytes)
+    }
+
+    /// The bytes before the first NUL.
+    pub fn trimmed(&self) -> &[u8] {
+        self.0.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+}
+
+impl<const N: usize> Default for FixedText<N> {
+    fn default() -> Self {
+        FixedText([0; N])
+    }
+}
+
+impl<const N: usize> fmt::Display for FixedText<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.trimmed()))
+    }
+}
+
+impl<const N: usize> fmt::Debug for FixedText<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&String::from_utf8_lossy(self.trimmed()), f)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<const N: usize> serde::Serialize for FixedText<N> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +275,15 @@ mod tests {
         assert_eq!(MacAddr::from_u64(mac.to_u64()), mac);
         assert_eq!(mac.to_string(), "02:00:00:00:01:fe");
         assert!(MacAddr::BROADCAST.is_group() && !mac.is_group());
+    }
+
+    #[test]
+    fn fixed_text_keeps_its_bytes_and_shows_its_text() {
+        assert_eq!(FixedText::<4>::new("grüße").0, *b"gr\0\0");
+        assert_eq!(FixedText::<0>::new("x").to_string(), "");
+        let text = FixedText(*b"eth0\0junk");
+        assert_eq!(text.to_string(), "eth0");
+        assert_eq!(text.0.len(), 9);
+        assert_eq!(FixedText([0xff, b'a']).to_string(), "\u{fffd}a");
     }
 }
