@@ -1,1 +1,21 @@
-//! To be written.
+//! What a controller decides, without a socket, a clock, a thread or a log: time and bytes come in, bytes and
+//! deadlines go out.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod app;
+pub mod batch;
+pub mod output;
+pub mod pipeline;
+pub mod switch;
+pub mod time;
+
+pub use app::{App, Event};
+pub use batch::{Batch, Request, Run};
+pub use output::Output;
+pub use pipeline::{Pipeline, Recipe};
+pub use switch::Switch;
+pub use time::Time;

@@ -15,6 +15,7 @@ extern crate alloc;
 
 pub mod chop;
 pub mod header;
+pub mod msg;
 mod open;
 pub mod reader;
 pub mod types;

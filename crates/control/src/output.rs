@@ -1,0 +1,157 @@
+//! What a worker has to send at the end of a batch: one buffer, in segments that each belong to one switch.
+//!
+//! The buffer belongs to the worker and not to the switch, so that it stays in the cache. Messages made from a template
+//! are stamped into it in place ([`Output::stamp`]); the others are encoded at its end ([`Output::append_with`]).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
+const ROOM_START: usize = 256 * 1024;
+
+/// A stretch of output for one run of the batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// The run of the batch whose switch it goes to.
+    pub run: usize,
+    /// Where it ends in the buffer; it begins where the one before it ends.
+    pub end: usize,
+}
+
+/// The worker's send buffer.
+#[derive(Debug)]
+pub struct Output {
+    // All of `room` is initialised, so that stamping needs neither `unsafe` nor zeroing; `len` of it is in use.
+    room: Vec<u8>,
+    len: usize,
+    segments: Vec<Segment>,
+    run: usize,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Output { room: vec![0; ROOM_START], len: 0, segments: Vec::with_capacity(64), run: 0 }
+    }
+}
+
+impl Output {
+    /// Everything that follows goes to the switch of `run`.
+    #[inline]
+    pub fn turn_to(&mut self, run: usize) {
+        if run != self.run {
+            self.seal();
+            self.run = run;
+        }
+    }
+
+    /// The next `N` bytes of output, to be overwritten whole.
+    #[inline]
+    pub fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
+        let at = self.len;
+        if self.room.len() - at < N {
+            self.grow(N);
+        }
+        self.len = at + N;
+        self.room[at..].first_chunk_mut().expect("grown to fit")
+    }
+
+    /// The bytes as they are.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) {
+        let at = self.len;
+        if self.room.len() - at < bytes.len() {
+            self.grow(bytes.len());
+        }
+        self.len = at + bytes.len();
+        self.room[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// What `encode` appends to the vector it is given.
+    pub fn append_with<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let room = self.room.len();
+        self.room.truncate(self.len);
+        let result = encode(&mut self.room);
+        self.len = self.room.len();
+        self.room.resize(room.max(self.len), 0);
+        result
+    }
+
+    /// All bytes so far.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.room[..self.len]
+    }
+
+    /// Whether there is nothing to send.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The segments, in the order in which they were written. A run that two applications answered has two.
+    pub fn segments(&mut self) -> &[Segment] {
+        self.seal();
+        &self.segments
+    }
+
+    /// Forgets everything; the room stays.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.run = 0;
+        self.segments.clear();
+    }
+
+    #[inline]
+    fn seal(&mut self) {
+        let begun = self.segments.last().map_or(0, |segment| segment.end);
+        if self.len > begun {
+            self.segments.push(Segment { run: self.run, end: self.len });
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        let room = (self.room.len() * 2).max(self.len + more);
+        self.room.resize(room, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamped_and_encoded_messages_follow_each_other() {
+        let mut output = Output::default();
+        *output.stamp() = [1, 2];
+        output.append_with(|vec| vec.extend_from_slice(&[3, 4, 5]));
+        output.append(&[6]);
+        assert_eq!(output.bytes(), [1, 2, 3, 4, 5, 6]);
+        output.clear();
+        assert!(output.is_empty() && output.segments().is_empty());
+    }
+
+    #[test]
+    fn segments_follow_the_runs() {
+        let mut output = Output::default();
+        output.append(&[0; 3]);
+        output.turn_to(2);
+        output.turn_to(1);
+        output.append(&[0; 2]);
+        output.turn_to(0);
+        output.append(&[0; 1]);
+        let expected = [(0, 3), (1, 5), (0, 6)].map(|(run, end)| Segment { run, end });
+        assert_eq!(output.segments(), expected);
+    }
+
+    #[test]
+    fn it_grows_past_the_room_it_began_with() {
+        let mut output = Output::default();
+        for _ in 0..=ROOM_START / 80 {
+            *output.stamp() = [7u8; 80];
+        }
+        assert_eq!(output.bytes().len(), (ROOM_START / 80 + 1) * 80);
+        assert!(output.bytes().iter().all(|&byte| byte == 7));
+    }
+}

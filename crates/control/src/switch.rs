@@ -1,0 +1,38 @@
+//! A switch that finished its handshake, as applications see it.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+
+use aldis_wire::msg::Port;
+use aldis_wire::{DatapathId, Version};
+
+/// What the handshake found out about a switch. It does not change while the switch is connected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Info {
+    /// Its name.
+    pub dpid: DatapathId,
+    /// The version agreed on.
+    pub version: Version,
+    /// Packets it can hold back while it asks; 0 when it always sends them whole.
+    pub buffers: u32,
+    /// Number of its flow tables.
+    pub tables: u8,
+    /// Its ports at the end of the handshake. Later changes come as events.
+    pub ports: Vec<Port>,
+}
+
+/// A connected switch: what is known of it, and one slot of state for each application of the pipeline.
+///
+/// Several workers may hold it at once; a slot is therefore `Sync`, and its application *parallel*.
+pub struct Switch {
+    /// What the handshake found out.
+    pub info: Info,
+    pub(crate) slots: Box<[Box<dyn Any + Send + Sync>]>,
+}
+
+impl core::fmt::Debug for Switch {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Switch").field("info", &self.info).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! Time, as an argument: nanoseconds since the controller started.
+
+use core::ops::{Add, Sub};
+use core::time::Duration;
+
+/// A moment, in nanoseconds since the controller started. The clock that made it is monotonic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The start of the controller.
+    pub const START: Time = Time(0);
+    /// A moment that never comes.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    #[inline]
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+
+    #[inline]
+    fn add(self, later: Duration) -> Time {
+        Time(self.0.saturating_add(u64::try_from(later.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Time;
+
+    #[inline]
+    fn sub(self, earlier: Duration) -> Time {
+        Time(self.0.saturating_sub(u64::try_from(earlier.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
