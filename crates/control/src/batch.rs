@@ -17,6 +17,8 @@ pub struct Request {
     pub frame_at: u32,
     /// How many bytes of the frame the switch sent.
     pub frame_len: u16,
+    /// Full length of the packet in bytes: more than `frame_len` where the switch sent only its beginning.
+    pub total_len: u16,
     /// Why the switch asks, as its version numbers it.
     pub reason: u8,
     /// Whether an application stopped it: those that come later pass it over.
