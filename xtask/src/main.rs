@@ -1,3 +1,43 @@
-//! Checks of the repository itself.
+//! `cargo xtask`: the checks of the repository itself, behind the thin targets of the Makefile.
+//!
+//! Each command prints what it does and ends with a non-zero status when anything is wrong.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod peers;
+mod suites;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  test [SUITE…]     every suite in order, or the named ones; installs missing peers first
+  tidy              the rules of the repository that no compiler knows
+  peers             what the end-to-end tests need, and install what is missing
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let root = root();
+    let good = match command.as_str() {
+        "test" => suites::test(&root, &rest),
+        "tidy" => tidy::run(&root).failed == 0,
+        "peers" => peers::provide(),
+        _ => {
+            eprint!("{USAGE}");
+            false
+        }
+    };
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The top folder of the repository: the parent of this package.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,15 @@
+# Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
+
+.PHONY: run test tidy
+
+# Build the controller and start it with its defaults; ARGS adds to them: make run ARGS="--log debug"
+run:
+	cargo build --release --locked
+	exec target/release/aldis run $(ARGS)
+
+# Everything that CI checks. Installs missing test peers (Open vSwitch, Mininet, tshark) when it is root.
+test:
+	cargo xtask test
+
+tidy:
+	cargo xtask tidy

@@ -1,0 +1,112 @@
+//! The programs that the end-to-end and fuzz suites talk to, and how to get them on Debian and Ubuntu.
+
+use crate::suites::succeeds;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Peer {
+    /// The file that proves it is here: a program's name, or a full path.
+    proof: &'static str,
+    package: &'static str,
+}
+
+const PEERS: &[Peer] = &[
+    Peer { proof: "ovs-vswitchd", package: "openvswitch-switch" },
+    Peer { proof: "ovsdb-server", package: "openvswitch-switch" },
+    Peer { proof: "ovs-ofctl", package: "openvswitch-switch" },
+    Peer { proof: "mnexec", package: "mininet" },
+    // Mininet's library and Open vSwitch's belong to the system's Python, not to whichever comes first in the path.
+    Peer { proof: "/usr/lib/python3/dist-packages/mininet/net.py", package: "mininet" },
+    Peer { proof: "/usr/bin/python3", package: "python3" },
+    Peer { proof: "iperf", package: "iperf" },
+    Peer { proof: "ping", package: "iputils-ping" },
+    Peer { proof: "ip", package: "iproute2" },
+    Peer { proof: "ethtool", package: "ethtool" },
+    Peer { proof: "unshare", package: "util-linux" },
+    Peer { proof: "tcpdump", package: "tcpdump" },
+    Peer { proof: "tshark", package: "tshark" },
+    Peer { proof: "c++", package: "g++" },
+];
+
+/// Says what is missing and installs it where that is possible; whether everything is here afterwards.
+pub(crate) fn provide() -> bool {
+    let missing = packages(missing());
+    if missing.is_empty() {
+        println!("all peers are here");
+        return true;
+    }
+    println!("missing: {}; installing with apt-get", missing.join(" "));
+    if !is_root() {
+        eprintln!(
+            "only root can install them: run `sudo apt-get install {}` and try again",
+            missing.join(" ")
+        );
+        return false;
+    }
+    install(&missing);
+    let still = packages(self::missing());
+    if !still.is_empty() {
+        eprintln!("could not be had: {}; the suites that need them will fail", still.join(" "));
+    }
+    still.is_empty()
+}
+
+/// A second copy of a package says nothing new.
+fn packages(peers: Vec<&Peer>) -> Vec<&'static str> {
+    let mut names: Vec<&str> = peers.iter().map(|peer| peer.package).collect();
+    names.dedup();
+    names
+}
+
+fn missing() -> Vec<&'static Peer> {
+    PEERS.iter().filter(|peer| !is_here(peer.proof)).collect()
+}
+
+fn is_here(proof: &str) -> bool {
+    let system = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if proof.starts_with('/') {
+        return Path::new(proof).exists();
+    }
+    std::env::split_paths(&path).chain(system).any(|folder| folder.join(proof).is_file())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn install(packages: &[&str]) -> bool {
+    // RUNLEVEL=1 keeps Debian's maintainer scripts from starting the services they install: the tests start their own.
+    let apt = |args: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(["-qq", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]).args(args);
+        command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
+        succeeds(&mut command)
+    };
+    // An out-of-date list is the usual reason for a failed install; a failed update alone is not fatal.
+    let _ = apt(&["update"]);
+    let mut args = vec!["install", "-y", "--no-install-recommends"];
+    args.extend(packages);
+    apt(&args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_is_here_and_a_made_up_program_is_not() {
+        assert!(is_here("sh"));
+        assert!(is_here("/bin/sh"));
+        assert!(!is_here("no-such-program-anywhere"));
+    }
+
+    #[test]
+    fn a_package_is_asked_for_once() {
+        assert_eq!(
+            packages(vec![&PEERS[0], &PEERS[1], &PEERS[3]]),
+            ["openvswitch-switch", "mininet"]
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! `cargo xtask test`: every suite in order, the summary last.
+//!
+//! A suite that fails does not stop the ones after it: whoever reads the log of a run wants all of what is wrong.
+
+use crate::{peers, tidy};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How many checks of a suite passed and failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+}
+
+impl Tally {
+    /// One check that passed or failed.
+    pub(crate) fn one(good: bool) -> Self {
+        Tally { passed: usize::from(good), failed: usize::from(!good) }
+    }
+
+    /// Something was checked and nothing failed: a suite that ran nothing proves nothing.
+    pub(crate) fn is_good(self) -> bool {
+        self.failed == 0 && self.passed > 0
+    }
+
+    /// Both tallies together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Tally { passed: self.passed + other.passed, failed: self.failed + other.failed }
+    }
+}
+
+struct Suite {
+    name: &'static str,
+    says: &'static str,
+    run: fn(&Path) -> Tally,
+}
+
+/// In the order in which a mistake is cheapest to find.
+const SUITES: &[Suite] = &[
+    Suite { name: "peers", says: "the programs the tests talk to are here", run: peers_suite },
+    Suite { name: "format", says: "cargo fmt --check", run: format },
+    Suite { name: "tidy", says: "the rules of the repository", run: tidy::run },
+    Suite { name: "clippy", says: "cargo clippy, warnings denied", run: clippy },
+    Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
+    Suite { name: "unit", says: "unit tests and laws", run: unit },
+];
+
+/// Runs the suites named, or all of them, and prints a table and the totals; whether nothing failed.
+pub(crate) fn test(root: &Path, names: &[String]) -> bool {
+    if let Some(unknown) = names.iter().find(|name| SUITES.iter().all(|suite| suite.name != **name))
+    {
+        let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+        eprintln!("there is no suite {unknown:?}; there are {}", known.join(", "));
+        return false;
+    }
+    let chosen = SUITES
+        .iter()
+        .filter(|suite| names.is_empty() || names.iter().any(|name| name == suite.name));
+    let results: Vec<_> = chosen.map(|suite| timed(suite, root)).collect();
+    summary(&results)
+}
+
+fn timed(suite: &'static Suite, root: &Path) -> (&'static Suite, Tally, Duration) {
+    println!("\n=== {}: {}", suite.name, suite.says);
+    let start = Instant::now();
+    let tally = (suite.run)(root);
+    (suite, tally, start.elapsed())
+}
+
+fn summary(results: &[(&Suite, Tally, Duration)]) -> bool {
+    println!("\n{:<8} {:>7} {:>7} {:>6}", "suite", "passed", "failed", "s");
+    for (suite, tally, took) in results {
+        let mark = if tally.is_good() { "" } else { "  <-- FAILED" };
+        println!(
+            "{:<8} {:>7} {:>7} {:>6.0}{mark}",
+            suite.name,
+            tally.passed,
+            tally.failed,
+            took.as_secs_f32()
+        );
+    }
+    // A suite that checked nothing is a failure of its own, so that the totals cannot hide it.
+    let total = results.iter().fold(Tally::default(), |sum, (_, tally, _)| {
+        let empty = Tally { passed: 0, failed: usize::from(*tally == Tally::default()) };
+        sum.plus(*tally).plus(empty)
+    });
+    println!("\n{} passed, {} failed", total.passed, total.failed);
+    total.is_good()
+}
+
+fn peers_suite(_: &Path) -> Tally {
+    Tally::one(peers::provide())
+}
+
+fn format(root: &Path) -> Tally {
+    Tally::one(succeeds(cargo(root).args(["fmt", "--all", "--check"])))
+}
+
+fn clippy(root: &Path) -> Tally {
+    let args =
+        ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    Tally::one(succeeds(cargo(root).args(args)))
+}
+
+fn docs(root: &Path) -> Tally {
+    let args = ["doc", "--quiet", "--locked", "--workspace", "--no-deps"];
+    Tally::one(succeeds(cargo(root).args(args).env("RUSTDOCFLAGS", "-D warnings")))
+}
+
+fn unit(root: &Path) -> Tally {
+    let args = ["test", "--locked", "--workspace", "--no-fail-fast"];
+    let mut tally = Tally::default();
+    let good = each_line(cargo(root).args(args), |line| {
+        println!("{line}");
+        tally = tally.plus(test_result(line).unwrap_or_default());
+    });
+    // A crate that does not compile, or a crash, prints no result line.
+    if !good && tally.failed == 0 { tally.plus(Tally::one(false)) } else { tally }
+}
+
+/// The counts in a line such as `test result: ok. 12 passed; 0 failed; 0 ignored; …`.
+fn test_result(line: &str) -> Option<Tally> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    counts_of(counts, ';')
+}
+
+/// The counts in `12 passed; 3 failed…`, whatever separates them.
+fn counts_of(text: &str, separator: char) -> Option<Tally> {
+    let mut counts = text.split(separator).map_while(|part| part.trim().split_once(' '));
+    let passed = counts.next().filter(|(_, what)| *what == "passed")?.0.parse().ok()?;
+    let failed = counts.next().filter(|(_, what)| *what == "failed")?.0.parse().ok()?;
+    Some(Tally { passed, failed })
+}
+
+/// The same cargo that started us, in the top folder.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs it to its end; a program that cannot be started is said and counts as failed.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    match command.status() {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("cannot start {:?}: {error}", command.get_program());
+            false
+        }
+    }
+}
+
+/// Runs it to its end, giving each line of its standard output to `line`; whether it succeeded.
+pub(crate) fn each_line(command: &mut Command, mut line: impl FnMut(&str)) -> bool {
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            eprintln!("cannot start {:?}: {error}", command.get_program());
+            return false;
+        }
+    };
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).lines().map_while(Result::ok).for_each(|text| line(&text));
+    }
+    child.wait().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_line_is_counted_and_others_are_not() {
+        let line =
+            "test result: FAILED. 12 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(test_result(line), Some(Tally { passed: 12, failed: 3 }));
+        assert_eq!(test_result("test chop::tests::any_cut ... ok"), None);
+        assert_eq!(counts_of("7 passed, 0 failed", ','), Some(Tally { passed: 7, failed: 0 }));
+    }
+
+    #[test]
+    fn a_suite_that_checked_nothing_fails_the_run() {
+        assert!(!summary(&[(&SUITES[0], Tally::default(), Duration::ZERO)]));
+        assert!(!summary(&[(&SUITES[0], Tally { passed: 5, failed: 1 }, Duration::ZERO)]));
+        assert!(summary(&[(&SUITES[0], Tally { passed: 5, failed: 0 }, Duration::ZERO)]));
+    }
+
+    #[test]
+    fn the_lines_and_the_status_of_a_child_are_seen() {
+        let mut seen = Vec::new();
+        let good = each_line(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), |line| {
+            seen.push(line.to_owned());
+        });
+        assert!(!good);
+        assert_eq!(seen, ["a", "b"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! `cargo xtask tidy`: the rules of the repository that no compiler knows.
+//!
+//! Every rule is a function from the tree to the sentences that say what is wrong, one file a subject:
+//!
+//! 1. [`edges`] — which crate may depend on which, what the innermost ring may name, licences;
+//! 2. [`sizes`] — files and functions stay small, with exceptions that may only shrink;
+//! 3. [`words`] — left-over markers, paths of somebody's machine, `unsafe` outside its places;
+//! 4. [`documents`] — links resolve, and ARCHITECTURE.md names every room and no other.
+
+mod allow;
+mod documents;
+mod edges;
+mod sizes;
+mod words;
+
+use crate::suites::Tally;
+use std::path::Path;
+use std::process::Command;
+
+/// A file of the repository; `path` is relative to its top folder.
+pub(crate) struct Source {
+    path: String,
+    text: String,
+}
+
+/// Every file that is tracked, or would be with the next `git add`, and that is text.
+pub(crate) struct Tree {
+    sources: Vec<Source>,
+}
+
+impl Tree {
+    fn read(root: &Path) -> Result<Self, String> {
+        // A checkout may belong to another user than the one who checks it.
+        let list = ["-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"];
+        let output = Command::new("git").args(list).current_dir(root).output();
+        let output = output.map_err(|error| format!("cannot start git: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        let names = String::from_utf8_lossy(&output.stdout);
+        let sources = names.split('\0').filter_map(|path| {
+            let text = std::fs::read_to_string(root.join(path)).ok()?;
+            Some(Source { path: path.to_owned(), text })
+        });
+        Ok(Tree { sources: sources.collect() })
+    }
+
+    /// The files whose name ends with one of `endings`.
+    fn ending<'a>(&'a self, endings: &'a [&str]) -> impl Iterator<Item = &'a Source> {
+        self.sources.iter().filter(|source| endings.iter().any(|end| source.path.ends_with(end)))
+    }
+
+    fn file(&self, path: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.path == path)
+    }
+
+    /// Whether a file or a folder of that name is in the repository.
+    fn has(&self, path: &str) -> bool {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        self.sources.iter().any(|source| source.path == path || source.path.starts_with(&folder))
+    }
+
+    #[cfg(test)]
+    fn of(files: &[(&str, &str)]) -> Self {
+        let source = |&(path, text): &(&str, &str)| Source { path: path.into(), text: text.into() };
+        Tree { sources: files.iter().map(source).collect() }
+    }
+}
+
+type Rule = (&'static str, fn(&Tree) -> Vec<String>);
+
+const RULES: &[Rule] = &[
+    ("the innermost ring is no_std", edges::pure_crates),
+    ("no manifest without the lints", edges::lints),
+    ("files and functions are small", sizes::sizes),
+    ("no left-over markers", words::markers),
+    ("no path of a machine", words::machine_paths),
+    ("unsafe only in its places", words::unsafe_code),
+    ("links resolve", documents::links),
+    ("ARCHITECTURE.md is the map", documents::map),
+    ("the files every repository has", documents::present),
+];
+
+/// Checks everything and prints what is wrong; one check a rule.
+pub(crate) fn run(root: &Path) -> Tally {
+    let tree = match Tree::read(root) {
+        Ok(tree) => tree,
+        Err(error) => {
+            eprintln!("cannot list the files of the repository: {error}");
+            return Tally::one(false);
+        }
+    };
+    let rules = RULES.iter().map(|(name, rule)| (*name, rule(&tree)));
+    let graph = ("edges point inward, every dependency explained", edges::graph(root, &tree));
+    let verdicts = rules.chain([graph]).map(|(name, wrong)| verdict(name, &wrong));
+    verdicts.fold(Tally::default(), Tally::plus)
+}
+
+fn verdict(rule: &str, wrong: &[String]) -> Tally {
+    println!("{} {rule}", if wrong.is_empty() { "ok  " } else { "FAIL" });
+    wrong.iter().for_each(|sentence| println!("     {sentence}"));
+    Tally::one(wrong.is_empty())
+}
