@@ -8,8 +8,10 @@ extern crate alloc;
 
 pub mod app;
 pub mod batch;
+pub mod bounds;
 pub mod output;
 pub mod pipeline;
+pub mod session;
 pub mod switch;
 pub mod time;
 
@@ -17,5 +19,6 @@ pub use app::{App, Event};
 pub use batch::{Batch, Request, Run};
 pub use output::Output;
 pub use pipeline::{Pipeline, Recipe};
+pub use session::Session;
 pub use switch::Switch;
 pub use time::Time;

@@ -1,0 +1,22 @@
+//! Every bound of this crate's sessions, by name and with its reason.
+
+/// Ports that a switch may have. A switch of 1.0 can name 65,280; the largest chassis and the fullest hypervisors have a
+/// few thousand. At 40 bytes each they cost a third of a megabyte, which one switch cannot be allowed to exceed.
+pub const PORTS_MAX: usize = 8192;
+
+/// Requests that may await their reply on one session. What is asked by hand comes one or two at a time; a session that
+/// owes more answers than this is not answering.
+pub const REQUESTS_MAX: usize = 32;
+
+/// Auxiliary connections of one switch. Switches that open any open one for each of their processors or tables.
+pub const AUXILIARIES_MAX: usize = 16;
+
+/// Bytes of a bad message that go back with the error about it: the least that OpenFlow asks for (1.0 §5.4.4).
+pub const ERROR_DATA_MAX: usize = 64;
+
+/// Bytes of a switch's own text, in an error, that are kept to be shown to people.
+pub const ERROR_TEXT_MAX: usize = 128;
+
+/// Bad messages that a session is forgiven at once. A switch with one message that we do not understand sends it a few
+/// times; one that sends nothing else is closed.
+pub const FAULTS_MAX: u32 = 100;
