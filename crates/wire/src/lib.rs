@@ -19,6 +19,7 @@ pub mod msg;
 mod open;
 pub mod reader;
 pub mod types;
+pub mod v10;
 pub mod writer;
 
 pub use chop::{Chop, Raw};

@@ -3,8 +3,6 @@
 //! A value that the specification does not name survives a round trip; one that it names is printed and serialised by
 //! that name.
 
-#![allow(dead_code, unused_macros, unused_imports)]
-
 /// Declares an open enumeration: `pub struct Kind(u16) "OFPK_" { ONE = 1, }`.
 ///
 /// The text is the prefix that the specification puts before the names; the constants go without it.

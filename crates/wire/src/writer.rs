@@ -107,6 +107,13 @@ impl<'a> Writer<'a> {
         Open { start, length_at: start + length_offset }
     }
 
+    /// Writes a length field, 16 bits, of what begins `gap` zero bytes behind it: `actions_len` of a PACKET_OUT.
+    pub fn open_ahead_u16(&mut self, gap: usize) -> Open {
+        let length_at = self.out.len();
+        self.pad(2 + gap);
+        Open { start: self.out.len(), length_at }
+    }
+
     /// Ends the structure: its length is that of all bytes since [`Writer::open_u16`].
     pub fn close(&mut self, open: Open) {
         let length = self.out.len() - open.start;

@@ -1,0 +1,116 @@
+//! The two answers of a learning switch as byte images, stamped rather than built: the data path's short cut.
+//!
+//! An image is what [`Message::encode`] makes of the real message; a stamp copies it whole and overwrites the few fields
+//! that differ, at fixed places in an array of fixed size, without a branch or a bounds check.
+
+use super::{
+    Action, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo, VLAN_NONE,
+};
+use crate::header::MESSAGE_LEN_MAX;
+use crate::types::{L2FlowSpec, L2Hit, MacAddr, NO_BUFFER};
+use alloc::vec::Vec;
+
+/// A FLOW_MOD that adds a flow for one source, destination, VLAN and port of entry, with one output.
+///
+/// All other fields are wildcarded, the VLAN's priority included.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct L2Flow {
+    image: [u8; L2Flow::SIZE],
+}
+
+impl L2Flow {
+    /// Length of the message in bytes.
+    pub const SIZE: usize = 80;
+
+    /// The image of all flows that `spec` describes.
+    pub fn new(spec: &L2FlowSpec) -> L2Flow {
+        let flags = match spec.send_flow_removed {
+            true => FlowModFlags::SEND_FLOW_REM,
+            false => FlowModFlags::EMPTY,
+        };
+        let flow_mod = FlowMod {
+            match_: Match::ANY
+                .with_in_port(PortNo(0))
+                .with_dl_src(MacAddr([0; 6]))
+                .with_dl_dst(MacAddr([0; 6]))
+                .with_dl_vlan(VLAN_NONE),
+            cookie: spec.cookie,
+            command: FlowModCommand::ADD,
+            idle_timeout: spec.idle_timeout_s,
+            hard_timeout: spec.hard_timeout_s,
+            priority: spec.priority,
+            buffer_id: NO_BUFFER,
+            out_port: PortNo::NONE,
+            flags,
+            actions: Vec::from([Action::output(PortNo(0))]),
+        };
+        L2Flow { image: image(&Message::FlowMod(flow_mod)) }
+    }
+
+    /// Writes the message for `hit`. Of the port numbers the lower 16 bits count.
+    #[inline]
+    pub fn stamp(&self, out: &mut [u8; Self::SIZE], hit: &L2Hit) {
+        *out = self.image;
+        out[4..8].copy_from_slice(&hit.xid.to_be_bytes());
+        out[12..14].copy_from_slice(&(hit.in_port as u16).to_be_bytes());
+        out[14..20].copy_from_slice(&hit.eth_src.0);
+        out[20..26].copy_from_slice(&hit.eth_dst.0);
+        out[26..28].copy_from_slice(&hit.vlan.to_be_bytes());
+        out[64..68].copy_from_slice(&hit.buffer_id.to_be_bytes());
+        out[76..78].copy_from_slice(&(hit.out_port as u16).to_be_bytes());
+    }
+}
+
+/// A PACKET_OUT with one output, up to where its frame begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Release {
+    image: [u8; Release::SIZE],
+}
+
+impl Release {
+    /// Length of what is stamped in bytes; the frame follows it.
+    pub const SIZE: usize = 24;
+
+    /// The longest frame that fits one message, in bytes.
+    pub const FRAME_LEN_MAX: u16 = (MESSAGE_LEN_MAX - Release::SIZE) as u16;
+
+    /// The image of all releases.
+    #[allow(clippy::new_without_default, reason = "as L2Flow::new: made once, on purpose")]
+    pub fn new() -> Release {
+        let packet_out = PacketOut {
+            buffer_id: NO_BUFFER,
+            in_port: PortNo::NONE,
+            actions: Vec::from([Action::output(PortNo(0))]),
+            data: Vec::new(),
+        };
+        Release { image: image(&Message::PacketOut(packet_out)) }
+    }
+
+    /// Writes the message up to its frame, which is `frame_len` bytes long: at most [`Release::FRAME_LEN_MAX`], and the
+    /// caller cuts or drops a longer one. A frame that the switch has buffered is zero bytes long here. Of the port
+    /// numbers the lower 16 bits count.
+    #[inline]
+    pub fn stamp(
+        &self,
+        out: &mut [u8; Self::SIZE],
+        xid: u32,
+        buffer_id: u32,
+        in_port: u32,
+        out_port: u32,
+        frame_len: u16,
+    ) {
+        *out = self.image;
+        out[2..4].copy_from_slice(&(Self::SIZE as u16).saturating_add(frame_len).to_be_bytes());
+        out[4..8].copy_from_slice(&xid.to_be_bytes());
+        out[8..12].copy_from_slice(&buffer_id.to_be_bytes());
+        out[12..14].copy_from_slice(&(in_port as u16).to_be_bytes());
+        out[20..22].copy_from_slice(&(out_port as u16).to_be_bytes());
+    }
+}
+
+/// The bytes of `message`, which are `N` by its layout.
+fn image<const N: usize>(message: &Message) -> [u8; N] {
+    let mut bytes = Vec::with_capacity(N);
+    message.encode(0, &mut bytes).expect("an image is far below the longest message");
+    bytes.try_into().expect("the layout of an image does not depend on its values")
+}
