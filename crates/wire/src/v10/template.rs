@@ -114,3 +114,73 @@ fn image<const N: usize>(message: &Message) -> [u8; N] {
     message.encode(0, &mut bytes).expect("an image is far below the longest message");
     bytes.try_into().expect("the layout of an image does not depend on its values")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encoded(xid: u32, message: &Message) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        message.encode(xid, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn mac() -> impl Strategy<Value = MacAddr> {
+        any::<[u8; 6]>().prop_map(MacAddr)
+    }
+
+    proptest! {
+        #[test]
+        fn a_stamped_flow_is_the_encoded_flow(
+            (idle_timeout_s, hard_timeout_s, priority, cookie, send_flow_removed) in any::<(u16, u16, u16, u64, bool)>(),
+            (xid, vlan, buffer_id) in any::<(u32, u16, u32)>(),
+            (eth_src, eth_dst) in (mac(), mac()),
+            (in_port, out_port) in any::<(u16, u16)>().prop_map(|(a, b)| (PortNo(a), PortNo(b))),
+        ) {
+            let spec = L2FlowSpec { idle_timeout_s, hard_timeout_s, priority, cookie, send_flow_removed };
+            let hit = L2Hit {
+                xid, in_port: in_port.widen(), eth_src, eth_dst, vlan, buffer_id, out_port: out_port.widen(),
+            };
+            let flow_mod = FlowMod {
+                match_: Match::ANY
+                    .with_in_port(in_port).with_dl_src(eth_src).with_dl_dst(eth_dst).with_dl_vlan(vlan),
+                cookie,
+                command: FlowModCommand::ADD,
+                idle_timeout: idle_timeout_s,
+                hard_timeout: hard_timeout_s,
+                priority,
+                buffer_id,
+                out_port: PortNo::NONE,
+                flags: FlowModFlags(send_flow_removed.into()),
+                actions: Vec::from([Action::output(out_port)]),
+            };
+            let mut stamped = [0xee; L2Flow::SIZE];
+            L2Flow::new(&spec).stamp(&mut stamped, &hit);
+            prop_assert_eq!(stamped.to_vec(), encoded(xid, &Message::FlowMod(flow_mod)));
+        }
+
+        #[test]
+        fn a_stamped_release_and_its_frame_are_the_encoded_packet_out(
+            (xid, buffer_id, in_port, out_port) in any::<(u32, u32, u16, u16)>(),
+            data in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let (in_port, out_port) = (PortNo(in_port), PortNo(out_port));
+            let mut stamped = [0xee; Release::SIZE];
+            let len = data.len() as u16;
+            Release::new().stamp(&mut stamped, xid, buffer_id, in_port.widen(), out_port.widen(), len);
+            let mut bytes = stamped.to_vec();
+            bytes.extend_from_slice(&data);
+            let actions = Vec::from([Action::output(out_port)]);
+            let packet_out = PacketOut { buffer_id, in_port, actions, data };
+            prop_assert_eq!(bytes, encoded(xid, &Message::PacketOut(packet_out)));
+        }
+    }
+
+    #[test]
+    fn the_longest_frame_makes_the_longest_message() {
+        let mut stamped = [0; Release::SIZE];
+        Release::new().stamp(&mut stamped, 0, NO_BUFFER, 1, 2, Release::FRAME_LEN_MAX);
+        assert_eq!(stamped[2..4], [0xff, 0xff]);
+    }
+}
