@@ -42,8 +42,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes that may be asked for in all for each byte of a message (9.7 at worst): an action of 8 bytes is one of 32 in memory, in a list
-/// that doubles as it grows, with a body of its own.
+/// Bytes that may be asked for in all for each byte of a message; 9.7 at worst: an action of 8 bytes is one of 32 in
+/// memory, in a list that doubles as it grows, with a body of its own.
 const PER_BYTE_MAX: usize = 12;
 
 /// Bytes that may be asked for besides: the first step of a growing list.

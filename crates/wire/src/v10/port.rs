@@ -121,32 +121,32 @@ flags! {
 }
 
 flags! {
-    /// Speeds, media and negotiation of a port: `enum ofp_port_features`.
+    /// Speeds, media and negotiation of a port: `enum ofp_port_features`, prefix kept since a name cannot begin with a digit.
     pub struct PortFeatures(u32) {
         /// 10 Mb/s, half duplex.
-        F10MB_HD = 1 << 0,
+        OFPPF_10MB_HD = 1 << 0,
         /// 10 Mb/s, full duplex.
-        F10MB_FD = 1 << 1,
+        OFPPF_10MB_FD = 1 << 1,
         /// 100 Mb/s, half duplex.
-        F100MB_HD = 1 << 2,
+        OFPPF_100MB_HD = 1 << 2,
         /// 100 Mb/s, full duplex.
-        F100MB_FD = 1 << 3,
+        OFPPF_100MB_FD = 1 << 3,
         /// 1 Gb/s, half duplex.
-        F1GB_HD = 1 << 4,
+        OFPPF_1GB_HD = 1 << 4,
         /// 1 Gb/s, full duplex.
-        F1GB_FD = 1 << 5,
+        OFPPF_1GB_FD = 1 << 5,
         /// 10 Gb/s, full duplex.
-        F10GB_FD = 1 << 6,
+        OFPPF_10GB_FD = 1 << 6,
         /// Copper.
-        COPPER = 1 << 7,
+        OFPPF_COPPER = 1 << 7,
         /// Fibre.
-        FIBER = 1 << 8,
+        OFPPF_FIBER = 1 << 8,
         /// Auto-negotiation.
-        AUTONEG = 1 << 9,
+        OFPPF_AUTONEG = 1 << 9,
         /// Pause frames.
-        PAUSE = 1 << 10,
+        OFPPF_PAUSE = 1 << 10,
         /// Asymmetric pause frames.
-        PAUSE_ASYM = 1 << 11,
+        OFPPF_PAUSE_ASYM = 1 << 11,
     }
 }
 
