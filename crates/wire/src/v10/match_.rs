@@ -103,7 +103,7 @@ impl Wildcards {
     }
 }
 
-/// The flags as in [`flags`](crate::open), the addresses as `NW_SRC/24`: how much of them must match where not all.
+/// The flags as `A|B|0x40`, the addresses as `NW_SRC/24`: how much of them must match where not all.
 impl fmt::Display for Wildcards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flags = self.without(Self::NW_SRC_MASK).without(Self::NW_DST_MASK);
