@@ -1,5 +1,6 @@
 //! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
 
+mod bench;
 mod version;
 
 use clap::{Parser, Subcommand};
@@ -18,12 +19,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure a controller: emulated switches offer it flow requests.
+    Bench(bench::Args),
     /// Say which Aldis this is and what it speaks.
     Version(version::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Bench(args) => bench::run(args),
         Command::Version(args) => version::run(args),
     };
     outcome.unwrap_or_else(|sentence| {

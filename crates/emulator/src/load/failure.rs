@@ -1,0 +1,136 @@
+//! Why a run of load ended without a report, said so that a person knows what to do.
+
+use aldis_wire::{Malformed, Version};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why a run could not be finished. Switches are named by their number, which is their datapath id as well.
+#[derive(Debug)]
+pub enum Failure {
+    /// A field of [`super::Load`] is out of its range.
+    OutOfRange {
+        /// The field.
+        field: &'static str,
+        /// What it accepts.
+        accepted: &'static str,
+    },
+    /// There are fewer descriptors than switches.
+    Descriptors {
+        /// Descriptors the run needs.
+        needed: u64,
+        /// Descriptors the system allows.
+        allowed: u64,
+    },
+    /// A switch could not connect.
+    Connect {
+        /// The switch.
+        switch: u32,
+        /// The controller.
+        controller: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The connection of a switch broke, or the controller closed it.
+    Closed {
+        /// The switch.
+        switch: u32,
+        /// What the switch was doing.
+        during: &'static str,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The handshake was not over in time.
+    Handshake {
+        /// The first switch that waits.
+        switch: u32,
+        /// What it waits for.
+        awaits: &'static str,
+        /// How long it was given.
+        after: Duration,
+    },
+    /// The controller speaks only lower versions.
+    Version {
+        /// The switch.
+        switch: u32,
+        /// The version it speaks.
+        ours: Version,
+        /// The highest the controller speaks, as the byte on the wire.
+        theirs: u8,
+    },
+    /// The controller sent bytes that are no OpenFlow message.
+    Garbage {
+        /// The switch.
+        switch: u32,
+        /// What was wrong with them.
+        malformed: Malformed,
+    },
+    /// The controller answered with an OpenFlow error.
+    Refused {
+        /// The switch.
+        switch: u32,
+        /// The error's type, as on the wire.
+        kind: u16,
+        /// The error's code, as on the wire.
+        code: u16,
+    },
+    /// The system refused something that is no switch's fault.
+    System(io::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::OutOfRange { field, accepted } => write!(f, "{field} must be {accepted}"),
+            Failure::Descriptors { needed, allowed } => write!(
+                f,
+                "{needed} file descriptors are needed and the system allows {allowed}; raise the limit with ulimit -n \
+                 or take fewer switches"
+            ),
+            Failure::Connect { switch, controller, error } => write!(
+                f,
+                "switch {switch} could not connect to {controller}: {error}; is a controller listening there?"
+            ),
+            Failure::Closed { switch, during, error } => match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    write!(
+                        f,
+                        "the controller closed the connection of switch {switch} during {during}"
+                    )
+                }
+                _ => write!(f, "the connection of switch {switch} broke during {during}: {error}"),
+            },
+            Failure::Handshake { switch, awaits, after } => write!(
+                f,
+                "switch {switch} still waits for {awaits} after {} ms; does the controller speak OpenFlow?",
+                after.as_millis()
+            ),
+            Failure::Version { switch, ours, theirs } => write!(
+                f,
+                "switch {switch} speaks {ours} and the controller at most version byte {theirs:#04x}; choose a lower one"
+            ),
+            Failure::Garbage { switch, malformed } => {
+                write!(
+                    f,
+                    "the controller sent switch {switch} bytes that are no OpenFlow message: {malformed}"
+                )
+            }
+            Failure::Refused { switch, kind, code } => {
+                write!(
+                    f,
+                    "the controller answered switch {switch} with an OpenFlow error of type {kind}, code {code}"
+                )
+            }
+            Failure::System(error) => write!(f, "the system refused: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::System(error)
+    }
+}

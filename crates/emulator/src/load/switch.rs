@@ -1,0 +1,498 @@
+//! One emulated switch: a socket, what is outstanding on it, and a visit that reads, counts and writes.
+
+use super::failure::Failure;
+use super::outstanding::Outstanding;
+use super::packet_in::{NO_BUFFER, Template, number_in};
+use super::report::Counts;
+use super::sequence::{Homes, Sequence};
+use super::{Load, Mode, WINDOW_MAX};
+use crate::persona::{Heard, Persona, truncated};
+use crate::poll::{Interest, Poll, Ready};
+use crate::stream::{self, Inbox, Tail};
+use aldis_wire::header::kind;
+use aldis_wire::{Chop, Malformed, Raw, Version};
+use hdrhistogram::Histogram;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
+
+/// Most bytes of requests that one visit writes.
+const WRITE_MAX: usize = 128 * 1024;
+
+/// Addresses that may be taught ahead of the controller's answers.
+const LESSONS_AHEAD: u32 = 400;
+
+/// How many times the window the ring of outstanding requests holds, and the least it does: a request is given up for lost
+/// only when so many later ones were sent.
+const RING_WINDOWS: u32 = 4;
+const RING_MIN: u32 = 1024;
+
+/// Outside latency mode at most one request in so many is timed.
+const TIMED_EVERY: u32 = 64;
+
+/// The sampled number when no request is being timed: `NO_BUFFER` is no request's number.
+const NOT_TIMED: u32 = NO_BUFFER;
+
+/// What all switches of a thread share.
+pub(super) struct Desk {
+    pub(super) inbox: Inbox,
+    pub(super) outbox: Vec<u8>,
+    pub(super) delays: Histogram<u64>,
+}
+
+/// What a switch is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    Connecting,
+    ShakingHands,
+    /// The handshake is over; nothing is offered yet.
+    Ready,
+    Teaching,
+    Taught,
+    Offering,
+}
+
+impl Stage {
+    fn words(self) -> &'static str {
+        match self {
+            Stage::Connecting | Stage::ShakingHands => "the handshake",
+            Stage::Ready | Stage::Taught => "a pause",
+            Stage::Teaching => "teaching",
+            Stage::Offering => "the measurement",
+        }
+    }
+}
+
+pub(super) struct Switch {
+    persona: Persona,
+    controller: SocketAddr,
+    socket: TcpStream,
+    key: u64,
+    interest: Interest,
+    tail: Tail,
+    /// What the socket did not take: the rest of one request and answers to the controller's questions.
+    unsent: Vec<u8>,
+    stage: Stage,
+    greeted: bool,
+    homes: Homes,
+    lesson: Template,
+    lessons_left: u32,
+    offer: Template,
+    sequence: Sequence,
+    outstanding: Outstanding,
+    window: u32,
+    /// Whether requests are written only when the socket says that it takes them.
+    full: bool,
+    /// Requests that may still be offered in this run, and now, where there is a rate.
+    quota: u64,
+    credit: u64,
+    due: u64,
+    timed: u32,
+    timed_at: Instant,
+    timed_every: u32,
+    since_timed: u32,
+    counts: Counts,
+    progress: (u64, Instant),
+}
+
+impl Switch {
+    pub(super) fn new(load: &Load, number: u32, key: u64, socket: TcpStream) -> Switch {
+        let Load { version, ports, buffered, .. } = *load;
+        let homes = Homes::new(load.macs, ports, load.destinations);
+        let (window, timed_every) = match load.mode {
+            Mode::Latency => (1, 1),
+            Mode::Window(window) => (window, TIMED_EVERY.min(window)),
+            Mode::Full => (WINDOW_MAX, TIMED_EVERY),
+        };
+        Switch {
+            persona: Persona { version, number, ports, buffered },
+            controller: load.controller,
+            socket,
+            key,
+            interest: Interest::Both,
+            tail: Tail::default(),
+            unsent: Vec::new(),
+            stage: Stage::Connecting,
+            greeted: false,
+            homes,
+            lesson: Template::teach(version, number, buffered),
+            lessons_left: if load.teach { homes.addresses() } else { 0 },
+            offer: Template::offer(version, number, buffered),
+            sequence: Sequence::new(homes),
+            outstanding: Outstanding::new((window * RING_WINDOWS).max(RING_MIN)),
+            window,
+            full: load.mode == Mode::Full && load.rate_per_switch().is_none(),
+            quota: load.requests_per_switch.unwrap_or(u64::MAX),
+            credit: if load.rate_per_switch().is_some() { 0 } else { u64::MAX },
+            due: 0,
+            timed: NOT_TIMED,
+            timed_at: Instant::now(),
+            timed_every,
+            since_timed: 0,
+            counts: Counts::default(),
+            progress: (0, Instant::now()),
+        }
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.persona.number
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether it has offered all it may and waits for nothing.
+    pub(super) fn is_finished(&self) -> bool {
+        self.quota == 0 && self.outstanding.waiting() == 0
+    }
+
+    /// What it waits for in the handshake.
+    pub(super) fn awaits(&self) -> &'static str {
+        match (self.stage, self.greeted) {
+            (Stage::Connecting, _) => "its connection",
+            (_, false) => "the controller's HELLO",
+            (_, true) => "the controller's FEATURES_REQUEST",
+        }
+    }
+
+    /// Enters a stage that the whole run enters, and does what it does first.
+    pub(super) fn enter(
+        &mut self,
+        stage: Stage,
+        desk: &mut Desk,
+        poll: &Poll,
+    ) -> Result<(), Failure> {
+        self.stage = stage;
+        if stage == Stage::Offering {
+            self.lesson_over();
+        }
+        self.resume(desk, poll)
+    }
+
+    /// Where there is a rate: `due` requests may be offered by now, in all. What the mode does not let go is not made up
+    /// for, beyond one window.
+    pub(super) fn allow_up_to(
+        &mut self,
+        due: u64,
+        desk: &mut Desk,
+        poll: &Poll,
+    ) -> Result<(), Failure> {
+        if due <= self.due {
+            return Ok(());
+        }
+        self.credit = (self.credit + due - self.due).min(u64::from(self.window));
+        self.due = due;
+        self.resume(desk, poll)
+    }
+
+    /// Gives up what is outstanding when nothing was answered for `patience`.
+    pub(super) fn check_progress(
+        &mut self,
+        now: Instant,
+        load: &Load,
+        desk: &mut Desk,
+        poll: &Poll,
+    ) -> Result<(), Failure> {
+        let (answered, since) = self.progress;
+        if self.counts.answered != answered || self.outstanding.waiting() == 0 {
+            self.progress = (self.counts.answered, now);
+        } else if now.duration_since(since) >= load.patience {
+            self.progress.1 = now;
+            self.counts.lost += u64::from(self.outstanding.give_up_all());
+            return self.resume(desk, poll);
+        }
+        Ok(())
+    }
+
+    /// Writes what may be written although the socket has said nothing new.
+    fn resume(&mut self, desk: &mut Desk, poll: &Poll) -> Result<(), Failure> {
+        desk.outbox.clear();
+        self.write(desk, true)?;
+        self.watch(poll)
+    }
+
+    /// One visit: a read, all its answers counted, one write.
+    #[inline]
+    pub(super) fn visit(
+        &mut self,
+        ready: Ready,
+        desk: &mut Desk,
+        poll: &Poll,
+    ) -> Result<(), Failure> {
+        desk.outbox.clear();
+        if self.stage == Stage::Connecting {
+            self.greet(&mut desk.outbox)?;
+        } else if ready.readable {
+            self.read(desk)?;
+        }
+        self.write(desk, ready.writable)?;
+        self.watch(poll)
+    }
+
+    fn greet(&mut self, outbox: &mut Vec<u8>) -> Result<(), Failure> {
+        let peer = self.socket.take_error().and_then(|error| error.map_or(Ok(()), Err));
+        let (switch, controller) = (self.persona.number, self.controller);
+        peer.map_err(|error| Failure::Connect { switch, controller, error })?;
+        self.stage = Stage::ShakingHands;
+        self.persona.hello(outbox);
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, desk: &mut Desk) -> Result<(), Failure> {
+        let bytes = match desk.inbox.read(&self.socket, &self.tail) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(self.closed(error)),
+        };
+        let timed = self.timed;
+        let mut chop = Chop::new(bytes);
+        for message in chop.by_ref() {
+            let message = message.map_err(|malformed| self.garbage(malformed))?;
+            match message.header.kind {
+                kind::FLOW_MOD | kind::PACKET_OUT => self.count(&message)?,
+                _ => self.converse(&message, &mut desk.outbox)?,
+            }
+        }
+        self.tail.keep(chop.rest());
+        if self.timed != timed {
+            let delay = self.timed_at.elapsed().as_nanos();
+            desk.delays.saturating_record(u64::try_from(delay).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+
+    /// Counts a FLOW_MOD or PACKET_OUT if it answers a request.
+    #[inline]
+    fn count(&mut self, message: &Raw<'_>) -> Result<(), Failure> {
+        let number = self.answered_by(message).map_err(|malformed| self.garbage(malformed))?;
+        if !self.outstanding.answer(number) {
+            self.counts.strays += u64::from(self.stage == Stage::Offering);
+            return Ok(());
+        }
+        self.counts.answered += 1;
+        if number == self.timed {
+            self.timed = NOT_TIMED;
+        }
+        Ok(())
+    }
+
+    /// The number of the request that a FLOW_MOD or PACKET_OUT answers.
+    #[inline]
+    fn answered_by(&self, message: &Raw<'_>) -> Result<u32, Malformed> {
+        // The buffer id: OpenFlow 1.0 §5.3.3, 1.3.5 §7.3.4.2; §5.3.6, §7.3.7.
+        let offset = match (message.header.kind, self.persona.version) {
+            (kind::FLOW_MOD, Version::V10) => 64,
+            (kind::FLOW_MOD, Version::V13) => 32,
+            _ => 8,
+        };
+        let buffer_id = message.bytes.get(offset..offset + 4).and_then(|id| id.first_chunk());
+        match buffer_id.map(|&id| u32::from_be_bytes(id)) {
+            None => Err(truncated("buffer_id", offset)),
+            Some(NO_BUFFER) => Ok(self.answered_unbuffered(message)),
+            Some(buffer_id) => Ok(buffer_id),
+        }
+    }
+
+    /// The same for one that names no buffer: by its xid or else by the frame it carries.
+    fn answered_unbuffered(&self, message: &Raw<'_>) -> u32 {
+        let xid = message.header.xid;
+        if message.header.kind == kind::FLOW_MOD || self.outstanding.contains(xid) {
+            return xid;
+        }
+        let (actions_len, head) = match self.persona.version {
+            Version::V10 => (message.bytes.get(14..16), 16),
+            Version::V13 => (message.bytes.get(16..18), 24),
+        };
+        let actions_len =
+            actions_len.map_or(0, |len| usize::from(len[0]) << 8 | usize::from(len[1]));
+        message.bytes.get(head + actions_len..).and_then(number_in).unwrap_or(xid)
+    }
+
+    /// Answers any other message.
+    fn converse(&mut self, message: &Raw<'_>, outbox: &mut Vec<u8>) -> Result<(), Failure> {
+        let switch = self.persona.number;
+        let ours = self.persona.version;
+        match self.persona.answer(message, outbox).map_err(|malformed| self.garbage(malformed))? {
+            Heard::Hello(theirs) if theirs < ours.wire() => {
+                return Err(Failure::Version { switch, ours, theirs });
+            }
+            Heard::Hello(_) => self.greeted = true,
+            Heard::FeaturesRequest if self.stage == Stage::ShakingHands => {
+                self.stage = Stage::Ready
+            }
+            Heard::Error { kind, code } => return Err(Failure::Refused { switch, kind, code }),
+            Heard::FeaturesRequest | Heard::Other => {}
+        }
+        Ok(())
+    }
+
+    /// Writes what an earlier write left, then the answers in the outbox and as many new requests as may go, in one write.
+    #[inline]
+    fn write(&mut self, desk: &mut Desk, writable: bool) -> Result<(), Failure> {
+        let outbox = &mut desk.outbox;
+        if !self.unsent.is_empty() {
+            self.unsent.extend_from_slice(outbox);
+            if writable {
+                let written = self.send(&self.unsent)?;
+                self.unsent.drain(..written);
+            }
+            if !self.unsent.is_empty() {
+                return Ok(());
+            }
+            outbox.clear();
+        }
+        let answers = outbox.len();
+        match self.stage {
+            Stage::Teaching => self.write_lessons(outbox, answers),
+            Stage::Offering if writable || !self.full => self.write_offers(outbox, answers),
+            _ => self.write_answers(outbox),
+        }
+    }
+
+    fn write_answers(&mut self, outbox: &[u8]) -> Result<(), Failure> {
+        if !outbox.is_empty() {
+            let written = self.send(outbox)?;
+            self.unsent.extend_from_slice(&outbox[written..]);
+        }
+        Ok(())
+    }
+
+    fn write_lessons(&mut self, outbox: &mut Vec<u8>, answers: usize) -> Result<(), Failure> {
+        let count = LESSONS_AHEAD.saturating_sub(self.outstanding.waiting()).min(self.lessons_left);
+        let count = self.make_room(count);
+        let index = self.homes.addresses() - self.lessons_left;
+        self.lesson.lessons(&self.homes, index, self.outstanding.next(), count, outbox);
+        let sent = self.write_requests(outbox, answers, self.lesson.len())?;
+        self.lessons_left -= sent;
+        if self.lessons_left == 0 && self.outstanding.waiting() == 0 {
+            self.stage = Stage::Taught;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write_offers(&mut self, outbox: &mut Vec<u8>, answers: usize) -> Result<(), Failure> {
+        let count = self.allowance();
+        if count == 0 {
+            return self.write_answers(outbox);
+        }
+        let count = self.make_room(count);
+        let before = self.sequence;
+        self.offer.offers(&mut self.sequence, self.outstanding.next(), count, outbox);
+        self.time_one_of(count);
+        let sent = self.write_requests(outbox, answers, self.offer.len())?;
+        if sent < count {
+            self.sequence = before;
+            self.sequence.skip(u64::from(sent));
+            self.forget_unsent();
+        }
+        self.counts.offered += u64::from(sent);
+        self.quota -= u64::from(sent);
+        if self.credit != u64::MAX {
+            self.credit -= u64::from(sent);
+        }
+        Ok(())
+    }
+
+    /// How many requests may go now.
+    #[inline]
+    fn allowance(&self) -> u32 {
+        let window = self.window.saturating_sub(self.outstanding.waiting());
+        let most = window.min((WRITE_MAX / self.offer.len()) as u32);
+        u64::from(most).min(self.quota).min(self.credit) as u32
+    }
+
+    /// Gives up overtaken requests where the ring has no room for `count` more; how many it has room for.
+    #[inline]
+    fn make_room(&mut self, count: u32) -> u32 {
+        if self.outstanding.room() < count {
+            self.counts.lost += u64::from(self.outstanding.give_up_overtaken(count));
+        }
+        count.min(self.outstanding.room())
+    }
+
+    /// Writes the outbox, in which requests of `len` bytes follow `answers` bytes of answers. A request that the socket
+    /// took any byte of is sent, and its rest kept; the others were never made. Returns how many were sent.
+    #[inline]
+    fn write_requests(
+        &mut self,
+        outbox: &[u8],
+        answers: usize,
+        len: usize,
+    ) -> Result<u32, Failure> {
+        if outbox.is_empty() {
+            return Ok(0);
+        }
+        let written = self.send(outbox)?;
+        let sent = written.saturating_sub(answers).div_ceil(len);
+        if written < outbox.len() {
+            let end = (answers + sent * len).min(outbox.len());
+            self.unsent.extend_from_slice(&outbox[written..end]);
+        }
+        self.outstanding.sent(sent as u32);
+        Ok(sent as u32)
+    }
+
+    /// Chooses one of the next `count` requests to be timed, if it is time for one. Which one changes, so that neither
+    /// the first nor the last of a write is preferred.
+    #[inline]
+    fn time_one_of(&mut self, count: u32) {
+        self.since_timed = self.since_timed.saturating_add(count);
+        if self.since_timed < self.timed_every || self.is_timing() {
+            return;
+        }
+        self.since_timed = 0;
+        let next = self.outstanding.next();
+        let place = (u64::from(next.wrapping_mul(0x9e37_79b1)) * u64::from(count)) >> 32;
+        self.timed = Outstanding::later(next, place as u32);
+        self.timed_at = Instant::now();
+    }
+
+    fn is_timing(&self) -> bool {
+        self.timed != NOT_TIMED && self.outstanding.contains(self.timed)
+    }
+
+    /// Times nothing where the request to be timed was not sent.
+    fn forget_unsent(&mut self) {
+        if !self.is_timing() {
+            self.timed = NOT_TIMED;
+        }
+    }
+
+    /// Between teaching and offering: lessons are no requests.
+    fn lesson_over(&mut self) {
+        self.counts = Counts::default();
+        self.progress = (0, Instant::now());
+    }
+
+    /// Asks to be told about the socket what matters next.
+    #[inline]
+    fn watch(&mut self, poll: &Poll) -> Result<(), Failure> {
+        let offers = self.full && self.stage == Stage::Offering && self.allowance() > 0;
+        let both = offers || !self.unsent.is_empty();
+        let interest = if both { Interest::Both } else { Interest::Read };
+        if interest != self.interest {
+            poll.modify(&self.socket, self.key, interest)?;
+            self.interest = interest;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&self, bytes: &[u8]) -> Result<usize, Failure> {
+        stream::write(&self.socket, bytes).map_err(|error| self.closed(error))
+    }
+
+    fn closed(&self, error: std::io::Error) -> Failure {
+        Failure::Closed { switch: self.persona.number, during: self.stage.words(), error }
+    }
+
+    fn garbage(&self, malformed: Malformed) -> Failure {
+        Failure::Garbage { switch: self.persona.number, malformed }
+    }
+}

@@ -1,0 +1,64 @@
+//! Reading whole messages from a non-blocking socket through a buffer that all sockets of a thread share.
+//!
+//! A shared buffer stays in the cache however many sockets there are. The beginning of a message whose end has not come
+//! yet is what a socket owns: its [`Tail`], at most one message long.
+
+use aldis_wire::header::MESSAGE_LEN_MAX;
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use std::io;
+
+/// The bytes of a message that began in one read and ends in a later one.
+#[derive(Default, Debug)]
+pub(crate) struct Tail(Vec<u8>);
+
+impl Tail {
+    /// Keeps what is left behind the last whole message.
+    #[inline]
+    pub(crate) fn keep(&mut self, rest: &[u8]) {
+        self.0.clear();
+        self.0.extend_from_slice(rest);
+    }
+}
+
+/// A thread's receive buffer: room for one read behind the longest tail there can be.
+pub(crate) struct Inbox {
+    buffer: Box<[u8]>,
+    read_max: usize,
+}
+
+impl Inbox {
+    /// A buffer for reads of at most `read_max` bytes.
+    pub(crate) fn new(read_max: usize) -> Inbox {
+        Inbox { buffer: vec![0; read_max + MESSAGE_LEN_MAX].into(), read_max }
+    }
+
+    /// One read of `socket` behind its tail: both together, or `None` when the socket has nothing now.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when the peer has closed, otherwise what the socket says.
+    #[inline]
+    pub(crate) fn read(&mut self, socket: impl AsFd, tail: &Tail) -> io::Result<Option<&[u8]>> {
+        let kept = tail.0.len();
+        self.buffer[..kept].copy_from_slice(&tail.0);
+        match rustix::io::read(socket, &mut self.buffer[kept..kept + self.read_max]) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => Ok(Some(&self.buffer[..kept + read])),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Writes what the socket takes now: the number of bytes, zero when it takes none.
+///
+/// # Errors
+/// What the socket says when the connection is over.
+#[inline]
+pub(crate) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+    match rustix::io::write(socket, bytes) {
+        Ok(written) => Ok(written),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,225 @@
+//! What `aldis bench` prints: rows of a name, a value and words, as a table or as one JSON object.
+
+use super::controller::Usage;
+use aldis_emulator::load::{Destinations, Load, Mode, Rate, Report};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Below this share of idle time the generator, not the controller, was the limit.
+const IDLE_MIN: f64 = 0.05;
+
+/// One row: the key in the JSON object and its value; what a person reads.
+pub(super) struct Row {
+    key: &'static str,
+    value: Value,
+    label: &'static str,
+    words: String,
+}
+
+fn row(key: &'static str, value: impl Into<Value>, label: &'static str, words: String) -> Row {
+    Row { key, value: value.into(), label, words }
+}
+
+/// All rows of a run, in order.
+pub(super) fn rows(load: &Load, report: &Report, usage: Option<&Usage>) -> Vec<Row> {
+    let mut rows = setting(load);
+    rows.extend([
+        rate_row(report),
+        delay_row(report),
+        spread_row(load, report),
+        counts_row(report),
+    ]);
+    rows.extend([generator_row(report), cpu_row(report, usage)]);
+    rows
+}
+
+/// The table.
+pub(super) fn text(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let _ = writeln!(text, "{:<12} {}", row.label, row.words);
+    }
+    text
+}
+
+/// One JSON object, on one line.
+pub(super) fn json(rows: &[Row]) -> String {
+    let object: Map<String, Value> =
+        rows.iter().map(|row| (row.key.into(), row.value.clone())).collect();
+    Value::Object(object).to_string()
+}
+
+fn setting(load: &Load) -> Vec<Row> {
+    let (mode, mode_words) = match load.mode {
+        Mode::Latency => (json!("latency"), "latency, one request outstanding a switch".into()),
+        Mode::Window(window) => (
+            json!({ "outstanding": window }),
+            format!("throughput, {window} requests outstanding a switch"),
+        ),
+        Mode::Full => (json!("full"), "throughput, queues always full".into()),
+    };
+    let (rate, rate_words) = match load.rate {
+        Rate::Unlimited => (Value::Null, String::new()),
+        Rate::Total(rate) => (json!({ "total": rate }), format!(", at most {rate} a second")),
+        Rate::PerSwitch(rate) => {
+            (json!({ "per_switch": rate }), format!(", at most {rate} a second and switch"))
+        }
+    };
+    let (destinations, spoken_to) = match load.destinations_in_fact() {
+        Destinations::All => ("all", "destinations cycle over all addresses"),
+        Destinations::One => ("one", "destination is one address"),
+    };
+    let buffers = if load.buffered { "with buffer ids" } else { "NO_BUFFER" };
+    let taught = if load.teach { "taught before" } else { "not taught" };
+    let switches = json!({
+        "number": load.switches, "macs": load.macs, "ports": load.ports,
+        "openflow": load.version.to_string(), "buffered": load.buffered,
+        "destinations": destinations, "taught": load.teach,
+    });
+    vec![
+        row("controller", load.controller.to_string(), "controller", load.controller.to_string()),
+        row(
+            "switches",
+            switches,
+            "switches",
+            format!(
+                "{} × {} addresses on {} ports ({taught}), {}, {buffers}; {spoken_to}",
+                load.switches, load.macs, load.ports, load.version
+            ),
+        ),
+        row("mode", json!({ "mode": mode, "rate": rate }), "mode", mode_words + &rate_words),
+    ]
+}
+
+fn rate_row(report: &Report) -> Row {
+    let mut sorted = report.loops.clone();
+    sorted.sort_by(f64::total_cmp);
+    let (min, max) = (sorted.first().copied(), sorted.last().copied());
+    let [min, median, max] = [min, median(&sorted), max].map(Option::unwrap_or_default);
+    let loops: Vec<f64> = report.loops.iter().map(|rate| rate.round()).collect();
+    row(
+        "requests_per_second",
+        json!({ "min": min.round(), "median": median.round(), "max": max.round(), "loops": loops }),
+        "requests/s",
+        format!(
+            "min {} · median {} · max {} ({} loops)",
+            grouped(min),
+            grouped(median),
+            grouped(max),
+            loops.len()
+        ),
+    )
+}
+
+fn delay_row(report: &Report) -> Row {
+    let delay = &report.delay;
+    let us = |ns: u64| ns as f64 / 1e3;
+    let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| us(delay.value_at_quantile(q)));
+    let max = us(delay.max());
+    row(
+        "delay_us",
+        json!({ "p50": p50, "p99": p99, "p99.9": p999, "max": max, "samples": delay.len() }),
+        "delay µs",
+        match delay.len() {
+            0 => "no request was timed".into(),
+            samples => format!(
+                "p50 {p50:.1} · p99 {p99:.1} · p99.9 {p999:.1} · max {max:.1} ({samples} timed)"
+            ),
+        },
+    )
+}
+
+/// Each switch's part of all answers, in units of an equal share.
+fn spread_row(load: &Load, report: &Report) -> Row {
+    let equal = report.answered() as f64 / f64::from(load.switches);
+    let share = |answered: &u64| if equal > 0.0 { *answered as f64 / equal } else { 0.0 };
+    let mut shares: Vec<f64> = report.per_switch.iter().map(share).collect();
+    shares.sort_by(f64::total_cmp);
+    let (min, max) = (shares.first().copied(), shares.last().copied());
+    let [min, median, max] = [min, median(&shares), max].map(Option::unwrap_or_default);
+    let worst = (1.0 - min).max(max - 1.0);
+    row(
+        "share",
+        json!({ "min": min, "median": median, "max": max, "worst_deviation": worst }),
+        "switch share",
+        format!(
+            "min {min:.3} · median {median:.3} · max {max:.3} of an equal share; worst deviation {:.1} %",
+            worst * 100.0
+        ),
+    )
+}
+
+fn counts_row(report: &Report) -> Row {
+    let counts = report.counts;
+    row(
+        "counts",
+        json!({
+            "offered": counts.offered, "answered": counts.answered, "lost": counts.lost,
+            "strays": counts.strays,
+        }),
+        "counts",
+        format!(
+            "{} offered · {} answered · {} lost · {} strays (warm-up included)",
+            counts.offered, counts.answered, counts.lost, counts.strays
+        ),
+    )
+}
+
+fn generator_row(report: &Report) -> Row {
+    let limited = report.idle < IDLE_MIN;
+    let ns = per_request(report.generator_cpu.as_nanos() as f64, report);
+    let mark = if limited { "  ** generator-limited **" } else { "" };
+    row(
+        "generator",
+        json!({ "idle": report.idle, "limited": limited, "cpu_ns_per_request": ns }),
+        "generator",
+        format!("{:.1} % idle · {ns:.1} ns CPU per request{mark}", report.idle * 100.0),
+    )
+}
+
+fn cpu_row(report: &Report, usage: Option<&Usage>) -> Row {
+    let label = "CPU/request";
+    let Some(usage) = usage else {
+        let words = "unknown: the controller's process is not on this machine or not ours to see";
+        return row("controller_cpu", Value::Null, label, words.into());
+    };
+    let [total, user] = [usage.total_ns, usage.user_ns].map(|ns| per_request(ns, report));
+    row(
+        "controller_cpu",
+        json!({ "pid": usage.pid, "name": usage.name, "ns_per_request": total, "user_ns_per_request": user }),
+        label,
+        format!(
+            "{total:.1} ns user + system · {user:.1} ns user ({}, pid {})",
+            usage.name, usage.pid
+        ),
+    )
+}
+
+fn per_request(ns: f64, report: &Report) -> f64 {
+    match report.answered() {
+        0 => 0.0,
+        answered => ns / answered as f64,
+    }
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let half = sorted.len() / 2;
+    match sorted.len() % 2 {
+        _ if sorted.is_empty() => None,
+        0 => Some((sorted[half - 1] + sorted[half]) / 2.0),
+        _ => Some(sorted[half]),
+    }
+}
+
+/// A whole number with its thousands set apart.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
