@@ -20,6 +20,7 @@ mod open;
 pub mod reader;
 pub mod types;
 pub mod v10;
+pub mod v13;
 pub mod writer;
 
 pub use chop::{Chop, Raw};
