@@ -1,0 +1,128 @@
+//! Gathering: from whole messages to the requests of a batch.
+//!
+//! The hot half of chopping and parsing: it takes independent flow requests off the front of what was received, one
+//! after the other, and stops at the first thing that is anything else. That thing is a *fence*: what came before it is
+//! finished first, and what comes after it begins later.
+
+use alloc::vec::Vec;
+
+use aldis_wire::header::kind::PACKET_IN;
+use aldis_wire::{Header, Malformed, PacketInView, Version, v10, v13};
+
+use crate::batch::Request;
+
+/// Ethertype of LLDP: about links, and so never independent of what else is known of them.
+const ETHERTYPE_LLDP: [u8; 2] = [0x88, 0xcc];
+
+/// Takes the flow requests at `bytes[at..]` and says where the first other thing begins: a fence, the beginning of a
+/// message still to come, or the end.
+///
+/// A PACKET_IN that cannot be parsed, and one that carries LLDP, are fences.
+#[inline]
+pub fn gather(version: Version, bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
+    match version {
+        Version::V10 => gather_with(v10::packet_in::view, version, bytes, at, requests),
+        Version::V13 => gather_with(v13::packet_in::view, version, bytes, at, requests),
+    }
+}
+
+/// The single flow request that is the whole of `bytes[at..at + len]`, LLDP included.
+///
+/// # Errors
+/// What is wrong with the message.
+pub fn request(
+    version: Version,
+    bytes: &[u8],
+    at: usize,
+    len: usize,
+) -> Result<Request, Malformed> {
+    let message = &bytes[at..at + len];
+    let view = match version {
+        Version::V10 => v10::packet_in::view(message)?,
+        Version::V13 => v13::packet_in::view(message)?,
+    };
+    let xid = u32::from_be_bytes([message[4], message[5], message[6], message[7]]);
+    Ok(to_request(&view, at, xid))
+}
+
+#[inline(always)]
+fn gather_with(
+    view: impl Fn(&[u8]) -> Result<PacketInView<'_>, Malformed>,
+    version: Version,
+    bytes: &[u8],
+    mut at: usize,
+    requests: &mut Vec<Request>,
+) -> usize {
+    while let Some(rest) = bytes.get(at..)
+        && let Ok(Some(header)) = Header::peek(rest)
+        && header.kind == PACKET_IN
+        && header.version == version.wire()
+        && let Some(message) = rest.get(..header.length as usize)
+        && let Ok(view) = view(message)
+        && !is_lldp(view.frame)
+    {
+        requests.push(to_request(&view, at, header.xid));
+        at += header.length as usize;
+    }
+    at
+}
+
+#[inline(always)]
+fn is_lldp(frame: &[u8]) -> bool {
+    frame.get(12..14).is_some_and(|ethertype| ethertype == ETHERTYPE_LLDP)
+}
+
+#[inline(always)]
+fn to_request(view: &PacketInView<'_>, at: usize, xid: u32) -> Request {
+    Request {
+        frame_at: (at + view.frame_at as usize) as u32,
+        frame_len: view.frame.len() as u16,
+        total_len: view.total_len,
+        reason: view.reason,
+        stopped: false,
+        in_port: view.in_port,
+        buffer_id: view.buffer_id,
+        xid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    /// An OpenFlow 1.0 PACKET_IN with a frame of 64 bytes of the given ethertype.
+    fn packet_in(xid: u32, ethertype: u16) -> Vec<u8> {
+        let mut bytes = Vec::from(Header { version: 1, kind: 10, length: 82, xid }.to_bytes());
+        bytes.extend_from_slice(&[0, 0, 0, 9, 0, 64, 0, 3, 0, 0]);
+        bytes.extend_from_slice(&[0; 12]);
+        bytes.extend_from_slice(&ethertype.to_be_bytes());
+        bytes.resize(82, 0);
+        bytes
+    }
+
+    #[test]
+    fn requests_are_taken_up_to_the_fence() {
+        let echo = Header { version: 1, kind: 2, length: 8, xid: 7 }.to_bytes();
+        let bytes =
+            [packet_in(1, 0x800), packet_in(2, 0x806), echo.to_vec(), packet_in(3, 0x800)].concat();
+        let mut requests = vec![];
+        assert_eq!(gather(Version::V10, &bytes, 0, &mut requests), 164);
+        let seen: Vec<_> =
+            requests.iter().map(|r| (r.xid, r.frame_at, r.frame_len, r.in_port)).collect();
+        assert_eq!(seen, [(1, 18, 64, 3), (2, 100, 64, 3)]);
+        assert_eq!(gather(Version::V10, &bytes, 172, &mut requests), bytes.len());
+    }
+
+    #[test]
+    fn lldp_another_version_and_half_a_message_are_fences() {
+        let mut requests = vec![];
+        let lldp = packet_in(1, 0x88cc);
+        assert_eq!(gather(Version::V10, &lldp, 0, &mut requests), 0);
+        assert_eq!(request(Version::V10, &lldp, 0, 82).unwrap().frame_at, 18);
+        let plain = packet_in(1, 0x800);
+        assert_eq!(gather(Version::V13, &plain, 0, &mut requests), 0);
+        assert_eq!(gather(Version::V10, &plain[..81], 0, &mut requests), 0);
+        assert!(requests.is_empty());
+    }
+}

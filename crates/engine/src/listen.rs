@@ -1,0 +1,93 @@
+//! Accepting connections, and dealing them to the workers in turn.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use aldis_control::fact::{Fact, Facts};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::inbox::{Inbox, Note};
+use crate::limits::BACKLOG;
+
+/// How long the acceptor looks away when the kernel cannot give it a connection it has (no descriptor, no memory).
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the acceptor may take to notice that the engine stops.
+const NOTICE_STOP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// Listens on `addr`, with a backlog for thousands of switches that connect at once.
+///
+/// # Errors
+/// What the kernel says: the port is taken, the address is not ours, or we may not.
+pub(crate) fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(addr)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// The acceptor.
+pub(crate) struct Acceptor {
+    pub(crate) listeners: Vec<TcpListener>,
+    pub(crate) inboxes: Arc<[Inbox]>,
+    pub(crate) connections: Arc<AtomicUsize>,
+    pub(crate) connections_max: usize,
+    pub(crate) facts: Arc<dyn Facts>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl Acceptor {
+    /// Accepts until the engine stops.
+    pub(crate) fn run(self) {
+        let mut next = 0;
+        while !self.stop.load(Ordering::Relaxed) {
+            let mut fds: Vec<PollFd<'_>> = self
+                .listeners
+                .iter()
+                .map(|l| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN))
+                .collect();
+            if poll(&mut fds, Some(&NOTICE_STOP)).is_err() {
+                continue;
+            }
+            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            for (listener, _) in self.listeners.iter().zip(ready).filter(|(_, ready)| *ready) {
+                self.drain(listener, &mut next);
+            }
+        }
+    }
+
+    fn drain(&self, listener: &TcpListener, next: &mut usize) {
+        loop {
+            match listener.accept() {
+                Ok((socket, peer)) => self.deal(socket, peer, next),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // The peer gave up while it waited: its own affair.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return std::thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    fn deal(&self, socket: std::net::TcpStream, peer: SocketAddr, next: &mut usize) {
+        let connections = self.connections.load(Ordering::Relaxed);
+        let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
+        let mut note = Note::Adopt(socket, peer);
+        if ready.is_ok() && connections < self.connections_max {
+            self.connections.fetch_add(1, Ordering::Relaxed);
+            for _ in 0..self.inboxes.len() {
+                *next = (*next + 1) % self.inboxes.len();
+                match self.inboxes[*next].post(note) {
+                    Ok(()) => return,
+                    Err(back) => note = back,
+                }
+            }
+            self.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.facts.tell(Fact::NoRoom { peer, connections });
+    }
+}

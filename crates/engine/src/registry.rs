@@ -1,0 +1,150 @@
+//! Which connection speaks for which datapath id: the [`Claim`]s of all switches.
+//!
+//! The one structure that all workers share, behind a lock that is taken only while a switch joins or leaves. What is
+//! decided here is told to the workers concerned as [`Note`]s; the lock is never held while they act.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::Switch;
+use aldis_control::session::duplicate::{Claim, Verdict};
+use aldis_control::session::{Close, Refusal};
+use aldis_wire::DatapathId;
+
+use crate::inbox::{Note, Place};
+
+#[derive(Debug, Default)]
+struct Entry {
+    claim: Claim<Place>,
+    /// The holder's switch, once its handshake is done.
+    switch: Option<Arc<Switch>>,
+}
+
+/// Datapath ids and their connections.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    entries: Mutex<HashMap<DatapathId, Entry>>,
+}
+
+/// What a worker has to be told.
+pub(crate) type Errand = (usize, Note);
+
+impl Registry {
+    /// `place` says that it is the switch `dpid`: what to tell whom.
+    pub(crate) fn identified(
+        &self,
+        dpid: DatapathId,
+        auxiliary_id: u8,
+        place: Place,
+    ) -> Vec<Errand> {
+        let mut entries = self.lock();
+        let entry = entries.entry(dpid).or_default();
+        let errands = match entry.claim.arrive(place, auxiliary_id) {
+            Verdict::Main => vec![(place.worker, Note::AdmitMain(place.token))],
+            Verdict::Probe(holder) => vec![(holder.worker, Note::Probe(holder.token))],
+            Verdict::Refuse(refusal) => vec![refuse(place, refusal)],
+            Verdict::Auxiliary { replaced, .. } => {
+                let replaced =
+                    replaced.map(|old| (old.worker, Note::Close(old.token, Close::Superseded)));
+                let joined = match &entry.switch {
+                    Some(switch) => {
+                        (place.worker, Note::AdmitAuxiliary(place.token, Arc::clone(switch)))
+                    }
+                    None => refuse(place, Refusal::NoMain),
+                };
+                replaced.into_iter().chain([joined]).collect()
+            }
+        };
+        forget_if_unclaimed(&mut entries, dpid);
+        errands
+    }
+
+    /// The main connection finished its handshake: auxiliary ones may join from now on.
+    pub(crate) fn up(&self, place: Place, switch: &Arc<Switch>) {
+        if let Some(entry) = self.lock().get_mut(&switch.info.dpid)
+            && entry.claim.holder() == Some(place)
+        {
+            entry.switch = Some(Arc::clone(switch));
+        }
+    }
+
+    /// `incumbent` answered when it was asked: it keeps the switch.
+    pub(crate) fn answered(&self, dpid: DatapathId, incumbent: Place) -> Option<Errand> {
+        let newcomer = self.lock().get_mut(&dpid)?.claim.answered(incumbent)?;
+        Some(refuse(newcomer, Refusal::AlreadyConnected))
+    }
+
+    /// `place`, which had said that it is `dpid`, is gone.
+    pub(crate) fn gone(&self, dpid: DatapathId, place: Place) -> Vec<Errand> {
+        let mut entries = self.lock();
+        let Some(entry) = entries.get_mut(&dpid) else { return vec![] };
+        if entry.claim.holder() == Some(place) {
+            entry.switch = None;
+        }
+        let gone = entry.claim.gone(place);
+        forget_if_unclaimed(&mut entries, dpid);
+        let orphans = gone.orphans.into_iter();
+        let orphans =
+            orphans.map(|orphan| (orphan.worker, Note::Close(orphan.token, Close::MainGone)));
+        let promoted = gone.promoted.map(|heir| (heir.worker, Note::AdmitMain(heir.token)));
+        orphans.chain(promoted).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<DatapathId, Entry>> {
+        // Nothing between lock and unlock panics half-way through a change.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn forget_if_unclaimed(entries: &mut HashMap<DatapathId, Entry>, dpid: DatapathId) {
+    if entries.get(&dpid).is_some_and(|entry| entry.claim.holder().is_none()) {
+        entries.remove(&dpid);
+    }
+}
+
+fn refuse(place: Place, refusal: Refusal) -> Errand {
+    (place.worker, Note::Refuse(place.token, refusal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DPID: DatapathId = DatapathId(7);
+    const OLD: Place = Place { worker: 0, token: 1 };
+    const NEW: Place = Place { worker: 1, token: 2 };
+
+    #[test]
+    fn the_incumbent_is_asked_and_its_answer_refuses_the_newcomer() {
+        let registry = Registry::default();
+        assert!(matches!(registry.identified(DPID, 0, OLD)[..], [(0, Note::AdmitMain(1))]));
+        assert!(matches!(registry.identified(DPID, 0, NEW)[..], [(0, Note::Probe(1))]));
+        let refused = registry.answered(DPID, OLD);
+        assert!(matches!(refused, Some((1, Note::Refuse(2, Refusal::AlreadyConnected)))));
+    }
+
+    #[test]
+    fn the_newcomer_follows_an_incumbent_that_is_gone_and_nothing_is_left_at_the_end() {
+        let registry = Registry::default();
+        registry.identified(DPID, 0, OLD);
+        registry.identified(DPID, 0, NEW);
+        assert!(matches!(registry.gone(DPID, OLD)[..], [(1, Note::AdmitMain(2))]));
+        assert!(registry.gone(DPID, NEW).is_empty());
+        assert!(registry.lock().is_empty());
+    }
+
+    #[test]
+    fn an_auxiliary_connection_needs_a_switch_that_is_up() {
+        let registry = Registry::default();
+        assert!(matches!(
+            registry.identified(DPID, 1, NEW)[..],
+            [(1, Note::Refuse(2, Refusal::NoMain))]
+        ));
+        assert!(registry.lock().is_empty());
+        registry.identified(DPID, 0, OLD);
+        assert!(matches!(
+            registry.identified(DPID, 1, NEW)[..],
+            [(1, Note::Refuse(2, Refusal::NoMain))]
+        ));
+    }
+}

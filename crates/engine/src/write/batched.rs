@@ -1,0 +1,44 @@
+//! Batched writes: Beacon's algorithms 2 and 3.
+//!
+//! A switch's messages are gathered while it is visited and written once, when the visit ends (`written`). What the
+//! socket does not take waits in the outbox until there is room (`needSelect`); until then nothing else is written.
+
+use aldis_control::Time;
+use aldis_control::session::Close;
+
+use super::{Write, keep, write_some};
+use crate::conn::Conn;
+use crate::net::Net;
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct Batched;
+
+impl Write for Batched {
+    #[inline]
+    fn flush<N: Net>(
+        net: &mut N,
+        conn: &mut Conn<N::Socket>,
+        now: Time,
+        fresh: &[u8],
+    ) -> Result<(), Close> {
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let written =
+            if conn.outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
+        if written < fresh.len() {
+            conn.writable = false;
+            keep(conn, now, &fresh[written..])?;
+        }
+        Ok(())
+    }
+
+    fn writable<N: Net>(net: &mut N, conn: &mut Conn<N::Socket>, now: Time) -> Result<(), Close> {
+        conn.writable = false;
+        let waiting = conn.outbox.waiting();
+        let written = write_some(net, &conn.socket, waiting)?;
+        conn.outbox.taken(now, written);
+        Ok(())
+    }
+}
