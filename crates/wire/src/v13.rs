@@ -34,33 +34,37 @@ pub mod queue;
 pub mod role;
 pub mod stats;
 pub mod table_mod;
+pub mod template;
 
-pub use action::Action;
-pub use async_config::AsyncConfig;
+pub use action::{Action, ActionType};
+pub use async_config::{AsyncConfig, AsyncMasks};
 pub use bucket::{Bucket, GroupNo};
-pub use config::SwitchConfig;
+pub use config::{ConfigFlags, SwitchConfig};
 pub use echo::Echo;
-pub use error::{Error, ErrorCode};
+pub use error::{Error, ErrorCode, ErrorType};
 pub use experimenter::Experimenter;
-pub use features::FeaturesReply;
-pub use flow_mod::FlowMod;
-pub use flow_removed::FlowRemoved;
-pub use group_mod::GroupMod;
-pub use hello::Hello;
-pub use instruction::Instruction;
+pub use features::{Capabilities, FeaturesReply};
+pub use flow_mod::{FlowMod, FlowModCommand, FlowModFlags};
+pub use flow_removed::{FlowRemoved, FlowRemovedReason};
+pub use group_mod::{GroupMod, GroupModCommand, GroupType};
+pub use hello::{Hello, HelloElement};
+pub use instruction::{Instruction, InstructionType};
 pub use match_::Match;
-pub use meter_band::MeterBand;
-pub use meter_mod::{MeterMod, MeterNo};
-pub use oxm::{Masked, Oxm};
-pub use packet_in::PacketIn;
+pub use meter_band::{BandEffect, BandType, MeterBand};
+pub use meter_mod::{MeterFlags, MeterMod, MeterModCommand, MeterNo};
+pub use oxm::{Masked, Oxm, OxmHeader, OxmId, RawOxm};
+pub use packet_in::{PacketIn, PacketInReason};
 pub use packet_out::PacketOut;
-pub use port::{Port, PortNo};
+pub use port::{Port, PortConfig, PortFeatures, PortNo, PortState};
 pub use port_mod::PortMod;
-pub use port_status::PortStatus;
-pub use queue::{QueueGetConfigReply, QueueGetConfigRequest, QueueNo};
-pub use role::RoleMessage;
-pub use stats::{MultipartReply, MultipartRequest};
-pub use table_mod::{TableMod, TableNo};
+pub use port_status::{PortReason, PortStatus};
+pub use queue::{PacketQueue, QueueGetConfigReply, QueueGetConfigRequest, QueueNo, QueueProperty};
+pub use role::{Role, RoleMessage};
+pub use stats::{
+    MultipartFlags, MultipartReply, MultipartReplyBody, MultipartRequest, MultipartRequestBody,
+    MultipartType,
+};
+pub use table_mod::{TableConfig, TableMod, TableNo};
 
 use crate::header::{HEADER_LEN, Header, Version};
 use crate::open::open_enum;

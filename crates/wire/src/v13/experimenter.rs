@@ -19,7 +19,7 @@ pub struct Experimenter {
     /// Which of the experimenter's messages.
     pub exp_type: u32,
     /// The rest, uninterpreted.
-    pub data: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 impl Experimenter {
@@ -27,13 +27,13 @@ impl Experimenter {
         Ok(Experimenter {
             experimenter: reader.u32("experimenter.experimenter")?,
             exp_type: reader.u32("experimenter.exp_type")?,
-            data: reader.remaining().to_vec(),
+            body: reader.remaining().to_vec(),
         })
     }
 
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         writer.u32(self.experimenter);
         writer.u32(self.exp_type);
-        writer.bytes(&self.data);
+        writer.bytes(&self.body);
     }
 }

@@ -13,7 +13,7 @@ pub struct ExperimenterStats {
     /// Which of the experimenter's bodies.
     pub exp_type: u32,
     /// The rest, uninterpreted.
-    pub data: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 impl ExperimenterStats {
@@ -21,13 +21,13 @@ impl ExperimenterStats {
         Ok(ExperimenterStats {
             experimenter: reader.u32("experimenter_multipart.experimenter")?,
             exp_type: reader.u32("experimenter_multipart.exp_type")?,
-            data: reader.remaining().to_vec(),
+            body: reader.remaining().to_vec(),
         })
     }
 
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         writer.u32(self.experimenter);
         writer.u32(self.exp_type);
-        writer.bytes(&self.data);
+        writer.bytes(&self.body);
     }
 }
