@@ -13,20 +13,40 @@
 //! The whole way from the left to the right is under one deadline; the time in *Admission* does not count. The
 //! PACKET_INs of a session that is up never come here ([`Session::alive`] is all they need).
 
+mod dialect;
 pub mod duplicate;
+mod fault;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+mod handshake;
+mod liveness;
 pub mod negotiate;
+mod requests;
 mod step;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use aldis_wire::Version;
 use aldis_wire::chop::Raw;
+use aldis_wire::header::kind;
+use aldis_wire::{DatapathId, Malformed, Reason, Version};
 
+use crate::app::Event;
 use crate::time::Time;
+use dialect::{Complaint, Heard};
+use fault::Faults;
+use handshake::Gathered;
+use liveness::{Liveness, Probe, Silence};
+use requests::{Asked, Requests};
+
 pub use negotiate::Versions;
 pub use step::{Admission, Answer, Close, Refusal, Step, SwitchError};
+
+/// What is wrong with a message that only a controller may send.
+const NOT_A_SWITCHS: Malformed =
+    Malformed { field: "header.type", offset: 1, reason: Reason::BadType };
 
 /// How sessions are held.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,19 +89,64 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Session {
     config: Arc<Config>,
+    phase: Phase,
     version: Option<Version>,
-    up: bool,
+    dpid: Option<DatapathId>,
     handshake_by: Time,
-    worker: u8,
+    requests: Requests,
+    liveness: Liveness,
+    probe: Option<Probe>,
+    faults: Faults,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The switch has not said which versions it speaks.
+    Hello,
+    /// Nor who it is.
+    Features,
+    /// The engine has not said whether the connection stays.
+    Admission(Box<Gathered>),
+    /// The switch has not said that it is ready.
+    Setup(Box<Gathered>),
+    /// A main connection.
+    Up,
+    /// An auxiliary connection, up too.
+    Auxiliary,
+}
+
+/// What a session passed over, and why: each number since the connection began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// PACKET_INs and port changes that came before anyone could use them.
+    pub early: u64,
+    /// Replies that nobody awaited, or not any more; HELLOs after the first.
+    pub unawaited: u64,
+    /// Messages that were malformed, of another version, or a controller's to send.
+    pub faults: u64,
+    /// Errors that the switch sent.
+    pub errors: u64,
 }
 
 impl Session {
     /// A connection was accepted at `now`: writes our HELLO to `out`. The upper eight bits of our transaction ids are
     /// `worker`.
     pub fn new(config: Arc<Config>, now: Time, worker: u8, out: &mut Vec<u8>) -> Session {
-        let _ = out;
-        let handshake_by = now + config.handshake_within;
-        Session { config, version: None, up: false, handshake_by, worker }
+        let mut requests = Requests::new(worker);
+        dialect::hello(config.versions, requests.xid(), out);
+        Session {
+            phase: Phase::Hello,
+            version: None,
+            dpid: None,
+            handshake_by: now + config.handshake_within,
+            requests,
+            liveness: Liveness::new(now),
+            probe: None,
+            faults: Faults::new(now),
+            counts: Counts::default(),
+            config,
+        }
     }
 
     /// A message came. The answers, if any, are appended to `out`.
@@ -90,22 +155,122 @@ impl Session {
     /// The connection is to be closed, and what is in `out` is still worth sending before. The session is not to be used
     /// any more.
     pub fn receive(&mut self, now: Time, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
-        let _ = (now, raw, out, &self.config, self.worker);
+        self.liveness.heard(now);
+        let Some(version) = self.version else { return self.greet(raw, out) };
+        if raw.header.kind == kind::HELLO {
+            // It was said already, and changes nothing.
+            self.counts.unawaited += 1;
+            return Ok(Step::Nothing);
+        }
+        match dialect::hear(version, raw) {
+            Ok(Heard::FromControllersOnly) => self.fault(now, raw, NOT_A_SWITCHS, out),
+            Ok(heard) => self.heard(now, raw, heard, out),
+            Err(why) => self.fault(now, raw, why, out),
+        }
+    }
+
+    fn heard(
+        &mut self,
+        now: Time,
+        raw: Raw<'_>,
+        heard: Heard,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Close> {
+        let xid = raw.header.xid;
+        match heard {
+            Heard::Error(complaint) => return self.refused(xid, complaint, out),
+            Heard::Features(features) => return self.features(now, features),
+            Heard::Ports { ports, more } => return self.ports(xid, ports, more),
+            Heard::PortChange(change) if self.is_up() => {
+                return Ok(Step::Event(Event::Port(change)));
+            }
+            Heard::PortChange(change) => self.gather(change)?,
+            Heard::Barrier => return Ok(self.barrier_reached(xid)),
+            Heard::EchoReply => return Ok(self.echoed(xid)),
+            Heard::EchoRequest => dialect::echo_reply(raw, out),
+            Heard::OtherReply => self.counts.unawaited += 1,
+            Heard::PacketIn if !self.is_up() => self.counts.early += 1,
+            Heard::PacketIn | Heard::OtherNotice | Heard::FromControllersOnly => {}
+        }
         Ok(Step::Nothing)
     }
 
-    /// The engine's answer to [`Step::Identified`]; at any other time it does nothing.
+    /// The peer did something wrong: it is told, unless what it sent was an error itself, and it is counted.
     ///
-    /// # Errors
-    /// As [`Session::receive`]; [`Close::Refused`] where it was refused.
-    pub fn admit(
+    /// A reply that the handshake awaits ends it when it is malformed: the switch has no other to give.
+    fn fault(
         &mut self,
         now: Time,
-        admission: Admission,
+        raw: Raw<'_>,
+        why: Malformed,
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
-        let _ = (now, admission, out);
-        Ok(Step::Nothing)
+        self.counts.faults += 1;
+        if let Some(version) = self.version
+            && raw.header.kind != kind::ERROR
+        {
+            dialect::error(version, raw, why.reason, out);
+        }
+        match self.requests.asked(raw.header.xid) {
+            Some(Asked::Features) => Err(Close::HandshakeMalformed { what: "FEATURES_REPLY", why }),
+            Some(Asked::Ports) => Err(Close::HandshakeMalformed { what: "port description", why }),
+            _ if self.faults.add(now) => Err(Close::TooManyFaults(why)),
+            _ => Ok(Step::Nothing),
+        }
+    }
+
+    /// The switch sent an error.
+    fn refused(
+        &mut self,
+        xid: u32,
+        complaint: Complaint,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Close> {
+        self.counts.errors += 1;
+        if complaint.hello_failed && matches!(self.phase, Phase::Features) {
+            return Err(Close::HelloRefused(complaint.in_words()));
+        }
+        let Complaint { name, about, hint, .. } = complaint;
+        let error = Box::new(SwitchError { dpid: self.dpid, xid, name, about, hint });
+        match self.requests.end(xid) {
+            Some(Asked::Features) => return Err(Close::HandshakeRefused(error)),
+            Some(Asked::Barrier) => {
+                return Ok(Step::Reply { xid, answer: Answer::Refused(error) });
+            }
+            Some(Asked::Ports) => self.no_ports(out),
+            // A switch that knows no barriers is as ready as it will ever be.
+            Some(Asked::Ready) => {
+                if let up @ Step::Up(_) = self.settle() {
+                    return Ok(up);
+                }
+            }
+            None => {}
+        }
+        Ok(Step::SwitchError(error))
+    }
+
+    fn barrier_reached(&mut self, xid: u32) -> Step {
+        match self.requests.asked(xid) {
+            Some(Asked::Ready) => {
+                self.requests.end(xid);
+                self.settle()
+            }
+            Some(Asked::Barrier) => {
+                self.requests.end(xid);
+                Step::Reply { xid, answer: Answer::Done }
+            }
+            _ => {
+                self.counts.unawaited += 1;
+                Step::Nothing
+            }
+        }
+    }
+
+    fn echoed(&mut self, xid: u32) -> Step {
+        match self.probe.take_if(|probe| probe.xid == xid) {
+            Some(_) => Step::ProbeAnswered,
+            None => Step::Nothing,
+        }
     }
 
     /// Time passed. To be called when `now` is at or after [`Session::deadline`], again and again until it is not; earlier
@@ -114,35 +279,66 @@ impl Session {
     /// # Errors
     /// As [`Session::receive`].
     pub fn tick(&mut self, now: Time, out: &mut Vec<u8>) -> Result<Step, Close> {
-        let _ = (now, out);
+        if self.probe.is_some_and(|probe| probe.by <= now) {
+            return Err(Close::Superseded);
+        }
+        if self.handshake_deadline() <= now {
+            return Err(Close::HandshakeTooLong { waiting_for: self.waiting_for() });
+        }
+        if let Some(xid) = self.requests.late(now) {
+            self.requests.end(xid);
+            return Ok(Step::Reply { xid, answer: Answer::TooLate });
+        }
+        self.listen_to_silence(now, out)
+    }
+
+    fn listen_to_silence(&mut self, now: Time, out: &mut Vec<u8>) -> Result<Step, Close> {
+        let (Some(version), true) = (self.version, self.is_up()) else { return Ok(Step::Nothing) };
+        match self.liveness.tick(now, self.config.echo_every, self.config.echo_within) {
+            Silence::Short => {}
+            Silence::Ask => dialect::echo_request(version, self.requests.xid(), out),
+            Silence::TooLong => return Err(Close::NoEcho),
+        }
         Ok(Step::Nothing)
     }
 
     /// When [`Session::tick`] wants to be called next. It may move with every other call, mostly to later; a caller that
     /// keeps an earlier one calls once too often, and no more.
     pub fn deadline(&self) -> Time {
-        self.handshake_by
+        let probe = self.probe.map_or(Time::NEVER, |probe| probe.by);
+        let silence = match self.is_up() {
+            true => self.liveness.deadline(self.config.echo_every, self.config.echo_within),
+            false => Time::NEVER,
+        };
+        probe.min(self.handshake_deadline()).min(self.requests.deadline()).min(silence)
     }
 
     /// Another connection claims this one's datapath id: the switch is asked for an echo. Either [`Step::ProbeAnswered`]
     /// comes, or [`Close::Superseded`] does after [`Config::probe_within`]. While a probe is under way this does nothing.
     pub fn probe(&mut self, now: Time, out: &mut Vec<u8>) {
-        let _ = (now, out);
+        let (Some(version), None) = (self.version, self.probe) else { return };
+        let probe = Probe { xid: self.requests.xid(), by: now + self.config.probe_within };
+        dialect::echo_request(version, probe.xid, out);
+        self.probe = Some(probe);
     }
 
     /// The switch sent something that the session need not see.
     #[inline]
     pub fn alive(&mut self, now: Time) {
-        let _ = now;
+        self.liveness.heard(now);
     }
 
-    /// Asks the switch to finish everything sent before. [`Step::Reply`] comes with the transaction id returned here.
+    /// Asks the switch to finish everything sent before. [`Step::Reply`] comes with the transaction id returned here,
+    /// after [`Config::reply_within`] at the latest.
     ///
     /// # Errors
     /// [`Busy`]: the switch is not up, or owes [`crate::bounds::REQUESTS_MAX`] replies.
     pub fn barrier(&mut self, now: Time, out: &mut Vec<u8>) -> Result<u32, Busy> {
-        let _ = (now, out);
-        Err(Busy)
+        let (Some(version), true) = (self.version, self.is_up()) else { return Err(Busy) };
+        let by = now + self.config.reply_within;
+        let xid = self.requests.ask(Asked::Barrier, by).ok_or(Busy)?;
+        dialect::barrier_request(version, xid, out);
+        Ok(xid)
     }
 
     /// The version agreed on, once there is one.
@@ -152,7 +348,12 @@ impl Session {
 
     /// Whether the handshake is done, as a main connection or as an auxiliary one: PACKET_INs may be served.
     pub fn is_up(&self) -> bool {
-        self.up
+        matches!(self.phase, Phase::Up | Phase::Auxiliary)
+    }
+
+    /// What was passed over so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 }
 

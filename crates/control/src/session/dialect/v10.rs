@@ -1,0 +1,164 @@
+//! The session in OpenFlow 1.0.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
+use aldis_wire::v10::error::{BadRequestCode, HelloFailedCode};
+use aldis_wire::v10::{
+    ConfigFlags, Echo, Error, ErrorCode, FeaturesReply, FlowMod, FlowModCommand, FlowModFlags,
+    Hello, Match, Message, MessageType, PhyPort, PortConfig, PortFeatures, PortReason, PortState,
+    PortStatus, SwitchConfig,
+};
+use aldis_wire::{Header, Malformed, NO_BUFFER, Reason};
+
+use super::{Complaint, Features, Heard, printable};
+
+fn send(message: &Message, xid: u32, out: &mut Vec<u8>) {
+    message.encode(xid, out).expect("the session's own messages are short");
+}
+
+pub(super) fn hello(xid: u32, out: &mut Vec<u8>) {
+    send(&Message::Hello(Hello::default()), xid, out);
+}
+
+pub(super) fn incompatible(words: &str, xid: u32, out: &mut Vec<u8>) {
+    let code = ErrorCode::HelloFailed(HelloFailedCode::INCOMPATIBLE);
+    send(&Message::Error(Error { code, data: words.into() }), xid, out);
+}
+
+pub(super) fn error(why: Reason, about: &[u8], xid: u32, out: &mut Vec<u8>) {
+    let code = ErrorCode::BadRequest(match why {
+        Reason::BadVersion => BadRequestCode::BAD_VERSION,
+        Reason::BadType => BadRequestCode::BAD_TYPE,
+        Reason::Truncated | Reason::BadLength | Reason::Trailing | Reason::BadValue => {
+            BadRequestCode::BAD_LEN
+        }
+    });
+    send(&Message::Error(Error { code, data: about.to_vec() }), xid, out);
+}
+
+pub(super) fn echo_request(xid: u32, out: &mut Vec<u8>) {
+    send(&Message::EchoRequest(Echo::default()), xid, out);
+}
+
+pub(super) fn features_request(xid: u32, out: &mut Vec<u8>) {
+    send(&Message::FeaturesRequest, xid, out);
+}
+
+pub(super) fn barrier_request(xid: u32, out: &mut Vec<u8>) {
+    send(&Message::BarrierRequest, xid, out);
+}
+
+pub(super) fn whole_packets(xid: u32, out: &mut Vec<u8>) {
+    let config = SwitchConfig { flags: ConfigFlags::FRAG_NORMAL, miss_send_len: u16::MAX };
+    send(&Message::SetConfig(config), xid, out);
+}
+
+pub(super) fn delete_flows(xid: u32, out: &mut Vec<u8>) {
+    let all = FlowMod {
+        match_: Match::ANY,
+        cookie: 0,
+        command: FlowModCommand::DELETE,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        priority: 0,
+        buffer_id: NO_BUFFER,
+        out_port: aldis_wire::v10::PortNo::NONE,
+        flags: FlowModFlags::EMPTY,
+        actions: Vec::new(),
+    };
+    send(&Message::FlowMod(all), xid, out);
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
+    let (_, message) = Message::decode(bytes)?;
+    Ok(match message {
+        Message::Error(error) => Heard::Error(complaint(&error)),
+        Message::EchoRequest(_) => Heard::EchoRequest,
+        Message::EchoReply(_) => Heard::EchoReply,
+        Message::FeaturesReply(reply) => Heard::Features(features(&reply)),
+        Message::PortStatus(status) => Heard::PortChange(port_change(&status)),
+        Message::BarrierReply => Heard::Barrier,
+        Message::PacketIn(_) => Heard::PacketIn,
+        Message::GetConfigReply(_) | Message::StatsReply(_) | Message::QueueGetConfigReply(_) => {
+            Heard::OtherReply
+        }
+        Message::Hello(_) | Message::Vendor(_) | Message::FlowRemoved(_) => Heard::OtherNotice,
+        Message::FeaturesRequest
+        | Message::GetConfigRequest
+        | Message::SetConfig(_)
+        | Message::PacketOut(_)
+        | Message::FlowMod(_)
+        | Message::PortMod(_)
+        | Message::StatsRequest(_)
+        | Message::BarrierRequest
+        | Message::QueueGetConfigRequest(_) => Heard::FromControllersOnly,
+    })
+}
+
+fn complaint(error: &Error) -> Complaint {
+    let hello_failed = matches!(error.code, ErrorCode::HelloFailed(_));
+    let about = Header::peek(&error.data).ok().flatten().filter(|_| !hello_failed);
+    Complaint {
+        name: error.code.to_string(),
+        about: about.and_then(|header| MessageType(header.kind).name()),
+        hint: error.code.hint().unwrap_or_default(),
+        text: if hello_failed { printable(&error.data) } else { String::new() },
+        hello_failed,
+    }
+}
+
+fn features(reply: &FeaturesReply) -> Features {
+    Features {
+        dpid: reply.datapath_id,
+        auxiliary_id: 0,
+        buffers: reply.n_buffers,
+        tables: reply.n_tables,
+        ports: reply.ports.iter().map(port).collect(),
+    }
+}
+
+fn port_change(status: &PortStatus) -> PortChange {
+    let reason = match status.reason {
+        PortReason::ADD => PortChangeReason::Added,
+        PortReason::DELETE => PortChangeReason::Removed,
+        _ => PortChangeReason::Modified,
+    };
+    PortChange { reason, port: port(&status.desc) }
+}
+
+fn port(port: &PhyPort) -> Port {
+    Port {
+        number: PortNo(port.port_no.widen()),
+        hw_addr: port.hw_addr,
+        name: port.name,
+        admin_down: port.config.contains(PortConfig::PORT_DOWN),
+        link_down: port.state.contains(PortState::LINK_DOWN),
+        speed_kbps: speed_kbps(port.curr),
+    }
+}
+
+fn speed_kbps(features: PortFeatures) -> u32 {
+    const SPEEDS: [(PortFeatures, PortFeatures, u32); 4] = [
+        (PortFeatures::OFPPF_10GB_FD, PortFeatures::OFPPF_10GB_FD, 10_000_000),
+        (PortFeatures::OFPPF_1GB_FD, PortFeatures::OFPPF_1GB_HD, 1_000_000),
+        (PortFeatures::OFPPF_100MB_FD, PortFeatures::OFPPF_100MB_HD, 100_000),
+        (PortFeatures::OFPPF_10MB_FD, PortFeatures::OFPPF_10MB_HD, 10_000),
+    ];
+    let fits = |&&(full, half, _): &&(PortFeatures, PortFeatures, u32)| {
+        features.contains(full) || features.contains(half)
+    };
+    SPEEDS.iter().find(fits).map_or(0, |&(_, _, speed)| speed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_speed_in_use_counts() {
+        assert_eq!(speed_kbps(PortFeatures::OFPPF_1GB_HD | PortFeatures::OFPPF_10MB_FD), 1_000_000);
+        assert_eq!(speed_kbps(PortFeatures::OFPPF_COPPER), 0);
+    }
+}

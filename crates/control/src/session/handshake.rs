@@ -1,0 +1,233 @@
+//! From HELLO to the end of the handshake.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::mem;
+
+use aldis_wire::Version;
+use aldis_wire::chop::Raw;
+use aldis_wire::header::{HEADER_LEN, kind};
+use aldis_wire::msg::{Port, PortChange, PortChangeReason};
+
+use super::dialect::{self, Features, Heard};
+use super::negotiate::negotiate;
+use super::requests::Asked;
+use super::step::{Admission, Close, Step};
+use super::{Phase, Session};
+use crate::bounds::PORTS_MAX;
+use crate::switch::Info;
+use crate::time::Time;
+
+/// What is known of a switch before it is up.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    info: Info,
+    auxiliary_id: u8,
+    /// When it said who it is.
+    since: Time,
+    /// What was said of its ports, in the order in which it came.
+    changes: Vec<PortChange>,
+}
+
+impl Session {
+    /// Before the versions are agreed on. The first message should be a HELLO; an echo request is answered all the same,
+    /// in its own version.
+    pub(super) fn greet(&mut self, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
+        match raw.header.kind {
+            kind::HELLO => self.agree(raw, out),
+            kind::ECHO_REQUEST => {
+                dialect::echo_reply(raw, out);
+                Ok(Step::Nothing)
+            }
+            kind::ERROR => Err(self.hello_refused(raw)),
+            kind => Err(Close::NoHello { version: raw.header.version, kind }),
+        }
+    }
+
+    fn agree(&mut self, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
+        let (theirs, ours) = (raw.header.version, self.config.versions);
+        let bitmap = dialect::bitmap(&raw.bytes[HEADER_LEN..]);
+        let Some(version) = negotiate(ours, theirs, bitmap) else {
+            dialect::incompatible(theirs, ours, raw.header.xid, out);
+            return Err(Close::BadVersion { theirs, ours });
+        };
+        self.version = Some(version);
+        self.phase = Phase::Features;
+        if let Some(xid) = self.requests.ask(Asked::Features, Time::NEVER) {
+            dialect::features_request(version, xid, out);
+        }
+        Ok(Step::Nothing)
+    }
+
+    fn hello_refused(&self, raw: Raw<'_>) -> Close {
+        match dialect::hear(self.config.versions.highest(), raw) {
+            Ok(Heard::Error(complaint)) => Close::HelloRefused(complaint.in_words()),
+            Ok(_) => Close::NoHello { version: raw.header.version, kind: raw.header.kind },
+            Err(why) => Close::HandshakeMalformed { what: "OFPT_ERROR", why },
+        }
+    }
+
+    /// The switch said who it is. Some do so with a transaction id of their own: there is only one such reply to come.
+    pub(super) fn features(&mut self, now: Time, features: Features) -> Result<Step, Close> {
+        let (Phase::Features, Some(version)) = (&self.phase, self.version) else {
+            self.counts.unawaited += 1;
+            return Ok(Step::Nothing);
+        };
+        self.requests.end_all();
+        let Features { dpid, auxiliary_id, buffers, tables, ports } = features;
+        let info = Info { dpid, version, buffers, tables, ports: Vec::new() };
+        self.dpid = Some(dpid);
+        self.phase = Phase::Admission(Box::new(Gathered {
+            info,
+            auxiliary_id,
+            since: now,
+            changes: Vec::new(),
+        }));
+        self.gather_ports(ports)?;
+        Ok(Step::Identified { dpid, auxiliary_id })
+    }
+
+    /// The engine's answer to [`Step::Identified`]; at any other time it does nothing.
+    ///
+    /// # Errors
+    /// As [`Session::receive`]; [`Close::Refused`] where the connection was refused.
+    pub fn admit(
+        &mut self,
+        now: Time,
+        admission: Admission,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Close> {
+        let gathered = match mem::replace(&mut self.phase, Phase::Auxiliary) {
+            Phase::Admission(gathered) => gathered,
+            other => {
+                self.phase = other;
+                return Ok(Step::Nothing);
+            }
+        };
+        self.liveness.heard(now);
+        match admission {
+            Admission::Refused(refusal) => Err(Close::Refused(refusal)),
+            Admission::Auxiliary => Ok(Step::AuxiliaryUp {
+                dpid: gathered.info.dpid,
+                auxiliary_id: gathered.auxiliary_id,
+            }),
+            Admission::Main => {
+                self.handshake_by = self.handshake_by + now.since(gathered.since);
+                self.set_up(gathered.info.version, out);
+                self.phase = Phase::Setup(gathered);
+                Ok(Step::Nothing)
+            }
+        }
+    }
+
+    /// Everything the handshake has to say to a main connection, in one go. The barrier comes last: its reply means that
+    /// the rest took effect.
+    fn set_up(&mut self, version: Version, out: &mut Vec<u8>) {
+        dialect::whole_packets(version, self.requests.xid(), out);
+        if self.config.delete_flows {
+            dialect::delete_flows(version, self.requests.xid(), out);
+        }
+        dialect::table_miss(version, self.requests.xid(), out);
+        if version >= Version::V13
+            && let Some(xid) = self.requests.ask(Asked::Ports, Time::NEVER)
+        {
+            dialect::ports_request(version, xid, out);
+        }
+        self.ask_ready(version, out);
+    }
+
+    fn ask_ready(&mut self, version: Version, out: &mut Vec<u8>) {
+        if let Some(xid) = self.requests.ask(Asked::Ready, Time::NEVER) {
+            dialect::barrier_request(version, xid, out);
+        }
+    }
+
+    /// Some of the switch's ports. The last part of a reply ends its request.
+    pub(super) fn ports(&mut self, xid: u32, ports: Vec<Port>, more: bool) -> Result<Step, Close> {
+        if self.requests.asked(xid) != Some(Asked::Ports) {
+            self.counts.unawaited += 1;
+            return Ok(Step::Nothing);
+        }
+        self.gather_ports(ports)?;
+        if !more {
+            self.requests.end(xid);
+        }
+        Ok(self.settle())
+    }
+
+    /// The switch cannot name its ports. It can be programmed all the same, once a barrier says that it is done: if that
+    /// was said already it is asked again, so that there is a message whose reply ends the handshake.
+    pub(super) fn no_ports(&mut self, out: &mut Vec<u8>) {
+        if let Some(version) = self.version
+            && !self.requests.awaits(Asked::Ready)
+        {
+            self.ask_ready(version, out);
+        }
+    }
+
+    /// Ends the handshake if nothing is awaited any more.
+    pub(super) fn settle(&mut self) -> Step {
+        if self.requests.awaits(Asked::Ports) || self.requests.awaits(Asked::Ready) {
+            return Step::Nothing;
+        }
+        match mem::replace(&mut self.phase, Phase::Up) {
+            Phase::Setup(gathered) => {
+                Step::Up(Info { ports: settled(gathered.changes), ..gathered.info })
+            }
+            other => {
+                self.phase = other;
+                Step::Nothing
+            }
+        }
+    }
+
+    fn gather_ports(&mut self, ports: Vec<Port>) -> Result<(), Close> {
+        ports
+            .into_iter()
+            .try_for_each(|port| self.gather(PortChange { reason: PortChangeReason::Added, port }))
+    }
+
+    /// Keeps what is said of a port until the handshake is done, if it is known yet whose port that is.
+    pub(super) fn gather(&mut self, change: PortChange) -> Result<(), Close> {
+        let (Phase::Admission(gathered) | Phase::Setup(gathered)) = &mut self.phase else {
+            self.counts.early += 1;
+            return Ok(());
+        };
+        if gathered.changes.len() == PORTS_MAX {
+            return Err(Close::TooManyPorts);
+        }
+        gathered.changes.push(change);
+        Ok(())
+    }
+
+    /// What the handshake is waiting for, in words.
+    pub(super) fn waiting_for(&self) -> &'static str {
+        match self.phase {
+            Phase::Hello => "its HELLO",
+            Phase::Features => "its features",
+            Phase::Admission(_) => "the decision which connection keeps its datapath id",
+            Phase::Setup(_) if self.requests.awaits(Asked::Ports) => "its port description",
+            Phase::Setup(_) | Phase::Up | Phase::Auxiliary => "its reply to a barrier",
+        }
+    }
+
+    /// When the handshake will have taken too long; never once it is done.
+    pub(super) fn handshake_deadline(&self) -> Time {
+        match &self.phase {
+            Phase::Hello | Phase::Features | Phase::Setup(_) => self.handshake_by,
+            Phase::Admission(gathered) => {
+                gathered.since + self.config.probe_within + self.config.handshake_within
+            }
+            Phase::Up | Phase::Auxiliary => Time::NEVER,
+        }
+    }
+}
+
+/// The ports after all these changes, by number: of each the last word counts.
+fn settled(mut changes: Vec<PortChange>) -> Vec<Port> {
+    changes.reverse();
+    changes.sort_by_key(|change| change.port.number);
+    changes.dedup_by_key(|change| change.port.number);
+    changes.retain(|change| change.reason != PortChangeReason::Removed);
+    changes.into_iter().map(|change| change.port).collect()
+}
