@@ -10,4 +10,3 @@ pub mod null;
 mod persona;
 mod poll;
 mod stream;
-mod template;

@@ -26,6 +26,7 @@ use aldis_wire::Version;
 use course::{Course, Step};
 use generator::Generator;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sequence::{Homes, Round};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -140,7 +141,11 @@ impl Load {
 
     /// Who is spoken to in fact: a switch with one address has only the extra one to speak to.
     pub fn destinations_in_fact(&self) -> Destinations {
-        sequence::Homes::new(self.macs, self.ports, self.destinations).destinations()
+        self.homes().destinations()
+    }
+
+    fn homes(&self) -> Homes {
+        Homes::new(self.macs, self.ports, self.destinations)
     }
 
     /// Requests a second and switch, if the rate is limited.
@@ -218,12 +223,13 @@ pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report,
     load.check()?;
     raise_descriptor_limit(u64::from(load.switches) + DESCRIPTORS_SPARE)?;
     let course = Course::new(load);
+    let round = Round::new(&load.homes());
     std::thread::scope(|scope| {
         let spawn = |index| {
-            let course = &course;
+            let (course, round) = (&course, round.clone());
             let thread = std::thread::Builder::new().name(format!("load-{index}"));
             thread.spawn_scoped(scope, move || {
-                let outcome = Generator::new(load, course, index).and_then(Generator::run);
+                let outcome = Generator::new(load, course, round, index).and_then(Generator::run);
                 course.left(outcome.is_err());
                 outcome
             })

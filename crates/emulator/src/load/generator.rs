@@ -3,8 +3,10 @@
 use super::Load;
 use super::course::{Course, Step};
 use super::failure::Failure;
+use super::packet_in::{Purpose, Sheet};
 use super::report::{Report, delays};
-use super::switch::{Desk, Stage, Switch};
+use super::sequence::Round;
+use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, Stage, Switch};
 use crate::poll::{Interest, Poll};
 use crate::stream::Inbox;
 use rustix::io::Errno;
@@ -28,6 +30,7 @@ const CHECK: Duration = Duration::from_millis(50);
 pub(super) struct Generator<'a> {
     load: &'a Load,
     course: &'a Course,
+    round: Round,
     /// The numbers of its switches: every `load.threads`th.
     numbers: Vec<u32>,
     poll: Poll,
@@ -56,10 +59,30 @@ impl Mark {
 }
 
 impl<'a> Generator<'a> {
-    pub(super) fn new(load: &'a Load, course: &'a Course, index: usize) -> Result<Self, Failure> {
+    pub(super) fn new(
+        load: &'a Load,
+        course: &'a Course,
+        round: Round,
+        index: usize,
+    ) -> Result<Self, Failure> {
         let numbers = (1..=load.switches).skip(index).step_by(load.threads).collect();
-        let desk = Desk { inbox: Inbox::new(READ_MAX), outbox: Vec::new(), delays: delays() };
-        Ok(Generator { load, course, numbers, poll: Poll::new()?, desk, switches: Vec::new() })
+        let sheet = |purpose, count| Sheet::new(load.version, load.buffered, purpose, count);
+        let desk = Desk {
+            inbox: Inbox::new(READ_MAX),
+            outbox: Vec::new(),
+            lessons: sheet(Purpose::Teach, LESSONS_AHEAD as usize),
+            offers: sheet(Purpose::Offer, OFFERS_MAX),
+            delays: delays(),
+        };
+        Ok(Generator {
+            load,
+            course,
+            round,
+            numbers,
+            poll: Poll::new()?,
+            desk,
+            switches: Vec::new(),
+        })
     }
 
     pub(super) fn run(mut self) -> Result<Report, Failure> {
@@ -141,7 +164,13 @@ impl<'a> Generator<'a> {
         }
         let key = self.switches.len() as u64;
         self.poll.add(&socket, key, Interest::Both)?;
-        self.switches.push(Switch::new(self.load, number, key, TcpStream::from(socket)));
+        self.switches.push(Switch::new(
+            self.load,
+            self.round.clone(),
+            number,
+            key,
+            TcpStream::from(socket),
+        ));
         Ok(())
     }
 

@@ -2,7 +2,10 @@
 //!
 //! The source runs through the switch's addresses in order, the destination through the same ones with a stride that
 //! visits each of them once in a round and jumps about in any table. An address always lives on the same port, and the
-//! destination on another than the source, or a learning switch would rightly drop the packet.
+//! destination on another than the source, or a learning switch would rightly drop the packet. All switches of a run have
+//! the same order, so that one round is worked out beforehand ([`Round`]) and a request costs one look into it.
+
+use std::sync::Arc;
 
 /// Who is spoken to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,14 +14,6 @@ pub enum Destinations {
     All,
     /// One more address that never speaks itself, alone on the last port: what cbench does.
     One,
-}
-
-/// One flow request: indices of addresses, and the port it came in by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hop {
-    pub(crate) source: u32,
-    pub(crate) destination: u32,
-    pub(crate) in_port: u32,
 }
 
 /// Where the addresses of a switch live.
@@ -58,95 +53,87 @@ impl Homes {
     pub(crate) fn destinations(&self) -> Destinations {
         self.destinations
     }
+
+    /// Whom to speak to instead of `destination`, which may live on the port of `source`: neighbours never share one.
+    fn reachable(&self, source: u32, destination: u32) -> u32 {
+        match self.destinations {
+            Destinations::One => self.macs,
+            Destinations::All if self.port(destination) != self.port(source) => destination,
+            Destinations::All if destination + 1 < self.macs => destination + 1,
+            Destinations::All => destination - 1,
+        }
+    }
 }
 
-/// A place in the endless order of requests. Residues are carried along, so that a step costs no division.
-#[derive(Clone, Copy, Debug)]
+/// What a request says beside its source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hop {
+    /// The index of the address spoken to.
+    pub(crate) destination: u32,
+    /// The port of the source.
+    pub(crate) in_port: u32,
+}
+
+/// One round of requests: the hop of each source.
+#[derive(Clone, Debug)]
+pub(crate) struct Round(Arc<[Hop]>);
+
+impl Round {
+    pub(crate) fn new(homes: &Homes) -> Round {
+        let macs = homes.macs;
+        let stride = u64::from(stride(macs, homes.source_ports));
+        // With such a start and such a stride the destination is always on the next port, as long as the ports are
+        // equally full; where they are not, some destinations have to be moved.
+        let start = u64::from(macs / 2 / homes.source_ports * homes.source_ports + 1);
+        let hop = |source: u32| {
+            let wanted = (start + u64::from(source) * stride) % u64::from(macs);
+            let destination = homes.reachable(source, wanted as u32);
+            Hop { destination, in_port: homes.port(source) }
+        };
+        Round((0..macs).map(hop).collect())
+    }
+}
+
+/// A switch's place in its endless rounds.
+#[derive(Clone, Debug)]
 pub(crate) struct Sequence {
-    homes: Homes,
-    stride: u32,
-    stride_residue: u32,
-    macs_residue: u32,
-    source: u32,
-    source_residue: u32,
-    destination: u32,
-    destination_residue: u32,
+    round: Round,
+    source: usize,
 }
 
 impl Sequence {
-    pub(crate) fn new(homes: Homes) -> Sequence {
-        let (macs, ports) = (homes.macs, homes.source_ports);
-        let stride = stride(macs);
-        Sequence {
-            homes,
-            stride,
-            stride_residue: stride % ports,
-            macs_residue: macs % ports,
-            source: 0,
-            source_residue: 0,
-            destination: macs / 2,
-            destination_residue: macs / 2 % ports,
-        }
+    pub(crate) fn new(round: Round) -> Sequence {
+        Sequence { round, source: 0 }
     }
 
-    /// The request at this place; then goes on to the next.
+    /// The next `count` requests, source and hop, which stay the next ones until they are passed.
     #[inline]
-    pub(crate) fn step(&mut self) -> Hop {
-        let hop = Hop {
-            source: self.source,
-            destination: self.reachable(),
-            in_port: 1 + self.source_residue,
-        };
-        let ports = self.homes.source_ports;
-        self.source += 1;
-        self.source_residue = wrap(self.source_residue + 1, ports);
-        if self.source == self.homes.macs {
-            (self.source, self.source_residue) = (0, 0);
-        }
-        self.destination += self.stride;
-        self.destination_residue = wrap(self.destination_residue + self.stride_residue, ports);
-        if self.destination >= self.homes.macs {
-            self.destination -= self.homes.macs;
-            let residue = self.destination_residue + ports - self.macs_residue;
-            self.destination_residue = wrap(residue, ports);
-        }
-        hop
-    }
-
-    /// The destination, or its neighbour where it lives on the source's port: neighbours never share one.
-    #[inline]
-    fn reachable(&self) -> u32 {
-        match self.homes.destinations {
-            Destinations::One => self.homes.macs,
-            Destinations::All if self.destination_residue != self.source_residue => {
-                self.destination
+    pub(crate) fn ahead(&self, count: u32) -> impl ExactSizeIterator<Item = (u32, Hop)> {
+        let round = &*self.round.0;
+        let mut source = self.source;
+        (0..count).map(move |_| {
+            let next = (source as u32, round[source]);
+            source += 1;
+            if source == round.len() {
+                source = 0;
             }
-            Destinations::All if self.destination + 1 < self.homes.macs => self.destination + 1,
-            Destinations::All => self.destination - 1,
-        }
+            next
+        })
     }
 
-    /// Goes on by `steps` at once.
-    pub(crate) fn skip(&mut self, steps: u64) {
-        let (macs, ports) = (u64::from(self.homes.macs), self.homes.source_ports);
-        let on = |at: u32, by: u64| ((u64::from(at) + steps % macs * by) % macs) as u32;
-        self.source = on(self.source, 1);
-        self.source_residue = self.source % ports;
-        self.destination = on(self.destination, u64::from(self.stride));
-        self.destination_residue = self.destination % ports;
+    /// Goes on by `count` requests.
+    #[inline]
+    pub(crate) fn pass(&mut self, count: u32) {
+        self.source = (self.source + count as usize) % self.round.0.len();
     }
 }
 
-/// `value` below twice `modulus`, brought below `modulus`.
-#[inline]
-fn wrap(value: u32, modulus: u32) -> u32 {
-    if value >= modulus { value - modulus } else { value }
-}
-
-/// A step that visits every address before any a second time, near the golden ratio, which spreads them best.
-fn stride(macs: u32) -> u32 {
+/// A step that visits every address before any a second time and goes from port to port as the sources do; near the golden
+/// ratio, which spreads them best.
+fn stride(macs: u32, ports: u32) -> u32 {
     let golden = (u64::from(macs) * 618 / 1000) as u32;
-    (golden.max(1)..=macs).find(|&stride| coprime(stride, macs)).unwrap_or(1)
+    let fits = |&stride: &u32| stride % ports == 1 && coprime(stride, macs);
+    (golden..macs).find(fits).unwrap_or(1)
 }
 
 fn coprime(mut a: u32, mut b: u32) -> bool {
@@ -160,7 +147,6 @@ fn coprime(mut a: u32, mut b: u32) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::HashSet;
 
     proptest! {
         /// Every source speaks once a round, from its own port, to an address on another.
@@ -168,32 +154,35 @@ mod tests {
         fn a_round_visits_every_source_and_crosses_ports(macs in 1u32..500, ports in 2u32..9, one: bool) {
             let destinations = if one { Destinations::One } else { Destinations::All };
             let homes = Homes::new(macs, ports, destinations);
-            let mut sequence = Sequence::new(homes);
-            for round in 0..3 {
-                let mut sources = HashSet::new();
-                for _ in 0..macs {
-                    let Hop { source, destination, in_port } = sequence.step();
-                    prop_assert_eq!(in_port, homes.port(source));
-                    prop_assert!(in_port <= ports && homes.port(destination) <= ports);
-                    prop_assert_ne!(in_port, homes.port(destination));
-                    prop_assert!(destination < homes.addresses());
-                    sources.insert(source);
-                }
-                prop_assert_eq!(sources.len(), macs as usize, "round {}", round);
+            let mut sequence = Sequence::new(Round::new(&homes));
+            sequence.pass(macs * 3);
+            for (index, (source, hop)) in sequence.ahead(macs * 2).enumerate() {
+                prop_assert_eq!(source, index as u32 % macs);
+                prop_assert_eq!(hop.in_port, homes.port(source));
+                prop_assert!(hop.in_port <= ports && homes.port(hop.destination) <= ports);
+                prop_assert_ne!(hop.in_port, homes.port(hop.destination));
+                prop_assert!(hop.destination < homes.addresses());
             }
         }
 
-        /// Skipping is stepping.
+        /// Passing some goes on with those behind them.
         #[test]
-        fn to_skip_is_to_step(macs in 1u32..500, ports in 2u32..9, first in 0u64..50, steps in 0u64..2000) {
-            let mut walked = Sequence::new(Homes::new(macs, ports, Destinations::All));
-            walked.skip(first);
-            let mut skipped = walked;
-            for _ in 0..steps {
-                walked.step();
-            }
-            skipped.skip(steps);
-            prop_assert_eq!(walked.step(), skipped.step());
+        fn to_pass_is_to_take(macs in 1u32..500, first in 0u32..900, steps in 0u32..900) {
+            let mut sequence = Sequence::new(Round::new(&Homes::new(macs, 4, Destinations::All)));
+            sequence.pass(first);
+            let expected = sequence.ahead(steps + 1).last();
+            sequence.pass(steps);
+            prop_assert_eq!(sequence.ahead(1).next(), expected);
+        }
+    }
+
+    #[test]
+    fn every_address_is_spoken_to_once_a_round() {
+        for macs in [4, 1000, 100_000] {
+            let round = Round::new(&Homes::new(macs, 4, Destinations::All));
+            let mut spoken_to: Vec<u32> = round.0.iter().map(|hop| hop.destination).collect();
+            spoken_to.sort_unstable();
+            assert!(spoken_to.into_iter().eq(0..macs), "{macs}");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::failure::Failure;
 use super::outstanding::Outstanding;
-use super::packet_in::{NO_BUFFER, Template, number_in};
+use super::packet_in::{Hosts, NO_BUFFER, Sheet, number_in};
 use super::report::Counts;
-use super::sequence::{Homes, Sequence};
+use super::sequence::{Homes, Round, Sequence};
 use super::{Load, Mode, WINDOW_MAX};
 use crate::persona::{Heard, Persona, truncated};
 use crate::poll::{Interest, Poll, Ready};
@@ -15,11 +15,11 @@ use hdrhistogram::Histogram;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-/// Most bytes of requests that one visit writes.
-const WRITE_MAX: usize = 128 * 1024;
+/// Most requests that one visit writes: 128 KiB of those of 1.0.
+pub(super) const OFFERS_MAX: usize = 1598;
 
 /// Addresses that may be taught ahead of the controller's answers.
-const LESSONS_AHEAD: u32 = 400;
+pub(super) const LESSONS_AHEAD: u32 = 400;
 
 /// How many times the window the ring of outstanding requests holds, and the least it does: a request is given up for lost
 /// only when so many later ones were sent.
@@ -35,7 +35,10 @@ const NOT_TIMED: u32 = NO_BUFFER;
 /// What all switches of a thread share.
 pub(super) struct Desk {
     pub(super) inbox: Inbox,
+    /// Answers to the controller's questions, written before anything else.
     pub(super) outbox: Vec<u8>,
+    pub(super) lessons: Sheet,
+    pub(super) offers: Sheet,
     pub(super) delays: Histogram<u64>,
 }
 
@@ -74,9 +77,8 @@ pub(super) struct Switch {
     stage: Stage,
     greeted: bool,
     homes: Homes,
-    lesson: Template,
+    hosts: Hosts,
     lessons_left: u32,
-    offer: Template,
     sequence: Sequence,
     outstanding: Outstanding,
     window: u32,
@@ -95,9 +97,15 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    pub(super) fn new(load: &Load, number: u32, key: u64, socket: TcpStream) -> Switch {
+    pub(super) fn new(
+        load: &Load,
+        round: Round,
+        number: u32,
+        key: u64,
+        socket: TcpStream,
+    ) -> Switch {
         let Load { version, ports, buffered, .. } = *load;
-        let homes = Homes::new(load.macs, ports, load.destinations);
+        let homes = load.homes();
         let (window, timed_every) = match load.mode {
             Mode::Latency => (1, 1),
             Mode::Window(window) => (window, TIMED_EVERY.min(window)),
@@ -114,10 +122,9 @@ impl Switch {
             stage: Stage::Connecting,
             greeted: false,
             homes,
-            lesson: Template::teach(version, number, buffered),
+            hosts: Hosts::of(number),
             lessons_left: if load.teach { homes.addresses() } else { 0 },
-            offer: Template::offer(version, number, buffered),
-            sequence: Sequence::new(homes),
+            sequence: Sequence::new(round),
             outstanding: Outstanding::new((window * RING_WINDOWS).max(RING_MIN)),
             window,
             full: load.mode == Mode::Full && load.rate_per_switch().is_none(),
@@ -254,8 +261,8 @@ impl Switch {
         for message in chop.by_ref() {
             let message = message.map_err(|malformed| self.garbage(malformed))?;
             match message.header.kind {
-                kind::FLOW_MOD | kind::PACKET_OUT => self.count(&message)?,
-                _ => self.converse(&message, &mut desk.outbox)?,
+                kind::FLOW_MOD | kind::PACKET_OUT => self.count(message)?,
+                _ => self.converse(message, &mut desk.outbox)?,
             }
         }
         self.tail.keep(chop.rest());
@@ -268,8 +275,8 @@ impl Switch {
 
     /// Counts a FLOW_MOD or PACKET_OUT if it answers a request.
     #[inline]
-    fn count(&mut self, message: &Raw<'_>) -> Result<(), Failure> {
-        let number = self.answered_by(message).map_err(|malformed| self.garbage(malformed))?;
+    fn count(&mut self, message: Raw<'_>) -> Result<(), Failure> {
+        let number = self.answered_by(&message).map_err(|malformed| self.garbage(malformed))?;
         if !self.outstanding.answer(number) {
             self.counts.strays += u64::from(self.stage == Stage::Offering);
             return Ok(());
@@ -293,13 +300,14 @@ impl Switch {
         let buffer_id = message.bytes.get(offset..offset + 4).and_then(|id| id.first_chunk());
         match buffer_id.map(|&id| u32::from_be_bytes(id)) {
             None => Err(truncated("buffer_id", offset)),
-            Some(NO_BUFFER) => Ok(self.answered_unbuffered(message)),
+            Some(NO_BUFFER) => Ok(self.answered_unbuffered(*message)),
             Some(buffer_id) => Ok(buffer_id),
         }
     }
 
     /// The same for one that names no buffer: by its xid or else by the frame it carries.
-    fn answered_unbuffered(&self, message: &Raw<'_>) -> u32 {
+    #[inline(never)]
+    fn answered_unbuffered(&self, message: Raw<'_>) -> u32 {
         let xid = message.header.xid;
         if message.header.kind == kind::FLOW_MOD || self.outstanding.contains(xid) {
             return xid;
@@ -314,10 +322,11 @@ impl Switch {
     }
 
     /// Answers any other message.
-    fn converse(&mut self, message: &Raw<'_>, outbox: &mut Vec<u8>) -> Result<(), Failure> {
+    #[cold]
+    fn converse(&mut self, message: Raw<'_>, outbox: &mut Vec<u8>) -> Result<(), Failure> {
         let switch = self.persona.number;
         let ours = self.persona.version;
-        match self.persona.answer(message, outbox).map_err(|malformed| self.garbage(malformed))? {
+        match self.persona.answer(&message, outbox).map_err(|malformed| self.garbage(malformed))? {
             Heard::Hello(theirs) if theirs < ours.wire() => {
                 return Err(Failure::Version { switch, ours, theirs });
             }
@@ -331,44 +340,38 @@ impl Switch {
         Ok(())
     }
 
-    /// Writes what an earlier write left, then the answers in the outbox and as many new requests as may go, in one write.
+    /// Writes what an earlier write left and the answers in the outbox; then, in one write, as many requests as may go.
     #[inline]
     fn write(&mut self, desk: &mut Desk, writable: bool) -> Result<(), Failure> {
-        let outbox = &mut desk.outbox;
-        if !self.unsent.is_empty() {
-            self.unsent.extend_from_slice(outbox);
-            if writable {
-                let written = self.send(&self.unsent)?;
-                self.unsent.drain(..written);
-            }
-            if !self.unsent.is_empty() {
-                return Ok(());
-            }
-            outbox.clear();
+        if !(self.unsent.is_empty() && desk.outbox.is_empty()) {
+            self.write_answers(&desk.outbox)?;
         }
-        let answers = outbox.len();
         match self.stage {
-            Stage::Teaching => self.write_lessons(outbox, answers),
-            Stage::Offering if writable || !self.full => self.write_offers(outbox, answers),
-            _ => self.write_answers(outbox),
+            _ if !self.unsent.is_empty() => Ok(()),
+            Stage::Teaching => self.write_lessons(&mut desk.lessons),
+            Stage::Offering if writable || !self.full => self.write_offers(&mut desk.offers),
+            _ => Ok(()),
         }
     }
 
+    #[cold]
     fn write_answers(&mut self, outbox: &[u8]) -> Result<(), Failure> {
-        if !outbox.is_empty() {
-            let written = self.send(outbox)?;
-            self.unsent.extend_from_slice(&outbox[written..]);
-        }
+        self.unsent.extend_from_slice(outbox);
+        let written = self.send(&self.unsent)?;
+        self.unsent.drain(..written);
         Ok(())
     }
 
-    fn write_lessons(&mut self, outbox: &mut Vec<u8>, answers: usize) -> Result<(), Failure> {
+    fn write_lessons(&mut self, sheet: &mut Sheet) -> Result<(), Failure> {
         let count = LESSONS_AHEAD.saturating_sub(self.outstanding.waiting()).min(self.lessons_left);
         let count = self.make_room(count);
-        let index = self.homes.addresses() - self.lessons_left;
-        self.lesson.lessons(&self.homes, index, self.outstanding.next(), count, outbox);
-        let sent = self.write_requests(outbox, answers, self.lesson.len())?;
-        self.lessons_left -= sent;
+        if count > 0 {
+            let index = self.homes.addresses() - self.lessons_left;
+            let next = self.outstanding.next();
+            let len = sheet.request_len();
+            let lessons = sheet.lessons(self.hosts, &self.homes, index, next, count);
+            self.lessons_left -= self.write_requests(lessons, len)?;
+        }
         if self.lessons_left == 0 && self.outstanding.waiting() == 0 {
             self.stage = Stage::Taught;
         }
@@ -376,21 +379,20 @@ impl Switch {
     }
 
     #[inline]
-    fn write_offers(&mut self, outbox: &mut Vec<u8>, answers: usize) -> Result<(), Failure> {
-        let count = self.allowance();
-        if count == 0 {
-            return self.write_answers(outbox);
-        }
+    fn write_offers(&mut self, sheet: &mut Sheet) -> Result<(), Failure> {
+        let count = self.allowance().min(sheet.capacity());
         let count = self.make_room(count);
-        let before = self.sequence;
-        self.offer.offers(&mut self.sequence, self.outstanding.next(), count, outbox);
+        if count == 0 {
+            return Ok(());
+        }
+        let len = sheet.request_len();
+        let offers = sheet.offers(self.hosts, self.sequence.ahead(count), self.outstanding.next());
         self.time_one_of(count);
-        let sent = self.write_requests(outbox, answers, self.offer.len())?;
+        let sent = self.write_requests(offers, len)?;
         if sent < count {
-            self.sequence = before;
-            self.sequence.skip(u64::from(sent));
             self.forget_unsent();
         }
+        self.sequence.pass(sent);
         self.counts.offered += u64::from(sent);
         self.quota -= u64::from(sent);
         if self.credit != u64::MAX {
@@ -403,8 +405,7 @@ impl Switch {
     #[inline]
     fn allowance(&self) -> u32 {
         let window = self.window.saturating_sub(self.outstanding.waiting());
-        let most = window.min((WRITE_MAX / self.offer.len()) as u32);
-        u64::from(most).min(self.quota).min(self.credit) as u32
+        u64::from(window).min(self.quota).min(self.credit) as u32
     }
 
     /// Gives up overtaken requests where the ring has no room for `count` more; how many it has room for.
@@ -416,24 +417,13 @@ impl Switch {
         count.min(self.outstanding.room())
     }
 
-    /// Writes the outbox, in which requests of `len` bytes follow `answers` bytes of answers. A request that the socket
-    /// took any byte of is sent, and its rest kept; the others were never made. Returns how many were sent.
+    /// Writes requests of `len` bytes each. One that the socket took any byte of is sent, and its rest kept; the others
+    /// were never made. Returns how many were sent.
     #[inline]
-    fn write_requests(
-        &mut self,
-        outbox: &[u8],
-        answers: usize,
-        len: usize,
-    ) -> Result<u32, Failure> {
-        if outbox.is_empty() {
-            return Ok(0);
-        }
-        let written = self.send(outbox)?;
-        let sent = written.saturating_sub(answers).div_ceil(len);
-        if written < outbox.len() {
-            let end = (answers + sent * len).min(outbox.len());
-            self.unsent.extend_from_slice(&outbox[written..end]);
-        }
+    fn write_requests(&mut self, requests: &[u8], len: usize) -> Result<u32, Failure> {
+        let written = self.send(requests)?;
+        let sent = written.div_ceil(len);
+        self.unsent.extend_from_slice(&requests[written..sent * len]);
         self.outstanding.sent(sent as u32);
         Ok(sent as u32)
     }

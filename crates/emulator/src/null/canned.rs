@@ -1,6 +1,5 @@
 //! The answers of the null controller, made once and patched.
 
-use crate::template::append;
 use aldis_wire::Raw;
 use aldis_wire::header::{Header, Version, kind};
 
@@ -137,4 +136,14 @@ fn packet_out<const LEN: usize>(
     answer[2..4].copy_from_slice(&length.to_be_bytes());
     answer[4..8].copy_from_slice(&request[4..8]);
     out.extend_from_slice(frame);
+}
+
+/// Appends a copy of `template` to `out` and hands it out to be patched.
+///
+/// Patching the copy is what makes it fast: to patch the template and copy it then would load bytes in wide words that were
+/// just stored in narrow ones, and the processor waits for each such load (measured: 8 ns a message).
+#[inline(always)]
+fn append<'a, const LEN: usize>(template: &[u8; LEN], out: &'a mut Vec<u8>) -> &'a mut [u8; LEN] {
+    out.extend_from_slice(template);
+    out.last_chunk_mut().expect("LEN bytes were appended")
 }
