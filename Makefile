@@ -1,6 +1,6 @@
 # Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
 
-.PHONY: run test tidy
+.PHONY: run test e2e tidy
 
 # Build the controller and start it with its defaults; ARGS adds to them: make run ARGS="--log debug"
 run:
@@ -10,6 +10,10 @@ run:
 # Everything that CI checks. Installs missing test peers (Open vSwitch, Mininet, tshark) when it is root.
 test:
 	cargo xtask test
+
+# One part of it: make e2e ARGS="pingall"
+e2e:
+	cargo xtask e2e $(ARGS)
 
 tidy:
 	cargo xtask tidy

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod e2e;
 mod peers;
 mod suites;
 mod tidy;
@@ -17,6 +18,7 @@ cargo xtask COMMAND
   test [SUITE…]     every suite in order, or the named ones; installs missing peers first
   tidy              the rules of the repository that no compiler knows
   peers             what the end-to-end tests need, and install what is missing
+  e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         "test" => suites::test(&root, &rest),
         "tidy" => tidy::run(&root).failed == 0,
         "peers" => peers::provide(),
+        "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
         _ => {
             eprint!("{USAGE}");
             false

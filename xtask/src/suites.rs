@@ -2,7 +2,7 @@
 //!
 //! A suite that fails does not stop the ones after it: whoever reads the log of a run wants all of what is wrong.
 
-use crate::{peers, tidy};
+use crate::{e2e, peers, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -46,6 +46,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "clippy", says: "cargo clippy, warnings denied", run: clippy },
     Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
     Suite { name: "unit", says: "unit tests and laws", run: unit },
+    Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
 ];
 
 /// Runs the suites named, or all of them, and prints a table and the totals; whether nothing failed.
@@ -128,7 +129,7 @@ fn test_result(line: &str) -> Option<Tally> {
 }
 
 /// The counts in `12 passed; 3 failed…`, whatever separates them.
-fn counts_of(text: &str, separator: char) -> Option<Tally> {
+pub(crate) fn counts_of(text: &str, separator: char) -> Option<Tally> {
     let mut counts = text.split(separator).map_while(|part| part.trim().split_once(' '));
     let passed = counts.next().filter(|(_, what)| *what == "passed")?.0.parse().ok()?;
     let failed = counts.next().filter(|(_, what)| *what == "failed")?.0.parse().ok()?;

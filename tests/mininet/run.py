@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""Runs the end-to-end scenarios: real Open vSwitch, real hosts, real frames, and the controller as a black box.
+
+    tests/mininet/run.py [PART OF A SCENARIO'S NAME]...
+
+Each scenario runs in network, process and mount namespaces of its own: nothing reaches the machine's interfaces, files or
+daemons, the ports are free whatever else runs, and when a scenario ends, however it ends, the kernel ends what it left.
+
+ALDIS_CONTROLLER names the controller command; by default it is `target/debug/aldis run`.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+HERE = os.path.abspath(__file__)
+INSIDE = "--inside"
+SCENARIO_S = 120
+# After this many seconds more a scenario that did not end by itself is ended.
+GRACE_S = 20
+NEEDED = ["unshare", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
+          "ping", "iperf", "ethtool", "tcpdump", "tshark"]
+# The child dies with unshare, and everything in the namespaces dies with the child.
+UNSHARE = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def give_up(sentence):
+    """A test that could not run has not passed."""
+    print(f"FAIL {sentence}\n0 passed, 1 failed")
+    sys.exit(1)
+
+
+def check_machine():
+    if os.geteuid() != 0:
+        give_up("the end-to-end tests make network namespaces and need root")
+    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    missing = [name for name in NEEDED if not shutil.which(name)]
+    if missing:
+        give_up(f"missing: {' '.join(missing)}; `cargo xtask peers` installs them")
+
+
+def run(name):
+    """Runs one scenario in its own world and says how it went; whether it passed."""
+    start = time.monotonic()
+    try:
+        done = subprocess.run(UNSHARE + [sys.executable, HERE, INSIDE, name], timeout=SCENARIO_S + GRACE_S,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        passed, said = done.returncode == 0, done.stdout
+    except subprocess.TimeoutExpired as late:
+        passed, said = False, (late.stdout or b"") + b"\nexpected: an end; it had to be killed"
+    print(f"{'ok  ' if passed else 'FAIL'} {name} ({time.monotonic() - start:.1f} s)", flush=True)
+    if not passed:
+        print("\n".join("     " + line for line in said.decode(errors="replace").strip().splitlines()), flush=True)
+    return passed
+
+
+def run_inside(name):
+    """The scenario itself, in the namespaces made for it; the exit status says whether it passed."""
+    import lab
+    import scenarios
+
+    def late(*_):
+        raise lab.Failure(f"expected: an end within {SCENARIO_S} s\nseen:     " + "".join(traceback.format_stack(limit=8)))
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(SCENARIO_S)
+    lab.prepare_machine()
+    network = lab.Lab()
+    try:
+        dict(scenarios.all_of_them())[name](network)
+    except Exception as error:  # whatever went wrong, what the network looked like is worth more than how we got here
+        print(error if isinstance(error, lab.Failure) else traceback.format_exc())
+        print(network.evidence(), flush=True)
+        sys.exit(1)
+    finally:
+        network.close()
+
+
+def main():
+    if sys.argv[1:2] == [INSIDE]:
+        run_inside(sys.argv[2])
+        return
+    check_machine()
+    import scenarios
+
+    parts = sys.argv[1:]
+    chosen = [name for name, _ in scenarios.all_of_them() if not parts or any(part in name for part in parts)]
+    if not chosen:
+        give_up(f"no scenario is called {' or '.join(parts)}")
+    results = [run(name) for name in chosen]
+    print(f"{results.count(True)} passed, {results.count(False)} failed", flush=True)
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""What a network on this controller must do. Each scenario is a function of a fresh `Lab`; its docstring is its claim."""
+
+import functools
+import re
+import signal
+import subprocess
+import time
+
+from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
+from mininet.topolib import TreeTopo
+
+from lab import PORT, Failure, Ping, Process, expect, output, wait_until
+from lab import probe as send_probe
+
+# Message types, the same numbers in both versions.
+PACKET_OUT, FLOW_MOD = "13", "14"
+
+VERSIONS = ("OpenFlow10", "OpenFlow13")
+TOPOLOGIES = {"single,8": lambda: SingleSwitchTopo(8), "linear,4": lambda: LinearTopo(4),
+              "tree,2,3": lambda: TreeTopo(2, 3)}
+
+
+def all_of_them():
+    """Pairs of a name and a function of a `Lab`."""
+    for name, topology in TOPOLOGIES.items():
+        for version in VERSIONS:
+            yield f"pingall {name} {version}", functools.partial(pingall, topology, version)
+    for body in (iperf, port_down, host_moved, controller_killed, vswitchd_restarted, bridge_replaced, decoded):
+        for version in VERSIONS:
+            yield f"{body.__name__} {version}", functools.partial(body, version)
+    yield "probe", probe
+    yield "clean_stop", clean_stop
+
+
+def everyone_reaches_everyone(net):
+    loss = net.pingAll()
+    expect(loss == 0, "pingall without loss, on the first try", f"{loss} % lost")
+
+
+def pingall(topology, version, lab):
+    """Every host reaches every other, on the first try."""
+    lab.start_controller()
+    everyone_reaches_everyone(lab.start_network(topology(), version))
+
+
+def packets(flow):
+    return int(re.search(r"n_packets=(\d+)", flow).group(1))
+
+
+def iperf(version, lab):
+    """TCP runs between two hosts; the switches carry it with flows of their own, and count it."""
+    lab.start_controller()
+    net = lab.start_network(LinearTopo(2), version)
+    first, last = net.hosts
+    server = last.popen(["iperf", "-s"], stdout=subprocess.DEVNULL)
+    wait_until("iperf's server listens", lambda: ":5001" in last.cmd("ss -ltn"))
+    report = first.cmd(f"iperf -y C -t 2 -c {last.IP()}")
+    server.terminate()
+    fields = report.strip().split(",")
+    expect(len(fields) > 8 and int(fields[8]) > 1_000_000, "more than 1 Mbit/s", report)
+    for switch in net.switches:
+        # Each direction has its flow; Open vSwitch brings the counters up to date once a second.
+        wait_until(f"two flows on {switch} that counted the transfer",
+                   lambda switch=switch: sum(packets(flow) > 100 for flow in lab.flows(switch, version)) >= 2,
+                   seen=lambda switch=switch: "\n".join(lab.flows(switch, version)))
+
+
+def to_port(flows, port):
+    return [flow for flow in flows if re.search(rf'output:("?[\w-]*eth)?{port}\b', flow)]
+
+
+def port_down(version, lab):
+    """When a port goes down the flows that lead to it go too; the others stay; when it is back, so is its host."""
+    lab.start_controller()
+    net = lab.start_network(SingleSwitchTopo(3), version)
+    everyone_reaches_everyone(net)
+    switch = net.switches[0]
+    flows = functools.partial(lab.flows, switch, version)
+    expect(to_port(flows(), 2) and to_port(flows(), 3), "flows to the ports 2 and 3", "\n".join(flows()))
+    set_port(f"{switch}-eth2", "down")
+    wait_until("no flow to port 2 any more", lambda: not to_port(flows(), 2), seen=lambda: "\n".join(flows()))
+    expect(to_port(flows(), 3), "the flows to port 3 untouched", "\n".join(flows()))
+    set_port(f"{switch}-eth2", "up")
+    everyone_reaches_everyone(net)
+
+
+def set_port(interface, state):
+    """Takes a port down or up, and waits until the switch has noticed."""
+    output("ip", "link", "set", interface, state)
+    output("ovs-vsctl", "--timeout=15", "wait-until", "interface", interface, f"link_state={state}")
+
+
+class TwoHomes(Topo):
+    """Two hosts on a switch; the first has a second cable to it."""
+
+    def build(self):
+        switch = self.addSwitch("s1")
+        mover, other = self.addHost("h1"), self.addHost("h2")
+        for host in (mover, other, mover):
+            self.addLink(host, switch)
+
+
+def host_moved(version, lab):
+    """A host that appears behind another port is followed there, though its old port stays up."""
+    lab.start_controller()
+    net = lab.start_network(TwoHomes(), version)
+    mover, other = net.hosts
+    mover.cmd("ip link set h1-eth1 down")
+    beside = Ping(other, mover)
+    beside.wait_replies(5)
+    # The same machine, with its addresses, at the end of the other cable.
+    address, mac = mover.IP(), mover.MAC()
+    mover.cmd("ip addr flush dev h1-eth0; ip link set h1-eth0 down; ip link set h1-eth0 address 02:00:00:00:00:99;"
+              " ip link set h1-eth0 up")
+    mover.cmd(f"ip link set h1-eth1 address {mac}; ip addr add {address}/8 dev h1-eth1; ip link set h1-eth1 up")
+    # It says where it is, as a machine does when its network comes up.
+    reply = mover.cmd(f"ping -n -c 1 -W 5 {other.IP()}")
+    expect(" 0% packet loss" in reply, "the moved host reaches the other", reply)
+    beside.wait_replies(10)
+    beside.finish()
+    flows = lab.flows("s1", version)
+    expect(to_port(flows, 3), "flows to the new port", "\n".join(flows))
+
+
+def controller_killed(version, lab):
+    """kill -9 and a new start: established flows lose nothing, new ones no more than the gap."""
+    lab.start_controller()
+    net = lab.start_network(SingleSwitchTopo(3), version)
+    first, second, third = net.hosts
+    established = Ping(first, second)
+    established.wait_replies(10)
+    start, mark = time.monotonic(), lab.mark()
+    lab.controller.kill()
+    lab.wait_disconnected(mark)
+    new = Ping(third, second)
+    established.wait_replies(10)
+    mark = lab.mark()
+    lab.start_controller()
+    lab.wait_connected(mark)
+    gap_s = time.monotonic() - start
+    new.wait_replies(10)
+    established.wait_replies(10)
+    lost = established.finish()
+    expect(not lost, "no ping of an established flow lost", f"lost {lost}")
+    lost = new.finish()
+    # The kernel asks again for an address only once a second, and up to that much may pass after the gap.
+    most = (gap_s + 1) / Ping.INTERVAL_S
+    expect(len(lost) <= most, f"at most the {most:.0f} pings of the gap lost", f"{len(lost)} lost")
+    everyone_reaches_everyone(net)
+
+
+def vswitchd_restarted(version, lab):
+    """The switch's daemon ends and comes back, without its flows: traffic comes back on the first try."""
+    lab.start_controller()
+    net = lab.start_network(LinearTopo(2), version)
+    everyone_reaches_everyone(net)
+    mark = lab.mark()
+    lab.vswitchd.kill()
+    lab.start_vswitchd()
+    lab.wait_connected(mark)
+    everyone_reaches_everyone(net)
+
+
+def bridge_replaced(version, lab):
+    """A bridge is deleted and made again with the same datapath id, as when a switch reboots."""
+    lab.start_controller()
+    net = lab.start_network(LinearTopo(2), version)
+    everyone_reaches_everyone(net)
+    switch, mark = net.switches[0], lab.mark()
+    switch.stop(deleteIntfs=False)
+    switch.start(net.controllers)
+    lab.wait_connected(mark, [switch])
+    everyone_reaches_everyone(net)
+
+
+def decoded(version, lab):
+    """Others understand what the controller sends: tshark finds nothing malformed, ovs-ofctl no decode error."""
+    capture = lab.path("lo.pcap")
+    # The file is another user's to tcpdump, which gives up root; -U writes each packet as it is seen.
+    tcpdump = Process(["tcpdump", "-Z", "root", "-U", "--immediate-mode", "-B", "8192", "-i", "lo", "-s", "0", "-w", capture,
+                       f"tcp port {PORT}"], lab.path("tcpdump.log"))
+    with_log = functools.partial(output, "cat", lab.path("tcpdump.log"))
+    wait_until("tcpdump listens", lambda: "listening on" in with_log(), seen=with_log)
+    try:
+        lab.start_controller()
+        net = lab.start_network(SingleSwitchTopo(3), version)
+        everyone_reaches_everyone(net)
+        set_port("s1-eth2", "down")
+        wait_until("no flow to port 2 any more", lambda: not to_port(lab.flows("s1", version), 2))
+    finally:
+        tcpdump.stop()
+    understood_by_tshark(capture)
+    understood_by_ovs(capture)
+
+
+def understood_by_tshark(capture):
+    types, malformed = (
+        output("tshark", "-n", "-r", capture, "-d", f"tcp.port=={PORT},openflow", "-Y", f"tcp.srcport == {PORT} && {only}",
+               "-T", "fields", "-e", "frame.number", *fields)
+        for only, fields in (("(openflow_v1 || openflow_v4)", ("-e", "openflow_1_0.type", "-e", "openflow_v4.type")),
+                             ("_ws.malformed", ("-e", "_ws.expert.message"))))
+    seen = set(re.findall(r"(?<=[\t,])\d+", types))
+    expect({FLOW_MOD, PACKET_OUT} <= seen, "a FLOW_MOD and a PACKET_OUT in tshark's words", types)
+    expect(not re.search(r"^\d", malformed, re.MULTILINE), "nothing malformed to tshark", malformed)
+
+
+def understood_by_ovs(capture):
+    printed = output("ovs-ofctl", "ofp-parse-pcap", capture, str(PORT))
+    messages = re.split(r"\n(?=\S+ > \S+:\n)", printed)
+    ours = [message for message in messages if re.match(rf"\S+\.{PORT} > ", message)]
+    for kind in ("OFPT_HELLO", "OFPT_FEATURES_REQUEST", "OFPT_SET_CONFIG", "OFPT_FLOW_MOD", "OFPT_PACKET_OUT"):
+        expect(any(kind in message for message in ours), f"an {kind} in ovs-ofctl's words", printed[-2000:])
+    wrong = [message for message in ours if "***" in message or not re.search(r"^(OFPT|OFPST|NXT)\w+", message, re.MULTILINE)]
+    expect(not wrong, "no decode error to ovs-ofctl", "\n".join(wrong[:5]))
+
+
+def probe(lab):
+    """Mininet looks for a controller like telnet does: connect, a byte, drop. That is no error."""
+    lab.start_controller()
+    for payload in (b"A", b"", b"A\r\n"):
+        send_probe(payload)
+    everyone_reaches_everyone(lab.start_network(SingleSwitchTopo(2), "OpenFlow13"))
+    complaints = [line for line in lab.controller_log().splitlines() if re.search(r"\b(ERROR|WARN|panicked)\b", line)]
+    expect(not complaints, "no warning and no error in the log", "\n".join(complaints))
+
+
+def clean_stop(lab):
+    """Ctrl-C ends it at once, with a switch connected, and with status 0."""
+    controller = lab.start_controller()
+    lab.start_network(SingleSwitchTopo(2), "OpenFlow13")
+    controller.child.send_signal(signal.SIGINT)
+    try:
+        status = controller.child.wait(5)
+    except subprocess.TimeoutExpired:
+        raise Failure("expected: an end within 5 s of SIGINT\nseen:     still running") from None
+    expect(status == 0, "exit status 0", f"exit status {status}")

@@ -1,0 +1,30 @@
+//! The end-to-end suite: builds the controller and hands it to the scenarios of `tests/mininet`.
+
+use crate::suites::{Tally, cargo, counts_of, each_line, succeeds};
+use std::path::Path;
+use std::process::Command;
+
+/// The system's Python, which has Mininet's library; another one first in the path may not.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Runs the named scenarios, or all of them.
+///
+/// `ALDIS_CONTROLLER` names another controller command to run them against, for instance to find out whether a
+/// failure is the controller's or the scenario's.
+pub(crate) fn run(root: &Path, scenarios: &[String]) -> Tally {
+    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) {
+        return Tally::one(false);
+    }
+    let mut command = Command::new(PYTHON);
+    command.arg("tests/mininet/run.py").args(scenarios).current_dir(root);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut tally = None;
+    let good = each_line(&mut command, |line| {
+        println!("{line}");
+        tally = counts_of(line, ',').or(tally);
+    });
+    match tally {
+        Some(tally) if good || tally.failed > 0 => tally,
+        _ => tally.unwrap_or_default().plus(Tally::one(false)),
+    }
+}
