@@ -9,6 +9,7 @@
 
 pub mod action;
 pub mod config;
+pub mod convert;
 pub mod echo;
 pub mod error;
 pub mod features;

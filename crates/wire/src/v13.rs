@@ -12,6 +12,7 @@ pub mod action;
 pub mod async_config;
 pub mod bucket;
 pub mod config;
+pub mod convert;
 pub mod echo;
 pub mod error;
 pub mod experimenter;

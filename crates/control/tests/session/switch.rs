@@ -2,7 +2,7 @@
 
 use aldis_control::session::Step;
 use aldis_control::switch::Info;
-use aldis_wire::msg::{Port, PortNo};
+use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{FixedText, MacAddr, NO_BUFFER, Version, v10, v13};
 
 use crate::dialogue::{DPID, Dialogue, Turn};
@@ -116,6 +116,10 @@ pub(crate) fn port(number: u32) -> Port {
         admin_down: false,
         link_down: false,
         speed_kbps: 10_000_000,
+        details: PortDetails {
+            current: v13::port::PortFeatures::F10GB_FD,
+            ..PortDetails::default()
+        },
     }
 }
 
@@ -154,7 +158,7 @@ pub(crate) fn port_13(number: u32) -> v13::Port {
         name: port.name,
         config: v13::port::PortConfig(0),
         state: v13::port::PortState(0),
-        curr: none,
+        curr: port.details.current,
         advertised: none,
         supported: none,
         peer: none,

@@ -1,57 +1,20 @@
 //! Ports and their changes (OpenFlow 1.0 §5.2.1, 1.3.5 §7.2.1).
 
-use core::fmt;
-
 use crate::types::{FixedText, MacAddr};
+use crate::v13::port::{PortConfig, PortFeatures, PortState};
 
-/// A port number, numbered as OpenFlow 1.3 does.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PortNo(pub u32);
+pub use crate::v13::port::PortNo;
 
 impl PortNo {
-    /// The highest number of a physical or logical port.
-    pub const MAX: PortNo = PortNo(0xffff_ff00);
-    /// Back out of the port that the packet came in on.
-    pub const IN_PORT: PortNo = PortNo(0xffff_fff8);
-    /// Every port but the one that the packet came in on, and those set not to flood.
-    pub const FLOOD: PortNo = PortNo(0xffff_fffb);
-    /// Every port but the one that the packet came in on.
-    pub const ALL: PortNo = PortNo(0xffff_fffc);
-    /// The controller.
-    pub const CONTROLLER: PortNo = PortNo(0xffff_fffd);
-    /// The switch's own network stack.
-    pub const LOCAL: PortNo = PortNo(0xffff_fffe);
-    /// No port; as a filter, any port.
-    pub const ANY: PortNo = PortNo(0xffff_ffff);
-
     /// Whether it numbers a physical or logical port, and not one of the reserved ones.
     pub const fn is_real(self) -> bool {
         self.0 != 0 && self.0 <= PortNo::MAX.0
     }
 }
 
-impl fmt::Display for PortNo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            PortNo::IN_PORT => f.write_str("IN_PORT"),
-            PortNo::FLOOD => f.write_str("FLOOD"),
-            PortNo::ALL => f.write_str("ALL"),
-            PortNo::CONTROLLER => f.write_str("CONTROLLER"),
-            PortNo::LOCAL => f.write_str("LOCAL"),
-            PortNo::ANY => f.write_str("ANY"),
-            PortNo(number) => write!(f, "{number}"),
-        }
-    }
-}
-
-impl fmt::Debug for PortNo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 /// One port of a switch.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Port {
     /// Its number.
     pub number: PortNo,
@@ -65,6 +28,29 @@ pub struct Port {
     pub link_down: bool,
     /// Current speed in kilobits a second; 0 where the switch does not say.
     pub speed_kbps: u32,
+    /// All the rest that the switch says of it.
+    pub details: PortDetails,
+}
+
+/// What few need to know of a port, in the words of 1.3. The bits that 1.0 has besides (spanning tree, NO_FLOOD) stand
+/// where 1.0 has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PortDetails {
+    /// Its configuration, but for [`Port::admin_down`].
+    pub config: PortConfig,
+    /// Its state, but for [`Port::link_down`].
+    pub state: PortState,
+    /// Features in use.
+    pub current: PortFeatures,
+    /// Features that it tells its peer.
+    pub advertised: PortFeatures,
+    /// Features that it could use.
+    pub supported: PortFeatures,
+    /// Features that its peer tells it.
+    pub peer: PortFeatures,
+    /// Its greatest speed in kilobits a second; 0 where the switch does not say.
+    pub max_speed_kbps: u32,
 }
 
 impl Port {
@@ -75,7 +61,8 @@ impl Port {
 }
 
 /// A port came, went or changed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PortChange {
     /// What happened.
     pub reason: PortChangeReason,
@@ -85,6 +72,7 @@ pub struct PortChange {
 
 /// What happened to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum PortChangeReason {
     /// The port is new.
     Added,

@@ -1,7 +1,6 @@
 //! `ofp_match` (§7.2.3): which packets a flow is about, or what a switch knows of a packet.
 
 use super::oxm::Oxm;
-use super::port::PortNo;
 use super::{list, tlv_then_pad8};
 use crate::reader::{Malformed, Reader, Reason};
 use crate::writer::Writer;
@@ -19,14 +18,6 @@ pub struct Match {
 }
 
 impl Match {
-    /// The incoming port, where it is one of the fields.
-    pub fn in_port(&self) -> Option<PortNo> {
-        self.fields.iter().find_map(|field| match field {
-            Oxm::InPort(port) => Some(*port),
-            _ => None,
-        })
-    }
-
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Match, Malformed> {
         let offset = reader.offset();
         let (kind, mut body) = tlv_then_pad8(reader, "match.length", 4)?;

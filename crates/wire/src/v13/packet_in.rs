@@ -4,6 +4,7 @@
 //! in by, read in place.
 
 use super::match_::{self, Match};
+use super::oxm::Oxm;
 use super::port::PortNo;
 use super::table_mod::TableNo;
 use super::{Message, VERSION};
@@ -49,7 +50,10 @@ open_enum! {
 impl PacketIn {
     /// The port it came in by; `None` from a switch that does not say, though it has to.
     pub fn in_port(&self) -> Option<PortNo> {
-        self.match_.in_port()
+        self.match_.fields.iter().find_map(|field| match field {
+            Oxm::InPort(port) => Some(*port),
+            _ => None,
+        })
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<PacketIn, Malformed> {

@@ -183,7 +183,8 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-fn actions() -> impl Strategy<Value = Vec<Action>> {
+/// Any actions.
+pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
     vec(action(), 0..8)
 }
 

@@ -3,12 +3,11 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
+use aldis_wire::v10::convert::{port, port_change};
 use aldis_wire::v10::error::{BadRequestCode, HelloFailedCode};
 use aldis_wire::v10::{
     ConfigFlags, Echo, Error, ErrorCode, FeaturesReply, FlowMod, FlowModCommand, FlowModFlags,
-    Hello, Match, Message, MessageType, PhyPort, PortConfig, PortFeatures, PortReason, PortState,
-    PortStatus, SwitchConfig,
+    Hello, Match, Message, MessageType, SwitchConfig,
 };
 use aldis_wire::{Header, Malformed, NO_BUFFER, Reason};
 
@@ -116,49 +115,5 @@ fn features(reply: &FeaturesReply) -> Features {
         buffers: reply.n_buffers,
         tables: reply.n_tables,
         ports: reply.ports.iter().map(port).collect(),
-    }
-}
-
-fn port_change(status: &PortStatus) -> PortChange {
-    let reason = match status.reason {
-        PortReason::ADD => PortChangeReason::Added,
-        PortReason::DELETE => PortChangeReason::Removed,
-        _ => PortChangeReason::Modified,
-    };
-    PortChange { reason, port: port(&status.desc) }
-}
-
-fn port(port: &PhyPort) -> Port {
-    Port {
-        number: PortNo(port.port_no.widen()),
-        hw_addr: port.hw_addr,
-        name: port.name,
-        admin_down: port.config.contains(PortConfig::PORT_DOWN),
-        link_down: port.state.contains(PortState::LINK_DOWN),
-        speed_kbps: speed_kbps(port.curr),
-    }
-}
-
-fn speed_kbps(features: PortFeatures) -> u32 {
-    const SPEEDS: [(PortFeatures, PortFeatures, u32); 4] = [
-        (PortFeatures::OFPPF_10GB_FD, PortFeatures::OFPPF_10GB_FD, 10_000_000),
-        (PortFeatures::OFPPF_1GB_FD, PortFeatures::OFPPF_1GB_HD, 1_000_000),
-        (PortFeatures::OFPPF_100MB_FD, PortFeatures::OFPPF_100MB_HD, 100_000),
-        (PortFeatures::OFPPF_10MB_FD, PortFeatures::OFPPF_10MB_HD, 10_000),
-    ];
-    let fits = |&&(full, half, _): &&(PortFeatures, PortFeatures, u32)| {
-        features.contains(full) || features.contains(half)
-    };
-    SPEEDS.iter().find(fits).map_or(0, |&(_, _, speed)| speed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fastest_speed_in_use_counts() {
-        assert_eq!(speed_kbps(PortFeatures::OFPPF_1GB_HD | PortFeatures::OFPPF_10MB_FD), 1_000_000);
-        assert_eq!(speed_kbps(PortFeatures::OFPPF_COPPER), 0);
     }
 }

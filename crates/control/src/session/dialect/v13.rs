@@ -4,18 +4,15 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 use aldis_wire::v13::action::MAX_LEN_NO_BUFFER;
 use aldis_wire::v13::config::ConfigFlags;
+use aldis_wire::v13::convert::{port, port_change};
 use aldis_wire::v13::error::BadRequestCode;
 use aldis_wire::v13::flow_mod::{FlowModCommand, FlowModFlags};
-use aldis_wire::v13::port::{PortConfig, PortState};
-use aldis_wire::v13::port_status::PortReason;
 use aldis_wire::v13::stats::{MultipartFlags, MultipartReplyBody, MultipartRequestBody};
 use aldis_wire::v13::{
     self, Action, Echo, Error, ErrorCode, FeaturesReply, FlowMod, GroupNo, Hello, Instruction,
-    Match, Message, MessageType, MultipartReply, MultipartRequest, PortStatus, SwitchConfig,
-    TableNo,
+    Match, Message, MessageType, MultipartReply, MultipartRequest, SwitchConfig, TableNo,
 };
 use aldis_wire::{Header, Malformed, NO_BUFFER, Reason, Version};
 
@@ -166,25 +163,5 @@ fn features(reply: &FeaturesReply) -> Features {
         buffers: reply.n_buffers,
         tables: reply.n_tables,
         ports: Vec::new(),
-    }
-}
-
-fn port_change(status: &PortStatus) -> PortChange {
-    let reason = match status.reason {
-        PortReason::ADD => PortChangeReason::Added,
-        PortReason::DELETE => PortChangeReason::Removed,
-        _ => PortChangeReason::Modified,
-    };
-    PortChange { reason, port: port(&status.desc) }
-}
-
-fn port(port: &v13::Port) -> Port {
-    Port {
-        number: PortNo(port.port_no.0),
-        hw_addr: port.hw_addr,
-        name: port.name,
-        admin_down: port.config.contains(PortConfig::PORT_DOWN),
-        link_down: port.state.contains(PortState::LINK_DOWN),
-        speed_kbps: port.curr_speed,
     }
 }
