@@ -368,3 +368,14 @@ impl core::fmt::Display for Busy {
 }
 
 impl core::error::Error for Busy {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything that an idle switch costs has to fit 16 KiB; the session takes next to nothing of it.
+    #[test]
+    fn a_session_is_small() {
+        assert!(size_of::<Session>() <= 256, "{} bytes", size_of::<Session>());
+    }
+}
