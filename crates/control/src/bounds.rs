@@ -1,7 +1,7 @@
 //! Every bound of this crate's sessions, by name and with its reason.
 
 /// Ports that a switch may have. A switch of 1.0 can name 65,280; the largest chassis and the fullest hypervisors have a
-/// few thousand. At 40 bytes each they cost a third of a megabyte, which one switch cannot be allowed to exceed.
+/// few thousand. At some 60 bytes each they cost half a megabyte, which one switch cannot be allowed to exceed.
 pub const PORTS_MAX: usize = 8192;
 
 /// Requests that may await their reply on one session. What is asked by hand comes one or two at a time; a session that
