@@ -20,6 +20,9 @@ use crate::writer::Writer;
 /// The ethertype of the only VLAN tag that 1.0 knows.
 const ETH_VLAN: u16 = 0x8100;
 
+/// What 1.3 refuses, and 1.0 would do to packets of which nothing was said.
+const UNTAGGED: &str = "changing a VLAN tag without matching tagged packets";
+
 /// What is known of the packet that the actions meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
@@ -58,15 +61,14 @@ impl Packet {
 
     /// What the frame itself says.
     pub fn framed(frame: &[u8]) -> Packet {
-        match frame.get(12..14) {
-            Some([0x81, 0x00]) => Packet { tag: Tag::Some, ..Packet::ANY },
-            Some([0x08, 0x00]) => {
-                let transport = frame.get(23).copied().filter(|&p| p == IP_TCP || p == IP_UDP);
-                Packet { tag: Tag::None, ipv4: true, transport }
-            }
-            Some(_) => Packet { tag: Tag::None, ..Packet::ANY },
-            None => Packet::ANY,
-        }
+        let (tag, type_at) = match frame.get(12..14) {
+            Some([0x81, 0x00]) => (Tag::Some, 16),
+            Some(_) => (Tag::None, 12),
+            None => return Packet::ANY,
+        };
+        let ipv4 = frame.get(type_at..type_at + 2) == Some(&ETH_IPV4.to_be_bytes());
+        let proto = frame.get(type_at + 11).copied().filter(|_| ipv4);
+        Packet { tag, ipv4, transport: proto.filter(|&proto| proto == IP_TCP || proto == IP_UDP) }
     }
 
     /// What is known of it after `action`.
@@ -214,7 +216,8 @@ fn output(port: PortNo, max_len: u16, queue: Option<QueueNo>) -> Result<v10::Act
 fn action_from_neutral(action: &Action, packet: Packet) -> Result<v10::Action, Unsupported> {
     Ok(match action {
         Action::SetField(field) => field_from_neutral(field, packet)?,
-        Action::PopVlan => v10::Action::StripVlan,
+        Action::PopVlan if packet.tag == Tag::Some => v10::Action::StripVlan,
+        Action::PopVlan => return Err(unsupported(UNTAGGED)),
         Action::PushVlan(ETH_VLAN) => {
             return Err(unsupported(
                 "a second VLAN tag, or the first without matching untagged packets",
@@ -241,15 +244,18 @@ fn field_from_neutral(field: &Field, packet: Packet) -> Result<v10::Action, Unsu
             SetVlanVid(vid & 0x0fff)
         }
         Field::VlanPcp(pcp @ 0..8) if packet.tag == Tag::Some => SetVlanPcp(pcp),
-        Field::Ipv4Src(Masked { value, mask: None }) => SetNwSrc(value),
-        Field::Ipv4Dst(Masked { value, mask: None }) => SetNwDst(value),
-        Field::IpDscp(dscp @ 0..64) => SetNwTos(dscp << 2),
+        Field::Ipv4Src(Masked { value, mask: None }) if packet.ipv4 => SetNwSrc(value),
+        Field::Ipv4Dst(Masked { value, mask: None }) if packet.ipv4 => SetNwDst(value),
+        Field::IpDscp(dscp @ 0..64) if packet.ipv4 => SetNwTos(dscp << 2),
         Field::TcpSrc(port) if is(IP_TCP) => SetTpSrc(port),
         Field::TcpDst(port) if is(IP_TCP) => SetTpDst(port),
         Field::UdpSrc(port) if is(IP_UDP) => SetTpSrc(port),
         Field::UdpDst(port) if is(IP_UDP) => SetTpDst(port),
         Field::VlanVid(_) | Field::VlanPcp(_) => {
-            return Err(unsupported("setting a VLAN field without matching tagged packets"));
+            return Err(unsupported(UNTAGGED));
+        }
+        Field::Ipv4Src(_) | Field::Ipv4Dst(_) | Field::IpDscp(_) => {
+            return Err(unsupported("setting a field of IPv4 without matching IPv4"));
         }
         Field::TcpSrc(_) | Field::TcpDst(_) | Field::UdpSrc(_) | Field::UdpDst(_) => {
             return Err(unsupported("setting a port without matching its protocol"));
