@@ -52,6 +52,8 @@ proptest! {
         command in 0..5u16,
         flags in 0..4u16,
     ) {
+        let mut actions = actions;
+        actions.retain(|action| !matches!(action, v10::Action::Unknown { .. }));
         let exact = v10::Message::FlowMod(v10::FlowMod {
             match_: v10::convert::match_from_neutral(&fields).unwrap(),
             cookie: 1,
@@ -236,6 +238,19 @@ fn a_match_with_leftovers_has_a_meaning_and_keeps_its_bytes() {
     assert_eq!(v10::convert::from_neutral(&neutral), Ok(exact));
     let Message::FlowMod(meaning) = neutral.meaning() else { panic!("it has a meaning") };
     assert_eq!(meaning.match_, Match::new().in_port(PortNo(4)));
+}
+
+/// The number of an action that one version does not name may be that of another action in the other.
+#[test]
+fn an_action_without_a_name_stays_in_its_version() {
+    let mut of_v10 = v10_flow_mod(FlowMod::add(Match::new()));
+    of_v10.actions = vec![v10::Action::Unknown { kind: v10::ActionType(25), body: vec![0; 4] }];
+    let kind = v13::action::ActionType(3);
+    let of_v13 = FlowMod::add(Match::new()).actions([Action::Unknown { kind, body: vec![0; 4] }]);
+    let neutral = v10::convert::to_neutral(v10::Message::FlowMod(of_v10));
+    assert_eq!(refused(neutral, Version::V13), Some("this message of OpenFlow 1.0"));
+    let neutral = v13::convert::to_neutral(v13::Message::FlowMod(of_v13));
+    assert_eq!(refused(neutral, Version::V10), Some("this message of OpenFlow 1.3"));
 }
 
 #[test]

@@ -83,18 +83,18 @@ impl Packet {
     }
 }
 
-/// The actions in neutral words.
-pub fn actions_to_neutral(exact: &[v10::Action], mut packet: Packet) -> Vec<Action> {
+/// The actions in neutral words; `None` where one of them is none of 1.0's.
+pub fn actions_to_neutral(exact: &[v10::Action], mut packet: Packet) -> Option<Vec<Action>> {
     let mut neutral = Vec::with_capacity(exact.len());
     let last_output = exact.iter().rposition(|action| matches!(action, v10::Action::Output { .. }));
     for (at, action) in exact.iter().enumerate() {
         let queue_ends = last_output > Some(at);
         if !action_to_neutral(action, packet, queue_ends, &mut neutral) {
-            neutral.push(raw(action));
+            neutral.push(raw(action)?);
         }
         packet = packet.after(action);
     }
-    neutral
+    Some(neutral)
 }
 
 /// Appends the neutral words for `action`, or says that there are none. A queue that 1.3 chooses holds for all outputs
@@ -159,14 +159,18 @@ fn has_queues(port: v10::PortNo) -> bool {
     port < v10::PortNo::MAX || port == v10::PortNo::IN_PORT
 }
 
-/// The action under its number, with its bytes.
-fn raw(action: &v10::Action) -> Action {
+/// The action under its number in 1.0, with its bytes. A number that 1.0 does not name may be one of 1.3.
+fn raw(action: &v10::Action) -> Option<Action> {
+    if matches!(action, v10::Action::Unknown { .. }) {
+        return None;
+    }
     let mut message = Vec::new();
     let mut writer = Writer::message(&mut message, v10::VERSION.wire(), 0, 0);
     let start = writer.len();
     action.write(&mut writer);
     // The type and the length of the action are said apart.
-    Action::Unknown { kind: ActionType(action.action_type().0), body: message.split_off(start + 4) }
+    let kind = ActionType(action.action_type().0);
+    Some(Action::Unknown { kind, body: message.split_off(start + 4) })
 }
 
 /// The actions as 1.0 says them.
@@ -266,11 +270,14 @@ fn field_from_neutral(field: &Field, packet: Packet) -> Result<v10::Action, Unsu
 
 /// The action of this number in 1.0.
 fn from_raw(kind: ActionType, body: &[u8]) -> Result<v10::Action, Unsupported> {
-    let wrong = unsupported("an action of unknown bytes");
+    let wrong = unsupported("an action that it does not name");
     let len = u16::try_from(body.len() + 4).map_err(|_| wrong)?;
     let mut bytes = Vec::with_capacity(body.len() + 4);
     bytes.extend_from_slice(&kind.0.to_be_bytes());
     bytes.extend_from_slice(&len.to_be_bytes());
     bytes.extend_from_slice(body);
-    v10::Action::read(&mut Reader::new(&bytes)).map_err(|_| wrong)
+    match v10::Action::read(&mut Reader::new(&bytes)) {
+        Ok(v10::Action::Unknown { .. }) | Err(_) => Err(wrong),
+        Ok(action) => Ok(action),
+    }
 }
