@@ -21,9 +21,10 @@ const EXIT_MALFORMED: u8 = 1;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  echo 05:00 | aldis decode            hex on stdin, one message a line; spaces, colons and # comments are passed over
-  aldis decode capture.bin             raw bytes in a file, one message behind the other
-  aldis decode /dev/stdin < fifo       raw bytes on stdin
+  aldis decode capture.bin          raw bytes in a file
+  aldis decode /dev/stdin < fifo    raw bytes on stdin
+  echo 04:02:00:08 00000005 | aldis decode
+                                    hex on stdin; spaces, colons and # comments are passed over
 
 Exit status: 0 when everything was decoded, 1 when something was malformed, 2 when an input could not be read.")]
 pub(crate) struct Args {

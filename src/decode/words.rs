@@ -100,10 +100,8 @@ fn printable(byte: u8) -> char {
 
 /// Bytes in hex, without spaces.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        hex.push_str(&format!("{byte:02x}"));
-        hex
-    })
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
 /// A name or a text from outside, its control characters escaped.
