@@ -6,11 +6,11 @@ use super::packet_in::{Hosts, NO_BUFFER, Sheet, number_in};
 use super::report::Counts;
 use super::sequence::{Homes, Round, Sequence};
 use super::{Load, Mode, WINDOW_MAX};
-use crate::persona::{Heard, Persona, truncated};
+use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
 use crate::stream::{self, Inbox, Tail};
 use aldis_wire::header::kind;
-use aldis_wire::{Chop, Malformed, Raw, Version};
+use aldis_wire::{Chop, Header, Malformed, Raw, Reason, Version};
 use hdrhistogram::Histogram;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -31,6 +31,9 @@ const TIMED_EVERY: u32 = 64;
 
 /// The sampled number when no request is being timed: `NO_BUFFER` is no request's number.
 const NOT_TIMED: u32 = NO_BUFFER;
+
+/// The highest version byte that was ever published: OpenFlow 1.5.
+const VERSION_BYTE_MAX: u8 = 6;
 
 /// What all switches of a thread share.
 pub(super) struct Desk {
@@ -265,12 +268,28 @@ impl Switch {
                 _ => self.converse(message, &mut desk.outbox)?,
             }
         }
+        if self.stage == Stage::ShakingHands {
+            self.plausible(chop.rest())?;
+        }
         self.tail.keep(chop.rest());
         if self.timed != timed {
             let delay = self.timed_at.elapsed().as_nanos();
             desk.delays.saturating_record(u64::try_from(delay).unwrap_or(u64::MAX));
         }
         Ok(())
+    }
+
+    /// Whether what has come of the next message can be one: who is no controller says so in the first bytes, and the
+    /// length that they seem to have may never come.
+    fn plausible(&self, begun: &[u8]) -> Result<(), Failure> {
+        match Header::peek(begun) {
+            Ok(Some(header)) if header.version > VERSION_BYTE_MAX => Err(self.garbage(Malformed {
+                field: "header.version",
+                offset: 0,
+                reason: Reason::BadVersion,
+            })),
+            _ => Ok(()),
+        }
     }
 
     /// Counts a FLOW_MOD or PACKET_OUT if it answers a request.
@@ -299,7 +318,7 @@ impl Switch {
         };
         let buffer_id = message.bytes.get(offset..offset + 4).and_then(|id| id.first_chunk());
         match buffer_id.map(|&id| u32::from_be_bytes(id)) {
-            None => Err(truncated("buffer_id", offset)),
+            None => Err(Malformed { field: "buffer_id", offset, reason: Reason::Truncated }),
             Some(NO_BUFFER) => Ok(self.answered_unbuffered(*message)),
             Some(buffer_id) => Ok(buffer_id),
         }
@@ -334,7 +353,7 @@ impl Switch {
             Heard::FeaturesRequest if self.stage == Stage::ShakingHands => {
                 self.stage = Stage::Ready
             }
-            Heard::Error { kind, code } => return Err(Failure::Refused { switch, kind, code }),
+            Heard::Error(error) => return Err(Failure::Refused { switch, error }),
             Heard::FeaturesRequest | Heard::Other => {}
         }
         Ok(())
