@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod descriptors;
 pub mod load;
 pub mod null;
 pub mod peer;
