@@ -14,8 +14,6 @@
 extern crate alloc;
 
 pub mod chop;
-#[cfg(any(test, fuzzing))]
-pub mod fuzz;
 pub mod header;
 pub mod msg;
 mod open;

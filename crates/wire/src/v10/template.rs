@@ -53,8 +53,10 @@ impl L2Flow {
         *out = self.image;
         out[4..8].copy_from_slice(&hit.xid.to_be_bytes());
         out[12..14].copy_from_slice(&(hit.in_port as u16).to_be_bytes());
-        out[14..20].copy_from_slice(&hit.eth_src.0);
-        out[20..26].copy_from_slice(&hit.eth_dst.0);
+        // Both addresses in two stores: byte by byte they would be twelve.
+        let (src, dst) = (hit.eth_src.to_u64(), hit.eth_dst.to_u64());
+        out[14..22].copy_from_slice(&(src << 16 | dst >> 32).to_be_bytes());
+        out[22..26].copy_from_slice(&(dst as u32).to_be_bytes());
         out[26..28].copy_from_slice(&hit.vlan.to_be_bytes());
         out[64..68].copy_from_slice(&hit.buffer_id.to_be_bytes());
         out[76..78].copy_from_slice(&(hit.out_port as u16).to_be_bytes());

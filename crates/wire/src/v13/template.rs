@@ -37,8 +37,12 @@ impl L2Flow {
         out[4..8].copy_from_slice(&hit.xid.to_be_bytes());
         out[32..36].copy_from_slice(&hit.buffer_id.to_be_bytes());
         out[56..60].copy_from_slice(&hit.in_port.to_be_bytes());
-        out[64..70].copy_from_slice(&hit.eth_dst.0);
-        out[74..80].copy_from_slice(&hit.eth_src.0);
+        // Each address in two stores: byte by byte they would be six.
+        let (src, dst) = (hit.eth_src.to_u64(), hit.eth_dst.to_u64());
+        out[64..68].copy_from_slice(&((dst >> 16) as u32).to_be_bytes());
+        out[68..70].copy_from_slice(&(dst as u16).to_be_bytes());
+        out[74..78].copy_from_slice(&((src >> 16) as u32).to_be_bytes());
+        out[78..80].copy_from_slice(&(src as u16).to_be_bytes());
         out[84..86].copy_from_slice(&vlan_vid(hit.vlan).to_be_bytes());
         out[100..104].copy_from_slice(&hit.out_port.to_be_bytes());
     }

@@ -1,0 +1,134 @@
+//! A learning switch: remembers behind which port it saw each host, and lets flows carry what is sent to them.
+//!
+//! The example of how an application is written. It is *parallel*: several workers may run it over the requests of one
+//! switch at once, because what they share, [`Hosts`], is lock-free. Requests are read ahead in chunks, so that
+//! the memory they need is on its way before the first of them is answered.
+
+mod age;
+mod ahead;
+mod answer;
+mod chunk;
+mod config;
+mod counters;
+mod hosts;
+mod moves;
+mod ports;
+mod prefetch;
+mod removal;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use aldis_control::app::{Event, Next, Slots};
+use aldis_control::switch::Info;
+use aldis_control::{App, Batch, Output, Request, Time};
+use aldis_wire::msg::{PortChange, PortChangeReason};
+
+use ahead::{Ahead, Foreseen, Kind, is_for_bridges};
+use answer::{Desk, Dialect, V10, V13};
+use chunk::{Chunks, Piece};
+use removal::Removal;
+
+pub use config::Config;
+pub use counters::Counters;
+pub use hosts::Hosts;
+pub use ports::PORTS_MAX;
+pub use table::Seed;
+
+/// The application: one instance for each worker.
+#[derive(Debug)]
+pub struct LearningSwitch {
+    config: Config,
+    v10: V10,
+    v13: V13,
+    counters: Counters,
+    pieces: Vec<Piece>,
+    scratch: Vec<u8>,
+}
+
+impl LearningSwitch {
+    /// An instance; those of other workers get the same settings.
+    pub fn new(config: Config) -> LearningSwitch {
+        let flows = config.flows();
+        LearningSwitch {
+            config,
+            v10: V10::new(&flows),
+            v13: V13::new(&flows),
+            counters: Counters::default(),
+            pieces: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// What this instance did so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// What becomes of one request.
+#[inline]
+fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request, seen: &Foreseen) {
+    let Kind::Data(vlan) = seen.kind else { return desk.ignore(request) };
+    desk.learn(request, vlan, seen);
+    match desk.look_up(vlan, seen) {
+        Some(port) if port != request.in_port => desk.install(request, vlan, seen, port),
+        Some(_) => desk.filter(request),
+        None if is_for_bridges(seen.dst) => desk.ignore(request),
+        None => desk.flood(request),
+    }
+}
+
+/// Whether nobody can be behind the port any more.
+fn is_loss(change: &PortChange) -> bool {
+    change.reason == PortChangeReason::Removed || !change.port.is_up()
+}
+
+impl App for LearningSwitch {
+    type Slot = Hosts;
+
+    const NAME: &'static str = "learning-switch";
+
+    fn join(&mut self, now: Time, switch: &Info) -> Hosts {
+        Hosts::new(&self.config, now, &switch.ports)
+    }
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+        let mut pieces = core::mem::take(&mut self.pieces);
+        let mut chunks = Chunks::of(batch);
+        while chunks.next(&mut pieces, batch, slots) {
+            let mut ahead = Ahead::new();
+            for piece in &pieces {
+                let requests = batch.requests[piece.requests.clone()].iter();
+                ahead.read(requests.map(|request| batch.frame(request)), &piece.map);
+            }
+            ahead.locate();
+            for piece in &pieces {
+                out.turn_to(piece.run);
+                self.answer_piece(batch, piece, &ahead, slots.of(piece.switch), out);
+            }
+        }
+        pieces.clear();
+        self.pieces = pieces;
+    }
+
+    fn event(
+        &mut self,
+        now: Time,
+        (switch, hosts): (&Info, &Hosts),
+        event: &Event,
+        out: &mut Output,
+    ) -> Next {
+        let (version, cookie) = (switch.version, self.config.cookie);
+        let mut removal = Removal { version, cookie, scratch: &mut self.scratch };
+        match event {
+            Event::Second => hosts.second(now).for_each(|port| removal.towards_port(port, out)),
+            Event::Port(change) if is_loss(change) => {
+                hosts.forget_port(change.port.number.0);
+                removal.port(change.port.number.0, out);
+            }
+            Event::Up | Event::Down | Event::Port(_) => {}
+        }
+        Next::Continue
+    }
+}

@@ -1,0 +1,224 @@
+//! The answers of a learning switch, stamped from the templates of the version that the switch speaks.
+
+use aldis_control::{Batch, Output, Request};
+use aldis_wire::msg::PortNo;
+use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
+use aldis_wire::{Version, v10, v13};
+
+use super::age::Epoch;
+use super::ahead::{Ahead, Foreseen};
+use super::chunk::Piece;
+use super::hosts::{Hosts, Learnt, Vlan};
+use super::ports::Ports;
+use super::removal::Removal;
+use super::table::{Key, Seen};
+use super::{Counters, LearningSwitch, answer};
+
+/// How a version says what a learning switch has to say.
+pub(super) trait Dialect {
+    /// Adds a flow.
+    fn flow(&self, hit: &L2Hit, out: &mut Output);
+
+    /// Sends a packet out of `out_port`: `frame`, or, if that is empty, the one that the switch keeps. One that is longer
+    /// than a message is dropped; the answer says whether it is on its way.
+    fn release(&self, request: &Request, out_port: u32, frame: &[u8], out: &mut Output) -> bool;
+}
+
+/// The templates of one version.
+#[derive(Clone, Debug)]
+pub(super) struct Templates<F, R> {
+    flow: F,
+    release: R,
+}
+
+macro_rules! dialect {
+    ($name:ident, $version:ident) => {
+        /// The answers in this version.
+        pub(super) type $name = Templates<$version::template::L2Flow, $version::template::Release>;
+
+        impl $name {
+            /// For flows of this kind.
+            pub(super) fn new(flows: &L2FlowSpec) -> $name {
+                let flow = $version::template::L2Flow::new(flows);
+                Templates { flow, release: $version::template::Release::new() }
+            }
+        }
+
+        impl Dialect for $name {
+            #[inline]
+            fn flow(&self, hit: &L2Hit, out: &mut Output) {
+                self.flow.stamp(out.stamp(), hit);
+            }
+
+            #[inline]
+            fn release(
+                &self,
+                request: &Request,
+                out_port: u32,
+                frame: &[u8],
+                out: &mut Output,
+            ) -> bool {
+                if frame.len() > usize::from($version::template::Release::FRAME_LEN_MAX) {
+                    return false;
+                }
+                let Request { xid, buffer_id, in_port, .. } = *request;
+                let len = frame.len() as u16;
+                self.release.stamp(out.stamp(), xid, buffer_id, in_port, out_port, len);
+                out.append(frame);
+                true
+            }
+        }
+    };
+}
+
+dialect!(V10, v10);
+dialect!(V13, v13);
+
+impl LearningSwitch {
+    /// Answers the requests of a piece, in order.
+    pub(super) fn answer_piece(
+        &mut self,
+        batch: &Batch<'_>,
+        piece: &Piece,
+        ahead: &Ahead<'_>,
+        hosts: &Hosts,
+        out: &mut Output,
+    ) {
+        let version = batch.switches[piece.switch].info.version;
+        let removal = Removal { version, cookie: self.config.cookie, scratch: &mut self.scratch };
+        let (ports, epoch) = (&piece.map.ports, hosts.epoch(batch.now));
+        let counters = &mut self.counters;
+        let desk = Desk { dialect: &(), hosts, ports, epoch, batch, removal, out, counters };
+        match version {
+            Version::V10 => desk.of(&self.v10).answer_all(piece, ahead),
+            Version::V13 => desk.of(&self.v13).answer_all(piece, ahead),
+        }
+    }
+}
+
+/// Where the requests of one piece are answered.
+pub(super) struct Desk<'d, 'm, D> {
+    /// The switch's version and its templates.
+    pub(super) dialect: &'d D,
+    /// What is known of its hosts.
+    pub(super) hosts: &'d Hosts,
+    /// Its ports.
+    pub(super) ports: &'m Ports,
+    /// Now.
+    pub(super) epoch: Epoch,
+    /// The received bytes.
+    pub(super) batch: &'d Batch<'d>,
+    /// How to say what is said rarely.
+    pub(super) removal: Removal<'d>,
+    /// Where answers go.
+    pub(super) out: &'d mut Output,
+    /// What was done.
+    pub(super) counters: &'d mut Counters,
+}
+
+impl<'d, 'm> Desk<'d, 'm, ()> {
+    fn of<D>(self, dialect: &'d D) -> Desk<'d, 'm, D> {
+        let Desk { hosts, ports, epoch, batch, removal, out, counters, .. } = self;
+        Desk { dialect, hosts, ports, epoch, batch, removal, out, counters }
+    }
+}
+
+impl<D: Dialect> Desk<'_, '_, D> {
+    fn answer_all(mut self, piece: &Piece, ahead: &Ahead<'_>) {
+        let requests = &self.batch.requests[piece.requests.clone()];
+        for (at, request) in requests.iter().enumerate() {
+            if !request.stopped {
+                answer(&mut self, request, &ahead.foreseen(piece.first + at));
+            }
+        }
+    }
+
+    /// Notes behind which port the source is.
+    #[inline]
+    pub(super) fn learn(&mut self, request: &Request, vlan: Vlan, seen: &Foreseen) {
+        let here = Seen::new(self.ports.slot(request.in_port), self.epoch);
+        if seen.src_seen != Some(here) {
+            self.learn_anew(request, vlan, seen.src);
+        }
+    }
+
+    /// The port that the destination is behind.
+    #[inline]
+    pub(super) fn look_up(&self, vlan: Vlan, seen: &Foreseen) -> Option<u32> {
+        if !seen.dst.is_host() {
+            return None;
+        }
+        let counts = |seen: &Seen| self.epoch.counts(seen.epoch());
+        let foreseen = seen.dst_seen.filter(counts).and_then(|seen| self.ports.port(seen.slot()));
+        foreseen.or_else(|| self.hosts.find(vlan, seen.dst, self.epoch))
+    }
+
+    /// Has a flow carry what goes this way from now on, and this packet first.
+    #[inline]
+    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, seen: &Foreseen, port: u32) {
+        self.counters.installed += 1;
+        let hit = L2Hit {
+            xid: request.xid,
+            in_port: request.in_port,
+            eth_src: seen.src.mac(),
+            eth_dst: seen.dst.mac(),
+            vlan,
+            buffer_id: request.buffer_id,
+            out_port: port,
+        };
+        self.dialect.flow(&hit, self.out);
+        if request.buffer_id == NO_BUFFER {
+            self.send(request, port);
+        }
+    }
+
+    /// Sends the packet out of every port but its own.
+    pub(super) fn flood(&mut self, request: &Request) {
+        self.counters.flooded += 1;
+        self.send(request, PortNo::FLOOD.0);
+    }
+
+    /// Drops the packet: where it came from, its destination hears it anyway.
+    #[cold]
+    pub(super) fn filter(&mut self, request: &Request) {
+        self.counters.filtered += 1;
+        self.removal.packet(request, self.out);
+    }
+
+    /// Drops the packet: it is for bridges, or none.
+    #[cold]
+    pub(super) fn ignore(&mut self, request: &Request) {
+        self.counters.ignored += 1;
+        self.removal.packet(request, self.out);
+    }
+
+    fn send(&mut self, request: &Request, port: u32) {
+        let frame: &[u8] = match request.buffer_id {
+            NO_BUFFER => self.batch.frame(request),
+            _ => &[],
+        };
+        let whole = request.buffer_id != NO_BUFFER || request.total_len <= request.frame_len;
+        if !whole || !self.dialect.release(request, port, frame, self.out) {
+            self.counters.cut += 1;
+        }
+    }
+
+    #[cold]
+    fn learn_anew(&mut self, request: &Request, vlan: Vlan, src: Key) {
+        if !src.is_host() {
+            return;
+        }
+        let (learnt, evicted) = self.hosts.learn(vlan, src, request.in_port, self.epoch);
+        self.counters.evicted += evicted as u64;
+        match learnt {
+            Learnt::Here => {}
+            Learnt::Not => self.counters.unlearnt += 1,
+            Learnt::Moved { tell } => {
+                self.counters.moves += 1;
+                if tell {
+                    self.removal.host(vlan, src.mac(), request.xid, self.out);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a learning switch counts.
+
+/// What one instance of the learning switch did since it was made. Every request is one of `installed`, `flooded`,
+/// `filtered` and `ignored`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Answered with a flow.
+    pub installed: u64,
+    /// Answered by sending the packet everywhere.
+    pub flooded: u64,
+    /// Dropped: the destination is behind the port that the packet came from.
+    pub filtered: u64,
+    /// Dropped: a frame that bridges keep to themselves (LLDP and the addresses of IEEE 802.1D), or shorter than its header.
+    pub ignored: u64,
+    /// Of those to be sent on, packets that the switch neither keeps nor sent whole, so that nobody can.
+    pub cut: u64,
+    /// Hosts seen behind another port than before.
+    pub moves: u64,
+    /// Hosts forgotten because others needed the room, those silent longest first.
+    pub evicted: u64,
+    /// Sources not learnt: no room, or a port that no host can be behind, or one port too many.
+    pub unlearnt: u64,
+}

@@ -1,0 +1,296 @@
+//! What the learning switch keeps for each switch: where its hosts are.
+//!
+//! Several workers use it at once. What they share is a [`Map`], immutable, behind one pointer that they read once for
+//! many requests; the tables that it leads to are lock-free ([`super::table`]). A new port, a new VLAN or a larger table
+//! makes another map. Somebody who still holds the one before is led on by the tables themselves.
+
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+
+use aldis_control::Time;
+use aldis_wire::msg::Port;
+use arc_swap::{ArcSwap, Guard};
+
+use super::Config;
+use super::age::{AGES, Ageing, Epoch};
+use super::moves::Moves;
+use super::ports::{PortSlot, Ports, is_learnable};
+use super::table::{Key, LINES_MIN, Put, Seed, Seen, Table, WORDS};
+
+/// A VLAN id, or the name of frames without one (as in [`aldis_wire::L2Hit::vlan`]).
+pub(super) type Vlan = u16;
+
+/// Frames without a VLAN tag.
+pub(super) const UNTAGGED: Vlan = 0xffff;
+
+/// The hosts of one switch: the slot of the learning switch.
+pub struct Hosts {
+    map: ArcSwap<Map>,
+    ageing: Ageing,
+    seed: Seed,
+    // Lines that its tables may still grow by.
+    room: AtomicUsize,
+    // Seconds swept so far; `parts` of them are a pass.
+    swept: AtomicUsize,
+    swept_at: AtomicU64,
+    moves: Moves,
+}
+
+impl core::fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Hosts").field("map", &self.map.load()).finish_non_exhaustive()
+    }
+}
+
+/// The ports and tables of a switch, as they are just now.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    pub(super) ports: Ports,
+    untagged: Arc<Table>,
+    tagged: Vec<(Vlan, Arc<Table>)>,
+}
+
+impl Map {
+    /// The table of a VLAN. A frame tagged with VLAN 0 is one without a VLAN that says its priority.
+    #[inline]
+    pub(super) fn table(&self, vlan: Vlan) -> Option<&Table> {
+        self.shared_table(vlan).map(|table| &**table)
+    }
+
+    /// The table of frames without a VLAN.
+    #[inline]
+    pub(super) fn untagged(&self) -> &Table {
+        &self.untagged
+    }
+
+    #[inline]
+    fn shared_table(&self, vlan: Vlan) -> Option<&Arc<Table>> {
+        match vlan {
+            UNTAGGED | 0 => Some(&self.untagged),
+            _ => self.place(vlan).ok().map(|at| &self.tagged[at].1),
+        }
+    }
+
+    fn set_table(&mut self, vlan: Vlan, table: Arc<Table>) {
+        match (vlan, self.place(vlan)) {
+            (UNTAGGED | 0, _) => self.untagged = table,
+            (_, Ok(at)) => self.tagged[at].1 = table,
+            (_, Err(at)) => self.tagged.insert(at, (vlan, table)),
+        }
+    }
+
+    fn place(&self, vlan: Vlan) -> Result<usize, usize> {
+        self.tagged.binary_search_by_key(&vlan, |&(other, _)| other)
+    }
+}
+
+/// What came of a look at the source of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Learnt {
+    /// The host was known to be there, or is now.
+    Here,
+    /// It was behind another port before; and whether to tell the switch now.
+    Moved { tell: bool },
+    /// It cannot be remembered: no room in its table, or its port has no slot.
+    Not,
+}
+
+impl Hosts {
+    /// Knows the ports of a switch, and no host yet.
+    pub(super) fn new(config: &Config, now: Time, ports: &[Port]) -> Hosts {
+        let ports = ports.iter().fold(Ports::new(), |ports, port| ports.with(port.number.0, 0));
+        let untagged = Arc::new(Table::new(config.seed, LINES_MIN));
+        Hosts {
+            map: ArcSwap::from_pointee(Map { ports, untagged, tagged: Vec::new() }),
+            ageing: Ageing::after(config.ageing),
+            seed: config.seed,
+            room: AtomicUsize::new(config.lines_max().saturating_sub(LINES_MIN)),
+            swept: AtomicUsize::new(0),
+            swept_at: AtomicU64::new(now.0),
+            moves: Moves::default(),
+        }
+    }
+
+    /// The ports and tables as they are just now.
+    #[inline]
+    pub(super) fn map(&self, now: Time) -> Guard<Arc<Map>> {
+        if now.since(Time(self.swept_at.load(Ordering::Relaxed))) > self.ageing.silence_max() {
+            self.forget_all(now);
+        }
+        self.map.load()
+    }
+
+    /// The epoch that `now` falls into.
+    #[inline]
+    pub(super) fn epoch(&self, now: Time) -> Epoch {
+        self.ageing.epoch(now)
+    }
+
+    /// The port that the host is behind.
+    #[cold]
+    pub(super) fn find(&self, vlan: Vlan, key: Key, epoch: Epoch) -> Option<u32> {
+        let map = self.map.load();
+        let seen = map.table(vlan)?.find(key)?;
+        map.ports.port(seen.slot()).filter(|_| epoch.counts(seen.epoch()))
+    }
+
+    /// Notes that the host is behind `port`. The second is how many others were forgotten for it.
+    #[cold]
+    pub(super) fn learn(&self, vlan: Vlan, key: Key, port: u32, epoch: Epoch) -> (Learnt, usize) {
+        let slot = self.slot(port);
+        if slot == PortSlot::NONE {
+            return (Learnt::Not, 0);
+        }
+        let (table, seen) = (self.table(vlan), Seen::new(slot, epoch));
+        let mut put = table.put(key, seen);
+        let mut evicted = 0;
+        if table.is_crowded() || put == Put::Full && self.has_room_for(table.lines()) {
+            evicted = self.grow(vlan, &table, epoch);
+            put = if put == Put::Full { table.put(key, seen) } else { put };
+        }
+        let counts = |seen| is_worth_keeping(&self.map.load().ports, seen, epoch);
+        let learnt = match put {
+            Put::Known(before) if before.slot() != slot && counts(before) => {
+                Learnt::Moved { tell: self.moves.tell(before.slot()) }
+            }
+            Put::New | Put::Known(_) | Put::Yielded => Learnt::Here,
+            Put::Full => Learnt::Not,
+        };
+        (learnt, evicted)
+    }
+
+    /// Forgets every host behind `port`.
+    pub(super) fn forget_port(&self, port: u32) {
+        let passes = self.passes();
+        self.change(|map| map.ports = map.ports.without(port, passes));
+    }
+
+    /// A second passed: forgets, in a part of each table, who was silent for too long. Answers the ports that so many
+    /// hosts left that all flows there are to go.
+    pub(super) fn second(&self, now: Time) -> impl Iterator<Item = u32> {
+        let map = self.map(now);
+        let epoch = self.ageing.epoch(now);
+        let stale = |seen: Seen| !is_worth_keeping(&map.ports, seen, epoch);
+        let (parts, second) = (self.ageing.pass_s(), self.swept.load(Ordering::Relaxed));
+        for table in core::iter::once(&map.untagged).chain(map.tagged.iter().map(|(_, t)| t)) {
+            table.sweep(second % parts, parts, stale);
+        }
+        self.swept.store(second.wrapping_add(1), Ordering::Relaxed);
+        self.swept_at.store(now.0, Ordering::Relaxed);
+        self.moves.settle().filter_map(move |slot| map.ports.port(slot))
+    }
+
+    fn passes(&self) -> usize {
+        self.swept.load(Ordering::Relaxed) / self.ageing.pass_s()
+    }
+
+    /// The slot of a port, a new one if need be.
+    fn slot(&self, port: u32) -> PortSlot {
+        let slot = self.map.load().ports.slot(port);
+        if slot != PortSlot::NONE || !is_learnable(port) {
+            return slot;
+        }
+        let passes = self.passes();
+        self.change(|map| map.ports = map.ports.with(port, passes));
+        self.map.load().ports.slot(port)
+    }
+
+    /// The table of a VLAN, a new one if need be.
+    fn table(&self, vlan: Vlan) -> Arc<Table> {
+        if let Some(table) = self.map.load().shared_table(vlan) {
+            return Arc::clone(table);
+        }
+        let fresh = Arc::new(Table::new(self.seed, LINES_MIN));
+        self.change(|map| {
+            if map.table(vlan).is_none() {
+                map.set_table(vlan, Arc::clone(&fresh));
+            }
+        });
+        self.map.load().shared_table(vlan).map_or(fresh, Arc::clone)
+    }
+
+    /// Moves on from a crowded table to one with room: twice as large, or as large but without those who do not count
+    /// any more, or, where it may not grow, without those who were silent longest. Answers how many those were.
+    #[cold]
+    fn grow(&self, vlan: Vlan, table: &Arc<Table>, epoch: Epoch) -> usize {
+        if !table.claim() {
+            return 0;
+        }
+        let map = self.map.load();
+        let age = |seen: Seen| {
+            let kept = is_worth_keeping(&map.ports, seen, epoch);
+            kept.then(|| usize::from(epoch.age_from_next(seen.epoch())))
+        };
+        let mut counts = [0; AGES];
+        table.each().filter_map(age).for_each(|age| counts[age] += 1);
+        let lines = self.lines_for(counts.iter().sum(), table.lines());
+        let next = Arc::new(Table::new(self.seed, lines));
+        let mut room = rooms(counts, most(lines));
+        let mut evicted = 0;
+        evicted += table.move_to(Arc::clone(&next), |seen| {
+            let Some(age) = age(seen) else { return false };
+            let kept = room[age] > 0;
+            room[age] -= usize::from(kept);
+            evicted += usize::from(!kept);
+            kept
+        });
+        self.change(|map| {
+            if map.shared_table(vlan).is_some_and(|current| Arc::ptr_eq(current, table)) {
+                map.set_table(vlan, Arc::clone(&next));
+            }
+        });
+        evicted
+    }
+
+    fn has_room_for(&self, lines: usize) -> bool {
+        self.room.load(Ordering::Relaxed) >= lines
+    }
+
+    /// Lines of the table that comes after one of `lines` lines with so many hosts in it.
+    fn lines_for(&self, hosts: usize, lines: usize) -> usize {
+        let crowded = hosts > lines * WORDS / 2;
+        let take = |room: usize| room.checked_sub(lines);
+        let taken =
+            crowded && self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+        if taken { 2 * lines } else { lines }
+    }
+
+    /// Forgets every host: nobody swept for so long that old words may look young.
+    #[cold]
+    fn forget_all(&self, now: Time) {
+        self.change(|map| {
+            let empty = |table: &Arc<Table>| Arc::new(Table::new(self.seed, table.lines()));
+            map.untagged = empty(&map.untagged);
+            map.tagged.iter_mut().for_each(|(_, table)| *table = empty(table));
+        });
+        self.swept_at.store(now.0, Ordering::Relaxed);
+    }
+
+    fn change(&self, change: impl Fn(&mut Map)) {
+        self.map.rcu(|map| {
+            let mut map = Map::clone(map);
+            change(&mut map);
+            map
+        });
+    }
+}
+
+fn is_worth_keeping(ports: &Ports, seen: Seen, epoch: Epoch) -> bool {
+    ports.port(seen.slot()).is_some() && epoch.counts(seen.epoch())
+}
+
+/// Hosts that a table takes over where not all of them have room: few enough that it is not crowded again at once.
+fn most(lines: usize) -> usize {
+    lines * WORDS * 7 / 10
+}
+
+/// How many hosts of each age are kept, `most` in all, youngest first. Of an age that is kept whole also those that came
+/// after the counting.
+fn rooms(counts: [usize; AGES], most: usize) -> [usize; AGES] {
+    let mut room = most;
+    counts.map(|count| {
+        let kept = if count <= room { usize::MAX } else { room };
+        room = room.saturating_sub(count);
+        kept
+    })
+}
