@@ -1,6 +1,6 @@
 # Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
 
-.PHONY: run test e2e tidy
+.PHONY: run test e2e fuzz tidy
 
 # Build the controller and start it with its defaults; ARGS adds to them: make run ARGS="--log debug"
 run:
@@ -14,6 +14,10 @@ test:
 # One part of it: make e2e ARGS="pingall"
 e2e:
 	cargo xtask e2e $(ARGS)
+
+# The fuzz targets, for a minute or longer: make fuzz ARGS=3600
+fuzz:
+	cargo xtask fuzz $(ARGS)
 
 tidy:
 	cargo xtask tidy

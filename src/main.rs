@@ -1,6 +1,7 @@
 //! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
 
 mod bench;
+mod decode;
 mod version;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +22,8 @@ struct Cli {
 enum Command {
     /// Measure a controller: emulated switches offer it flow requests.
     Bench(bench::Args),
+    /// Print OpenFlow messages in words, as JSON, or as bytes again.
+    Decode(decode::Args),
     /// Say which Aldis this is and what it speaks.
     Version(version::Args),
 }
@@ -28,6 +31,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Bench(args) => bench::run(args),
+        Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),
     };
     outcome.unwrap_or_else(|sentence| {

@@ -223,3 +223,24 @@ fn grouped(number: f64) -> String {
     }
     grouped
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_of_an_even_number_is_between_two() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in
+            [(0.0, "0"), (999.4, "999"), (1000.0, "1,000"), (1234567.0, "1,234,567")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod e2e;
+mod fuzz;
 mod peers;
 mod suites;
 mod tidy;
@@ -19,6 +20,7 @@ cargo xtask COMMAND
   tidy              the rules of the repository that no compiler knows
   peers             what the end-to-end tests need, and install what is missing
   e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
+  fuzz [SECONDS]    the fuzz targets, for a minute or as long as you say
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root).failed == 0,
         "peers" => peers::provide(),
         "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
+        "fuzz" => peers::provide() && fuzz::run(&root, &rest).is_good(),
         _ => {
             eprint!("{USAGE}");
             false

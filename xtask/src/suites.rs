@@ -2,7 +2,7 @@
 //!
 //! A suite that fails does not stop the ones after it: whoever reads the log of a run wants all of what is wrong.
 
-use crate::{e2e, peers, tidy};
+use crate::{e2e, fuzz, peers, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -47,6 +47,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
     Suite { name: "unit", says: "unit tests and laws", run: unit },
     Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
+    Suite { name: "fuzz", says: "each fuzz target for a minute", run: |root| fuzz::run(root, &[]) },
 ];
 
 /// Runs the suites named, or all of them, and prints a table and the totals; whether nothing failed.

@@ -1,12 +1,15 @@
 //! Emulated switches, load, and the null controller.
 //!
-//! [`load`] is switches that offer flow requests as fast as they are told to; [`null`] is the least that a controller can do, and so this machine's limit. Both sides run the same loop: level-triggered
-//! `epoll` ([`poll`]), large reads into one buffer a thread ([`stream`]), one write a visit.
+//! [`load`] is switches that offer flow requests as fast as they are told to; [`null`] is the least that a controller can
+//! do, and so this machine's limit. Both run the same loop: level-triggered `epoll`, large reads into one buffer a thread,
+//! one write a visit. [`peer`] is one end of a connection as a script, for tests.
 
 #![forbid(unsafe_code)]
 
+mod descriptors;
 pub mod load;
 pub mod null;
+pub mod peer;
 mod persona;
 mod poll;
 mod stream;

@@ -17,15 +17,16 @@ mod packet_in;
 mod report;
 mod sequence;
 mod switch;
+mod timing;
 
 pub use failure::Failure;
 pub use report::{Counts, Report};
 pub use sequence::Destinations;
 
+use crate::descriptors;
 use aldis_wire::Version;
 use course::{Course, Step};
 use generator::Generator;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sequence::{Homes, Round};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -221,7 +222,11 @@ pub fn run(load: &Load) -> Result<Report, Failure> {
 /// Those of [`run`].
 pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report, Failure> {
     load.check()?;
-    raise_descriptor_limit(u64::from(load.switches) + DESCRIPTORS_SPARE)?;
+    let needed = u64::from(load.switches) + DESCRIPTORS_SPARE;
+    let allowed = descriptors::allow(needed)?;
+    if allowed < needed {
+        return Err(Failure::Descriptors { needed, allowed });
+    }
     let course = Course::new(load);
     let round = Round::new(&load.homes());
     std::thread::scope(|scope| {
@@ -278,18 +283,4 @@ fn await_all(load: &Load, course: &Course, step: Step, tell: &mut dyn FnMut(u32)
             return false;
         }
     }
-}
-
-fn raise_descriptor_limit(needed: u64) -> Result<(), Failure> {
-    let limit = getrlimit(Resource::Nofile);
-    let current = limit.current.unwrap_or(u64::MAX);
-    if current >= needed {
-        return Ok(());
-    }
-    let allowed = limit.maximum.unwrap_or(u64::MAX);
-    if allowed < needed {
-        return Err(Failure::Descriptors { needed, allowed });
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), ..limit })
-        .map_err(|error| Failure::System(error.into()))
 }

@@ -6,6 +6,7 @@
 
 mod canned;
 
+use crate::descriptors;
 use crate::poll::{Interest, Poll, Waker};
 use crate::stream::{self, Inbox, Tail};
 use aldis_wire::Chop;
@@ -21,6 +22,9 @@ const READ_MAX: usize = 64 * 1024;
 
 /// Connections that may wait to be accepted: 5,000 switches that come at once are to find room.
 const BACKLOG: i32 = 8192;
+
+/// Descriptors asked of the system: as many switches as a load may have, and some spare.
+const DESCRIPTORS: u64 = crate::load::SWITCHES_MAX as u64 + 100;
 
 const LISTENER: u64 = 0;
 const WAKER: u64 = 1;
@@ -40,6 +44,7 @@ impl NullController {
     /// # Errors
     /// The address is taken or not ours, or the system has no descriptors or threads left.
     pub fn start(address: SocketAddr, threads: usize) -> io::Result<NullController> {
+        descriptors::allow(DESCRIPTORS)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         rustix::net::listen(&listener, BACKLOG)?;

@@ -10,14 +10,14 @@ use crate::limits::READ_MAX;
 /// Who reads which switch (Maestro §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read {
-    /// Each worker its own switches, to completion ([`crate::read::static_partition`]).
+    /// Each worker its own switches, to completion (`read/static_partition.rs`).
     StaticPartition,
 }
 
 /// When replies are written to the socket (Beacon §5.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Write {
-    /// Once a visit, all of them together ([`crate::write::batched`]).
+    /// Once a visit, all of them together (`write/batched.rs`).
     Batched,
 }
 

@@ -24,6 +24,12 @@ pub mod flag {
     pub const ACK: u16 = 0x010;
     /// The urgent pointer means something.
     pub const URG: u16 = 0x020;
+    /// Congestion was met on the way (RFC 3168).
+    pub const ECE: u16 = 0x040;
+    /// The sender has slowed down (RFC 3168).
+    pub const CWR: u16 = 0x080;
+    /// A nonce that protects the two above (RFC 3540, historic).
+    pub const NS: u16 = 0x100;
 }
 
 /// A TCP segment.
@@ -113,7 +119,7 @@ mod tests {
         let tcp = Tcp::new(&SEGMENT).unwrap();
         assert_eq!((tcp.source_port(), tcp.destination_port()), (0xc001, 80));
         assert_eq!((tcp.sequence(), tcp.acknowledgement(), tcp.window()), (5, 6, 256));
-        assert_eq!(tcp.flags(), 0x100 | flag::SYN | flag::ACK);
+        assert_eq!(tcp.flags(), flag::NS | flag::SYN | flag::ACK);
         assert_eq!((tcp.checksum(), tcp.options()), (0xabcd, &[2, 4, 5, 0xb4][..]));
         assert_eq!(tcp.payload(), [0xee, 0xff]);
     }

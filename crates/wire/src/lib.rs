@@ -14,6 +14,8 @@
 extern crate alloc;
 
 pub mod chop;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod header;
 pub mod msg;
 mod open;

@@ -3,6 +3,10 @@
 
 #[path = "common/arbitrary_v10.rs"]
 mod arbitrary_v10;
+#[path = "common/arbitrary_v13.rs"]
+mod arbitrary_v13;
+#[path = "common/golden.rs"]
+mod golden;
 
 use aldis_wire::msg::*;
 use aldis_wire::{FixedText, MacAddr, Version, v10, v13};
@@ -44,6 +48,15 @@ proptest! {
         let _ = v13::convert::from_neutral(&neutral);
     }
 
+    #[test]
+    fn what_came_in_1_3_goes_back_as_it_was(exact in arbitrary_v13::message()) {
+        let neutral = v13::convert::to_neutral(exact.clone());
+        prop_assert_eq!(v13::convert::from_neutral(&neutral), Ok(exact.clone()));
+        prop_assert!(may_be_other(&exact) || !matches!(neutral, Message::Other(_)), "{:?}", exact);
+        let _ = neutral.clone().meaning();
+        let _ = v10::convert::from_neutral(&neutral);
+    }
+
     /// Where the match is written as 1.0 writes it, any actions have a neutral form.
     #[test]
     fn a_flow_of_1_0_is_neutral(
@@ -52,6 +65,8 @@ proptest! {
         command in 0..5u16,
         flags in 0..4u16,
     ) {
+        let mut actions = actions;
+        actions.retain(|action| !matches!(action, v10::Action::Unknown { .. }));
         let exact = v10::Message::FlowMod(v10::FlowMod {
             match_: v10::convert::match_from_neutral(&fields).unwrap(),
             cookie: 1,
@@ -67,6 +82,19 @@ proptest! {
         let neutral = v10::convert::to_neutral(exact.clone());
         prop_assert!(matches!(neutral, Message::FlowMod(_)), "{:?}", neutral);
         prop_assert_eq!(v10::convert::from_neutral(&neutral), Ok(exact));
+    }
+}
+
+/// Whether the message may hold what the neutral words do not have: actions without a name, bits that 1.0 alone names.
+fn may_be_other(exact: &v13::Message) -> bool {
+    use v13::Message::*;
+    use v13::stats::MultipartReplyBody;
+    match exact {
+        FlowMod(_) | PacketOut(_) | GroupMod(_) | PortMod(_) | PortStatus(_) | FeaturesReply(_) => {
+            true
+        }
+        MultipartReply(reply) => matches!(reply.body, MultipartReplyBody::Flow(_)),
+        _ => false,
     }
 }
 
@@ -127,6 +155,34 @@ fn vlan() -> impl Strategy<Value = Vec<Field>> {
         (0..4096u16, 0..8u8).prop_map(move |(number, pcp)| vec![vid(number), Field::VlanPcp(pcp)]),
         (0..8u8).prop_map(move |pcp| vec![any_tag.clone(), Field::VlanPcp(pcp)]),
     ]
+}
+
+/// Of all messages of the corpus, those without a meaning are made to be odd: an emergency flow, actions, statistics
+/// and properties that no specification names, a command that does not exist, a vendor's message without a type.
+#[test]
+fn nearly_everything_has_a_meaning() {
+    let mut without = Vec::new();
+    for (folder, version) in [("v10", Version::V10), ("v13", Version::V13)] {
+        for golden in golden::corpus(folder) {
+            let (xid, neutral) = Message::decode(version, &golden.bytes).unwrap();
+            let mut bytes = Vec::new();
+            neutral.encode(version, xid, &mut bytes).unwrap();
+            assert_eq!(bytes, golden.bytes, "{}", golden.name);
+            if matches!(neutral.meaning(), Message::Other(_)) {
+                without.push(format!("{folder}/{}", golden.name));
+            }
+        }
+    }
+    let expected = [
+        "v10/flow_mod_delete_strict",
+        "v10/flow_mod_modify_strict",
+        "v10/flow_mod_odd",
+        "v10/queue_get_config_reply",
+        "v10/stats_reply_unknown",
+        "v10/stats_request_unknown",
+        "v10/vendor_unknown",
+    ];
+    assert_eq!(without, expected);
 }
 
 #[test]
@@ -236,6 +292,19 @@ fn a_match_with_leftovers_has_a_meaning_and_keeps_its_bytes() {
     assert_eq!(v10::convert::from_neutral(&neutral), Ok(exact));
     let Message::FlowMod(meaning) = neutral.meaning() else { panic!("it has a meaning") };
     assert_eq!(meaning.match_, Match::new().in_port(PortNo(4)));
+}
+
+/// The number of an action that one version does not name may be that of another action in the other.
+#[test]
+fn an_action_without_a_name_stays_in_its_version() {
+    let mut of_v10 = v10_flow_mod(FlowMod::add(Match::new()));
+    of_v10.actions = vec![v10::Action::Unknown { kind: v10::ActionType(25), body: vec![0; 4] }];
+    let kind = v13::action::ActionType(3);
+    let of_v13 = FlowMod::add(Match::new()).actions([Action::Unknown { kind, body: vec![0; 4] }]);
+    let neutral = v10::convert::to_neutral(v10::Message::FlowMod(of_v10));
+    assert_eq!(refused(neutral, Version::V13), Some("this message of OpenFlow 1.0"));
+    let neutral = v13::convert::to_neutral(v13::Message::FlowMod(of_v13));
+    assert_eq!(refused(neutral, Version::V10), Some("this message of OpenFlow 1.3"));
 }
 
 #[test]

@@ -70,10 +70,8 @@ pub enum Failure {
     Refused {
         /// The switch.
         switch: u32,
-        /// The error's type, as on the wire.
-        kind: u16,
-        /// The error's code, as on the wire.
-        code: u16,
+        /// The error's type and code by name.
+        error: String,
     },
     /// The system refused something that is no switch's fault.
     System(io::Error),
@@ -116,11 +114,8 @@ impl fmt::Display for Failure {
                     "the controller sent switch {switch} bytes that are no OpenFlow message: {malformed}"
                 )
             }
-            Failure::Refused { switch, kind, code } => {
-                write!(
-                    f,
-                    "the controller answered switch {switch} with an OpenFlow error of type {kind}, code {code}"
-                )
+            Failure::Refused { switch, error } => {
+                write!(f, "the controller answered switch {switch} with an OpenFlow error: {error}")
             }
             Failure::System(error) => write!(f, "the system refused: {error}"),
         }

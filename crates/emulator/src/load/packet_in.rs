@@ -269,11 +269,7 @@ mod tests {
         let second = &requests[82..];
         assert_eq!(second[..14], [1, 10, 0, 82, 0, 0, 0, 78, 0, 0, 0, 78, 0, 64]);
         assert_eq!(second[14..18], [0, 2, 0, 0], "port 2, no match");
-        assert_eq!(
-            second[18..24],
-            [2, 0x12, 0x34, 0, 0, 2],
-            "5 + 7 is host 2, whose port is another"
-        );
+        assert_eq!(second[18..24], [2, 0x12, 0x34, 0, 0, 4], "host 5 + 9, modulo 10");
         assert_eq!(second[24..30], [2, 0x12, 0x34, 0, 0, 1]);
         assert_eq!(number_in(&second[18..]), Some(78));
     }

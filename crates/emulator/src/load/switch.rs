@@ -5,12 +5,13 @@ use super::outstanding::Outstanding;
 use super::packet_in::{Hosts, NO_BUFFER, Sheet, number_in};
 use super::report::Counts;
 use super::sequence::{Homes, Round, Sequence};
+use super::timing::Timing;
 use super::{Load, Mode, WINDOW_MAX};
-use crate::persona::{Heard, Persona, truncated};
+use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
 use crate::stream::{self, Inbox, Tail};
 use aldis_wire::header::kind;
-use aldis_wire::{Chop, Malformed, Raw, Version};
+use aldis_wire::{Chop, Header, Malformed, Raw, Reason, Version};
 use hdrhistogram::Histogram;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -29,8 +30,8 @@ const RING_MIN: u32 = 1024;
 /// Outside latency mode at most one request in so many is timed.
 const TIMED_EVERY: u32 = 64;
 
-/// The sampled number when no request is being timed: `NO_BUFFER` is no request's number.
-const NOT_TIMED: u32 = NO_BUFFER;
+/// The highest version byte that was ever published: OpenFlow 1.5.
+const VERSION_BYTE_MAX: u8 = 6;
 
 /// What all switches of a thread share.
 pub(super) struct Desk {
@@ -88,10 +89,7 @@ pub(super) struct Switch {
     quota: u64,
     credit: u64,
     due: u64,
-    timed: u32,
-    timed_at: Instant,
-    timed_every: u32,
-    since_timed: u32,
+    timing: Timing,
     counts: Counts,
     progress: (u64, Instant),
 }
@@ -131,10 +129,7 @@ impl Switch {
             quota: load.requests_per_switch.unwrap_or(u64::MAX),
             credit: if load.rate_per_switch().is_some() { 0 } else { u64::MAX },
             due: 0,
-            timed: NOT_TIMED,
-            timed_at: Instant::now(),
-            timed_every,
-            since_timed: 0,
+            timing: Timing::new(timed_every),
             counts: Counts::default(),
             progress: (0, Instant::now()),
         }
@@ -256,36 +251,49 @@ impl Switch {
             Ok(None) => return Ok(()),
             Err(error) => return Err(self.closed(error)),
         };
-        let timed = self.timed;
+        let mut timed = false;
         let mut chop = Chop::new(bytes);
         for message in chop.by_ref() {
             let message = message.map_err(|malformed| self.garbage(malformed))?;
             match message.header.kind {
-                kind::FLOW_MOD | kind::PACKET_OUT => self.count(message)?,
+                kind::FLOW_MOD | kind::PACKET_OUT => timed |= self.count(message)?,
                 _ => self.converse(message, &mut desk.outbox)?,
             }
         }
+        if self.stage == Stage::ShakingHands {
+            self.plausible(chop.rest())?;
+        }
         self.tail.keep(chop.rest());
-        if self.timed != timed {
-            let delay = self.timed_at.elapsed().as_nanos();
+        if timed {
+            let delay = self.timing.elapsed().as_nanos();
             desk.delays.saturating_record(u64::try_from(delay).unwrap_or(u64::MAX));
         }
         Ok(())
     }
 
-    /// Counts a FLOW_MOD or PACKET_OUT if it answers a request.
+    /// Whether what has come of the next message can be one: who is no controller says so in the first bytes, and the
+    /// length that they seem to have may never come.
+    fn plausible(&self, begun: &[u8]) -> Result<(), Failure> {
+        match Header::peek(begun) {
+            Ok(Some(header)) if header.version > VERSION_BYTE_MAX => Err(self.garbage(Malformed {
+                field: "header.version",
+                offset: 0,
+                reason: Reason::BadVersion,
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a FLOW_MOD or PACKET_OUT if it answers a request; whether that request was being timed.
     #[inline]
-    fn count(&mut self, message: Raw<'_>) -> Result<(), Failure> {
+    fn count(&mut self, message: Raw<'_>) -> Result<bool, Failure> {
         let number = self.answered_by(&message).map_err(|malformed| self.garbage(malformed))?;
         if !self.outstanding.answer(number) {
             self.counts.strays += u64::from(self.stage == Stage::Offering);
-            return Ok(());
+            return Ok(false);
         }
         self.counts.answered += 1;
-        if number == self.timed {
-            self.timed = NOT_TIMED;
-        }
-        Ok(())
+        Ok(self.timing.answered(number))
     }
 
     /// The number of the request that a FLOW_MOD or PACKET_OUT answers.
@@ -299,7 +307,7 @@ impl Switch {
         };
         let buffer_id = message.bytes.get(offset..offset + 4).and_then(|id| id.first_chunk());
         match buffer_id.map(|&id| u32::from_be_bytes(id)) {
-            None => Err(truncated("buffer_id", offset)),
+            None => Err(Malformed { field: "buffer_id", offset, reason: Reason::Truncated }),
             Some(NO_BUFFER) => Ok(self.answered_unbuffered(*message)),
             Some(buffer_id) => Ok(buffer_id),
         }
@@ -334,7 +342,7 @@ impl Switch {
             Heard::FeaturesRequest if self.stage == Stage::ShakingHands => {
                 self.stage = Stage::Ready
             }
-            Heard::Error { kind, code } => return Err(Failure::Refused { switch, kind, code }),
+            Heard::Error(error) => return Err(Failure::Refused { switch, error }),
             Heard::FeaturesRequest | Heard::Other => {}
         }
         Ok(())
@@ -387,10 +395,10 @@ impl Switch {
         }
         let len = sheet.request_len();
         let offers = sheet.offers(self.hosts, self.sequence.ahead(count), self.outstanding.next());
-        self.time_one_of(count);
+        self.timing.choose(&self.outstanding, count);
         let sent = self.write_requests(offers, len)?;
         if sent < count {
-            self.forget_unsent();
+            self.timing.forget_unsent(&self.outstanding);
         }
         self.sequence.pass(sent);
         self.counts.offered += u64::from(sent);
@@ -426,32 +434,6 @@ impl Switch {
         self.unsent.extend_from_slice(&requests[written..sent * len]);
         self.outstanding.sent(sent as u32);
         Ok(sent as u32)
-    }
-
-    /// Chooses one of the next `count` requests to be timed, if it is time for one. Which one changes, so that neither
-    /// the first nor the last of a write is preferred.
-    #[inline]
-    fn time_one_of(&mut self, count: u32) {
-        self.since_timed = self.since_timed.saturating_add(count);
-        if self.since_timed < self.timed_every || self.is_timing() {
-            return;
-        }
-        self.since_timed = 0;
-        let next = self.outstanding.next();
-        let place = (u64::from(next.wrapping_mul(0x9e37_79b1)) * u64::from(count)) >> 32;
-        self.timed = Outstanding::later(next, place as u32);
-        self.timed_at = Instant::now();
-    }
-
-    fn is_timing(&self) -> bool {
-        self.timed != NOT_TIMED && self.outstanding.contains(self.timed)
-    }
-
-    /// Times nothing where the request to be timed was not sent.
-    fn forget_unsent(&mut self) {
-        if !self.is_timing() {
-            self.timed = NOT_TIMED;
-        }
     }
 
     /// Between teaching and offering: lessons are no requests.

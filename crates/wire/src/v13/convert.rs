@@ -43,7 +43,7 @@ pub fn to_neutral(exact: v13::Message) -> Message {
 /// What the message means, in neutral words; `None` where they cannot say it.
 pub fn meaning(exact: &v13::Message) -> Option<Message> {
     use v13::Message as M;
-    Some(match exact {
+    let neutral = match exact {
         M::Hello(hello) => Message::Hello(hello.clone()),
         M::Error(error) => Message::Error(SwitchError {
             code: ErrorCode::V13(error.code),
@@ -77,7 +77,9 @@ pub fn meaning(exact: &v13::Message) -> Option<Message> {
         M::GetAsyncReply(config) => Message::GetAsyncReply(*config),
         M::SetAsync(config) => Message::SetAsync(*config),
         M::MeterMod(meter_mod) => Message::MeterMod(meter_mod.clone()),
-    })
+    };
+    // What these words would mean to others is not what 1.3 meant.
+    check(&neutral).ok().map(|()| neutral)
 }
 
 /// The message as 1.3 says it.

@@ -249,6 +249,18 @@ mod tests {
     }
 
     #[test]
+    fn every_code_with_a_name_has_a_hint() {
+        for kind in ErrorType::NAMED {
+            for code in (0..20).map(|code| ErrorCode::from_wire(kind.0, code)) {
+                let unspecified = code.name().is_some_and(|name| name.ends_with("_UNKNOWN"));
+                let unspecified = unspecified && code.code() == 0;
+                let explained = code.name().is_some() && !unspecified;
+                assert!(!explained || code.hint().is_some(), "{code}");
+            }
+        }
+    }
+
+    #[test]
     fn hello_failed_carries_text() {
         let code = ErrorCode::HelloFailed(HelloFailedCode::INCOMPATIBLE);
         let error = Error { code, data: b"no common version\0".to_vec() };

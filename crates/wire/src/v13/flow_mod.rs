@@ -38,6 +38,7 @@ pub struct FlowMod {
     /// How.
     pub flags: FlowModFlags,
     /// Which packets.
+    #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub match_: Match,
     /// What to do with them.
     pub instructions: Vec<Instruction>,

@@ -31,6 +31,7 @@ pub struct FlowRemoved {
     /// Their bytes; all ones where not counted.
     pub byte_count: u64,
     /// Which packets it was about.
+    #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub match_: Match,
 }
 

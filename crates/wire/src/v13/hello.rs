@@ -1,7 +1,7 @@
 //! `OFPT_HELLO` (§7.5.1): the first message of either side, with the versions it speaks.
 
 use super::tlv;
-use crate::header::{HEADER_LEN, Version};
+use crate::header::{HEADER_LEN, MESSAGE_LEN_MAX, Version};
 use crate::reader::{Malformed, Reader};
 use crate::writer::Writer;
 use alloc::vec;
@@ -78,10 +78,15 @@ impl Hello {
 impl HelloElement {
     fn read(reader: &mut Reader<'_>) -> Result<HelloElement, Malformed> {
         let (kind, mut body) = tlv(reader, "hello.element.length", 4)?;
-        // Peers are known to leave out the padding of the last element, and nothing is lost with it.
+        // Peers are known to leave out the padding of the last element. Nothing is lost with it, as long as there is room
+        // to write it again.
         let length = body.left() + 4;
         let padding = length.next_multiple_of(8) - length;
-        reader.pad("hello.element.pad", padding.min(reader.left()))?;
+        let may_be_missing = reader.offset() + padding <= MESSAGE_LEN_MAX;
+        reader.pad(
+            "hello.element.pad",
+            if may_be_missing { padding.min(reader.left()) } else { padding },
+        )?;
         Ok(match kind {
             VERSION_BITMAP => HelloElement::VersionBitmap(super::list(&mut body, |words| {
                 words.u32("hello.version_bitmap.bitmaps")
@@ -112,6 +117,7 @@ impl HelloElement {
 mod tests {
     use super::*;
     use crate::reader::Reason;
+    use crate::v13::Message;
 
     #[test]
     fn the_bitmap_says_which_versions() {
@@ -134,5 +140,20 @@ mod tests {
     fn the_last_padding_may_be_missing() {
         let hello = Hello::read_body(&[0, 9, 0, 5, 0xaa]).unwrap();
         assert_eq!(hello.elements, [HelloElement::Unknown { kind: 9, body: vec![0xaa] }]);
+    }
+
+    #[test]
+    fn the_last_padding_is_not_missing_where_it_could_not_be_written() {
+        let longest = |element: u16| {
+            let mut bytes = vec![4, 0];
+            bytes.extend((8 + element).to_be_bytes());
+            bytes.extend([0, 0, 0, 1, 0, 9]);
+            bytes.extend(element.to_be_bytes());
+            bytes.resize(8 + usize::from(element), 0xaa);
+            Message::decode(&bytes)
+        };
+        let (xid, message) = longest(65_520).unwrap();
+        assert_eq!(message.encode(xid, &mut vec![]), Ok(()));
+        assert_eq!(longest(65_521).unwrap_err().field, "hello.element.pad");
     }
 }

@@ -30,6 +30,7 @@ pub struct PacketIn {
     /// The cookie of the flow that sent it; all ones without one.
     pub cookie: u64,
     /// What the switch knows of it beside its headers; the incoming port at least.
+    #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub match_: Match,
     /// The frame, or its beginning.
     pub data: Vec<u8>,

@@ -20,6 +20,9 @@ use crate::writer::Writer;
 /// The ethertype of the only VLAN tag that 1.0 knows.
 const ETH_VLAN: u16 = 0x8100;
 
+/// What 1.3 refuses, and 1.0 would do to packets of which nothing was said.
+const UNTAGGED: &str = "changing a VLAN tag without matching tagged packets";
+
 /// What is known of the packet that the actions meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
@@ -58,15 +61,14 @@ impl Packet {
 
     /// What the frame itself says.
     pub fn framed(frame: &[u8]) -> Packet {
-        match frame.get(12..14) {
-            Some([0x81, 0x00]) => Packet { tag: Tag::Some, ..Packet::ANY },
-            Some([0x08, 0x00]) => {
-                let transport = frame.get(23).copied().filter(|&p| p == IP_TCP || p == IP_UDP);
-                Packet { tag: Tag::None, ipv4: true, transport }
-            }
-            Some(_) => Packet { tag: Tag::None, ..Packet::ANY },
-            None => Packet::ANY,
-        }
+        let (tag, type_at) = match frame.get(12..14) {
+            Some([0x81, 0x00]) => (Tag::Some, 16),
+            Some(_) => (Tag::None, 12),
+            None => return Packet::ANY,
+        };
+        let ipv4 = frame.get(type_at..type_at + 2) == Some(&ETH_IPV4.to_be_bytes());
+        let proto = frame.get(type_at + 11).copied().filter(|_| ipv4);
+        Packet { tag, ipv4, transport: proto.filter(|&proto| proto == IP_TCP || proto == IP_UDP) }
     }
 
     /// What is known of it after `action`.
@@ -81,18 +83,18 @@ impl Packet {
     }
 }
 
-/// The actions in neutral words.
-pub fn actions_to_neutral(exact: &[v10::Action], mut packet: Packet) -> Vec<Action> {
+/// The actions in neutral words; `None` where one of them is none of 1.0's.
+pub fn actions_to_neutral(exact: &[v10::Action], mut packet: Packet) -> Option<Vec<Action>> {
     let mut neutral = Vec::with_capacity(exact.len());
     let last_output = exact.iter().rposition(|action| matches!(action, v10::Action::Output { .. }));
     for (at, action) in exact.iter().enumerate() {
         let queue_ends = last_output > Some(at);
         if !action_to_neutral(action, packet, queue_ends, &mut neutral) {
-            neutral.push(raw(action));
+            neutral.push(raw(action)?);
         }
         packet = packet.after(action);
     }
-    neutral
+    Some(neutral)
 }
 
 /// Appends the neutral words for `action`, or says that there are none. A queue that 1.3 chooses holds for all outputs
@@ -157,14 +159,18 @@ fn has_queues(port: v10::PortNo) -> bool {
     port < v10::PortNo::MAX || port == v10::PortNo::IN_PORT
 }
 
-/// The action under its number, with its bytes.
-fn raw(action: &v10::Action) -> Action {
+/// The action under its number in 1.0, with its bytes. A number that 1.0 does not name may be one of 1.3.
+fn raw(action: &v10::Action) -> Option<Action> {
+    if matches!(action, v10::Action::Unknown { .. }) {
+        return None;
+    }
     let mut message = Vec::new();
     let mut writer = Writer::message(&mut message, v10::VERSION.wire(), 0, 0);
     let start = writer.len();
     action.write(&mut writer);
     // The type and the length of the action are said apart.
-    Action::Unknown { kind: ActionType(action.action_type().0), body: message.split_off(start + 4) }
+    let kind = ActionType(action.action_type().0);
+    Some(Action::Unknown { kind, body: message.split_off(start + 4) })
 }
 
 /// The actions as 1.0 says them.
@@ -214,7 +220,8 @@ fn output(port: PortNo, max_len: u16, queue: Option<QueueNo>) -> Result<v10::Act
 fn action_from_neutral(action: &Action, packet: Packet) -> Result<v10::Action, Unsupported> {
     Ok(match action {
         Action::SetField(field) => field_from_neutral(field, packet)?,
-        Action::PopVlan => v10::Action::StripVlan,
+        Action::PopVlan if packet.tag == Tag::Some => v10::Action::StripVlan,
+        Action::PopVlan => return Err(unsupported(UNTAGGED)),
         Action::PushVlan(ETH_VLAN) => {
             return Err(unsupported(
                 "a second VLAN tag, or the first without matching untagged packets",
@@ -241,15 +248,18 @@ fn field_from_neutral(field: &Field, packet: Packet) -> Result<v10::Action, Unsu
             SetVlanVid(vid & 0x0fff)
         }
         Field::VlanPcp(pcp @ 0..8) if packet.tag == Tag::Some => SetVlanPcp(pcp),
-        Field::Ipv4Src(Masked { value, mask: None }) => SetNwSrc(value),
-        Field::Ipv4Dst(Masked { value, mask: None }) => SetNwDst(value),
-        Field::IpDscp(dscp @ 0..64) => SetNwTos(dscp << 2),
+        Field::Ipv4Src(Masked { value, mask: None }) if packet.ipv4 => SetNwSrc(value),
+        Field::Ipv4Dst(Masked { value, mask: None }) if packet.ipv4 => SetNwDst(value),
+        Field::IpDscp(dscp @ 0..64) if packet.ipv4 => SetNwTos(dscp << 2),
         Field::TcpSrc(port) if is(IP_TCP) => SetTpSrc(port),
         Field::TcpDst(port) if is(IP_TCP) => SetTpDst(port),
         Field::UdpSrc(port) if is(IP_UDP) => SetTpSrc(port),
         Field::UdpDst(port) if is(IP_UDP) => SetTpDst(port),
         Field::VlanVid(_) | Field::VlanPcp(_) => {
-            return Err(unsupported("setting a VLAN field without matching tagged packets"));
+            return Err(unsupported(UNTAGGED));
+        }
+        Field::Ipv4Src(_) | Field::Ipv4Dst(_) | Field::IpDscp(_) => {
+            return Err(unsupported("setting a field of IPv4 without matching IPv4"));
         }
         Field::TcpSrc(_) | Field::TcpDst(_) | Field::UdpSrc(_) | Field::UdpDst(_) => {
             return Err(unsupported("setting a port without matching its protocol"));
@@ -260,11 +270,14 @@ fn field_from_neutral(field: &Field, packet: Packet) -> Result<v10::Action, Unsu
 
 /// The action of this number in 1.0.
 fn from_raw(kind: ActionType, body: &[u8]) -> Result<v10::Action, Unsupported> {
-    let wrong = unsupported("an action of unknown bytes");
+    let wrong = unsupported("an action that it does not name");
     let len = u16::try_from(body.len() + 4).map_err(|_| wrong)?;
     let mut bytes = Vec::with_capacity(body.len() + 4);
     bytes.extend_from_slice(&kind.0.to_be_bytes());
     bytes.extend_from_slice(&len.to_be_bytes());
     bytes.extend_from_slice(body);
-    v10::Action::read(&mut Reader::new(&bytes)).map_err(|_| wrong)
+    match v10::Action::read(&mut Reader::new(&bytes)) {
+        Ok(v10::Action::Unknown { .. }) | Err(_) => Err(wrong),
+        Ok(action) => Ok(action),
+    }
 }

@@ -37,7 +37,7 @@ pub(super) fn flow_mod(exact: &v10::FlowMod) -> Option<FlowMod> {
         out_port: PortNo(exact.out_port.widen()),
         out_group: GroupNo::ANY,
         flags: flags(exact.flags, command)?,
-        instructions: instructions(&exact.actions, &match_),
+        instructions: instructions(&exact.actions, &match_)?,
         match_,
     })
 }
@@ -97,14 +97,14 @@ fn flags_from_neutral(
 }
 
 /// What a flow does: at once, all of it.
-pub(super) fn instructions(exact: &[v10::Action], match_: &Match) -> Vec<Instruction> {
-    match exact {
+pub(super) fn instructions(exact: &[v10::Action], match_: &Match) -> Option<Vec<Instruction>> {
+    Some(match exact {
         [] => Vec::new(),
         _ => {
-            let actions = actions_to_neutral(exact, Packet::matching(match_));
+            let actions = actions_to_neutral(exact, Packet::matching(match_))?;
             vec![Instruction::ApplyActions(actions)]
         }
-    }
+    })
 }
 
 pub(super) fn instructions_from_neutral(
@@ -212,7 +212,7 @@ pub(super) fn packet_out(exact: &v10::PacketOut) -> Option<PacketOut> {
     Some(PacketOut {
         buffer_id: exact.buffer_id,
         in_port,
-        actions: actions_to_neutral(&exact.actions, Packet::framed(&exact.data)),
+        actions: actions_to_neutral(&exact.actions, Packet::framed(&exact.data))?,
         data: exact.data.clone(),
     })
 }

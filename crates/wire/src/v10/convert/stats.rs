@@ -191,7 +191,7 @@ fn flow(exact: &exact::FlowStats) -> Option<FlowStats> {
         cookie: exact.cookie,
         packet_count: exact.packet_count,
         byte_count: exact.byte_count,
-        instructions: instructions(&exact.actions, &match_),
+        instructions: instructions(&exact.actions, &match_)?,
         match_,
     })
 }

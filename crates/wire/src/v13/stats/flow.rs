@@ -26,6 +26,7 @@ pub struct FlowStatsRequest {
     /// Which bits; 0 for any cookie.
     pub cookie_mask: u64,
     /// Those that match no more than this.
+    #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub match_: Match,
 }
 
@@ -54,6 +55,7 @@ pub struct FlowStats {
     /// Their bytes; all ones where not counted.
     pub byte_count: u64,
     /// Which packets it is about.
+    #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub match_: Match,
     /// What it does with them.
     pub instructions: Vec<Instruction>,

@@ -1,0 +1,136 @@
+//! The answers of a switch that speaks OpenFlow 1.3.
+
+use super::{Persona, Response};
+use aldis_wire::DatapathId;
+use aldis_wire::types::FixedText;
+use aldis_wire::v13::Message;
+use aldis_wire::v13::async_config::{AsyncConfig, AsyncMasks};
+use aldis_wire::v13::config::{ConfigFlags, SwitchConfig};
+use aldis_wire::v13::error::{BadRequestCode, Error, ErrorCode};
+use aldis_wire::v13::features::{Capabilities, FeaturesReply};
+use aldis_wire::v13::port::{Port, PortConfig, PortFeatures, PortNo, PortState};
+use aldis_wire::v13::queue::QueueGetConfigReply;
+use aldis_wire::v13::stats::group_features::GroupCapabilities;
+use aldis_wire::v13::stats::{
+    AggregateStats, Desc, GroupFeatures, MeterFeatures, MultipartReply, MultipartReplyBody,
+    MultipartRequestBody,
+};
+
+/// What `persona` does about a message; `offending` is its beginning, should it be an error.
+pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> Response<Message> {
+    let refuse = |code| {
+        let error = Error { code: ErrorCode::BadRequest(code), data: offending.to_vec() };
+        Response::Reply(Message::Error(error))
+    };
+    Response::Reply(match message {
+        Message::Error(error) => return Response::wrong(error.code),
+        Message::FeaturesRequest => {
+            return Response::Features(Message::FeaturesReply(features(persona)));
+        }
+        Message::EchoRequest(echo) => Message::EchoReply(echo),
+        Message::GetConfigRequest => Message::GetConfigReply(SwitchConfig {
+            flags: ConfigFlags::NORMAL,
+            miss_send_len: u16::MAX,
+        }),
+        Message::BarrierRequest => Message::BarrierReply,
+        Message::QueueGetConfigRequest(request) => {
+            Message::QueueGetConfigReply(QueueGetConfigReply { port: request.port, queues: vec![] })
+        }
+        Message::RoleRequest(role) => Message::RoleReply(role),
+        Message::GetAsyncRequest => Message::GetAsyncReply(everything()),
+        Message::MultipartRequest(request) => match statistics(persona, &request.body) {
+            Some(body) => Message::MultipartReply(MultipartReply::new(body)),
+            None => return refuse(BadRequestCode::BAD_MULTIPART),
+        },
+        Message::Experimenter(_) => return refuse(BadRequestCode::BAD_EXPERIMENTER),
+        Message::SetConfig(_)
+        | Message::PacketOut(_)
+        | Message::FlowMod(_)
+        | Message::GroupMod(_)
+        | Message::PortMod(_)
+        | Message::TableMod(_)
+        | Message::MeterMod(_)
+        | Message::SetAsync(_)
+        | Message::EchoReply(_) => return Response::Silence,
+        _ => return refuse(BadRequestCode::BAD_TYPE),
+    })
+}
+
+fn features(persona: &Persona) -> FeaturesReply {
+    FeaturesReply {
+        datapath_id: DatapathId(persona.number.into()),
+        n_buffers: persona.n_buffers(),
+        n_tables: 1,
+        auxiliary_id: 0,
+        capabilities: Capabilities::EMPTY,
+        reserved: 0,
+    }
+}
+
+/// Every reason for every message, to every controller.
+fn everything() -> AsyncConfig {
+    let all = AsyncMasks { master: u32::MAX, slave: u32::MAX };
+    AsyncConfig { packet_in: all, port_status: all, flow_removed: all }
+}
+
+fn port(persona: &Persona, port: u32) -> Port {
+    Port {
+        port_no: PortNo(port),
+        hw_addr: persona.port_address(port),
+        name: FixedText::new(&persona.port_name(port)),
+        config: PortConfig::EMPTY,
+        state: PortState::EMPTY,
+        curr: PortFeatures::EMPTY,
+        advertised: PortFeatures::EMPTY,
+        supported: PortFeatures::EMPTY,
+        peer: PortFeatures::EMPTY,
+        curr_speed: 0,
+        max_speed: 0,
+    }
+}
+
+fn statistics(persona: &Persona, request: &MultipartRequestBody) -> Option<MultipartReplyBody> {
+    Some(match request {
+        MultipartRequestBody::Desc => MultipartReplyBody::Desc(Box::new(Desc {
+            mfr_desc: FixedText::new("Aldis"),
+            hw_desc: FixedText::new("emulated switch"),
+            sw_desc: FixedText::new(env!("CARGO_PKG_VERSION")),
+            serial_num: FixedText::new(&persona.name()),
+            dp_desc: FixedText::new(&persona.name()),
+        })),
+        MultipartRequestBody::PortDesc => {
+            let ports = (1..=persona.ports).map(|number| port(persona, number));
+            MultipartReplyBody::PortDesc(ports.collect())
+        }
+        MultipartRequestBody::Aggregate(_) => MultipartReplyBody::Aggregate(AggregateStats {
+            packet_count: 0,
+            byte_count: 0,
+            flow_count: 0,
+        }),
+        MultipartRequestBody::GroupFeatures => MultipartReplyBody::GroupFeatures(GroupFeatures {
+            types: 0,
+            capabilities: GroupCapabilities::EMPTY,
+            max_groups: [0; 4],
+            actions: [0; 4],
+        }),
+        MultipartRequestBody::MeterFeatures => MultipartReplyBody::MeterFeatures(MeterFeatures {
+            max_meter: 0,
+            band_types: 0,
+            capabilities: 0,
+            max_bands: 0,
+            max_color: 0,
+        }),
+        MultipartRequestBody::Flow(_) => MultipartReplyBody::Flow(vec![]),
+        MultipartRequestBody::Table => MultipartReplyBody::Table(vec![]),
+        MultipartRequestBody::PortStats(_) => MultipartReplyBody::PortStats(vec![]),
+        MultipartRequestBody::Queue(_) => MultipartReplyBody::Queue(vec![]),
+        MultipartRequestBody::Group(_) => MultipartReplyBody::Group(vec![]),
+        MultipartRequestBody::GroupDesc => MultipartReplyBody::GroupDesc(vec![]),
+        MultipartRequestBody::Meter(_) => MultipartReplyBody::Meter(vec![]),
+        MultipartRequestBody::MeterConfig(_) => MultipartReplyBody::MeterConfig(vec![]),
+        MultipartRequestBody::TableFeatures(_) => MultipartReplyBody::TableFeatures(vec![]),
+        MultipartRequestBody::Experimenter(_) | MultipartRequestBody::Unknown { .. } => {
+            return None;
+        }
+    })
+}
