@@ -29,6 +29,8 @@ pub(crate) struct Conn<S> {
     pub(crate) outbox: Outbox,
     /// Whether the socket may have something to read.
     pub(crate) readable: bool,
+    /// Whether nothing comes behind what the socket holds: it is read until the end itself is.
+    pub(crate) ended: bool,
     /// Whether the socket may have room again for what waits.
     pub(crate) writable: bool,
     /// Whether it stands in the worker's list of ready connections.
@@ -50,6 +52,7 @@ impl<S> Conn<S> {
             carry: Vec::new(),
             outbox: Outbox::default(),
             readable: false,
+            ended: false,
             writable: false,
             queued: false,
             timer: Time::NEVER,

@@ -77,8 +77,9 @@ impl<W: Write> Desk<W> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(Close::Failed(error.to_string())),
         };
-        // Less than was asked for: the socket is empty, and the next byte will be announced.
-        conn.readable = count == self.read_max;
+        // Less than was asked for: the socket is empty, and the next byte will be announced. The end is announced once, and
+        // perhaps it was together with these bytes.
+        conn.readable = count == self.read_max || conn.ended;
         self.counters.reads.add(1);
         self.counters.bytes_in.add(count as u64);
         Ok(carried + count)

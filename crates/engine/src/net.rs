@@ -49,4 +49,7 @@ pub(crate) struct Readiness {
     pub(crate) readable: bool,
     /// There is room to write.
     pub(crate) writable: bool,
+    /// The peer sends nothing more. Bytes that it sent before may still be there to be read, and nothing announces the end
+    /// behind them a second time.
+    pub(crate) ended: bool,
 }

@@ -130,6 +130,7 @@ impl<N: Net, W: Write> Worker<N, W> {
             if let Some(conn) = self.conns.get_mut(readiness.token) {
                 conn.readable |= readiness.readable;
                 conn.writable |= readiness.writable;
+                conn.ended |= readiness.ended;
                 enqueue(&mut self.ready, conn);
             }
         }

@@ -80,6 +80,7 @@ impl Net for Epoll {
             token,
             readable: flags.intersects(EventFlags::IN | lost),
             writable: flags.intersects(EventFlags::OUT | lost),
+            ended: flags.intersects(lost),
         }));
         Ok(())
     }
