@@ -2,6 +2,7 @@
 
 mod bench;
 mod decode;
+mod run;
 mod version;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run the controller: listen for switches and program them.
+    Run(run::Args),
     /// Measure a controller: emulated switches offer it flow requests.
     Bench(bench::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
@@ -30,6 +33,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Run(args) => run::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),

@@ -85,8 +85,13 @@ impl<S> Conn<S> {
         if self.outbox.is_empty() { self.readable } else { self.writable }
     }
 
-    /// When it has to be looked at though nothing came.
+    /// When it has to be looked at though nothing came. While output waits nothing is read, and the session's deadlines
+    /// rest: what they wait for may have come already.
     pub(crate) fn deadline(&self) -> Time {
-        self.session.deadline().min(self.outbox.deadline(OUTBOX_WITHIN))
+        if self.outbox.is_empty() {
+            self.session.deadline()
+        } else {
+            self.outbox.deadline(OUTBOX_WITHIN)
+        }
     }
 }

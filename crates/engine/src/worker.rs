@@ -202,12 +202,12 @@ impl<N: Net, W: Write> Worker<N, W> {
                 continue;
             };
             conn.timer = Time::NEVER;
-            if conn.outbox.deadline(crate::limits::OUTBOX_WITHIN) <= now {
-                self.close(token, Close::NotReading);
-            } else if conn.session.deadline() <= now {
-                self.with_session(token, Session::tick);
-            } else {
-                arm(&mut self.timers, conn);
+            match conn.deadline() {
+                deadline if deadline > now => arm(&mut self.timers, conn),
+                // What it waits for may be in the socket: it is read first, and the visit sets the timer again.
+                _ if conn.queued => {}
+                _ if !conn.outbox.is_empty() => self.close(token, Close::NotReading),
+                _ => self.with_session(token, Session::tick),
             }
         }
         if self.next_second <= now {

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Measures the figures of docs/performance.md, side by side with the null controller.
+
+Every figure is a ratio of two subjects measured in turn (A B A B …), each restarted every time, the controller pinned to
+one core and the load to the other, and the median of all rounds. Run it from the root of the repository, on a machine that
+does nothing else:
+
+    cargo build --release && benches/figures.py                 all figures, five rounds
+    benches/figures.py --rounds 3 --only window,latency         some of them
+    benches/figures.py --null './nullctl -p {port}'             another null controller to compare with
+"""
+import argparse, json, os, shlex, signal, socket, statistics, subprocess, sys, time
+
+ALDIS = "target/release/aldis"
+PORT = 16653
+CONTROLLER_CORE, LOAD_CORE = "0", "1"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each pair (5)")
+    parser.add_argument("--seconds", type=int, default=5, help="measured seconds of each run (5)")
+    parser.add_argument("--only", default="", help="figures, separated by commas: " + ", ".join(FIGURES))
+    parser.add_argument("--null", default=f"{ALDIS} bench null --listen 127.0.0.1:{{port}}", help="the null controller")
+    parser.add_argument("--raw", help="a file for every run's result, one JSON object a line")
+    options = parser.parse_args()
+    chosen = [name for name in options.only.split(",") if name] or list(FIGURES)
+    for name in chosen:
+        if name not in FIGURES:
+            sys.exit(f"figures.py: there is no figure {name}; there are: {', '.join(FIGURES)}")
+    for name in chosen:
+        FIGURES[name](options)
+
+
+def aldis(*extra):
+    return f"{ALDIS} run --listen 127.0.0.1:{{port}} --workers 1 --log warn " + " ".join(extra)
+
+
+def compare(options, title, subjects, load, columns):
+    """Runs the subjects in turn and prints the medians of `columns`, and each one's ratio to the last subject."""
+    print(f"\n## {title}\n\n    taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} {load} --json\n", flush=True)
+    results = {name: [] for name, _ in subjects}
+    for round_ in range(options.rounds):
+        for name, command in subjects:
+            result = measure(command, f"{load} -l {options.seconds} -m 1000 -w 2")
+            results[name].append(result)
+            note(options, title, name, round_, result)
+    last = subjects[-1][0]
+    for name, _ in subjects:
+        limited = sum(result["generator"]["limited"] for result in results[name])
+        parts = [cell(results, name, last, label, pick) for label, pick in columns]
+        mark = f" · generator-limited in {limited} of {options.rounds}" if limited else ""
+        print(f"{name:<22} " + " · ".join(parts) + mark, flush=True)
+
+
+def cell(results, name, last, label, pick):
+    values = [pick(result) for result in results[name]]
+    median, text = statistics.median(values), ""
+    if name != last:
+        ratio = statistics.median(a / b for a, b in zip(values, map(pick, results[last])) if b)
+        text = f" (ratio {ratio:.3f})"
+    return f"{label} {median:,.1f} [{min(values):,.1f} – {max(values):,.1f}]{text}"
+
+
+def note(options, title, name, round_, result):
+    if options.raw:
+        with open(options.raw, "a") as raw:
+            raw.write(json.dumps({"figure": title, "subject": name, "round": round_, **result}) + "\n")
+
+
+def measure(command, load):
+    """One controller, started and stopped, under one load."""
+    with running(command):
+        bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} {load} --json"
+        done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            sys.exit(f"figures.py: {bench}: {done.stderr.strip()}")
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+class running:
+    """A controller pinned to its core, from its first accepted connection to its end."""
+
+    def __init__(self, command):
+        self.command = f"taskset -c {CONTROLLER_CORE} " + command.format(port=PORT)
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            shlex.split(self.command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
+                return self.process
+            except OSError:
+                if self.process.poll() is not None:
+                    sys.exit(f"figures.py: {self.command}: ended with {self.process.returncode}")
+                time.sleep(0.02)
+        self.__exit__()
+        sys.exit(f"figures.py: {self.command}: does not listen")
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+CPU = ("CPU ns/request", lambda result: result["controller_cpu"]["ns_per_request"])
+USER = ("user ns/request", lambda result: result["controller_cpu"]["user_ns_per_request"])
+RATE = ("M requests/s", lambda result: result["requests_per_second"]["median"] / 1e6)
+P50 = ("p50 µs", lambda result: result["delay_us"]["p50"])
+P99 = ("p99 µs", lambda result: result["delay_us"]["p99"])
+
+
+def window(options):
+    for switches in (16, 64):
+        compare(options, f"{switches} switches × 100,000 MACs, 400 outstanding",
+                [("aldis", aldis()), ("null", options.null)],
+                f"-s {switches} -M 100000 --outstanding 400", [CPU, USER, RATE])
+
+
+def full(options):
+    for switches in (16, 64):
+        compare(options, f"{switches} switches × 100,000 MACs, queues always full",
+                [("aldis", aldis()), ("null", options.null)], f"-s {switches} -M 100000 -t", [CPU, USER, RATE])
+
+
+def no_buffer(options):
+    for version in ("1.0", "1.3"):
+        compare(options, f"NO_BUFFER, OpenFlow {version}, 16 switches, 400 outstanding",
+                [("aldis", aldis()), ("null", options.null)],
+                f"-s 16 -M 100000 --outstanding 400 --no-buffer --openflow {version}", [CPU, USER, RATE])
+
+
+def versions(options):
+    print("\n## OpenFlow 1.3 with buffers, next to 1.0: 16 switches × 100,000 MACs, 400 outstanding\n")
+    loads = {version: f"-s 16 -M 100000 --outstanding 400 --openflow {version} -l {options.seconds} -m 1000 -w 2"
+             for version in ("1.3", "1.0")}
+    rates = {version: [] for version in loads}
+    for round_ in range(options.rounds):
+        for version, load in loads.items():
+            result = measure(aldis(), load)
+            rates[version].append(RATE[1](result))
+            note(options, "versions", version, round_, result)
+    ratio = statistics.median(a / b for a, b in zip(rates["1.3"], rates["1.0"]))
+    for version in rates:
+        print(f"OpenFlow {version}: {statistics.median(rates[version]):.2f} M requests/s")
+    print(f"ratio {ratio:.3f}", flush=True)
+
+
+def latency(options):
+    compare(options, "latency: one switch, one request outstanding",
+            [("aldis", aldis()), ("aldis --poll", aldis("--poll")), ("null", options.null)],
+            "-s 1 -M 1000", [P50, P99])
+
+
+def connect(options):
+    """5,000 switches at once: how long until all are ready, and what an idle one costs."""
+    print("\n## 5,000 switches connecting at once\n")
+    for round_ in range(options.rounds):
+        with running(aldis()) as process:
+            before = resident(process.pid)
+            bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} -s 5000 -M 1 --no-teach --switch-rate 0.01 " \
+                    "-l 1 -m 3000 -w 0 --json"
+            load = subprocess.Popen(shlex.split(bench), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            deadline, most = time.monotonic() + 60, before
+            while load.poll() is None and time.monotonic() < deadline:
+                most = max(most, resident(process.pid))
+                time.sleep(0.1)
+            out, err = load.communicate(timeout=30)
+            if load.returncode != 0:
+                sys.exit(f"figures.py: {bench}: {err.strip()}")
+            ready = json.loads(out.strip().splitlines()[-1]).get("connected_in_ms")
+            print(f"all ready in {ready} ms; resident {before // 1024} KiB before, {most // 1024} KiB with them: "
+                  f"{(most - before) / 5000 / 1024:.1f} KiB a switch", flush=True)
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+FIGURES = {"window": window, "full": full, "no-buffer": no_buffer, "versions": versions, "latency": latency,
+           "connect": connect}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+//! What people are told while the controller runs: facts become lines of the log, on a thread of their own.
+//!
+//! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their number is logged.
+//! Lines about strangers (connections that never became a switch) are limited, for anyone can cause them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use aldis_control::fact::{Fact, Facts};
+use aldis_control::session::Close;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use tracing::{debug, info, warn};
+
+use super::config::LogLevel;
+
+/// Facts that wait to be logged.
+const FACTS_MAX: usize = 16_384;
+
+/// Lines about strangers that are logged within [`STRANGERS_PER`].
+const STRANGERS_MAX: u32 = 20;
+
+/// See [`STRANGERS_MAX`].
+const STRANGERS_PER: Duration = Duration::from_secs(10);
+
+/// The thread that writes the log.
+pub(crate) struct Reporter {
+    sender: Sender<Fact>,
+    dropped: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+/// The workers' end.
+pub(crate) struct Taker {
+    sender: Sender<Fact>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Facts for Taker {
+    fn tell(&self, fact: Fact) {
+        if self.sender.try_send(fact).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Reporter {
+    /// Starts the log at the given level, on standard error.
+    ///
+    /// # Errors
+    /// When the system has no thread to spare.
+    pub(crate) fn start(level: LogLevel) -> Result<Reporter, String> {
+        tracing_subscriber::fmt()
+            .with_max_level(level.0)
+            .with_target(false)
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+            .init();
+        let (sender, receiver) = bounded(FACTS_MAX);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&dropped);
+        let thread = std::thread::Builder::new().name("log".into());
+        let thread = thread.spawn(move || Log::new(count).run(&receiver));
+        Ok(Reporter {
+            sender,
+            dropped,
+            thread: thread.map_err(|error| format!("cannot start the log: {error}"))?,
+        })
+    }
+
+    /// An end for the workers.
+    pub(crate) fn facts(&self) -> Taker {
+        Taker { sender: self.sender.clone(), dropped: Arc::clone(&self.dropped) }
+    }
+
+    /// Writes what is left. To be called when every taker is gone.
+    pub(crate) fn finish(self) {
+        drop(self.sender);
+        // Should a taker live on, the log ends with the process all the same.
+        let _ = self.thread.join();
+    }
+}
+
+struct Log {
+    dropped: Arc<AtomicU64>,
+    window: Instant,
+    strangers: u32,
+}
+
+impl Log {
+    fn new(dropped: Arc<AtomicU64>) -> Self {
+        Log { dropped, window: Instant::now(), strangers: 0 }
+    }
+
+    fn run(mut self, facts: &Receiver<Fact>) {
+        for fact in facts {
+            self.write(fact);
+            let dropped = self.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                warn!("{dropped} lines are missing here: the log could not keep up");
+            }
+        }
+    }
+
+    fn write(&mut self, fact: Fact) {
+        match fact {
+            Fact::Up { dpid, peer, version, ports, auxiliary: false } => {
+                info!("switch {dpid} is up: {version}, {ports} ports, from {peer}");
+            }
+            Fact::Up { dpid, peer, auxiliary: true, .. } => {
+                info!("switch {dpid} has another, auxiliary connection from {peer}");
+            }
+            Fact::Down { dpid, peer, why: why @ Close::Refused(_) } => {
+                if self.may_log_stranger() {
+                    warn!("a connection from {peer} as switch {dpid} was turned away: {why}");
+                }
+            }
+            Fact::Down { dpid, why: why @ (Close::Stopping | Close::PeerClosed), .. } => {
+                info!("switch {dpid} is gone: {why}");
+            }
+            Fact::Down { dpid, peer, why } => warn!("switch {dpid} at {peer} is gone: {why}"),
+            // Mininet, port scanners and health checks connect, say a byte or nothing, and leave.
+            Fact::NeverJoined {
+                peer,
+                why: why @ (Close::PeerClosed | Close::Failed(_) | Close::Stopping),
+            } => {
+                debug!("a connection from {peer} ended before it became a switch: {why}");
+            }
+            Fact::NeverJoined { peer, why } => {
+                if self.may_log_stranger() {
+                    warn!("a connection from {peer} did not become a switch: {why}");
+                }
+            }
+            Fact::Refused { error, .. } => warn!("{error}"),
+            Fact::NoRoom { peer, connections } => {
+                if self.may_log_stranger() {
+                    warn!("turned a connection from {peer} away: there are {connections} already");
+                }
+            }
+        }
+    }
+
+    fn may_log_stranger(&mut self) -> bool {
+        if self.window.elapsed() > STRANGERS_PER {
+            let hidden = self.strangers.saturating_sub(STRANGERS_MAX);
+            if hidden > 0 {
+                warn!("{hidden} more lines like these were left out");
+            }
+            (self.window, self.strangers) = (Instant::now(), 0);
+        }
+        self.strangers += 1;
+        self.strangers <= STRANGERS_MAX
+    }
+}
