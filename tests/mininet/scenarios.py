@@ -15,6 +15,9 @@ from lab import probe as send_probe
 # Message types, the same numbers in both versions.
 PACKET_OUT, FLOW_MOD = "13", "14"
 
+# From a switch's connection to ten answered pings, ten a second: a second of them, and as much for the handshake.
+COMES_BACK_S = 3
+
 VERSIONS = ("OpenFlow10", "OpenFlow13")
 TOPOLOGIES = {"single,8": lambda: SingleSwitchTopo(8), "linear,4": lambda: LinearTopo(4),
               "tree,2,3": lambda: TreeTopo(2, 3)}
@@ -114,8 +117,9 @@ def host_moved(version, lab):
               " ip link set h1-eth0 up")
     mover.cmd(f"ip link set h1-eth1 address {mac}; ip addr add {address}/8 dev h1-eth1; ip link set h1-eth1 up")
     # It says where it is, as a machine does when its network comes up.
-    reply = mover.cmd(f"ping -n -c 1 -W 5 {other.IP()}")
-    expect(" 0% packet loss" in reply, "the moved host reaches the other", reply)
+    report = mover.cmd(f"ping -n -c 5 -i 0.2 -W 2 {other.IP()}")
+    # A switch needs some milliseconds to forget the old way, and what it sends there meanwhile is lost.
+    expect(re.search("[45] received", report), "at least four of five pings of the moved host answered", report)
     beside.wait_replies(10)
     beside.finish()
     flows = lab.flows("s1", version)
@@ -150,14 +154,22 @@ def controller_killed(version, lab):
 
 
 def vswitchd_restarted(version, lab):
-    """The switch's daemon ends and comes back, without its flows: traffic comes back on the first try."""
+    """The switches' daemon is killed and comes back, without its flows: traffic comes back by itself."""
     lab.start_controller()
     net = lab.start_network(LinearTopo(2), version)
-    everyone_reaches_everyone(net)
+    beside = Ping(*net.hosts)
+    beside.wait_replies(5)
     mark = lab.mark()
     lab.vswitchd.kill()
     lab.start_vswitchd()
     lab.wait_connected(mark)
+    comes_back(net, beside)
+
+
+def comes_back(net, beside):
+    """The ping that ran all the while is answered again, and then everyone reaches everyone."""
+    beside.wait_replies(10, COMES_BACK_S)
+    beside.finish()
     everyone_reaches_everyone(net)
 
 
@@ -165,12 +177,13 @@ def bridge_replaced(version, lab):
     """A bridge is deleted and made again with the same datapath id, as when a switch reboots."""
     lab.start_controller()
     net = lab.start_network(LinearTopo(2), version)
-    everyone_reaches_everyone(net)
+    beside = Ping(*net.hosts)
+    beside.wait_replies(5)
     switch, mark = net.switches[0], lab.mark()
     switch.stop(deleteIntfs=False)
     switch.start(net.controllers)
     lab.wait_connected(mark, [switch])
-    everyone_reaches_everyone(net)
+    comes_back(net, beside)
 
 
 def decoded(version, lab):
@@ -194,14 +207,24 @@ def decoded(version, lab):
 
 
 def understood_by_tshark(capture):
-    types, malformed = (
-        output("tshark", "-n", "-r", capture, "-d", f"tcp.port=={PORT},openflow", "-Y", f"tcp.srcport == {PORT} && {only}",
-               "-T", "fields", "-e", "frame.number", *fields)
-        for only, fields in (("(openflow_v1 || openflow_v4)", ("-e", "openflow_1_0.type", "-e", "openflow_v4.type")),
-                             ("_ws.malformed", ("-e", "_ws.expert.message"))))
-    seen = set(re.findall(r"(?<=[\t,])\d+", types))
-    expect({FLOW_MOD, PACKET_OUT} <= seen, "a FLOW_MOD and a PACKET_OUT in tshark's words", types)
-    expect(not re.search(r"^\d", malformed, re.MULTILINE), "nothing malformed to tshark", malformed)
+    def shark(only, *fields):
+        fields = [part for field in ("frame.number", *fields) for part in ("-e", field)]
+        rows = output("tshark", "-n", "-r", capture, "-d", f"tcp.port=={PORT},openflow", "-Y",
+                      f"tcp.srcport == {PORT} && {only}", "-T", "fields", *fields)
+        return [row.split("\t") for row in rows.splitlines() if row[:1].isdigit()]
+
+    types = {kind for row in shark("(openflow_v1 || openflow_v4)", "openflow_1_0.type", "openflow_v4.type")
+             for kind in ",".join(row[1:]).split(",")}
+    expect({FLOW_MOD, PACKET_OUT} <= types, "a FLOW_MOD and a PACKET_OUT in tshark's words", types)
+    malformed = [row for row in shark("_ws.malformed", "openflow_1_0.type", "openflow.length", "_ws.expert.message")
+                 if not excused(*row)]
+    expect(not malformed, "nothing malformed to tshark", malformed)
+
+
+def excused(_frame, types, lengths, messages):
+    """tshark calls every FLOW_MOD of 1.0 without actions (72 bytes) malformed, the deletions of ovs-ofctl too."""
+    deletions = list(zip(types.split(","), lengths.split(","))).count((FLOW_MOD, "72"))
+    return messages.count("Malformed") <= deletions
 
 
 def understood_by_ovs(capture):
@@ -215,13 +238,18 @@ def understood_by_ovs(capture):
 
 
 def probe(lab):
-    """Mininet looks for a controller like telnet does: connect, a byte, drop. That is no error."""
+    """Mininet looks for a controller like telnet does: connect, a byte, drop. The connection ends there; it is no error."""
     lab.start_controller()
     for payload in (b"A", b"", b"A\r\n"):
         send_probe(payload)
+    wait_until("the controller lets go of the probes' connections", lambda: "CLOSE-WAIT" not in sockets(), 3, seen=sockets)
     everyone_reaches_everyone(lab.start_network(SingleSwitchTopo(2), "OpenFlow13"))
     complaints = [line for line in lab.controller_log().splitlines() if re.search(r"\b(ERROR|WARN|panicked)\b", line)]
     expect(not complaints, "no warning and no error in the log", "\n".join(complaints))
+
+
+def sockets():
+    return output("ss", "-tan", f"( sport = :{PORT} )")
 
 
 def clean_stop(lab):
