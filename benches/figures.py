@@ -9,7 +9,7 @@ does nothing else:
     benches/figures.py --rounds 3 --only window,latency         some of them
     benches/figures.py --null './nullctl -p {port}'             another null controller to compare with
 """
-import argparse, json, os, shlex, signal, socket, statistics, subprocess, sys, time
+import argparse, json, os, shlex, signal, socket, statistics, subprocess, sys, tempfile, time
 
 ALDIS = "target/release/aldis"
 PORT = 16653
@@ -81,12 +81,13 @@ def measure(command, load):
 class running:
     """A controller pinned to its core, from its first accepted connection to its end."""
 
-    def __init__(self, command):
+    def __init__(self, command, stderr=subprocess.DEVNULL):
+        self.stderr = stderr
         self.command = f"taskset -c {CONTROLLER_CORE} " + command.format(port=PORT)
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            shlex.split(self.command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            shlex.split(self.command), stdout=subprocess.DEVNULL, stderr=self.stderr, start_new_session=True)
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             try:
@@ -178,13 +179,29 @@ def connect(options):
                   f"{(most - before) / 5000 / 1024:.1f} KiB a switch", flush=True)
 
 
+def system_calls(options):
+    """Every system call of a whole run, start and end included, over the requests it served."""
+    print("\n## system calls, 16 switches, 400 outstanding\n", flush=True)
+    with tempfile.NamedTemporaryFile("r") as table:
+        with running(f"strace -f -c -o {table.name} " + aldis(), stderr=subprocess.PIPE) as process:
+            bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} -s 16 -M 1000 --outstanding 400 -l {options.seconds}"
+            subprocess.run(shlex.split(bench), check=True, stdout=subprocess.DEVNULL, timeout=300)
+            # strace passes no signal on: its child is the controller.
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+                os.kill(int(children.read().split()[0]), signal.SIGTERM)
+            said = process.stderr.read().decode()
+        total = next(int(line.split()[3]) for line in table if line.rstrip().endswith(" total"))
+    requests = int(said.split("stopped after ")[1].split()[0])
+    print(f"{total:,} system calls for {requests:,} requests: {total / requests:.4f} a request", flush=True)
+
+
 def resident(pid):
     with open(f"/proc/{pid}/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 FIGURES = {"window": window, "full": full, "no-buffer": no_buffer, "versions": versions, "latency": latency,
-           "connect": connect}
+           "connect": connect, "system-calls": system_calls}
 
 if __name__ == "__main__":
     main()

@@ -24,6 +24,7 @@ fn row(key: &'static str, value: impl Into<Value>, label: &'static str, words: S
 pub(super) fn rows(load: &Load, report: &Report, usage: Option<&Usage>) -> Vec<Row> {
     let mut rows = setting(load);
     rows.extend([
+        connected_row(report),
         rate_row(report),
         delay_row(report),
         spread_row(load, report),
@@ -89,6 +90,11 @@ fn setting(load: &Load) -> Vec<Row> {
         ),
         row("mode", json!({ "mode": mode, "rate": rate }), "mode", mode_words + &rate_words),
     ]
+}
+
+fn connected_row(report: &Report) -> Row {
+    let ms = (report.connected_in.as_secs_f64() * 1e3).round();
+    row("connected_in_ms", ms, "connected", format!("all switches in {ms} ms"))
 }
 
 fn rate_row(report: &Report) -> Row {

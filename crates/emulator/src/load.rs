@@ -243,8 +243,8 @@ pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report,
         if threads.is_err() {
             course.abort();
         }
-        conduct(load, &course, tell);
         let mut report = Report::empty(load.switches);
+        report.connected_in = conduct(load, &course, tell);
         for thread in threads? {
             let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             report.merge(&outcome?);
@@ -253,11 +253,18 @@ pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report,
     })
 }
 
-/// Leads all threads through the phases; returns early when one of them has failed.
-fn conduct(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) {
-    if !await_all(load, course, Step::Connected, &mut |done| tell(Moment::Connected(done))) {
-        return;
+/// Leads all threads through the phases; returns early when one of them has failed. Answers how long connecting took.
+fn conduct(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) -> Duration {
+    let begun = Instant::now();
+    let all = await_all(load, course, Step::Connected, &mut |done| tell(Moment::Connected(done)));
+    let connected_in = begun.elapsed();
+    if all {
+        conduct_connected(load, course, tell);
     }
+    connected_in
+}
+
+fn conduct_connected(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) {
     course.pass(Instant::now() + load.settle);
     course.begin(Step::Taught);
     if !await_all(load, course, Step::Taught, &mut |done| tell(Moment::Taught(done))) {

@@ -31,6 +31,8 @@ impl std::ops::AddAssign for Counts {
 /// The figures of a run. Unless they say otherwise they cover the measured loops only.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// From the first connection to the last handshake's end.
+    pub connected_in: Duration,
     /// Answers a second in each measured loop, in order.
     pub loops: Vec<f64>,
     /// Answers in all measured loops, by switch; switch 1 is the first.
@@ -57,6 +59,7 @@ impl Report {
 
     pub(super) fn empty(switches: u32) -> Report {
         Report {
+            connected_in: Duration::ZERO,
             loops: Vec::new(),
             per_switch: vec![0; switches as usize],
             counts: Counts::default(),
