@@ -22,10 +22,10 @@ INSIDE = "--inside"
 SCENARIO_S = 120
 # After this many seconds more a scenario that did not end by itself is ended.
 GRACE_S = 20
-NEEDED = ["unshare", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
+NEEDED = ["unshare", "setpriv", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
           "ping", "iperf", "ethtool", "tcpdump", "tshark"]
-# The child dies with unshare, and everything in the namespaces dies with the child.
-UNSHARE = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+# unshare dies with us, its child with unshare, and everything in the namespaces with the child.
+UNSHARE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
 def give_up(sentence):
