@@ -2,10 +2,11 @@
 //!
 //! The controller runs in this process under an allocator that counts; the load comes from another one.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "common/counting.rs"]
+mod counting;
+
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
@@ -13,34 +14,6 @@ use aldis_apps::learning_switch::{self, Seed};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::{Recipe, session};
 use aldis_engine::{Config, Design, Engine};
-
-/// The system's allocator, counting.
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches one atomic and does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from `System` above, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: `pointer` came from `System` above, with this layout.
-        unsafe { System.realloc(pointer, layout, new_size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Requests that are watched, once the tables and buffers have their size.
 const WATCHED: u64 = 400_000;
@@ -102,9 +75,9 @@ fn allocations_under(load: &[&str]) -> u64 {
     let mut load = Load(load.unwrap());
     let served = || engine.counters()[0].requests.get();
     await_requests(&engine, WATCHED, &mut load);
-    let before = (served(), ALLOCATIONS.load(Ordering::Relaxed));
+    let before = (served(), counting::allocations());
     await_requests(&engine, before.0 + WATCHED, &mut load);
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before.1;
+    let allocations = counting::allocations() - before.1;
     drop(load);
     engine.stop();
     allocations

@@ -16,9 +16,14 @@ pub(crate) struct Golden {
 }
 
 /// All vectors of a version (`v10`, `v13`), by name.
+#[allow(dead_code, reason = "tests of other crates name the folder themselves")]
 pub(crate) fn corpus(version: &str) -> Vec<Golden> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version);
-    let mut all: Vec<Golden> = std::fs::read_dir(&folder)
+    corpus_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version))
+}
+
+/// All vectors in a folder, by name.
+pub(crate) fn corpus_in(folder: &Path) -> Vec<Golden> {
+    let mut all: Vec<Golden> = std::fs::read_dir(folder)
         .expect("the folder of golden vectors")
         .map(|entry| entry.expect("a folder entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "hex"))

@@ -1,0 +1,184 @@
+//! The attackers' view of the controller: where it listens, what it says, what it holds.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::WITHIN;
+use crate::served::{SETTINGS, Said, Settings, State};
+
+/// Memory that may stay in use after an attack: room in lists and tables that were longer for a while.
+const HEAP_SLACK: usize = 1024 * 1024;
+
+/// Physical memory that may stay with the process: what its allocator keeps for the next time.
+const RESIDENT_SLACK: usize = 16 * 1024 * 1024;
+
+/// A controller in a process of its own, which ends with this.
+pub(crate) struct Controller {
+    process: Child,
+    stdin: Option<ChildStdin>,
+    address: SocketAddr,
+    heard: Arc<Heard>,
+}
+
+/// What the controller said and nobody asked for yet.
+#[derive(Default)]
+struct Heard {
+    news: Mutex<News>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct News {
+    listening: Option<SocketAddr>,
+    up: HashSet<SocketAddr>,
+    ended: HashMap<SocketAddr, String>,
+    ends: usize,
+    state: Option<State>,
+}
+
+impl Heard {
+    fn note(&self, said: Said) {
+        let mut news = self.news.lock().expect("no panic while it is held");
+        match said {
+            Said::Listening(address) => news.listening = Some(address),
+            Said::Up(peer) => drop(news.up.insert(peer)),
+            Said::Ended(peer, why) => {
+                news.ends += 1;
+                news.ended.insert(peer, why);
+            }
+            Said::State(state) => news.state = Some(state),
+            Said::Other(_) => {}
+        }
+        self.more.notify_all();
+    }
+
+    /// Waits until `ask` finds what it looks for.
+    fn wait<T>(
+        &self,
+        what: &str,
+        within: Duration,
+        mut ask: impl FnMut(&mut News) -> Option<T>,
+    ) -> T {
+        let deadline = Instant::now() + within;
+        let mut news = self.news.lock().expect("no panic while it is held");
+        loop {
+            if let Some(found) = ask(&mut news) {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                drop(news);
+                panic!("the controller did not say {what} within {within:?}");
+            }
+            news = self.more.wait_timeout(news, left).expect("no panic while it is held").0;
+        }
+    }
+}
+
+impl Controller {
+    /// Starts a controller and waits until it listens.
+    pub(crate) fn start(settings: Settings) -> Controller {
+        let program = std::env::current_exe().expect("this program");
+        let mut process = Command::new(program)
+            .args(["--exact", "controller", "--nocapture"])
+            .env(SETTINGS, settings.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program starts again");
+        let lines = BufReader::new(process.stdout.take().expect("piped")).lines();
+        let heard = Arc::new(Heard::default());
+        let listener = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|line| listener.note(Said::read(&line)));
+        });
+        let address = heard.wait("where it listens", WITHIN, |news| news.listening);
+        Controller { stdin: process.stdin.take(), process, address, heard }
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until the connection from `peer` has a switch behind it.
+    pub(crate) fn await_up(&self, peer: SocketAddr) {
+        self.heard.wait("that a switch is up", WITHIN, |news| news.up.remove(&peer).then_some(()));
+    }
+
+    /// Waits until the connection from `peer` has ended: the reason.
+    pub(crate) fn await_end(&self, peer: SocketAddr) -> String {
+        self.await_end_within(peer, WITHIN)
+    }
+
+    /// The same with a patience of its own.
+    pub(crate) fn await_end_within(&self, peer: SocketAddr, within: Duration) -> String {
+        let why =
+            self.heard.wait("why a connection ended", within, |news| news.ended.remove(&peer));
+        assert!(!why.is_empty() && !why.contains('\n'), "{why:?}");
+        why
+    }
+
+    /// Waits until so many connections have ended since the start. The one wait for many: it may take longer.
+    pub(crate) fn await_ends(&self, count: usize) {
+        let what = format!("that {count} connections ended");
+        self.heard.wait(&what, 3 * WITHIN, |news| (news.ends >= count).then_some(()));
+    }
+
+    /// How many connections have ended since the start.
+    pub(crate) fn ends(&self) -> usize {
+        self.heard.wait("anything", WITHIN, |news| Some(news.ends))
+    }
+
+    /// What it holds now.
+    pub(crate) fn state(&mut self) -> State {
+        let stdin = self.stdin.as_mut().expect("open until the end");
+        stdin.write_all(b"?\n").expect("the controller runs");
+        self.heard.wait("its state", WITHIN, |news| news.state.take())
+    }
+
+    /// Waits until it has so many descriptors as `test` wants.
+    pub(crate) fn await_descriptors(
+        &mut self,
+        test: impl Fn(usize) -> bool,
+        within: Duration,
+    ) -> State {
+        let deadline = Instant::now() + within;
+        loop {
+            let state = self.state();
+            if test(state.descriptors) {
+                return state;
+            }
+            assert!(Instant::now() < deadline, "{} descriptors are open", state.descriptors);
+        }
+    }
+
+    /// Fails where the controller does not come back to what it held `before`.
+    pub(crate) fn expect_as_before(&mut self, before: State) {
+        let after = self.await_descriptors(|count| count <= before.descriptors, WITHIN);
+        assert!(
+            after.heap <= before.heap + HEAP_SLACK
+                && after.resident <= before.resident + RESIDENT_SLACK,
+            "{before:?} before, {after:?} after"
+        );
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let deadline = Instant::now() + WITHIN;
+        while Instant::now() < deadline {
+            if let Ok(Some(_)) = self.process.try_wait() {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
