@@ -1,7 +1,7 @@
 //! What people are told while the controller runs: facts become lines of the log, on a thread of their own.
 //!
 //! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their number is logged.
-//! Lines about strangers (connections that never became a switch) are limited, for anyone can cause them.
+//! Lines that somebody outside can cause at will, about strangers and about what switches refuse, are limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,11 +18,11 @@ use super::config::LogLevel;
 /// Facts that wait to be logged.
 const FACTS_MAX: usize = 16_384;
 
-/// Lines about strangers that are logged within [`STRANGERS_PER`].
-const STRANGERS_MAX: u32 = 20;
+/// Lines of one kind that are logged within [`LINES_PER`].
+const LINES_MAX: u32 = 20;
 
-/// See [`STRANGERS_MAX`].
-const STRANGERS_PER: Duration = Duration::from_secs(10);
+/// See [`LINES_MAX`].
+const LINES_PER: Duration = Duration::from_secs(10);
 
 /// The thread that writes the log.
 pub(crate) struct Reporter {
@@ -84,13 +84,13 @@ impl Reporter {
 
 struct Log {
     dropped: Arc<AtomicU64>,
-    window: Instant,
-    strangers: u32,
+    strangers: Limit,
+    refusals: Limit,
 }
 
 impl Log {
     fn new(dropped: Arc<AtomicU64>) -> Self {
-        Log { dropped, window: Instant::now(), strangers: 0 }
+        Log { dropped, strangers: Limit::default(), refusals: Limit::default() }
     }
 
     fn run(mut self, facts: &Receiver<Fact>) {
@@ -112,7 +112,7 @@ impl Log {
                 info!("switch {dpid} has another, auxiliary connection from {peer}");
             }
             Fact::Down { dpid, peer, why: why @ Close::Refused(_) } => {
-                if self.may_log_stranger() {
+                if self.strangers.allows() {
                     warn!("a connection from {peer} as switch {dpid} was turned away: {why}");
                 }
             }
@@ -128,28 +128,47 @@ impl Log {
                 debug!("a connection from {peer} ended before it became a switch: {why}");
             }
             Fact::NeverJoined { peer, why } => {
-                if self.may_log_stranger() {
+                if self.strangers.allows() {
                     warn!("a connection from {peer} did not become a switch: {why}");
                 }
             }
-            Fact::Refused { error, .. } => warn!("{error}"),
+            Fact::Refused { error, .. } => {
+                if self.refusals.allows() {
+                    warn!("{error}");
+                }
+            }
             Fact::NoRoom { peer, connections } => {
-                if self.may_log_stranger() {
+                if self.strangers.allows() {
                     warn!("turned a connection from {peer} away: there are {connections} already");
                 }
             }
         }
     }
+}
 
-    fn may_log_stranger(&mut self) -> bool {
-        if self.window.elapsed() > STRANGERS_PER {
-            let hidden = self.strangers.saturating_sub(STRANGERS_MAX);
+/// How often lines of one kind may come.
+struct Limit {
+    window: Instant,
+    lines: u32,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Limit { window: Instant::now(), lines: 0 }
+    }
+}
+
+impl Limit {
+    /// Whether one more may be logged; says how many were left out when it may again.
+    fn allows(&mut self) -> bool {
+        if self.window.elapsed() > LINES_PER {
+            let hidden = self.lines.saturating_sub(LINES_MAX);
             if hidden > 0 {
                 warn!("{hidden} more lines like these were left out");
             }
-            (self.window, self.strangers) = (Instant::now(), 0);
+            *self = Limit::default();
         }
-        self.strangers += 1;
-        self.strangers <= STRANGERS_MAX
+        self.lines += 1;
+        self.lines <= LINES_MAX
     }
 }
