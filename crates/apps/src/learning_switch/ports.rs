@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use aldis_wire::msg::PortNo;
 
 /// Ports that can be remembered at once, those counted that went away a moment ago: what twelve bits say, less
-/// [`PortSlot::NONE`]. Hosts behind any further port are not learnt.
+/// `PortSlot::NONE`. Hosts behind any further port are not learnt.
 pub const PORTS_MAX: usize = 4095;
 
 /// Port numbers below this are found by index, the others by search. Switches number their ports from 1.
