@@ -4,7 +4,7 @@
 //! taskset -c 1 cargo bench -p aldis-apps --bench learning_switch [-- SWITCHES…]
 //! ```
 //!
-//! A batch is 400 requests of one switch for frames of 64 bytes, from and to hosts drawn at random; the next batch is
+//! A batch is 400 requests of one switch for frames of 64 bytes, from and to hosts drawn at random, behind different ports; the next batch is
 //! the next switch's. Only the application is timed, and the frames are written anew before each batch into the same
 //! bytes, as a worker's receive buffer is. The least of 101 rounds and their median are printed.
 
@@ -87,7 +87,7 @@ impl Bench {
     fn round(&mut self, buffered: bool) -> f64 {
         let mut spent = Duration::ZERO;
         for batch in 0..ROUND {
-            self.fill(buffered, |_, random| (draw(random), draw(random)));
+            self.fill(buffered, |_, random| two(random));
             spent += self.run(batch % self.switches.len());
         }
         spent.as_nanos() as f64 / (ROUND * BATCH) as f64
@@ -126,6 +126,12 @@ impl Bench {
         self.pipeline.packet_ins(&mut batch, &mut self.out);
         begun.elapsed()
     }
+}
+
+/// Two hosts that are not behind the same port, at random.
+fn two(random: &mut u64) -> (u64, u64) {
+    let (src, dst) = (draw(random), draw(random));
+    if src % PORTS == dst % PORTS { (src, (dst + 1) % HOSTS) } else { (src, dst) }
 }
 
 /// One of the hosts of a switch, at random (xorshift64).

@@ -1,20 +1,20 @@
 //! A learning switch: remembers behind which port it saw each host, and lets flows carry what is sent to them.
 //!
 //! The example of how an application is written. It is *parallel*: several workers may run it over the requests of one
-//! switch at once, because what they share, [`Hosts`], is lock-free. Requests are read ahead in chunks, so that
-//! the memory they need is on its way before the first of them is answered.
+//! switch at once, because what they share, [`Hosts`], is lock-free. What requests need of the tables
+//! is on its way before their turn comes (`stages`).
 
 mod age;
 mod ahead;
 mod answer;
-mod chunk;
 mod config;
 mod counters;
 mod hosts;
+mod machine;
 mod moves;
 mod ports;
-mod prefetch;
 mod removal;
+mod stages;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -24,10 +24,10 @@ use aldis_control::switch::Info;
 use aldis_control::{App, Batch, Output, Request, Time};
 use aldis_wire::msg::{PortChange, PortChangeReason};
 
-use ahead::{Ahead, Foreseen, Kind, is_for_bridges};
+use ahead::{Kind, Sight, is_for_bridges};
 use answer::{Desk, Dialect, V10, V13};
-use chunk::{Chunks, Piece};
 use removal::Removal;
+use stages::Sheet;
 
 pub use config::Config;
 pub use counters::Counters;
@@ -42,7 +42,7 @@ pub struct LearningSwitch {
     v10: V10,
     v13: V13,
     counters: Counters,
-    pieces: Vec<Piece>,
+    sheets: Vec<Sheet>,
     scratch: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ impl LearningSwitch {
             v10: V10::new(&flows),
             v13: V13::new(&flows),
             counters: Counters::default(),
-            pieces: Vec::new(),
+            sheets: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -67,14 +67,14 @@ impl LearningSwitch {
 }
 
 /// What becomes of one request.
-#[inline]
-fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request, seen: &Foreseen) {
+#[inline(always)]
+fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request, seen: &Sight<'_>) {
     let Kind::Data(vlan) = seen.kind else { return desk.ignore(request) };
     desk.learn(request, vlan, seen);
     match desk.look_up(vlan, seen) {
         Some(port) if port != request.in_port => desk.install(request, vlan, seen, port),
         Some(_) => desk.filter(request),
-        None if is_for_bridges(seen.dst) => desk.ignore(request),
+        None if is_for_bridges(seen.dst()) => desk.ignore(request),
         None => desk.flood(request),
     }
 }
@@ -94,22 +94,7 @@ impl App for LearningSwitch {
     }
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
-        let mut pieces = core::mem::take(&mut self.pieces);
-        let mut chunks = Chunks::of(batch);
-        while chunks.next(&mut pieces, batch, slots) {
-            let mut ahead = Ahead::new();
-            for piece in &pieces {
-                let requests = batch.requests[piece.requests.clone()].iter();
-                ahead.read(requests.map(|request| batch.frame(request)), &piece.map);
-            }
-            ahead.locate();
-            for piece in &pieces {
-                out.turn_to(piece.run);
-                self.answer_piece(batch, piece, &ahead, slots.of(piece.switch), out);
-            }
-        }
-        pieces.clear();
-        self.pieces = pieces;
+        self.answer(batch, slots, out);
     }
 
     fn event(

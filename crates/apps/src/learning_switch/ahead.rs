@@ -1,19 +1,19 @@
-//! Looking ahead: what a chunk of requests will need of the tables is on its way before the first of them is answered.
+//! Looking ahead: what a request will need of the tables is on its way while those before it are answered.
 //!
-//! A host's word is a cache miss, and an address translation beside it; one after the other they would cost more than
-//! everything else. So a chunk is gone through three times: its frames are read and the lines of both hosts asked for;
-//! the words are found in the lines, and where one is not, the next line of its way is asked for; then the requests are
-//! answered in order. What was found is a hint: the answer reads the word again and looks whose it is, for an
-//! earlier request of the same chunk may have changed it.
+//! A host's word is a cache miss, and often an address translation too; one after the other they would cost more than
+//! everything else. So requests go by in blocks, and each block three times. Its frames are read, and the lines of its
+//! hosts asked for. Two blocks later the words are found in the lines, and where one is not, the next lines of its way are
+//! asked for. One more block later the requests are answered, in order. What was found is a hint: the answer reads the
+//! word again and looks whose it is, for a request before it may have changed it.
 
 use core::sync::atomic::AtomicU64;
 
 use super::hosts::{Map, UNTAGGED, Vlan};
-use super::prefetch::prefetch;
-use super::table::{Key, Line, Seen, Table, WORDS};
+use super::machine::prefetch;
+use super::table::{EMPTY, Key, Line, Seen, Table, WORDS};
 
-/// Requests of a chunk: enough to keep the memory busy, and few enough that the lines stay in the innermost cache.
-pub(super) const CHUNK: usize = 64;
+/// Requests of a block. Three blocks of them keep the memory busy and do not crowd the innermost cache.
+pub(super) const BLOCK: usize = 16;
 
 const TYPE_VLAN: u16 = 0x8100;
 const TYPE_PROVIDER_VLAN: u16 = 0x88a8;
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 }
 
 /// The Ethernet header of `frame`: its destination, source, and what it is.
-#[inline]
+#[inline(always)]
 fn header(frame: &[u8]) -> (Key, Key, Kind) {
     let whole = frame.first_chunk::<HEADER_LEN>();
     let Some((dst, src)) = whole.and_then(|head| head.first_chunk().zip(head.last_chunk())) else {
@@ -45,6 +45,8 @@ fn header(frame: &[u8]) -> (Key, Key, Kind) {
     };
     let (dst, src) = (u64::from_be_bytes(*dst), u64::from_be_bytes(*src));
     let kind = match src as u16 {
+        // Most frames, by one comparison.
+        ..TYPE_VLAN => Kind::Data(UNTAGGED),
         TYPE_VLAN | TYPE_PROVIDER_VLAN => tagged(frame),
         TYPE_LLDP => Kind::Lldp,
         _ => Kind::Data(UNTAGGED),
@@ -52,6 +54,7 @@ fn header(frame: &[u8]) -> (Key, Key, Kind) {
     (Key::of_first_six(dst), Key::of_first_six(src), kind)
 }
 
+#[cold]
 fn tagged(frame: &[u8]) -> Kind {
     match frame.get(HEADER_LEN..HEADER_LEN + 2) {
         Some(tag) => Kind::Data(u16::from_be_bytes([tag[0], tag[1]]) & 0x0fff),
@@ -64,121 +67,148 @@ pub(super) fn is_for_bridges(dst: Key) -> bool {
     dst.mac().to_u64() & !0xf == BRIDGES
 }
 
-/// A chunk of requests, looked ahead.
-pub(super) struct Ahead<'m> {
-    kinds: [Kind; CHUNK],
-    // Destination and source of each request.
-    hosts: [[Sight<'m>; 2]; CHUNK],
-    places: [[u8; 2]; CHUNK],
-    tables: [Option<&'m Table>; CHUNK],
-    len: usize,
-}
-
-/// A host, and the line where its word may be.
-#[derive(Clone, Copy)]
-struct Sight<'m> {
+/// A host, the line where its word may be, and which of the words there is its own.
+#[derive(Clone, Copy, Debug)]
+struct Spot<'m> {
     key: Key,
-    line: Option<&'m Line<AtomicU64>>,
+    line: &'m Line<AtomicU64>,
+    place: u8,
 }
 
-/// One request of a chunk, looked ahead.
-#[derive(Clone, Copy)]
-pub(super) struct Foreseen {
-    /// What its frame is.
+impl<'m> Spot<'m> {
+    const NOWHERE: Spot<'m> = Spot { key: Key::NOBODY, line: &EMPTY, place: 0 };
+
+    /// What the word says now, if it is the host's.
+    #[inline(always)]
+    fn seen(&self) -> Option<Seen> {
+        self.key.seen_in(self.line.word(self.place))
+    }
+}
+
+/// Which of the two hosts of a frame.
+const DST: usize = 0;
+const SRC: usize = 1;
+
+/// One request, looked ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight<'m> {
+    hosts: [Spot<'m>; 2],
+    table: Option<&'m Table>,
+    /// What the frame is.
     pub(super) kind: Kind,
-    /// Where the frame goes.
-    pub(super) dst: Key,
-    /// Where it comes from.
-    pub(super) src: Key,
-    /// What the word of `dst` says, if it was found.
-    pub(super) dst_seen: Option<Seen>,
-    /// What the word of `src` says, if it was found.
-    pub(super) src_seen: Option<Seen>,
-}
-
-impl<'m> Ahead<'m> {
-    /// An empty chunk.
-    #[inline]
-    pub(super) fn new() -> Ahead<'m> {
-        Ahead {
-            kinds: [Kind::Short; CHUNK],
-            hosts: [[Sight { key: Key::NOBODY, line: None }; 2]; CHUNK],
-            places: [[0; 2]; CHUNK],
-            tables: [None; CHUNK],
-            len: 0,
-        }
-    }
-
-    /// Reads the frames of more requests, as many as there is room for, and asks for the lines of their hosts.
-    #[inline]
-    pub(super) fn read<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>, map: &'m Map) {
-        let (from, mut read) = (self.len, 0);
-        let hosts = self.hosts[from..].iter_mut();
-        let places = hosts.zip(&mut self.kinds[from..]).zip(&mut self.tables[from..]);
-        let untagged = map.untagged();
-        for (((hosts, kind), place), frame) in places.zip(frames) {
-            let (dst, src, what) = header(frame);
-            (*kind, read) = (what, read + 1);
-            let table = match what {
-                Kind::Data(UNTAGGED) => untagged,
-                Kind::Data(vlan) => map.table(vlan).unwrap_or(untagged),
-                Kind::Lldp | Kind::Short => continue,
-            };
-            *place = Some(table);
-            *hosts = [dst, src].map(|key| {
-                let line = table.home(key);
-                prefetch(line);
-                Sight { key, line: Some(line) }
-            });
-        }
-        self.len += read;
-    }
-
-    /// Finds the words in the lines asked for.
-    #[inline]
-    pub(super) fn locate(&mut self) {
-        let hosts = self.hosts[..self.len].as_flattened_mut();
-        let places = self.places[..self.len].as_flattened_mut();
-        let mut elsewhere = [0u8; 2 * CHUNK];
-        let mut count = 0;
-        for (at, (host, place)) in hosts.iter().zip(&mut *places).enumerate() {
-            let Some(line) = host.line else { continue };
-            *place = line.place_of(host.key);
-            elsewhere[count % (2 * CHUNK)] = at as u8;
-            count += usize::from(usize::from(*place) == WORDS);
-        }
-        for &at in &elsewhere[..count] {
-            let host = &mut hosts[usize::from(at)];
-            let Some(table) = self.tables[usize::from(at) / 2] else { continue };
-            let line = table.second(host.key);
-            prefetch(line);
-            host.line = Some(line);
-        }
-        for &at in &elsewhere[..count] {
-            let host = &hosts[usize::from(at)];
-            let Some(line) = host.line else { continue };
-            places[usize::from(at)] = line.place_of(host.key);
-        }
-    }
-
-    /// A request, by its place in the chunk.
-    #[inline]
-    pub(super) fn foreseen(&self, at: usize) -> Foreseen {
-        let ([dst, src], [dst_place, src_place]) = (self.hosts[at], self.places[at]);
-        Foreseen {
-            kind: self.kinds[at],
-            dst: dst.key,
-            src: src.key,
-            dst_seen: dst.seen(dst_place),
-            src_seen: src.seen(src_place),
-        }
-    }
 }
 
 impl Sight<'_> {
-    /// What the word in this place of the line says of the host, if it is the host's.
-    #[inline]
-    fn seen(&self, place: u8) -> Option<Seen> {
-        self.key.seen_in(self.line?.word(place))
+    /// Where the frame goes.
+    #[inline(always)]
+    pub(super) fn dst(&self) -> Key {
+        self.hosts[DST].key
     }
+
+    /// Where it comes from.
+    #[inline(always)]
+    pub(super) fn src(&self) -> Key {
+        self.hosts[SRC].key
+    }
+
+    /// What the word of the destination says now, if it was found.
+    #[inline(always)]
+    pub(super) fn dst_seen(&self) -> Option<Seen> {
+        self.hosts[DST].seen()
+    }
+
+    /// What the word of the source says now, if it was found.
+    #[inline(always)]
+    pub(super) fn src_seen(&self) -> Option<Seen> {
+        self.hosts[SRC].seen()
+    }
+}
+
+/// Requests of one run, looked ahead.
+#[derive(Debug)]
+pub(super) struct Block<'m> {
+    sights: [Sight<'m>; BLOCK],
+    len: usize,
+    // A bit for each host that is not in its first line: destinations, and BLOCK places further sources.
+    elsewhere: u64,
+}
+
+impl<'m> Block<'m> {
+    /// An empty block.
+    pub(super) const EMPTY: Block<'m> = Block {
+        sights: [Sight { hosts: [Spot::NOWHERE; 2], table: None, kind: Kind::Short }; BLOCK],
+        len: 0,
+        elsewhere: 0,
+    };
+
+    /// Reads frames, at most [`BLOCK`], in place of those before, and asks for the lines of their hosts.
+    #[inline(always)]
+    pub(super) fn read<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>, map: &'m Map) {
+        let untagged = map.untagged().router();
+        self.len = 0;
+        for (sight, frame) in self.sights.iter_mut().zip(frames) {
+            self.len += 1;
+            let (dst, src, kind) = header(frame);
+            sight.kind = kind;
+            let (table, router) = match kind {
+                Kind::Data(UNTAGGED) => (map.untagged(), untagged),
+                Kind::Data(vlan) if let Some(table) = map.table(vlan) => (table, table.router()),
+                _ => {
+                    (sight.hosts, sight.table) =
+                        ([dst, src].map(|key| Spot { key, ..Spot::NOWHERE }), None);
+                    continue;
+                }
+            };
+            sight.table = Some(table);
+            sight.hosts = [dst, src].map(|key| {
+                let line = router.home(key);
+                prefetch(line);
+                Spot { key, line, place: 0 }
+            });
+        }
+    }
+
+    /// Finds the words in the lines asked for; where one is not, asks for the next line of its way.
+    #[inline(always)]
+    pub(super) fn locate(&mut self, place_of: impl Fn(&Line<AtomicU64>, Key) -> u8) {
+        self.elsewhere = 0;
+        for (at, sight) in self.sights[..self.len].iter_mut().enumerate() {
+            let [dst, src] = &mut sight.hosts;
+            dst.place = place_of(dst.line, dst.key);
+            src.place = place_of(src.line, src.key);
+            let missed =
+                u64::from(dst.place / WORDS as u8) | u64::from(src.place / WORDS as u8) << BLOCK;
+            self.elsewhere |= missed << at;
+        }
+        for at in bits(self.elsewhere) {
+            let sight = &mut self.sights[at % BLOCK];
+            let Some(table) = sight.table else { continue };
+            let host = &mut sight.hosts[at / BLOCK];
+            host.line = table.second(host.key);
+            prefetch(host.line);
+        }
+    }
+
+    /// Finds the words that were not in their first lines. Gives the requests, in order.
+    #[inline(always)]
+    pub(super) fn settle(
+        &mut self,
+        place_of: impl Fn(&Line<AtomicU64>, Key) -> u8,
+    ) -> &[Sight<'m>] {
+        for at in bits(self.elsewhere) {
+            let host = &mut self.sights[at % BLOCK].hosts[at / BLOCK];
+            host.place = place_of(host.line, host.key);
+        }
+        &self.sights[..self.len]
+    }
+}
+
+/// The places of the bits that are set, below twice [`BLOCK`].
+#[inline(always)]
+fn bits(mut bits: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lowest < 2 * BLOCK).then_some(lowest)
+    })
 }

@@ -3,16 +3,15 @@
 use aldis_control::{Batch, Output, Request};
 use aldis_wire::msg::PortNo;
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
-use aldis_wire::{Version, v10, v13};
+use aldis_wire::{v10, v13};
 
 use super::age::Epoch;
-use super::ahead::{Ahead, Foreseen};
-use super::chunk::Piece;
+use super::ahead::Sight;
 use super::hosts::{Hosts, Learnt, Vlan};
 use super::ports::Ports;
 use super::removal::Removal;
 use super::table::{Key, Seen};
-use super::{Counters, LearningSwitch, answer};
+use super::{Counters, answer};
 
 /// How a version says what a learning switch has to say.
 pub(super) trait Dialect {
@@ -45,7 +44,7 @@ macro_rules! dialect {
         }
 
         impl Dialect for $name {
-            #[inline]
+            #[inline(always)]
             fn flow(&self, hit: &L2Hit, out: &mut Output) {
                 self.flow.stamp(out.stamp(), hit);
             }
@@ -74,29 +73,7 @@ macro_rules! dialect {
 dialect!(V10, v10);
 dialect!(V13, v13);
 
-impl LearningSwitch {
-    /// Answers the requests of a piece, in order.
-    pub(super) fn answer_piece(
-        &mut self,
-        batch: &Batch<'_>,
-        piece: &Piece,
-        ahead: &Ahead<'_>,
-        hosts: &Hosts,
-        out: &mut Output,
-    ) {
-        let version = batch.switches[piece.switch].info.version;
-        let removal = Removal { version, cookie: self.config.cookie, scratch: &mut self.scratch };
-        let (ports, epoch) = (&piece.map.ports, hosts.epoch(batch.now));
-        let counters = &mut self.counters;
-        let desk = Desk { dialect: &(), hosts, ports, epoch, batch, removal, out, counters };
-        match version {
-            Version::V10 => desk.of(&self.v10).answer_all(piece, ahead),
-            Version::V13 => desk.of(&self.v13).answer_all(piece, ahead),
-        }
-    }
-}
-
-/// Where the requests of one piece are answered.
+/// Where requests of one switch are answered.
 pub(super) struct Desk<'d, 'm, D> {
     /// The switch's version and its templates.
     pub(super) dialect: &'d D,
@@ -117,51 +94,54 @@ pub(super) struct Desk<'d, 'm, D> {
 }
 
 impl<'d, 'm> Desk<'d, 'm, ()> {
-    fn of<D>(self, dialect: &'d D) -> Desk<'d, 'm, D> {
+    /// In this dialect.
+    pub(super) fn of<D>(self, dialect: &'d D) -> Desk<'d, 'm, D> {
         let Desk { hosts, ports, epoch, batch, removal, out, counters, .. } = self;
         Desk { dialect, hosts, ports, epoch, batch, removal, out, counters }
     }
 }
 
 impl<D: Dialect> Desk<'_, '_, D> {
-    fn answer_all(mut self, piece: &Piece, ahead: &Ahead<'_>) {
-        let requests = &self.batch.requests[piece.requests.clone()];
-        for (at, request) in requests.iter().enumerate() {
+    /// Answers requests in order.
+    #[inline(always)]
+    pub(super) fn answer_all(mut self, requests: &[Request], sights: &[Sight<'_>]) {
+        for (request, sight) in requests.iter().zip(sights) {
             if !request.stopped {
-                answer(&mut self, request, &ahead.foreseen(piece.first + at));
+                answer(&mut self, request, sight);
             }
         }
     }
 
     /// Notes behind which port the source is.
-    #[inline]
-    pub(super) fn learn(&mut self, request: &Request, vlan: Vlan, seen: &Foreseen) {
+    #[inline(always)]
+    pub(super) fn learn(&mut self, request: &Request, vlan: Vlan, seen: &Sight<'_>) {
         let here = Seen::new(self.ports.slot(request.in_port), self.epoch);
-        if seen.src_seen != Some(here) {
-            self.learn_anew(request, vlan, seen.src);
+        if seen.src_seen() != Some(here) {
+            self.learn_anew(request, vlan, seen.src());
         }
     }
 
     /// The port that the destination is behind.
-    #[inline]
-    pub(super) fn look_up(&self, vlan: Vlan, seen: &Foreseen) -> Option<u32> {
-        if !seen.dst.is_host() {
-            return None;
-        }
+    #[inline(always)]
+    pub(super) fn look_up(&self, vlan: Vlan, seen: &Sight<'_>) -> Option<u32> {
         let counts = |seen: &Seen| self.epoch.counts(seen.epoch());
-        let foreseen = seen.dst_seen.filter(counts).and_then(|seen| self.ports.port(seen.slot()));
-        foreseen.or_else(|| self.hosts.find(vlan, seen.dst, self.epoch))
+        let foreseen = seen.dst_seen().filter(counts);
+        match foreseen.and_then(|seen| self.ports.port(seen.slot())) {
+            Some(port) if seen.dst().is_host() => Some(port),
+            _ if seen.dst().is_host() => self.hosts.find(vlan, seen.dst(), self.epoch),
+            _ => None,
+        }
     }
 
     /// Has a flow carry what goes this way from now on, and this packet first.
-    #[inline]
-    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, seen: &Foreseen, port: u32) {
+    #[inline(always)]
+    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, seen: &Sight<'_>, port: u32) {
         self.counters.installed += 1;
         let hit = L2Hit {
             xid: request.xid,
             in_port: request.in_port,
-            eth_src: seen.src.mac(),
-            eth_dst: seen.dst.mac(),
+            eth_src: seen.src().mac(),
+            eth_dst: seen.dst().mac(),
             vlan,
             buffer_id: request.buffer_id,
             out_port: port,

@@ -15,6 +15,7 @@ use super::Config;
 use super::age::{AGES, Ageing, Epoch};
 use super::moves::Moves;
 use super::ports::{PortSlot, Ports, is_learnable};
+use super::stages::Sheet;
 use super::table::{Key, LINES_MIN, Put, Seed, Seen, Table, WORDS};
 
 /// A VLAN id, or the name of frames without one (as in [`aldis_wire::L2Hit::vlan`]).
@@ -113,17 +114,17 @@ impl Hosts {
 
     /// The ports and tables as they are just now.
     #[inline]
-    pub(super) fn map(&self, now: Time) -> Guard<Arc<Map>> {
+    fn map(&self, now: Time) -> Guard<Arc<Map>> {
         if now.since(Time(self.swept_at.load(Ordering::Relaxed))) > self.ageing.silence_max() {
             self.forget_all(now);
         }
         self.map.load()
     }
 
-    /// The epoch that `now` falls into.
+    /// What is known before requests are looked at.
     #[inline]
-    pub(super) fn epoch(&self, now: Time) -> Epoch {
-        self.ageing.epoch(now)
+    pub(super) fn sheet(&self, now: Time) -> Sheet {
+        Sheet { map: self.map(now), epoch: self.ageing.epoch(now) }
     }
 
     /// The port that the host is behind.

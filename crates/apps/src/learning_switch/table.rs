@@ -22,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 use aldis_wire::MacAddr;
 
 use super::age::Epoch;
+use super::machine;
 use super::ports::PortSlot;
 
 /// Words of a line.
@@ -147,9 +148,12 @@ impl Word for AtomicU64 {
 }
 
 /// A cache line.
-#[derive(Default)]
+#[derive(Default, Debug)]
 #[repr(align(64))]
 pub(super) struct Line<W>([W; WORDS]);
+
+/// A line without hosts, for those who have no table.
+pub(super) static EMPTY: Line<AtomicU64> = Line([const { AtomicU64::new(0) }; WORDS]);
 
 impl<W: Word> Line<W> {
     /// Which word is that of `key`, or [`WORDS`]. Without a branch that depends on it, since nobody could foretell it.
@@ -163,10 +167,27 @@ impl<W: Word> Line<W> {
         found
     }
 
+    /// The same, on a processor that compares eight words at a time.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn place_of_wide(&self, key: Key) -> u8
+    where
+        Line<W>: AsRef<[AtomicU64; WORDS]>,
+    {
+        (machine::words_of(self.as_ref(), key.0) | 1 << WORDS).trailing_zeros() as u8
+    }
+
     /// What the word in this place says now.
     #[inline]
     pub(super) fn word(&self, place: u8) -> u64 {
         self.0[usize::from(place) % WORDS].load()
+    }
+}
+
+impl AsRef<[AtomicU64; WORDS]> for Line<AtomicU64> {
+    fn as_ref(&self) -> &[AtomicU64; WORDS] {
+        &self.0
     }
 }
 
@@ -183,7 +204,7 @@ impl Seed {
 
     /// Well mixed in its upper bits and its lowest. One product alone would not do: its upper bits spread addresses in a
     /// row evenly with most seeds, and with one in ten very unevenly.
-    #[inline]
+    #[inline(always)]
     fn spread(self, key: Key) -> u64 {
         let product = u128::from(key.0 ^ self.0) * u128::from(self.1);
         (product as u64 ^ (product >> 64) as u64).wrapping_mul(GOLDEN)
@@ -231,10 +252,10 @@ impl<W> fmt::Debug for Table<W> {
 impl<W: Word> Table<W> {
     /// An empty table of so many lines, a power of two.
     pub(super) fn new(seed: Seed, lines: usize) -> Table<W> {
-        debug_assert!(lines.is_power_of_two());
+        debug_assert!(lines.is_power_of_two() && lines >= LINES_MIN);
         Table {
             lines: (0..lines).map(|_| Line::default()).collect(),
-            shift: (u64::BITS - lines.trailing_zeros()).min(u64::BITS - 1),
+            shift: u64::BITS - lines.trailing_zeros(),
             seed,
             used: AtomicUsize::new(0),
             growing: AtomicBool::new(false),
@@ -253,14 +274,14 @@ impl<W: Word> Table<W> {
         self.used.load(Ordering::Relaxed) >= words - words / 5
     }
 
-    /// The first line of the way of `key`.
-    #[inline]
-    pub(super) fn home(&self, key: Key) -> &Line<W> {
-        self.line(key, 0)
+    /// What leads to the first lines.
+    #[inline(always)]
+    pub(super) fn router(&self) -> Router<'_, W> {
+        Router { lines: &self.lines, shift: self.shift, seed: self.seed }
     }
 
-    /// The line after that.
-    #[inline]
+    /// The second line of the way of `key`.
+    #[inline(always)]
     pub(super) fn second(&self, key: Key) -> &Line<W> {
         self.line(key, 1)
     }
@@ -401,6 +422,29 @@ impl<W: Word> Table<W> {
             }
         }
         Spot::None
+    }
+}
+
+/// Leads to the first line of a way. A copy of what that takes, so that it can stay in registers.
+pub(super) struct Router<'t, W = AtomicU64> {
+    lines: &'t [Line<W>],
+    shift: u32,
+    seed: Seed,
+}
+
+impl<W> Clone for Router<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for Router<'_, W> {}
+
+impl<'t, W> Router<'t, W> {
+    /// The first line of the way of `key`.
+    #[inline(always)]
+    pub(super) fn home(&self, key: Key) -> &'t Line<W> {
+        &self.lines[(self.seed.spread(key) >> self.shift) as usize]
     }
 }
 

@@ -288,6 +288,18 @@ fn vlans_are_apart() {
 }
 
 #[test]
+fn what_is_known_without_a_vlan_is_not_known_in_one() {
+    both(|mut lab| {
+        lab.sees(1, A, C);
+        assert_eq!(lab.asked(&[buffered(2, tagged(B, A, 30))]), ["send in 2 → FLOOD buffer 5"]);
+        assert_eq!(
+            lab.asked(&[buffered(2, tagged(B, A, 0))]),
+            ["flow dst a in 2 src b vlan 0 → 1 buffer 5"]
+        );
+    });
+}
+
+#[test]
 fn bridges_talk_among_themselves() {
     both(|mut lab| {
         let bridge = [1, 0x80, 0xc2, 0, 0, 0xe];

@@ -1,0 +1,143 @@
+//! The way of a batch: it is cut into stretches of a run, and while one of them is answered, the words of the next are found
+//! and the lines of those after that are on their way ([`super::ahead`]).
+
+use core::ops::Range;
+use core::sync::atomic::AtomicU64;
+use std::sync::Arc;
+
+use aldis_control::app::Slots;
+use aldis_control::{Batch, Output, Run};
+use aldis_wire::Version;
+use arc_swap::Guard;
+
+use super::age::Epoch;
+use super::ahead::{BLOCK, Block, Sight};
+use super::answer::Desk;
+use super::hosts::{Hosts, Map};
+use super::removal::Removal;
+use super::table::{Key, Line};
+use super::{LearningSwitch, machine};
+
+/// Blocks on their way at once: one being read, one waiting, one whose words are found, and one being answered.
+const STAGES: usize = 4;
+
+/// Blocks between the reading of a frame and the finding of its hosts' words.
+const LOCATED: usize = 2;
+
+/// What is known of the switch of a run before its requests are looked at.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    /// Its ports and tables.
+    pub(super) map: Guard<Arc<Map>>,
+    /// The epoch it is there.
+    pub(super) epoch: Epoch,
+}
+
+/// Some requests of a run, by their places in the batch.
+#[derive(Clone, Debug)]
+pub(super) struct Stretch {
+    /// The run.
+    pub(super) run: usize,
+    /// The requests.
+    pub(super) requests: Range<usize>,
+}
+
+impl Stretch {
+    /// No requests.
+    pub(super) const NONE: Stretch = Stretch { run: 0, requests: 0..0 };
+}
+
+/// The stretches of a batch, in order, each short enough for a block.
+pub(super) fn stretches(runs: &[Run]) -> impl Iterator<Item = Stretch> {
+    runs.iter().enumerate().flat_map(|(run, Run { requests, .. })| {
+        let starts = requests.clone().step_by(BLOCK);
+        starts.map(move |at| Stretch { run, requests: at..requests.end.min(at + BLOCK) })
+    })
+}
+
+impl LearningSwitch {
+    /// Answers a batch, by the instructions that the processor has.
+    pub(super) fn answer(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+        #[cfg(target_arch = "x86_64")]
+        if machine::is_wide() {
+            // SAFETY: the processor has what the function asks for.
+            return unsafe { self.answer_wide(batch, slots, out) };
+        }
+        self.answer_by(batch, slots, out, |line, key| line.place_of(key));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
+    fn answer_wide(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+        self.answer_by(batch, slots, out, |line, key| line.place_of_wide(key));
+    }
+
+    #[inline(always)]
+    fn answer_by(
+        &mut self,
+        batch: &Batch<'_>,
+        slots: Slots<'_, Hosts>,
+        out: &mut Output,
+        place_of: impl Fn(&Line<AtomicU64>, Key) -> u8,
+    ) {
+        let mut sheets = core::mem::take(&mut self.sheets);
+        sheets.extend(batch.runs.iter().map(|run| slots.of(run.switch).sheet(batch.now)));
+        let mut stretches = stretches(batch.runs);
+        let mut way = [const { Stretch::NONE }; STAGES];
+        let mut blocks = [const { Block::EMPTY }; STAGES];
+        let (mut step, mut idle) = (0, 0);
+        while idle < STAGES {
+            let [read, locate, settle] = [0, STAGES - LOCATED, 1].map(|at| (step + at) % STAGES);
+            way[read] = stretches.next().unwrap_or(Stretch::NONE);
+            let stretch = &way[read];
+            idle = if stretch.requests.is_empty() { idle + 1 } else { 0 };
+            if !stretch.requests.is_empty() {
+                let requests = batch.requests[stretch.requests.clone()].iter();
+                let frames = requests.map(|request| batch.frame(request));
+                blocks[read].read(frames, &sheets[stretch.run].map);
+            }
+            if !way[locate].requests.is_empty() {
+                blocks[locate].locate(&place_of);
+            }
+            let stretch = &way[settle];
+            if !stretch.requests.is_empty() {
+                let sights = blocks[settle].settle(&place_of);
+                out.turn_to(stretch.run);
+                self.answer_stretch(batch, stretch, &sheets[stretch.run], sights, slots, out);
+            }
+            step += 1;
+        }
+        sheets.clear();
+        self.sheets = sheets;
+    }
+
+    /// Answers requests of one run, in order.
+    #[inline(always)]
+    fn answer_stretch(
+        &mut self,
+        batch: &Batch<'_>,
+        stretch: &Stretch,
+        sheet: &Sheet,
+        sights: &[Sight<'_>],
+        slots: Slots<'_, Hosts>,
+        out: &mut Output,
+    ) {
+        let switch = batch.runs[stretch.run].switch;
+        let version = batch.switches[switch].info.version;
+        let desk = Desk {
+            dialect: &(),
+            hosts: slots.of(switch),
+            ports: &sheet.map.ports,
+            epoch: sheet.epoch,
+            batch,
+            removal: Removal { version, cookie: self.config.cookie, scratch: &mut self.scratch },
+            out,
+            counters: &mut self.counters,
+        };
+        let requests = &batch.requests[stretch.requests.clone()];
+        match version {
+            Version::V10 => desk.of(&self.v10).answer_all(requests, sights),
+            Version::V13 => desk.of(&self.v13).answer_all(requests, sights),
+        }
+    }
+}
