@@ -2,13 +2,16 @@
 //! removed, and kept packets that go nowhere.
 
 use aldis_control::{Output, Request};
-use aldis_wire::msg::{FlowMod, Match, PacketOut, PortNo};
+use aldis_wire::msg::{Action, FlowMod, Match, PacketOut, PortNo};
 use aldis_wire::{MacAddr, NO_BUFFER, Version};
 
 use super::hosts::{UNTAGGED, Vlan};
 
 /// The transaction id of what answers no request.
 const XID_NONE: u32 = 0;
+
+/// An action that nobody carries out.
+const OUT: Action = Action::Output { port: PortNo::CONTROLLER, max_len: 0 };
 
 /// Says it to switches of one version.
 #[derive(Debug)]
@@ -53,7 +56,8 @@ impl Removal<'_> {
 
     fn flows(&mut self, which: FlowMod, xid: u32, out: &mut Output) {
         let which = match self.version {
-            Version::V10 => which,
+            // Switches do not look at the actions of a removal; tshark calls a FLOW_MOD of 1.0 without any malformed.
+            Version::V10 => which.actions([OUT]),
             Version::V13 => which.only_cookie(self.cookie, u64::MAX),
         };
         self.scratch.clear();

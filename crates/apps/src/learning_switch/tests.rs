@@ -160,6 +160,7 @@ fn in_words((xid, message): (u32, Message)) -> String {
         }
         Message::FlowMod(flow) => {
             assert_eq!(flow.command, FlowModCommand::DELETE);
+            assert_eq!(flow.cookie_mask, if flow.instructions.is_empty() { u64::MAX } else { 0 });
             let to = if flow.out_port == PortNo::ANY {
                 String::new()
             } else {
