@@ -2,6 +2,7 @@
 
 mod bench;
 mod decode;
+mod designs;
 mod run;
 mod version;
 
@@ -23,6 +24,8 @@ struct Cli {
 enum Command {
     /// Run the controller: listen for switches and program them.
     Run(run::Args),
+    /// List the workload distributions that `run --design` knows.
+    Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
     Bench(bench::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
@@ -34,6 +37,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(args),
+        Command::Designs(args) => designs::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),

@@ -13,8 +13,9 @@ use crate::time::Time;
 pub struct Full;
 
 /// Bytes on their way to one switch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Outbox {
+    max: usize,
     bytes: Vec<u8>,
     // Bytes before it were taken by the socket.
     head: usize,
@@ -23,6 +24,11 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// Nothing waits, and never more than `max` bytes will.
+    pub fn new(max: usize) -> Self {
+        Outbox { max, bytes: Vec::new(), head: 0, progress: Time::START }
+    }
+
     /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -34,12 +40,12 @@ impl Outbox {
         &self.bytes[self.head..]
     }
 
-    /// Adds `bytes` behind what waits, `max` bytes at most in all.
+    /// Adds `bytes` behind what waits.
     ///
     /// # Errors
     /// [`Full`]: nothing was added.
-    pub fn push(&mut self, now: Time, bytes: &[u8], max: usize) -> Result<(), Full> {
-        if self.waiting().len() + bytes.len() > max {
+    pub fn push(&mut self, now: Time, bytes: &[u8]) -> Result<(), Full> {
+        if self.waiting().len() + bytes.len() > self.max {
             return Err(Full);
         }
         if self.is_empty() {
@@ -59,7 +65,7 @@ impl Outbox {
         }
         if self.head == self.bytes.len() {
             // The room goes too: a switch that once was slow is as small as any other afterwards.
-            *self = Outbox { progress: now, ..Outbox::default() };
+            *self = Outbox::new(self.max);
         }
     }
 
@@ -78,10 +84,10 @@ mod tests {
 
     #[test]
     fn bytes_leave_in_the_order_in_which_they_came() {
-        let mut outbox = Outbox::default();
-        outbox.push(Time(0), &[1, 2, 3], MAX).unwrap();
+        let mut outbox = Outbox::new(MAX);
+        outbox.push(Time(0), &[1, 2, 3]).unwrap();
         outbox.taken(Time(0), 2);
-        outbox.push(Time(0), &[4, 5], MAX).unwrap();
+        outbox.push(Time(0), &[4, 5]).unwrap();
         assert_eq!(outbox.waiting(), [3, 4, 5]);
         outbox.taken(Time(0), 3);
         assert!(outbox.is_empty());
@@ -89,20 +95,20 @@ mod tests {
 
     #[test]
     fn the_bound_counts_what_still_waits() {
-        let mut outbox = Outbox::default();
-        outbox.push(Time(0), &[0; MAX], MAX).unwrap();
-        assert_eq!(outbox.push(Time(0), &[1], MAX), Err(Full));
+        let mut outbox = Outbox::new(MAX);
+        outbox.push(Time(0), &[0; MAX]).unwrap();
+        assert_eq!(outbox.push(Time(0), &[1]), Err(Full));
         outbox.taken(Time(0), 3);
-        outbox.push(Time(0), &[1; 3], MAX).unwrap();
+        outbox.push(Time(0), &[1; 3]).unwrap();
         assert_eq!(outbox.waiting().len(), MAX);
     }
 
     #[test]
     fn the_deadline_moves_with_progress_alone() {
-        let mut outbox = Outbox::default();
+        let mut outbox = Outbox::new(MAX);
         assert_eq!(outbox.deadline(WITHIN), Time::NEVER);
-        outbox.push(Time(5), &[1, 2], MAX).unwrap();
-        outbox.push(Time(9), &[3], MAX).unwrap();
+        outbox.push(Time(5), &[1, 2]).unwrap();
+        outbox.push(Time(9), &[3]).unwrap();
         outbox.taken(Time(9), 0);
         assert_eq!(outbox.deadline(WITHIN), Time(5) + WITHIN);
         outbox.taken(Time(11), 1);

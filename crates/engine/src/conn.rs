@@ -26,6 +26,8 @@ pub(crate) struct Conn<S> {
     pub(crate) switch: Option<Arc<Switch>>,
     /// The beginning of a message whose end has not come yet.
     carry: Vec<u8>,
+    /// PACKET_INs that came before the handshake was done, whole.
+    pub(crate) early: Vec<u8>,
     pub(crate) outbox: Outbox,
     /// Whether the socket may have something to read.
     pub(crate) readable: bool,
@@ -40,7 +42,13 @@ pub(crate) struct Conn<S> {
 }
 
 impl<S> Conn<S> {
-    pub(crate) fn new(socket: S, place: Place, peer: SocketAddr, session: Session) -> Self {
+    pub(crate) fn new(
+        socket: S,
+        place: Place,
+        peer: SocketAddr,
+        session: Session,
+        outbox_max: usize,
+    ) -> Self {
         Conn {
             socket,
             place,
@@ -50,7 +58,8 @@ impl<S> Conn<S> {
             auxiliary: false,
             switch: None,
             carry: Vec::new(),
-            outbox: Outbox::default(),
+            early: Vec::new(),
+            outbox: Outbox::new(outbox_max),
             readable: false,
             ended: false,
             writable: false,

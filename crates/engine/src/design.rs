@@ -5,7 +5,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::limits::READ_MAX;
+use crate::limits::{READ_MAX, READ_MAX_NOX};
 
 /// Who reads which switch (Maestro §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub enum Read {
 pub enum Write {
     /// Once a visit, all of them together (`write/batched.rs`).
     Batched,
+    /// Each by itself (`write/immediate.rs`).
+    Immediate,
 }
 
 /// A workload distribution: independent knobs under one name.
@@ -26,6 +28,8 @@ pub enum Write {
 pub struct Design {
     /// The name by which it is chosen.
     pub name: &'static str,
+    /// What it is, and where it comes from.
+    pub source: &'static str,
     /// Who reads which switch.
     pub read: Read,
     /// The most bytes that one read may take.
@@ -35,13 +39,37 @@ pub struct Design {
 }
 
 impl Design {
-    /// Every design that has a name.
-    pub const ALL: [Design; 1] = [Design {
-        name: "static-partition",
-        read: Read::StaticPartition,
-        read_max: READ_MAX,
-        write: Write::Batched,
-    }];
+    /// Every design that has a name; the first is the default.
+    pub const ALL: [Design; 4] = [
+        Design {
+            name: "static-partition",
+            source: "Maestro §3.2.2: each worker its own switches, from read to write",
+            read: Read::StaticPartition,
+            read_max: READ_MAX,
+            write: Write::Batched,
+        },
+        Design {
+            name: "beacon",
+            source: "Beacon §5.2 run-to-completion, §5.3 algorithms 2 and 3",
+            read: Read::StaticPartition,
+            read_max: READ_MAX,
+            write: Write::Batched,
+        },
+        Design {
+            name: "beacon-immediate",
+            source: "Beacon §5.3 algorithm 1: a socket write for every message",
+            read: Read::StaticPartition,
+            read_max: READ_MAX,
+            write: Write::Immediate,
+        },
+        Design {
+            name: "nox",
+            source: "Maestro §4: static partition as NOX has it, with reads of 512 KB",
+            read: Read::StaticPartition,
+            read_max: READ_MAX_NOX,
+            write: Write::Batched,
+        },
+    ];
 }
 
 impl Default for Design {

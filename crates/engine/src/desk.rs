@@ -15,9 +15,10 @@ use aldis_control::session::{Close, Step};
 use aldis_control::{Batch, Event, Output, Pipeline, Request, Run, Session, Time, gather};
 use aldis_wire::header::MESSAGE_LEN_MAX;
 use aldis_wire::header::kind::PACKET_IN;
-use aldis_wire::{Chop, Raw};
+use aldis_wire::{Chop, Raw, Version};
 
 use crate::conn::Conn;
+use crate::limits::{EARLY_MAX, OUTBOX_PER_READ};
 use crate::metrics::Counters;
 use crate::net::Net;
 use crate::registry::{Errand, Registry};
@@ -59,6 +60,11 @@ impl<W: Write> Desk<W> {
             facts,
             write: PhantomData,
         }
+    }
+
+    /// Bytes that may wait for a switch that does not read.
+    pub(crate) fn outbox_max(&self) -> usize {
+        self.read_max * OUTBOX_PER_READ
     }
 
     /// Reads once. Returns how many bytes of the receive buffer hold something, the beginning of a message from the last
@@ -209,6 +215,10 @@ impl<W: Write> Desk<W> {
             self.run(conn, bytes);
             return Ok(());
         }
+        if is_early(conn, &raw) {
+            conn.early.extend_from_slice(raw.bytes);
+            return Ok(());
+        }
         let step = self.output.append_with(|out| conn.session.receive(self.now, raw, out))?;
         self.advance(conn, step)
     }
@@ -228,8 +238,12 @@ impl<W: Write> Desk<W> {
                 conn.switch = Some(switch);
                 self.tell_up(conn);
                 self.event(conn, &Event::Up);
+                return self.catch_up(conn);
             }
-            Step::AuxiliaryUp { .. } => self.tell_up(conn),
+            Step::AuxiliaryUp { .. } => {
+                self.tell_up(conn);
+                return self.catch_up(conn);
+            }
             Step::Event(event) => self.event(conn, &event),
             Step::SwitchError(error) => {
                 if let Some(dpid) = conn.dpid {
@@ -242,6 +256,12 @@ impl<W: Write> Desk<W> {
             }
         }
         Ok(())
+    }
+
+    /// Serves what was asked while the handshake went on.
+    fn catch_up<S>(&mut self, conn: &mut Conn<S>) -> Result<(), Close> {
+        let early = mem::take(&mut conn.early);
+        self.handle_bytes(conn, &early)
     }
 
     fn event<S>(&mut self, conn: &Conn<S>, event: &Event) {
@@ -261,4 +281,13 @@ impl<W: Write> Desk<W> {
             });
         }
     }
+}
+
+/// Whether a message is a request that came before it could be served, and there is room to keep it.
+fn is_early<S>(conn: &Conn<S>, raw: &Raw<'_>) -> bool {
+    let version = conn.session.version().map(Version::wire);
+    raw.header.kind == PACKET_IN
+        && conn.switch.is_none()
+        && version == Some(raw.header.version)
+        && conn.early.len() + raw.bytes.len() <= EARLY_MAX
 }

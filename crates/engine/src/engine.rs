@@ -25,6 +25,7 @@ use crate::registry::Registry;
 use crate::worker::{Post, Worker};
 use crate::write::Write;
 use crate::write::batched::Batched;
+use crate::write::immediate::Immediate;
 
 /// How an engine is to run.
 #[derive(Clone, Debug)]
@@ -180,6 +181,9 @@ impl Engine {
             let run = match (config.design.read, config.design.write) {
                 (design::Read::StaticPartition, design::Write::Batched) => {
                     run::<StaticPartition, Batched>
+                }
+                (design::Read::StaticPartition, design::Write::Immediate) => {
+                    run::<StaticPartition, Immediate>
                 }
             };
             let work = move || {

@@ -147,10 +147,10 @@ impl<N: Net, W: Write> Worker<N, W> {
         let mut hello = Vec::new();
         let session =
             Session::new(Arc::clone(&post.session), desk.now, post.index as u8, &mut hello);
-        let index = post.index;
-        let conn = self
-            .conns
-            .insert_with(|token| Conn::new(socket, Place { worker: index, token }, peer, session));
+        let (index, outbox_max) = (post.index, desk.outbox_max());
+        let conn = self.conns.insert_with(|token| {
+            Conn::new(socket, Place { worker: index, token }, peer, session, outbox_max)
+        });
         let token = conn.place.token;
         let greeted = match self.net.register(&conn.socket, token) {
             Ok(()) => W::flush(&mut self.net, conn, desk.now, &hello),

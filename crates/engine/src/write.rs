@@ -1,6 +1,7 @@
 //! When replies are sent (Beacon §5.3).
 //!
-//! 1. [`batched`]: at most once a visit, all replies together.
+//! 1. [`batched`]: at most once a visit, all replies together;
+//! 2. [`immediate`]: each message by itself.
 
 use std::io;
 
@@ -8,10 +9,10 @@ use aldis_control::Time;
 use aldis_control::session::Close;
 
 use crate::conn::Conn;
-use crate::limits::OUTBOX_MAX;
 use crate::net::Net;
 
 pub(crate) mod batched;
+pub(crate) mod immediate;
 
 /// A write design: the only code that writes to sockets.
 pub(crate) trait Write {
@@ -23,8 +24,14 @@ pub(crate) trait Write {
         fresh: &[u8],
     ) -> Result<(), Close>;
 
-    /// The socket has room again.
-    fn writable<N: Net>(net: &mut N, conn: &mut Conn<N::Socket>, now: Time) -> Result<(), Close>;
+    /// The socket has room again: what waits goes on.
+    fn writable<N: Net>(net: &mut N, conn: &mut Conn<N::Socket>, now: Time) -> Result<(), Close> {
+        conn.writable = false;
+        let waiting = conn.outbox.waiting();
+        let written = write_some(net, &conn.socket, waiting)?;
+        conn.outbox.taken(now, written);
+        Ok(())
+    }
 }
 
 /// Writes what the socket takes; 0 when it takes nothing now.
@@ -38,5 +45,21 @@ fn write_some<N: Net>(net: &mut N, socket: &N::Socket, bytes: &[u8]) -> Result<u
 }
 
 fn keep<S>(conn: &mut Conn<S>, now: Time, bytes: &[u8]) -> Result<(), Close> {
-    conn.outbox.push(now, bytes, OUTBOX_MAX).map_err(|_| Close::NotReading)
+    conn.outbox.push(now, bytes).map_err(|_| Close::NotReading)
+}
+
+/// Writes as much of `fresh` as may go now; the rest waits.
+#[inline]
+fn write_or_keep<N: Net>(
+    net: &mut N,
+    conn: &mut Conn<N::Socket>,
+    now: Time,
+    fresh: &[u8],
+) -> Result<(), Close> {
+    let written = if conn.outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
+    if written < fresh.len() {
+        conn.writable = false;
+        keep(conn, now, &fresh[written..])?;
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@
 use aldis_control::Time;
 use aldis_control::session::Close;
 
-use super::{Write, keep, write_some};
+use super::{Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -25,20 +25,6 @@ impl Write for Batched {
         if fresh.is_empty() {
             return Ok(());
         }
-        let written =
-            if conn.outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
-        if written < fresh.len() {
-            conn.writable = false;
-            keep(conn, now, &fresh[written..])?;
-        }
-        Ok(())
-    }
-
-    fn writable<N: Net>(net: &mut N, conn: &mut Conn<N::Socket>, now: Time) -> Result<(), Close> {
-        conn.writable = false;
-        let waiting = conn.outbox.waiting();
-        let written = write_some(net, &conn.socket, waiting)?;
-        conn.outbox.taken(now, written);
-        Ok(())
+        write_or_keep(net, conn, now, fresh)
     }
 }

@@ -1,0 +1,29 @@
+//! Immediate writes: Beacon's algorithm 1, which it gave up for batching.
+//!
+//! A switch's messages are written one by one, a system call for each. What the socket does not take waits in the
+//! outbox, and with it all that comes behind.
+
+use aldis_control::Time;
+use aldis_control::session::Close;
+use aldis_wire::Chop;
+
+use super::{Write, write_or_keep};
+use crate::conn::Conn;
+use crate::net::Net;
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct Immediate;
+
+impl Write for Immediate {
+    fn flush<N: Net>(
+        net: &mut N,
+        conn: &mut Conn<N::Socket>,
+        now: Time,
+        fresh: &[u8],
+    ) -> Result<(), Close> {
+        // What is written here was encoded here: it can be chopped.
+        let mut messages = Chop::new(fresh).map_while(Result::ok);
+        messages.try_for_each(|message| write_or_keep(net, conn, now, message.bytes))
+    }
+}
