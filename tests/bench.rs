@@ -67,6 +67,67 @@ fn the_json_object_says_what_was_measured() {
 }
 
 #[test]
+fn the_json_object_has_what_unequal_load_did() {
+    let null = Null::start();
+    let unequal = [
+        "-t",
+        "--json",
+        "--steps",
+        "9000x0.2,900x0.2",
+        "--scale",
+        "0.5",
+        "--spread",
+        "skewed",
+        "--storm",
+        "1",
+        "--probes",
+        "2",
+        "--probe-rate",
+        "50",
+        "--weights",
+        "1,2",
+        "--hot-port",
+        "5",
+        "--slow",
+        "1:1000",
+        "--dead",
+        "1",
+        "--threads",
+        "2",
+    ];
+    let output = bench(&[&[null.address.as_str(), "-s", "4", "-M", "50"], &unequal[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let phases = report["phases"].as_array().unwrap();
+    let offered: Vec<_> = phases.iter().map(|phase| phase["offered_per_second"].as_f64()).collect();
+    assert_eq!(offered, [Some(4500.0), Some(450.0)]);
+    assert!(phases.iter().all(|phase| phase["probe_delay_us"]["p50"].as_f64() > Some(0.0)));
+    let fairness = &report["fairness"];
+    assert_eq!(fairness["sorted"].as_array().unwrap().len(), 5, "the storm counts, probes do not");
+    assert!(fairness["worst"].is_number() && fairness["p99"].is_number());
+    assert_eq!(report["storm"]["switches"], 1);
+    assert!(report["probe_delay_us"]["samples"].as_u64() > Some(0));
+    assert_eq!(report["ports"].as_array().unwrap().len(), 4);
+    for kind in ["slow", "dead"] {
+        assert_eq!(report[kind]["switches"], 1);
+        assert_eq!(report[kind]["evicted"], 0, "the null controller never gives up");
+    }
+    assert_eq!(report["mode"]["rate"]["spread"]["zipf"], 1.0);
+}
+
+#[test]
+fn the_table_says_only_what_there_was() {
+    let null = Null::start();
+    let probing = ["--probes", "1", "--probe-rate", "100", "--dead", "1"];
+    let output = bench(&[&[null.address.as_str()], &SHORT[..], &probing].concat());
+    let table = String::from_utf8(output.stdout).unwrap();
+    let has = |label| table.lines().any(|line: &str| line.starts_with(label));
+    assert!(["fairness", "probe µs", "dead"].into_iter().all(has), "{table}");
+    assert!(!["steps", "storm", "hot port", "slow"].into_iter().any(has), "{table}");
+    assert!(table.contains("none of 1 disconnected"));
+}
+
+#[test]
 fn the_table_has_a_line_for_each_figure() {
     let null = Null::start();
     let output = bench(&[&[null.address.as_str(), "-t"], &SHORT[..]].concat());
@@ -75,6 +136,14 @@ fn the_table_has_a_line_for_each_figure() {
         assert!(table.lines().any(|line| line.starts_with(label)), "{label}:\n{table}");
     }
     assert!(table.contains("destinations cycle over all addresses"));
+}
+
+/// Refused before anything connects.
+fn refused(options: &[&str]) {
+    let output = bench(&[&["127.0.0.1:1"], options].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{options:?}");
+    assert!(!said.contains("could not connect"), "{options:?}: {said}");
 }
 
 #[test]
@@ -88,6 +157,20 @@ fn what_cannot_be_done_is_one_sentence_and_exit_code_2() {
     {
         assert_eq!(bench(wrong).status.code(), Some(2), "{wrong:?}");
     }
+    for wrong in [
+        ["--steps", "5"],
+        ["--scenario", "5"],
+        ["--spread", "zipf:11"],
+        ["--weights", "1,0"],
+        ["--hot-port", "1001"],
+        ["--ports", "2000"],
+        ["--dead", "10000"],
+        ["--slow", "5"],
+        ["--probe-rate", "101"],
+    ] {
+        refused(&wrong);
+    }
+    refused(&["--rate", "5", "--scenario", "1"]);
     let null = Null::start();
     let busy = bench(&["null", "--listen", &null.address]);
     assert_eq!(busy.status.code(), Some(2));

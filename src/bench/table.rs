@@ -1,14 +1,16 @@
 //! What `aldis bench` prints: rows of a name, a value and words, as a table or as one JSON object.
 
+mod further;
+
 use super::controller::Usage;
-use aldis_emulator::load::{Destinations, Load, Mode, Rate, Report};
+use aldis_emulator::load::{Delays, Destinations, Load, Mode, Rate, Report, Spread};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// Below this share of idle time the generator, not the controller, was the limit.
 const IDLE_MIN: f64 = 0.05;
 
-/// One row: the key in the JSON object and its value; what a person reads.
+/// One row: the key in the JSON object and its value; what a person reads, on a line or some or none.
 pub(super) struct Row {
     key: &'static str,
     value: Value,
@@ -26,10 +28,11 @@ pub(super) fn rows(load: &Load, report: &Report, usage: Option<&Usage>) -> Vec<R
     rows.extend([
         connected_row(report),
         rate_row(report),
-        delay_row(report),
+        delay_row("delay_us", "delay µs", &report.delay),
         spread_row(load, report),
         counts_row(report),
     ]);
+    rows.extend(further::rows(load, report));
     rows.extend([generator_row(report), cpu_row(report, usage)]);
     rows
 }
@@ -38,7 +41,11 @@ pub(super) fn rows(load: &Load, report: &Report, usage: Option<&Usage>) -> Vec<R
 pub(super) fn text(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
-        let _ = writeln!(text, "{:<12} {}", row.label, row.words);
+        let mut label = row.label;
+        for line in row.words.lines() {
+            let _ = writeln!(text, "{label:<12} {line}");
+            label = "";
+        }
     }
     text
 }
@@ -59,13 +66,7 @@ fn setting(load: &Load) -> Vec<Row> {
         ),
         Mode::Full => (json!("full"), "throughput, queues always full".into()),
     };
-    let (rate, rate_words) = match load.rate {
-        Rate::Unlimited => (Value::Null, String::new()),
-        Rate::Total(rate) => (json!({ "total": rate }), format!(", at most {rate} a second")),
-        Rate::PerSwitch(rate) => {
-            (json!({ "per_switch": rate }), format!(", at most {rate} a second and switch"))
-        }
-    };
+    let (rate, rate_words) = rate(load);
     let (destinations, spoken_to) = match load.destinations_in_fact() {
         Destinations::All => ("all", "destinations cycle over all addresses"),
         Destinations::One => ("one", "destination is one address"),
@@ -90,6 +91,29 @@ fn setting(load: &Load) -> Vec<Row> {
         ),
         row("mode", json!({ "mode": mode, "rate": rate }), "mode", mode_words + &rate_words),
     ]
+}
+
+/// The rate and how it is divided.
+fn rate(load: &Load) -> (Value, String) {
+    let (spread, spread_words) = match load.spread {
+        Spread::Even => (json!("even"), String::new()),
+        Spread::NearUniform => (json!("near-uniform"), ", nearly uniform".into()),
+        Spread::Zipf(exponent) => (json!({ "zipf": exponent }), format!(", as 1/rank^{exponent}")),
+    };
+    let (mut rate, words) = match &load.rate {
+        Rate::Unlimited => return (Value::Null, String::new()),
+        Rate::Total(rate) => (json!({ "total": rate }), format!("{rate} a second")),
+        Rate::PerSwitch(rate) => {
+            (json!({ "per_switch": rate }), format!("{rate} a second and switch"))
+        }
+        Rate::Steps(steps) => {
+            let list: Vec<_> =
+                steps.iter().map(|step| json!([step.rate, step.length.as_secs_f64()])).collect();
+            (json!({ "steps": list }), format!("what {} steps say", steps.len()))
+        }
+    };
+    (rate["spread"], rate["seed"]) = (spread, load.seed.into());
+    (rate, format!(", at most {words}{spread_words}"))
 }
 
 fn connected_row(report: &Report) -> Row {
@@ -117,27 +141,36 @@ fn rate_row(report: &Report) -> Row {
     )
 }
 
-fn delay_row(report: &Report) -> Row {
-    let delay = &report.delay;
-    let us = |ns: u64| ns as f64 / 1e3;
-    let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| us(delay.value_at_quantile(q)));
-    let max = us(delay.max());
-    row(
-        "delay_us",
-        json!({ "p50": p50, "p99": p99, "p99.9": p999, "max": max, "samples": delay.len() }),
-        "delay µs",
-        match delay.len() {
-            0 => "no request was timed".into(),
-            samples => format!(
+fn delay_row(key: &'static str, label: &'static str, delay: &Delays) -> Row {
+    row(key, delays(delay), label, delay_words(delay))
+}
+
+/// Delays, in microseconds.
+fn delays(delay: &Delays) -> Value {
+    let [p50, p99, p999, max] = quantiles_us(delay);
+    json!({ "p50": p50, "p99": p99, "p99.9": p999, "max": max, "samples": delay.len() })
+}
+
+fn delay_words(delay: &Delays) -> String {
+    let [p50, p99, p999, max] = quantiles_us(delay);
+    match delay.len() {
+        0 => "no request was timed".into(),
+        samples => {
+            format!(
                 "p50 {p50:.1} · p99 {p99:.1} · p99.9 {p999:.1} · max {max:.1} ({samples} timed)"
-            ),
-        },
-    )
+            )
+        }
+    }
+}
+
+fn quantiles_us(delay: &Delays) -> [f64; 4] {
+    let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| delay.value_at_quantile(quantile));
+    [p50, p99, p999, delay.max()].map(|ns| ns as f64 / 1e3)
 }
 
 /// Each switch's part of all answers, in units of an equal share.
 fn spread_row(load: &Load, report: &Report) -> Row {
-    let equal = report.answered() as f64 / f64::from(load.switches);
+    let equal = report.answered() as f64 / f64::from(load.switches_that_count());
     let share = |answered: &u64| if equal > 0.0 { *answered as f64 / equal } else { 0.0 };
     let mut shares: Vec<f64> = report.per_switch.iter().map(share).collect();
     shares.sort_by(f64::total_cmp);

@@ -9,25 +9,36 @@
 //! names a buffer answers that buffer's request, whatever its xid; one without a buffer answers the request with its xid;
 //! and a PACKET_OUT that carries the frame answers the request whose number stands in the frame.
 
+mod answer;
+mod cast;
+mod check;
 mod course;
+mod demand;
+mod dice;
 mod failure;
+pub mod fairness;
 mod generator;
 mod outstanding;
+mod pace;
 mod packet_in;
+mod ports;
 mod report;
 mod sequence;
+mod straggler;
 mod switch;
 mod timing;
 
+pub use demand::{RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
-pub use report::{Counts, Report};
+pub use report::{Counts, Delays, Phase, PortCounts, Probes, Report, Stragglers};
 pub use sequence::Destinations;
 
 use crate::descriptors;
 use aldis_wire::Version;
-use course::{Course, Step};
+use cast::Role;
+use course::Course;
 use generator::Generator;
-use sequence::{Homes, Round};
+use sequence::{Homes, Rounds};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -35,12 +46,28 @@ use std::time::{Duration, Instant};
 pub const SWITCHES_MAX: u32 = 10_000;
 /// Most addresses a switch.
 pub const MACS_MAX: u32 = 1_000_000;
-/// Most ports a switch: a FEATURES_REPLY of 1.0 has to hold them all.
-pub const PORTS_MAX: u32 = 1_000;
+/// Most ports a switch.
+pub const PORTS_MAX: u32 = 4_095;
+/// Most ports of a switch that speaks OpenFlow 1.0: its FEATURES_REPLY of at most 65,535 bytes has to hold them all, 48
+/// bytes each behind 32 of its own (1.0 §5.3.1).
+pub const PORTS_MAX_V10: u32 = 1_364;
 /// Most requests a switch may have outstanding.
 pub const WINDOW_MAX: u32 = 1 << 18;
-/// Most generator threads.
+/// How many times as much as another a hot port may send.
+pub const HOT_PORT_MAX: u32 = 1_000;
+/// The highest rate of a probing switch, in requests a second.
+pub const PROBE_RATE_MAX: f64 = 100.0;
+/// The highest rate at which a switch reads slowly, in bytes a second.
+pub const SLOW_RATE_MAX: u64 = 1_000_000_000;
+/// The most that a switch may count beside the others, and the inverse of the least.
+pub const WEIGHT_MAX: f64 = 1_000_000.0;
+/// Most generator threads, beside those of the switches that probe and that read badly.
 pub const THREADS_MAX: usize = 64;
+
+/// How many requests of a probing switch may be outstanding: more than it sends in the time it waits for them.
+const PROBE_WINDOW: u32 = 1024;
+/// Most addresses of a probing switch: it would be long in speaking for more.
+const PROBE_MACS_MAX: u32 = 100;
 
 /// Descriptors beside the switches' sockets.
 const DESCRIPTORS_SPARE: u64 = 64;
@@ -56,17 +83,6 @@ pub enum Mode {
     Full,
 }
 
-/// How fast requests are offered, in requests a second; at most what the mode allows.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Rate {
-    /// As fast as the mode allows.
-    Unlimited,
-    /// All switches together, evenly.
-    Total(f64),
-    /// Each switch.
-    PerSwitch(f64),
-}
-
 /// A run of load.
 #[derive(Clone, Debug)]
 pub struct Load {
@@ -74,11 +90,11 @@ pub struct Load {
     pub controller: SocketAddr,
     /// The version that the switches speak.
     pub version: Version,
-    /// How many switches: 1 to [`SWITCHES_MAX`].
+    /// How many switches: 1 to [`SWITCHES_MAX`], with those that storm, probe and read badly.
     pub switches: u32,
     /// Addresses a switch: 1 to [`MACS_MAX`].
     pub macs: u32,
-    /// Ports a switch: 2 to [`PORTS_MAX`].
+    /// Ports a switch: 2 to [`PORTS_MAX`], with OpenFlow 1.0 to [`PORTS_MAX_V10`].
     pub ports: u32,
     /// Whether the switches keep packets and name them by buffer id, or send `NO_BUFFER`.
     pub buffered: bool,
@@ -90,7 +106,29 @@ pub struct Load {
     pub mode: Mode,
     /// How fast.
     pub rate: Rate,
-    /// Ends the run early, when each switch has offered so many requests and none is outstanding.
+    /// How the rate is divided among the switches.
+    pub spread: Spread,
+    /// Decides what is left to chance: which switch has which part of the rate, and when the probes are sent.
+    pub seed: u64,
+    /// How much each switch counts in a fair division: cycled over the switches, all equal where there are none; each at
+    /// most [`WEIGHT_MAX`] and at least its inverse.
+    pub weights: Vec<f64>,
+    /// How many times as many requests port 1 of switch 1 sends as each other port of it: 1, which is none, to
+    /// [`HOT_PORT_MAX`].
+    pub hot_port: u32,
+    /// Further switches, whose queues are always full whatever the others offer.
+    pub storms: u32,
+    /// Further switches, which send [`Load::probe_rate`] requests a second, whether or not the earlier ones were answered.
+    pub probes: u32,
+    /// Above 0, at most [`PROBE_RATE_MAX`].
+    pub probe_rate: f64,
+    /// Further switches, whose queues are always full and which read at [`Load::slow_rate`].
+    pub slow: u32,
+    /// In bytes a second: 1 to [`SLOW_RATE_MAX`].
+    pub slow_rate: u64,
+    /// Further switches, whose queues are always full and which never read.
+    pub dead: u32,
+    /// Ends the run early, when each switch that counts has offered so many requests and none is outstanding.
     pub requests_per_switch: Option<u64>,
     /// Generator threads: 1 to [`THREADS_MAX`].
     pub threads: usize,
@@ -127,6 +165,16 @@ impl Load {
             teach: true,
             mode: Mode::Latency,
             rate: Rate::Unlimited,
+            spread: Spread::Even,
+            seed: 1,
+            weights: Vec::new(),
+            hot_port: 1,
+            storms: 0,
+            probes: 0,
+            probe_rate: 5.0,
+            slow: 0,
+            slow_rate: 1_000,
+            dead: 0,
             requests_per_switch: None,
             threads: 1,
             warm_up: 1,
@@ -142,52 +190,53 @@ impl Load {
 
     /// Who is spoken to in fact: a switch with one address has only the extra one to speak to.
     pub fn destinations_in_fact(&self) -> Destinations {
-        self.homes().destinations()
+        self.homes(Role::Normal).destinations()
     }
 
-    fn homes(&self) -> Homes {
-        Homes::new(self.macs, self.ports, self.destinations)
-    }
-
-    /// Requests a second and switch, if the rate is limited.
-    fn rate_per_switch(&self) -> Option<f64> {
-        match self.rate {
-            Rate::Unlimited => None,
-            Rate::Total(rate) => Some(rate / f64::from(self.switches)),
-            Rate::PerSwitch(rate) => Some(rate),
+    /// How much switch `number` counts in a fair division.
+    pub fn weight(&self, number: u32) -> f64 {
+        match self.weights.len() {
+            0 => 1.0,
+            len => self.weights[(number as usize - 1) % len],
         }
     }
 
-    fn check(&self) -> Result<(), Failure> {
-        let checks = [
-            ((1..=SWITCHES_MAX).contains(&self.switches), "the number of switches", "1 to 10,000"),
-            (
-                (1..=MACS_MAX).contains(&self.macs),
-                "the number of addresses a switch",
-                "1 to 1,000,000",
-            ),
-            ((2..=PORTS_MAX).contains(&self.ports), "the number of ports", "2 to 1,000"),
-            (self.window_is_valid(), "the number of requests outstanding", "1 to 262,144"),
-            (self.rate_is_valid(), "the rate", "above 0 and at most 1,000,000,000 a second"),
-            ((1..=THREADS_MAX).contains(&self.threads), "the number of threads", "1 to 64"),
-            (self.loops >= 1, "the number of loops", "1 or more"),
-            (self.loop_length.as_millis() >= 1, "the length of a loop", "a millisecond or more"),
-            (self.connect_group >= 1, "the number of switches that connect at once", "1 or more"),
-        ];
-        match checks.into_iter().find(|&(holds, ..)| !holds) {
-            Some((_, field, accepted)) => Err(Failure::OutOfRange { field, accepted }),
-            None => Ok(()),
+    /// Whether one port of switch 1 sends more than the others.
+    pub fn has_hot_port(&self) -> bool {
+        self.hot_port > 1
+    }
+
+    fn homes(&self, role: Role) -> Homes {
+        let macs = match role {
+            Role::Probe => self.macs.min(PROBE_MACS_MAX),
+            _ => self.macs,
+        };
+        Homes::new(macs, self.ports, self.destinations)
+    }
+
+    /// How requests of such a switch follow each other.
+    fn mode_of(&self, role: Role) -> Mode {
+        match role {
+            Role::Normal => self.mode,
+            Role::Probe => Mode::Window(PROBE_WINDOW),
+            Role::Storm | Role::Slow | Role::Dead => Mode::Full,
         }
     }
 
-    fn window_is_valid(&self) -> bool {
-        !matches!(self.mode, Mode::Window(window) if !(1..=WINDOW_MAX).contains(&window))
+    /// How many requests such a switch may offer in this run.
+    fn quota_of(&self, role: Role) -> u64 {
+        match (role, self.requests_per_switch) {
+            (Role::Normal | Role::Storm, Some(requests)) => requests,
+            _ => u64::MAX,
+        }
     }
 
-    fn rate_is_valid(&self) -> bool {
-        match self.rate {
-            Rate::Unlimited => true,
-            Rate::Total(rate) | Rate::PerSwitch(rate) => rate > 0.0 && rate <= 1e9,
+    /// Whether such a switch has a rate.
+    fn is_rated(&self, role: Role) -> bool {
+        match role {
+            Role::Normal => self.rate != Rate::Unlimited,
+            Role::Probe => true,
+            Role::Storm | Role::Slow | Role::Dead => false,
         }
     }
 }
@@ -222,32 +271,34 @@ pub fn run(load: &Load) -> Result<Report, Failure> {
 /// Those of [`run`].
 pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report, Failure> {
     load.check()?;
-    let needed = u64::from(load.switches) + DESCRIPTORS_SPARE;
+    let needed = u64::from(load.switches_in_all()) + DESCRIPTORS_SPARE;
     let allowed = descriptors::allow(needed)?;
     if allowed < needed {
         return Err(Failure::Descriptors { needed, allowed });
     }
     let course = Course::new(load);
-    let round = Round::new(&load.homes());
+    let rounds = Rounds::new(load);
     std::thread::scope(|scope| {
-        let spawn = |index| {
-            let (course, round) = (&course, round.clone());
+        let spawn = |(index, (crew, numbers))| {
+            let (course, rounds) = (&course, rounds.clone());
             let thread = std::thread::Builder::new().name(format!("load-{index}"));
             thread.spawn_scoped(scope, move || {
-                let outcome = Generator::new(load, course, round, index).and_then(Generator::run);
-                course.left(outcome.is_err());
+                let generator = Generator::new(load, course, rounds, crew, numbers);
+                let outcome = generator.and_then(Generator::run);
+                course.left(crew, outcome.is_err());
                 outcome
             })
         };
-        let threads = (0..load.threads).map(spawn).collect::<Result<Vec<_>, _>>();
+        let threads =
+            load.crews().into_iter().enumerate().map(spawn).collect::<Result<Vec<_>, _>>();
         if threads.is_err() {
             course.abort();
         }
-        let mut report = Report::empty(load.switches);
+        let mut report = Report::empty(load);
         report.connected_in = conduct(load, &course, tell);
         for thread in threads? {
             let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            report.merge(&outcome?);
+            report.merge(outcome?);
         }
         Ok(report)
     })
@@ -256,7 +307,8 @@ pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report,
 /// Leads all threads through the phases; returns early when one of them has failed. Answers how long connecting took.
 fn conduct(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) -> Duration {
     let begun = Instant::now();
-    let all = await_all(load, course, Step::Connected, &mut |done| tell(Moment::Connected(done)));
+    let all =
+        await_all(load, course, course::Step::Connected, &mut |done| tell(Moment::Connected(done)));
     let connected_in = begun.elapsed();
     if all {
         conduct_connected(load, course, tell);
@@ -266,24 +318,25 @@ fn conduct(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) -> Durati
 
 fn conduct_connected(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) {
     course.pass(Instant::now() + load.settle);
-    course.begin(Step::Taught);
-    if !await_all(load, course, Step::Taught, &mut |done| tell(Moment::Taught(done))) {
+    course.begin(course::Step::Taught);
+    if !await_all(load, course, course::Step::Taught, &mut |done| tell(Moment::Taught(done))) {
         return;
     }
     let start = course.start_offering();
-    if course.pass(start + load.loop_length * load.warm_up) {
+    let begin = start + load.warm_up_length();
+    if course.pass(begin) {
         tell(Moment::MeasureBegins);
-        course.pass(start + load.loop_length * (load.warm_up + load.loops));
+        course.pass(begin + load.measured_length());
         tell(Moment::MeasureEnds);
     }
 }
 
 /// Waits until every switch has taken the step; whether all did.
-fn await_all(load: &Load, course: &Course, step: Step, tell: &mut dyn FnMut(u32)) -> bool {
+fn await_all(load: &Load, course: &Course, step: course::Step, tell: &mut dyn FnMut(u32)) -> bool {
     loop {
         let done = course.done(step);
         tell(done);
-        if done == load.switches {
+        if done == load.switches_in_all() {
             return true;
         }
         if !course.await_change(step, done, TELL_EVERY) {

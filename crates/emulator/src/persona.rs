@@ -19,7 +19,8 @@ pub(crate) struct Persona {
     pub(crate) version: Version,
     /// Its number, which is its datapath id.
     pub(crate) number: u32,
-    /// Its ports, numbered from 1; at most [`crate::load::PORTS_MAX`], so that every message of ours fits its length.
+    /// Its ports, numbered from 1; at most [`crate::load::PORTS_MAX`], and with 1.0 [`crate::load::PORTS_MAX_V10`],
+    /// so that every message of ours fits its length.
     pub(crate) ports: u32,
     /// Whether it keeps packets.
     pub(crate) buffered: bool,
@@ -42,6 +43,8 @@ pub(crate) enum Heard {
 enum Response<Message> {
     /// Send this, with the same xid.
     Reply(Message),
+    /// Send these, all with the same xid: an answer in parts.
+    Parts(Vec<Message>),
     /// The same, to a FEATURES_REQUEST.
     Features(Message),
     /// The peer says that we did wrong.
@@ -55,12 +58,13 @@ impl<Message> Response<Message> {
         Response::Wrong(error.to_string())
     }
 
-    fn reply(self) -> (Option<Message>, Heard) {
+    fn replies(self) -> (Vec<Message>, Heard) {
         match self {
-            Response::Reply(reply) => (Some(reply), Heard::Other),
-            Response::Features(reply) => (Some(reply), Heard::FeaturesRequest),
-            Response::Wrong(error) => (None, Heard::Error(error)),
-            Response::Silence => (None, Heard::Other),
+            Response::Reply(reply) => (vec![reply], Heard::Other),
+            Response::Parts(parts) => (parts, Heard::Other),
+            Response::Features(reply) => (vec![reply], Heard::FeaturesRequest),
+            Response::Wrong(error) => (vec![], Heard::Error(error)),
+            Response::Silence => (vec![], Heard::Other),
         }
     }
 }
@@ -84,13 +88,13 @@ impl Persona {
         let (heard, fits) = match self.version {
             Version::V10 => {
                 let (xid, message) = aldis_wire::v10::Message::decode(raw.bytes)?;
-                let (reply, heard) = v10::respond(self, message, offending).reply();
-                (heard, reply.map_or(Ok(()), |reply| reply.encode(xid, out)))
+                let (replies, heard) = v10::respond(self, message, offending).replies();
+                (heard, replies.iter().try_for_each(|reply| reply.encode(xid, out)))
             }
             Version::V13 => {
                 let (xid, message) = aldis_wire::v13::Message::decode(raw.bytes)?;
-                let (reply, heard) = v13::respond(self, message, offending).reply();
-                (heard, reply.map_or(Ok(()), |reply| reply.encode(xid, out)))
+                let (replies, heard) = v13::respond(self, message, offending).replies();
+                (heard, replies.iter().try_for_each(|reply| reply.encode(xid, out)))
             }
         };
         debug_assert_eq!(fits, Ok(()), "an echo is as long as its request; the rest is bounded");
@@ -120,6 +124,7 @@ impl Persona {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::{PORTS_MAX, PORTS_MAX_V10};
     use aldis_wire::{Chop, v10, v13};
 
     fn persona(version: Version) -> Persona {
@@ -157,6 +162,38 @@ mod tests {
             panic!("{reply:?}")
         };
         assert_eq!((xid, ports.len(), ports[3].port_no.0), (5, 4, 4));
+    }
+
+    #[test]
+    fn as_many_ports_as_there_may_be_are_described_in_parts() {
+        let question =
+            v13::stats::MultipartRequest::new(v13::stats::MultipartRequestBody::PortDesc);
+        let mut bytes = Vec::new();
+        v13::Message::MultipartRequest(question).encode(5, &mut bytes).unwrap();
+        let raw = Chop::new(&bytes).next().unwrap().unwrap();
+        let persona = Persona { ports: PORTS_MAX, ..persona(Version::V13) };
+        let mut answer = Vec::new();
+        persona.answer(&raw, &mut answer).unwrap();
+        let (mut ports, mut more) = (Vec::new(), Vec::new());
+        for part in Chop::new(&answer) {
+            let (xid, message) = v13::Message::decode(part.unwrap().bytes).unwrap();
+            let v13::Message::MultipartReply(reply) = message else { panic!("{message:?}") };
+            let v13::stats::MultipartReplyBody::PortDesc(part) = reply.body else { panic!() };
+            assert_eq!(xid, 5);
+            ports.extend(part.into_iter().map(|port| port.port_no.0));
+            more.push(reply.flags.contains(v13::stats::MultipartFlags::MORE));
+        }
+        assert!(ports.into_iter().eq(1..=PORTS_MAX));
+        assert_eq!(more, [true, true, true, true, false]);
+    }
+
+    #[test]
+    fn as_many_ports_as_there_may_be_fit_a_features_reply_of_1_0() {
+        let raw = [1, 5, 0, 8, 0, 0, 0, 9];
+        let persona = Persona { ports: PORTS_MAX_V10, ..persona(Version::V10) };
+        let mut answer = Vec::new();
+        persona.answer(&Chop::new(&raw).next().unwrap().unwrap(), &mut answer).unwrap();
+        assert_eq!(answer.len(), 32 + 1364 * 48);
     }
 
     #[test]

@@ -13,6 +13,8 @@ const READY_MAX: usize = 256;
 /// What a socket is watched for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interest {
+    /// Only that it fails or is closed in both directions, which is always reported.
+    Nothing,
     Read,
     Write,
     Both,
@@ -21,6 +23,7 @@ pub(crate) enum Interest {
 impl Interest {
     fn flags(self) -> EventFlags {
         match self {
+            Interest::Nothing => EventFlags::empty(),
             Interest::Read => EventFlags::IN,
             Interest::Write => EventFlags::OUT,
             Interest::Both => EventFlags::IN | EventFlags::OUT,
@@ -56,6 +59,11 @@ impl Poll {
     /// Watches it for something else from now on.
     pub(crate) fn modify(&self, socket: impl AsFd, key: u64, interest: Interest) -> io::Result<()> {
         Ok(epoll::modify(&self.epoll, socket, EventData::new_u64(key), interest.flags())?)
+    }
+
+    /// Watches it no longer.
+    pub(crate) fn remove(&self, socket: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, socket)?)
     }
 
     /// Waits until a socket is ready or `timeout` has passed (rounded up to a millisecond; `None`: for ever), and says

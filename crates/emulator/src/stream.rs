@@ -39,9 +39,24 @@ impl Inbox {
     /// [`io::ErrorKind::UnexpectedEof`] when the peer has closed, otherwise what the socket says.
     #[inline]
     pub(crate) fn read(&mut self, socket: impl AsFd, tail: &Tail) -> io::Result<Option<&[u8]>> {
+        self.read_at_most(socket, tail, self.read_max)
+    }
+
+    /// The same, of at most `limit` bytes; 1 at least.
+    ///
+    /// # Errors
+    /// Those of [`Inbox::read`].
+    #[inline]
+    pub(crate) fn read_at_most(
+        &mut self,
+        socket: impl AsFd,
+        tail: &Tail,
+        limit: usize,
+    ) -> io::Result<Option<&[u8]>> {
         let kept = tail.0.len();
         self.buffer[..kept].copy_from_slice(&tail.0);
-        match rustix::io::read(socket, &mut self.buffer[kept..kept + self.read_max]) {
+        let end = kept + limit.min(self.read_max);
+        match rustix::io::read(socket, &mut self.buffer[kept..end]) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => Ok(Some(&self.buffer[..kept + read])),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),

@@ -1,135 +1,17 @@
 //! Load against controllers that follow a script: what the report counts is what the controller saw, message for message.
 
-use aldis_emulator::load::{self, Destinations, Failure, Load, Mode, Rate};
+#[path = "common/scripted.rs"]
+mod scripted;
+
+use aldis_emulator::load::{self, Destinations, Failure, Load, Mode, Rate, Spread};
 use aldis_emulator::null::NullController;
-use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
+use aldis_emulator::peer::{Peer, bare, hello};
 use aldis_wire::Version;
-use aldis_wire::header::{Header, kind};
+use aldis_wire::header::kind;
+use scripted::{FEATURES_REPLY, FEATURES_REQUEST, PATIENCE, Request, counted, scripted};
 use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpListener};
-use std::thread::JoinHandle;
 use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(10);
-const FEATURES_REQUEST: u8 = 5;
-const FEATURES_REPLY: u8 = 6;
-
-/// A PACKET_IN as the controller sees it.
-struct Request {
-    version: Version,
-    bytes: Vec<u8>,
-}
-
-impl Request {
-    fn xid(&self) -> u32 {
-        be32(&self.bytes[4..])
-    }
-
-    fn buffer_id(&self) -> u32 {
-        be32(&self.bytes[8..])
-    }
-
-    fn in_port(&self) -> u32 {
-        match self.version {
-            Version::V10 => u32::from(self.bytes[14]) << 8 | u32::from(self.bytes[15]),
-            Version::V13 => be32(&self.bytes[32..]),
-        }
-    }
-
-    fn frame(&self) -> &[u8] {
-        &self.bytes[if self.version == Version::V10 { 18 } else { 42 }..]
-    }
-
-    fn flow_mod(&self, xid: u32) -> Vec<u8> {
-        let (length, buffer_id) = if self.version == Version::V10 { (72, 64) } else { (56, 32) };
-        let mut bytes = vec![0; length];
-        let header = Header {
-            version: self.version.wire(),
-            kind: kind::FLOW_MOD,
-            length: length as u16,
-            xid,
-        };
-        bytes[..8].copy_from_slice(&header.to_bytes());
-        bytes[buffer_id..buffer_id + 4].copy_from_slice(&self.bytes[8..12]);
-        bytes
-    }
-
-    fn packet_out(&self, xid: u32) -> Vec<u8> {
-        let head = if self.version == Version::V10 { 16 } else { 24 };
-        let length = (head + self.frame().len()) as u16;
-        let header = Header { version: self.version.wire(), kind: kind::PACKET_OUT, length, xid };
-        let mut bytes = header.to_bytes().to_vec();
-        bytes.extend_from_slice(&self.bytes[8..12]);
-        bytes.resize(head, 0);
-        bytes.extend_from_slice(self.frame());
-        bytes
-    }
-}
-
-fn be32(bytes: &[u8]) -> u32 {
-    u32::from_be_bytes(bytes[..4].try_into().unwrap())
-}
-
-/// What one connection of a scripted controller saw.
-type Seen = Vec<Request>;
-
-/// A controller that shakes hands with `switches` switches and answers each request with what `answer` says, given how many
-/// came before it from the same switch.
-fn scripted(
-    version: Version,
-    switches: u32,
-    answer: impl Fn(usize, &Request) -> Vec<u8> + Clone + Send + 'static,
-) -> (SocketAddr, JoinHandle<Vec<Seen>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let controller = std::thread::spawn(move || {
-        let serve = |_| {
-            let (socket, _) = listener.accept().unwrap();
-            let (peer, answer) = (Peer::over(socket, PATIENCE).unwrap(), answer.clone());
-            std::thread::spawn(move || serve(peer, version, answer))
-        };
-        let connections: Vec<_> = (0..switches).map(serve).collect();
-        connections.into_iter().map(|connection| connection.join().unwrap()).collect()
-    });
-    (address, controller)
-}
-
-fn serve(mut peer: Peer, version: Version, answer: impl Fn(usize, &Request) -> Vec<u8>) -> Seen {
-    peer.send(&hello(version)).unwrap();
-    peer.expect(kind::HELLO).unwrap();
-    peer.send(&bare(version, FEATURES_REQUEST, 2)).unwrap();
-    peer.expect(FEATURES_REPLY).unwrap();
-    let mut seen = Vec::new();
-    loop {
-        match peer.expect(kind::PACKET_IN) {
-            Ok(bytes) => {
-                let request = Request { version, bytes };
-                peer.send(&answer(seen.len(), &request)).unwrap();
-                seen.push(request);
-            }
-            Err(Unexpected::Closed) => return seen,
-            Err(Unexpected::Io(_)) => return seen,
-            Err(unexpected) => panic!("{unexpected}"),
-        }
-    }
-}
-
-/// A short run with a known number of requests: nothing is taught, every request counts.
-fn counted(controller: SocketAddr, version: Version, switches: u32, requests: u64) -> Load {
-    Load {
-        version,
-        switches,
-        macs: 10,
-        teach: false,
-        mode: Mode::Window(8),
-        requests_per_switch: Some(requests),
-        warm_up: 0,
-        loops: 1,
-        loop_length: PATIENCE,
-        handshake_deadline: PATIENCE,
-        ..Load::new(controller)
-    }
-}
 
 #[test]
 fn every_request_is_counted_once_message_for_message() {
@@ -439,4 +321,20 @@ fn a_load_that_cannot_be_is_refused_with_what_can() {
     assert_eq!(said, "the number of switches must be 1 to 10,000");
     let full = Load { mode: Mode::Window(0), ..one_switch(address) };
     assert!(matches!(load::run(&full), Err(Failure::OutOfRange { .. })));
+    let ports = Load { ports: 1365, ..one_switch(address) };
+    let said = load::run(&ports).unwrap_err().to_string();
+    assert!(said.contains("OpenFlow 1.0") && said.ends_with("must be 2 to 1,364"), "{said}");
+    for wrong in [
+        Load { ports: 4096, version: Version::V13, ..one_switch(address) },
+        Load { dead: 10_000, ..one_switch(address) },
+        Load { weights: vec![1.0, 0.0], ..one_switch(address) },
+        Load { weights: vec![-1.0], ..one_switch(address) },
+        Load { rate: Rate::Steps(vec![]), ..one_switch(address) },
+        Load { spread: Spread::Zipf(f64::NAN), ..one_switch(address) },
+        Load { probe_rate: 0.0, ..one_switch(address) },
+        Load { slow_rate: 0, ..one_switch(address) },
+        Load { hot_port: 0, ..one_switch(address) },
+    ] {
+        assert!(matches!(load::run(&wrong), Err(Failure::OutOfRange { .. })), "{wrong:?}");
+    }
 }

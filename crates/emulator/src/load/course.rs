@@ -3,6 +3,7 @@
 //! Threads look at two atomics between visits; only the leading thread ever waits here.
 
 use super::Load;
+use super::cast::Crew;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ pub(super) struct Course {
     current: AtomicU8,
     start: OnceLock<Instant>,
     stop: AtomicBool,
+    over: AtomicBool,
     tally: Mutex<Tally>,
     changed: Condvar,
 }
@@ -28,7 +30,7 @@ pub(super) struct Course {
 struct Tally {
     /// Switches that have taken each step.
     done: [u32; 2],
-    /// Threads that have not left yet.
+    /// Threads of the load that have not left yet.
     threads: usize,
 }
 
@@ -38,6 +40,7 @@ impl Course {
             current: AtomicU8::new(Step::Connected as u8),
             start: OnceLock::new(),
             stop: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             tally: Mutex::new(Tally { done: [0; 2], threads: load.threads }),
             changed: Condvar::new(),
         }
@@ -66,12 +69,21 @@ impl Course {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Whether all threads of the load have left, so that there is nothing to do beside it.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
     /// The thread is at its end; when it failed, so are all the others.
-    pub(super) fn left(&self, failed: bool) {
+    pub(super) fn left(&self, crew: Crew, failed: bool) {
         if failed {
             self.abort();
         }
-        self.tally().threads -= 1;
+        if crew == Crew::Load {
+            let mut tally = self.tally();
+            tally.threads -= 1;
+            self.over.store(tally.threads == 0, Ordering::Relaxed);
+        }
         self.changed.notify_all();
     }
 

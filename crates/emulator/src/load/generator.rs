@@ -1,28 +1,24 @@
 //! A generator thread: its switches, one loop, and what it measured.
 
+mod connect;
+
 use super::Load;
+use super::cast::{Crew, Role};
 use super::course::{Course, Step};
 use super::failure::Failure;
+use super::pace::Pace;
 use super::packet_in::{Purpose, Sheet};
-use super::report::{Report, delays};
-use super::sequence::Round;
-use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, Stage, Switch};
-use crate::poll::{Interest, Poll};
+use super::report::{Phase, Report, delays};
+use super::sequence::Rounds;
+use super::straggler::TRICKLE;
+use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, READ_MAX, Stage, Switch};
+use crate::poll::Poll;
 use crate::stream::Inbox;
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustix::time::{ClockId, clock_gettime};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
-
-/// Most bytes one visit reads.
-const READ_MAX: usize = 256 * 1024;
 
 /// How often a thread that waits for others looks whether it may go on.
 const PAUSE: Duration = Duration::from_millis(2);
-
-/// How often requests that have become due by the rate are sent.
-const TICK: Duration = Duration::from_millis(1);
 
 /// How often lost requests are looked for, and whether another thread has failed.
 const CHECK: Duration = Duration::from_millis(50);
@@ -30,9 +26,11 @@ const CHECK: Duration = Duration::from_millis(50);
 pub(super) struct Generator<'a> {
     load: &'a Load,
     course: &'a Course,
-    round: Round,
-    /// The numbers of its switches: every `load.threads`th.
+    crew: Crew,
+    rounds: Rounds,
+    /// The numbers of its switches.
     numbers: Vec<u32>,
+    pace: Option<Pace>,
     poll: Poll,
     desk: Desk,
     switches: Vec<Switch>,
@@ -44,6 +42,8 @@ struct Mark {
     at: Instant,
     /// Answers so far, by switch.
     answered: Vec<u64>,
+    /// Requests that have become due so far, by switch.
+    demands: Vec<f64>,
     /// CPU time of this thread, user and system.
     cpu: Duration,
     /// How long this thread could have run and had no processor.
@@ -62,10 +62,10 @@ impl<'a> Generator<'a> {
     pub(super) fn new(
         load: &'a Load,
         course: &'a Course,
-        round: Round,
-        index: usize,
+        rounds: Rounds,
+        crew: Crew,
+        numbers: Vec<u32>,
     ) -> Result<Self, Failure> {
-        let numbers = (1..=load.switches).skip(index).step_by(load.threads).collect();
         let sheet = |purpose, count| Sheet::new(load.version, load.buffered, purpose, count);
         let desk = Desk {
             inbox: Inbox::new(READ_MAX),
@@ -77,7 +77,9 @@ impl<'a> Generator<'a> {
         Ok(Generator {
             load,
             course,
-            round,
+            crew,
+            rounds,
+            pace: Pace::new(load, crew, &numbers),
             numbers,
             poll: Poll::new()?,
             desk,
@@ -88,11 +90,11 @@ impl<'a> Generator<'a> {
     pub(super) fn run(mut self) -> Result<Report, Failure> {
         self.connect()?;
         if !self.pause_until(|course| course.allows(Step::Taught))? {
-            return Ok(Report::empty(self.load.switches));
+            return Ok(Report::empty(self.load));
         }
         self.teach()?;
         if !self.pause_until(|course| course.start().is_some())? {
-            return Ok(Report::empty(self.load.switches));
+            return Ok(Report::empty(self.load));
         }
         self.offer()
     }
@@ -118,79 +120,6 @@ impl<'a> Generator<'a> {
         Ok(true)
     }
 
-    /// Connects all switches, a group after another, and serves them until their handshakes are over.
-    fn connect(&mut self) -> Result<(), Failure> {
-        let mut reported = 0;
-        let mut deadline = Instant::now();
-        // Groups are cut from all switches, whichever thread they belong to.
-        let numbers = std::mem::take(&mut self.numbers);
-        let connect_group = self.load.connect_group;
-        let group = |number: u32| (number - 1) / connect_group;
-        for group in numbers.chunk_by(|&a, &b| group(a) == group(b)) {
-            for &number in group {
-                self.open(number)?;
-            }
-            deadline = Instant::now() + self.load.connect_pause;
-            while Instant::now() < deadline && !self.course.is_stopped() {
-                self.turn(PAUSE)?;
-            }
-            self.report_connected(&mut reported);
-        }
-        deadline += self.load.handshake_deadline;
-        while reported < self.switches.len() && !self.course.is_stopped() {
-            if self.turn(CHECK)? > deadline {
-                return Err(self.late());
-            }
-            self.report_connected(&mut reported);
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, number: u32) -> Result<(), Failure> {
-        let controller = self.load.controller;
-        let family = match controller.is_ipv4() {
-            true => AddressFamily::INET,
-            false => AddressFamily::INET6,
-        };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let refused =
-            |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
-        let socket =
-            rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(refused)?;
-        sockopt::set_tcp_nodelay(&socket, true).map_err(refused)?;
-        match rustix::net::connect(&socket, &controller) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(error) => return Err(refused(error)),
-        }
-        let key = self.switches.len() as u64;
-        self.poll.add(&socket, key, Interest::Both)?;
-        self.switches.push(Switch::new(
-            self.load,
-            self.round.clone(),
-            number,
-            key,
-            TcpStream::from(socket),
-        ));
-        Ok(())
-    }
-
-    fn report_connected(&self, reported: &mut usize) {
-        let connecting =
-            |switch: &&Switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands);
-        let ready = self.switches.len() - self.switches.iter().filter(connecting).count();
-        self.course.arrive(Step::Connected, (ready - *reported) as u32);
-        *reported = ready;
-    }
-
-    fn late(&self) -> Failure {
-        let late = self
-            .switches
-            .iter()
-            .find(|switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands));
-        let (switch, awaits) = late.map_or((0, "nothing"), |late| (late.number(), late.awaits()));
-        Failure::Handshake { switch, awaits, after: self.load.handshake_deadline }
-    }
-
     /// Lets every switch tell where its addresses live.
     fn teach(&mut self) -> Result<(), Failure> {
         self.enter(Stage::Teaching)?;
@@ -210,84 +139,147 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Offers requests, loop after loop.
+    /// Offers requests, phase after phase, loop after loop.
     fn offer(&mut self) -> Result<Report, Failure> {
         let start = self.course.start().unwrap_or_else(Instant::now);
-        let mut report = Report::empty(self.load.switches);
+        let mut report = Report::empty(self.load);
         self.enter(Stage::Offering)?;
+        let laps = self.load.laps();
         let mut last = self.mark();
-        let mut begin = None;
-        for index in 0..self.load.warm_up + self.load.loops {
-            if index == self.load.warm_up {
-                self.desk.delays.reset();
-                begin = Some(last.clone());
+        let mut measured_from = None;
+        for laps in laps.chunk_by(|a, b| a.phase == b.phase) {
+            let begin = last.clone();
+            self.desk.delays.reset();
+            let mut goes_on = true;
+            for lap in laps {
+                goes_on = self.offer_until(start, start + lap.end)?;
+                let mark = self.mark();
+                if self.crew == Crew::Load && lap.phase.is_some() {
+                    report.loops.push(mark.rate_since(&last));
+                }
+                last = mark;
+                if !goes_on {
+                    break;
+                }
             }
-            let goes_on = self.offer_until(start, start + self.load.loop_length * (index + 1))?;
-            let mark = self.mark();
-            if begin.is_some() {
-                report.loops.push(mark.rate_since(&last));
+            if let Some(phase) = laps[0].phase {
+                let (rate, _) = self.load.phases()[phase];
+                report.push(self.phase(rate, &begin, &last));
+                measured_from.get_or_insert(begin);
             }
-            last = mark;
             if !goes_on {
                 break;
             }
         }
-        if let Some(begin) = begin {
+        if self.crew == Crew::Stragglers {
+            // What was disconnected by now counts.
+            self.turn(Duration::ZERO)?;
+        }
+        if let Some(begin) = measured_from {
             self.conclude(&begin, &last, &mut report);
         }
         Ok(report)
     }
 
-    fn conclude(&mut self, begin: &Mark, end: &Mark, report: &mut Report) {
-        let answered = end.answered.iter().zip(&begin.answered);
-        for (switch, (end, begin)) in self.switches.iter().zip(answered) {
-            report.per_switch[switch.number() as usize - 1] = end - begin;
-            report.counts += switch.counts();
+    /// What was measured between two instants.
+    fn phase(&self, rate: Option<f64>, begin: &Mark, end: &Mark) -> Phase {
+        let mut phase = Phase::empty(self.load, rate);
+        phase.elapsed = end.at - begin.at;
+        let delays = match self.crew {
+            Crew::Probes => &mut phase.probe_delay,
+            Crew::Load | Crew::Stragglers => &mut phase.delay,
+        };
+        // It grows as it has to.
+        let _ = delays.add(&self.desk.delays);
+        if self.crew == Crew::Load {
+            for (index, switch) in self.switches.iter().enumerate() {
+                let place = switch.number() as usize - 1;
+                phase.per_switch[place] = end.answered[index] - begin.answered[index];
+                phase.demands[place] = match end.demands[index] {
+                    f64::INFINITY => f64::INFINITY,
+                    demand => demand - begin.demands[index],
+                };
+            }
         }
-        report.elapsed = end.at - begin.at;
-        report.generator_cpu = end.cpu - begin.cpu;
-        let busy = report.generator_cpu + end.delayed.saturating_sub(begin.delayed);
-        report.idle = (1.0 - busy.as_secs_f64() / report.elapsed.as_secs_f64()).max(0.0);
-        std::mem::swap(&mut report.delay, &mut self.desk.delays);
+        phase
+    }
+
+    fn conclude(&self, begin: &Mark, end: &Mark, report: &mut Report) {
+        for switch in &self.switches {
+            let counts = switch.counts();
+            let stragglers = match switch.role() {
+                Role::Normal | Role::Storm => {
+                    report.counts += counts;
+                    report.ports.extend(switch.ports());
+                    continue;
+                }
+                Role::Probe => {
+                    report.probes.counts += counts;
+                    continue;
+                }
+                Role::Slow => &mut report.slow,
+                Role::Dead => &mut report.dead,
+            };
+            stragglers.counts += counts;
+            stragglers.evicted_after.extend(switch.evicted_after());
+        }
+        if self.crew == Crew::Load {
+            report.generator_cpu = end.cpu - begin.cpu;
+            let busy = report.generator_cpu + end.delayed.saturating_sub(begin.delayed);
+            report.idle = (1.0 - busy.as_secs_f64() / report.elapsed.as_secs_f64()).max(0.0);
+        }
     }
 
     /// One loop; false when there is no need for another.
     fn offer_until(&mut self, start: Instant, end: Instant) -> Result<bool, Failure> {
-        let rate = self.load.rate_per_switch();
-        let timeout = if rate.is_some() { TICK } else { CHECK };
-        let mut next_check = Instant::now() + CHECK;
-        let mut next_tick = Instant::now();
+        let mut now = Instant::now();
+        let mut next_check = now + CHECK;
+        let mut next_tick = now;
         loop {
-            let now = self.turn(timeout.min(end.saturating_duration_since(Instant::now())))?;
+            let wake = next_check.min(next_tick).min(end);
+            now = self.turn(wake.saturating_duration_since(now))?;
             if now >= end {
                 return Ok(true);
             }
-            if let Some(rate) = rate
-                && now >= next_tick
-            {
-                self.allow(rate, start, now)?;
-                next_tick = now + TICK;
+            if now >= next_tick {
+                next_tick = now + self.tick(start, now)?;
             }
             if now >= next_check || self.load.requests_per_switch.is_some() {
                 next_check = now + CHECK;
                 self.check_progress(now)?;
-                if self.course.is_stopped() || self.switches.iter().all(Switch::is_finished) {
+                if self.course.is_stopped() || self.is_finished() {
                     return Ok(false);
                 }
             }
         }
     }
 
-    /// Allows the requests that have become due since the last time; switches are due one after another.
-    fn allow(&mut self, rate: f64, start: Instant, now: Instant) -> Result<(), Failure> {
-        let elapsed = now.duration_since(start).as_secs_f64() * rate;
-        let switches = f64::from(self.load.switches);
-        for switch in &mut self.switches {
-            let phase = f64::from(switch.number() - 1) / switches;
-            let due = (elapsed + phase) as u64;
-            switch.allow_up_to(due, &mut self.desk, &self.poll)?;
+    /// Whether there is nothing left to do.
+    fn is_finished(&self) -> bool {
+        match self.crew {
+            Crew::Load => self.switches.iter().all(Switch::is_finished),
+            Crew::Probes | Crew::Stragglers => self.course.is_over(),
         }
-        Ok(())
+    }
+
+    /// Does what is due by the clock; how long until more is.
+    fn tick(&mut self, start: Instant, now: Instant) -> Result<Duration, Failure> {
+        let elapsed = now.duration_since(start);
+        match (&self.pace, self.crew) {
+            (Some(pace), _) => {
+                for (switch, (due, burst)) in self.switches.iter_mut().zip(pace.due(elapsed)) {
+                    switch.allow_up_to(due, burst, &mut self.desk, &self.poll)?;
+                }
+                Ok(pace.wait(elapsed))
+            }
+            (None, Crew::Stragglers) => {
+                for switch in &mut self.switches {
+                    switch.trickle(now, &mut self.desk, &self.poll)?;
+                }
+                Ok(TRICKLE)
+            }
+            (None, Crew::Load | Crew::Probes) => Ok(CHECK),
+        }
     }
 
     fn enter(&mut self, stage: Stage) -> Result<(), Failure> {
@@ -309,6 +301,7 @@ impl<'a> Generator<'a> {
         Mark {
             at: Instant::now(),
             answered: self.switches.iter().map(|switch| switch.counts().answered).collect(),
+            demands: self.switches.iter().map(Switch::demand).collect(),
             cpu: Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32),
             delayed: delayed_for_a_processor(),
         }

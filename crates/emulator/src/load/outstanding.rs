@@ -45,6 +45,12 @@ impl Outstanding {
         number.wrapping_add(ahead) & NUMBER_MASK
     }
 
+    /// How many places `later` is behind `number`.
+    #[inline]
+    pub(crate) fn between(number: u32, later: u32) -> u32 {
+        later.wrapping_sub(number) & NUMBER_MASK
+    }
+
     /// Requests that wait for an answer.
     #[inline]
     pub(crate) fn waiting(&self) -> u32 {
@@ -130,7 +136,7 @@ impl Outstanding {
 
     #[inline]
     fn ahead(&self, number: u32) -> u32 {
-        number.wrapping_sub(self.oldest) & NUMBER_MASK
+        Self::between(self.oldest, number)
     }
 
     fn is_early(&self, number: u32) -> bool {

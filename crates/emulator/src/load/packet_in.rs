@@ -102,27 +102,27 @@ impl Sheet {
     pub(crate) fn offers(
         &mut self,
         hosts: Hosts,
-        hops: impl ExactSizeIterator<Item = (u32, Hop)>,
+        hops: impl ExactSizeIterator<Item = Hop>,
         first: u32,
     ) -> &[u8] {
         let (count, buffered) = (hops.len(), self.buffered);
         let hops = (0..).map(|index| Outstanding::later(first, index)).zip(hops);
         match &mut self.requests {
             Requests::V10(requests) => {
-                for (request, (number, (source, hop))) in requests.iter_mut().zip(hops) {
+                for (request, (number, hop)) in requests.iter_mut().zip(hops) {
                     let in_port = (hop.in_port as u16).to_be_bytes();
                     request[IN_PORT_V10..IN_PORT_V10 + 2].copy_from_slice(&in_port);
                     write_number::<LEN_V10, FRAME_V10>(request, number, buffered);
-                    write_macs::<LEN_V10, FRAME_V10>(request, hosts, source, hop.destination);
+                    write_macs::<LEN_V10, FRAME_V10>(request, hosts, hop);
                 }
                 requests[..count].as_flattened()
             }
             Requests::V13(requests) => {
-                for (request, (number, (source, hop))) in requests.iter_mut().zip(hops) {
+                for (request, (number, hop)) in requests.iter_mut().zip(hops) {
                     request[IN_PORT_V13..IN_PORT_V13 + 4]
                         .copy_from_slice(&hop.in_port.to_be_bytes());
                     write_number::<LEN_V13, FRAME_V13>(request, number, buffered);
-                    write_macs::<LEN_V13, FRAME_V13>(request, hosts, source, hop.destination);
+                    write_macs::<LEN_V13, FRAME_V13>(request, hosts, hop);
                 }
                 requests[..count].as_flattened()
             }
@@ -182,10 +182,9 @@ fn write_number<const LEN: usize, const FRAME: usize>(
 fn write_macs<const LEN: usize, const FRAME: usize>(
     request: &mut [u8; LEN],
     hosts: Hosts,
-    source: u32,
-    destination: u32,
+    hop: Hop,
 ) {
-    let (source, destination) = (hosts.mac(source), hosts.mac(destination));
+    let (source, destination) = (hosts.mac(hop.source), hosts.mac(hop.destination));
     let eight = destination << 16 | source >> 32;
     request[FRAME..FRAME + 8].copy_from_slice(&eight.to_be_bytes());
     request[FRAME + 8..FRAME + 12].copy_from_slice(&(source as u32).to_be_bytes());

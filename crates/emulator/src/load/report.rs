@@ -1,10 +1,15 @@
 //! What a run measured.
 
+use super::Load;
+use super::fairness::{Claim, Fairness};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// The longest delay told apart from longer ones, in nanoseconds: ten minutes.
 const DELAY_NS_MAX: u64 = 600_000_000_000;
+
+/// How often each delay was seen, in nanoseconds, to three digits.
+pub type Delays = Histogram<u64>;
 
 /// Requests by what became of them, since the run's start, warm-up included, teaching excluded.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -28,10 +33,11 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// The figures of a run. Unless they say otherwise they cover the measured loops only.
+/// The figures of a run. Unless they say otherwise they cover the measured loops only, and only the switches that count
+/// ([`super::Load::switches_that_count`]).
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// From the first connection to the last handshake's end.
+    /// From the first connection to the last handshake's end, of all switches.
     pub connected_in: Duration,
     /// Answers a second in each measured loop, in order.
     pub loops: Vec<f64>,
@@ -40,15 +46,69 @@ pub struct Report {
     /// The whole run's counts.
     pub counts: Counts,
     /// Delays in nanoseconds, from just before the write that carried a request to the read that brought its answer: of
-    /// every request in latency mode, otherwise of one in 64 at most.
-    pub delay: Histogram<u64>,
+    /// every request in latency mode, otherwise of one in 64 at most; those of the normal switches.
+    pub delay: Delays,
     /// How long was measured.
     pub elapsed: Duration,
-    /// CPU time that the generator's threads used, user and system.
+    /// The phases: one for each step of the rate, or only one. Fewer when the run ended before.
+    pub phases: Vec<Phase>,
+    /// What the probing switches saw.
+    pub probes: Probes,
+    /// The ports of switch 1 where one of them is hot, port 1 first.
+    pub ports: Vec<PortCounts>,
+    /// What became of the switches that read slowly.
+    pub slow: Stragglers,
+    /// What became of those that never read.
+    pub dead: Stragglers,
+    /// CPU time that the generator's threads used, user and system, those beside the load excluded.
     pub generator_cpu: Duration,
-    /// The share of time, 0 to 1, in which the busiest generator thread had nothing to do: it neither ran nor waited for
+    /// The share of time, 0 to 1, in which the busiest of these threads had nothing to do: it neither ran nor waited for
     /// a processor.
     pub idle: f64,
+}
+
+/// A part of the measured time with one rate.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// The rate of all switches together, those that storm excluded, where there is one.
+    pub rate: Option<f64>,
+    /// How long it was.
+    pub elapsed: Duration,
+    /// Answers by switch.
+    pub per_switch: Vec<u64>,
+    /// Requests that became due by the rate, by switch: infinite where there is none.
+    pub demands: Vec<f64>,
+    /// Delays, as in [`Report::delay`].
+    pub delay: Delays,
+    /// Delays, as in [`Probes::delay`].
+    pub probe_delay: Delays,
+}
+
+/// What probing switches saw.
+#[derive(Clone, Debug)]
+pub struct Probes {
+    /// The whole run's counts.
+    pub counts: Counts,
+    /// Delays of every request in nanoseconds, from just before its write to the read that brought its answer.
+    pub delay: Delays,
+}
+
+/// Requests of one port since the run's start, warm-up included, teaching excluded.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PortCounts {
+    /// Sent.
+    pub offered: u64,
+    /// Answered.
+    pub answered: u64,
+}
+
+/// What became of switches that read badly, since offering began.
+#[derive(Clone, Default, Debug)]
+pub struct Stragglers {
+    /// The whole run's counts; of those that never read only what they offered.
+    pub counts: Counts,
+    /// How long each lasted that the controller disconnected.
+    pub evicted_after: Vec<Duration>,
 }
 
 impl Report {
@@ -57,38 +117,125 @@ impl Report {
         self.per_switch.iter().sum()
     }
 
-    pub(super) fn empty(switches: u32) -> Report {
+    /// How fairly all measured loops together were divided.
+    pub fn fairness(&self, load: &Load) -> Fairness {
+        let mut demands = vec![0.0; self.per_switch.len()];
+        for phase in &self.phases {
+            demands.iter_mut().zip(&phase.demands).for_each(|(sum, demand)| *sum += demand);
+        }
+        fairness(load, &demands, &self.per_switch)
+    }
+
+    pub(super) fn empty(load: &Load) -> Report {
         Report {
             connected_in: Duration::ZERO,
             loops: Vec::new(),
-            per_switch: vec![0; switches as usize],
+            per_switch: vec![0; load.switches_that_count() as usize],
             counts: Counts::default(),
             delay: delays(),
             elapsed: Duration::ZERO,
+            phases: Vec::new(),
+            probes: Probes { counts: Counts::default(), delay: delays() },
+            ports: Vec::new(),
+            slow: Stragglers::default(),
+            dead: Stragglers::default(),
             generator_cpu: Duration::ZERO,
             idle: 1.0,
         }
     }
 
+    /// Ends a phase.
+    pub(super) fn push(&mut self, phase: Phase) {
+        add(&mut self.per_switch, &phase.per_switch);
+        add_delays(&mut self.delay, &phase.delay);
+        add_delays(&mut self.probes.delay, &phase.probe_delay);
+        self.elapsed += phase.elapsed;
+        self.phases.push(phase);
+    }
+
     /// Adds what another thread measured over other switches in the same loops.
-    pub(super) fn merge(&mut self, other: &Report) {
+    pub(super) fn merge(&mut self, other: Report) {
         self.loops.resize(self.loops.len().max(other.loops.len()), 0.0);
         self.loops.iter_mut().zip(&other.loops).for_each(|(mine, theirs)| *mine += theirs);
-        self.per_switch
-            .iter_mut()
-            .zip(&other.per_switch)
-            .for_each(|(mine, theirs)| *mine += theirs);
+        add(&mut self.per_switch, &other.per_switch);
         self.counts += other.counts;
-        // Both have the same bounds.
-        let _ = self.delay.add(&other.delay);
+        add_delays(&mut self.delay, &other.delay);
         self.elapsed = self.elapsed.max(other.elapsed);
+        self.probes.counts += other.probes.counts;
+        add_delays(&mut self.probes.delay, &other.probes.delay);
+        self.ports.extend(other.ports);
+        self.slow.merge(other.slow);
+        self.dead.merge(other.dead);
         self.generator_cpu += other.generator_cpu;
         self.idle = self.idle.min(other.idle);
+        let mut phases = other.phases.into_iter();
+        self.phases.iter_mut().zip(&mut phases).for_each(|(mine, theirs)| mine.merge(&theirs));
+        self.phases.extend(phases);
     }
 }
 
+impl Phase {
+    pub(super) fn empty(load: &Load, rate: Option<f64>) -> Phase {
+        let switches = load.switches_that_count() as usize;
+        Phase {
+            rate,
+            elapsed: Duration::ZERO,
+            per_switch: vec![0; switches],
+            demands: vec![0.0; switches],
+            delay: few_delays(),
+            probe_delay: few_delays(),
+        }
+    }
+
+    /// Answers in it.
+    pub fn answered(&self) -> u64 {
+        self.per_switch.iter().sum()
+    }
+
+    /// How fairly it was divided.
+    pub fn fairness(&self, load: &Load) -> Fairness {
+        fairness(load, &self.demands, &self.per_switch)
+    }
+
+    fn merge(&mut self, other: &Phase) {
+        self.elapsed = self.elapsed.max(other.elapsed);
+        add(&mut self.per_switch, &other.per_switch);
+        add(&mut self.demands, &other.demands);
+        add_delays(&mut self.delay, &other.delay);
+        add_delays(&mut self.probe_delay, &other.probe_delay);
+    }
+}
+
+impl Stragglers {
+    fn merge(&mut self, other: Stragglers) {
+        self.counts += other.counts;
+        self.evicted_after.extend(other.evicted_after);
+    }
+}
+
+fn fairness(load: &Load, demands: &[f64], received: &[u64]) -> Fairness {
+    let claim = |(number, &demand)| Claim { demand, weight: load.weight(number) };
+    let claims: Vec<Claim> = (1..).zip(demands).map(claim).collect();
+    let received: Vec<f64> = received.iter().map(|&received| received as f64).collect();
+    Fairness::new(&claims, &received)
+}
+
+fn add<T: Copy + std::ops::AddAssign>(mine: &mut [T], theirs: &[T]) {
+    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += *theirs);
+}
+
+/// Mine have the same bounds or grow, so that there is nothing to fail.
+fn add_delays(mine: &mut Delays, theirs: &Delays) {
+    let _ = mine.add(theirs);
+}
+
 /// An empty histogram of delays, to three digits.
-pub(super) fn delays() -> Histogram<u64> {
+pub(super) fn delays() -> Delays {
     Histogram::new_with_bounds(1, DELAY_NS_MAX, 3)
         .expect("one to ten minutes at three digits are bounds")
+}
+
+/// The same, small until it is filled: there may be many phases.
+fn few_delays() -> Delays {
+    Histogram::new(3).expect("three digits are as many as there may be")
 }

@@ -3,8 +3,11 @@
 //! The source runs through the switch's addresses in order, the destination through the same ones with a stride that
 //! visits each of them once in a round and jumps about in any table. An address always lives on the same port, and the
 //! destination on another than the source, or a learning switch would rightly drop the packet. All switches of a run have
-//! the same order, so that one round is worked out beforehand ([`Round`]) and a request costs one look into it.
+//! the same order, so that one round is worked out beforehand ([`Round`]) and a request costs one look into it. Only where
+//! a port is hot its switch has an order of its own, in which the sources of that port come more often.
 
+use super::Load;
+use super::cast::Role;
 use std::sync::Arc;
 
 /// Who is spoken to.
@@ -65,66 +68,157 @@ impl Homes {
     }
 }
 
-/// What a request says beside its source.
+/// Most requests in a round with a hot port: 32 MiB.
+const HOT_ROUND_MAX: u32 = 1 << 22;
+
+/// Who speaks to whom in a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hop {
+    /// The index of the address that speaks.
+    pub(crate) source: u32,
     /// The index of the address spoken to.
     pub(crate) destination: u32,
     /// The port of the source.
     pub(crate) in_port: u32,
 }
 
-/// One round of requests: the hop of each source.
+/// The bits of an address's index, up to [`super::MACS_MAX`], and those of a port's number, in a [`Packed`] hop.
+const INDEX_BITS: u32 = 20;
+const PORT_BITS: u32 = 12;
+const _: () = assert!(super::MACS_MAX < 1 << INDEX_BITS && super::PORTS_MAX < 1 << PORT_BITS);
+
+/// A hop in 8 bytes, so that a round of many addresses takes little of the cache: in port, source, destination.
+#[derive(Clone, Copy, Debug)]
+struct Packed(u64);
+
+impl Packed {
+    fn new(hop: Hop) -> Packed {
+        let ends = u64::from(hop.source) << INDEX_BITS | u64::from(hop.destination);
+        Packed(u64::from(hop.in_port) << (2 * INDEX_BITS) | ends)
+    }
+
+    #[inline]
+    fn hop(self) -> Hop {
+        let index = |bits: u64| bits as u32 & ((1 << INDEX_BITS) - 1);
+        Hop {
+            source: index(self.0 >> INDEX_BITS),
+            destination: index(self.0),
+            in_port: (self.0 >> (2 * INDEX_BITS)) as u32,
+        }
+    }
+}
+
+/// One round of requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Round(Arc<[Hop]>);
+pub(crate) struct Round(Arc<[Packed]>);
 
 impl Round {
+    /// Every source once.
     pub(crate) fn new(homes: &Homes) -> Round {
-        let macs = homes.macs;
-        let stride = u64::from(stride(macs, homes.source_ports));
-        // With such a start and such a stride the destination is always on the next port, as long as the ports are
-        // equally full; where they are not, some destinations have to be moved.
-        let start = u64::from(macs / 2 / homes.source_ports * homes.source_ports + 1);
-        let hop = |source: u32| {
-            let wanted = (start + u64::from(source) * stride) % u64::from(macs);
-            let destination = homes.reachable(source, wanted as u32);
-            Hop { destination, in_port: homes.port(source) }
-        };
-        Round((0..macs).map(hop).collect())
+        Round(hops(homes).map(Packed::new).collect())
     }
+
+    /// Port 1 sends `factor` requests for each one of every other port that has addresses.
+    pub(crate) fn with_hot_port(homes: &Homes, factor: u32) -> Round {
+        let ports = homes.source_ports.min(homes.macs);
+        let all: Vec<Packed> = hops(homes).map(Packed::new).collect();
+        let cycle_len = factor + ports - 1;
+        let cycles = (homes.macs / ports).min(HOT_ROUND_MAX / cycle_len).max(1);
+        let mut hot = all.iter().step_by(homes.source_ports as usize).cycle();
+        let mut round = Vec::with_capacity((cycles * cycle_len) as usize);
+        for cycle in 0..cycles {
+            let first = (cycle * homes.source_ports) as usize;
+            let mut others = all[first + 1..].iter().take(ports as usize - 1);
+            for slot in 0..cycle_len {
+                // Spread evenly: whenever the hot port's part of the cycle so far has grown by one.
+                let is_hot = (slot + 1) * factor / cycle_len > slot * factor / cycle_len;
+                round.extend(if is_hot { hot.next() } else { others.next() });
+            }
+        }
+        Round(round.into())
+    }
+}
+
+/// The rounds of a run's switches.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    usual: Round,
+    probes: Round,
+    hot: Option<Round>,
+}
+
+impl Rounds {
+    pub(crate) fn new(load: &Load) -> Rounds {
+        let homes = load.homes(Role::Normal);
+        let hot = || Round::with_hot_port(&homes, load.hot_port);
+        Rounds {
+            usual: Round::new(&homes),
+            probes: Round::new(&load.homes(Role::Probe)),
+            hot: load.has_hot_port().then(hot),
+        }
+    }
+
+    /// The round of switch `number`: with a hot port only for the first.
+    pub(crate) fn of(&self, load: &Load, number: u32) -> Round {
+        match (load.role(number), &self.hot) {
+            (Role::Probe, _) => self.probes.clone(),
+            (_, Some(hot)) if number == 1 => hot.clone(),
+            _ => self.usual.clone(),
+        }
+    }
+}
+
+/// The hop of each source.
+fn hops(homes: &Homes) -> impl Iterator<Item = Hop> {
+    let macs = homes.macs;
+    let stride = u64::from(stride(macs, homes.source_ports));
+    // With such a start and such a stride the destination is always on the next port, as long as the ports are equally
+    // full; where they are not, some destinations have to be moved.
+    let start = u64::from(macs / 2 / homes.source_ports * homes.source_ports + 1);
+    (0..macs).map(move |source| {
+        let wanted = (start + u64::from(source) * stride) % u64::from(macs);
+        let destination = homes.reachable(source, wanted as u32);
+        Hop { source, destination, in_port: homes.port(source) }
+    })
 }
 
 /// A switch's place in its endless rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     round: Round,
-    source: usize,
+    place: usize,
 }
 
 impl Sequence {
     pub(crate) fn new(round: Round) -> Sequence {
-        Sequence { round, source: 0 }
+        Sequence { round, place: 0 }
     }
 
-    /// The next `count` requests, source and hop, which stay the next ones until they are passed.
+    /// The next `count` requests, which stay the next ones until they are passed.
     #[inline]
-    pub(crate) fn ahead(&self, count: u32) -> impl ExactSizeIterator<Item = (u32, Hop)> {
+    pub(crate) fn ahead(&self, count: u32) -> impl ExactSizeIterator<Item = Hop> {
         let round = &*self.round.0;
-        let mut source = self.source;
+        let mut place = self.place;
         (0..count).map(move |_| {
-            let next = (source as u32, round[source]);
-            source += 1;
-            if source == round.len() {
-                source = 0;
+            let next = round[place].hop();
+            place += 1;
+            if place == round.len() {
+                place = 0;
             }
             next
         })
     }
 
+    /// The request that was passed `back` requests ago; 1 is the last.
+    pub(crate) fn passed(&self, back: u32) -> Hop {
+        let len = self.round.0.len();
+        self.round.0[(self.place + len - back as usize % len) % len].hop()
+    }
+
     /// Goes on by `count` requests.
     #[inline]
     pub(crate) fn pass(&mut self, count: u32) {
-        self.source = (self.source + count as usize) % self.round.0.len();
+        self.place = (self.place + count as usize) % self.round.0.len();
     }
 }
 
@@ -156,9 +250,9 @@ mod tests {
             let homes = Homes::new(macs, ports, destinations);
             let mut sequence = Sequence::new(Round::new(&homes));
             sequence.pass(macs * 3);
-            for (index, (source, hop)) in sequence.ahead(macs * 2).enumerate() {
-                prop_assert_eq!(source, index as u32 % macs);
-                prop_assert_eq!(hop.in_port, homes.port(source));
+            for (index, hop) in sequence.ahead(macs * 2).enumerate() {
+                prop_assert_eq!(hop.source, index as u32 % macs);
+                prop_assert_eq!(hop.in_port, homes.port(hop.source));
                 prop_assert!(hop.in_port <= ports && homes.port(hop.destination) <= ports);
                 prop_assert_ne!(hop.in_port, homes.port(hop.destination));
                 prop_assert!(hop.destination < homes.addresses());
@@ -173,6 +267,32 @@ mod tests {
             let expected = sequence.ahead(steps + 1).last();
             sequence.pass(steps);
             prop_assert_eq!(sequence.ahead(1).next(), expected);
+            sequence.pass(2);
+            prop_assert_eq!(Some(sequence.passed(2)), expected);
+        }
+
+        /// A hot port has so many times the requests of each other port, at any time; addresses stay where they live.
+        #[test]
+        fn a_hot_port_is_hot(macs in 2u32..300, ports in 2u32..20, factor in 2u32..50) {
+            let homes = Homes::new(macs, ports, Destinations::All);
+            let round = Round::with_hot_port(&homes, factor);
+            let mut counts = vec![0; ports as usize];
+            for (index, packed) in (1..).zip(round.0.iter()) {
+                let hop = packed.hop();
+                prop_assert_eq!(hop.in_port, homes.port(hop.source));
+                prop_assert_ne!(hop.in_port, homes.port(hop.destination));
+                counts[hop.in_port as usize - 1] += 1;
+                let cycle_len = factor + ports.min(macs) - 1;
+                prop_assert!((index * factor / cycle_len).abs_diff(counts[0]) <= 1);
+            }
+            let inhabited = &counts[..ports.min(macs) as usize];
+            prop_assert!(inhabited[1..].iter().all(|&others| others * factor == counts[0]), "{:?}", counts);
+        }
+
+        #[test]
+        fn packing_loses_nothing(source in 0..=super::super::MACS_MAX, destination in 0..=super::super::MACS_MAX, in_port in 1..=super::super::PORTS_MAX) {
+            let hop = Hop { source, destination, in_port };
+            prop_assert_eq!(Packed::new(hop).hop(), hop);
         }
     }
 
@@ -180,7 +300,8 @@ mod tests {
     fn every_address_is_spoken_to_once_a_round() {
         for macs in [4, 1000, 100_000] {
             let round = Round::new(&Homes::new(macs, 4, Destinations::All));
-            let mut spoken_to: Vec<u32> = round.0.iter().map(|hop| hop.destination).collect();
+            let mut spoken_to: Vec<u32> =
+                round.0.iter().map(|packed| packed.hop().destination).collect();
             spoken_to.sort_unstable();
             assert!(spoken_to.into_iter().eq(0..macs), "{macs}");
         }

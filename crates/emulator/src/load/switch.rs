@@ -1,20 +1,30 @@
 //! One emulated switch: a socket, what is outstanding on it, and a visit that reads, counts and writes.
 
+mod straggle;
+mod write;
+
+use super::answer;
+use super::cast::Role;
 use super::failure::Failure;
 use super::outstanding::Outstanding;
-use super::packet_in::{Hosts, NO_BUFFER, Sheet, number_in};
-use super::report::Counts;
+use super::packet_in::{Hosts, Sheet};
+use super::ports::Ports;
+use super::report::{Counts, PortCounts};
 use super::sequence::{Homes, Round, Sequence};
+use super::straggler::Straggler;
 use super::timing::Timing;
 use super::{Load, Mode, WINDOW_MAX};
 use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
-use crate::stream::{self, Inbox, Tail};
+use crate::stream::{Inbox, Tail};
 use aldis_wire::header::kind;
-use aldis_wire::{Chop, Header, Malformed, Raw, Reason, Version};
+use aldis_wire::{Chop, Header, Malformed, Raw, Reason};
 use hdrhistogram::Histogram;
 use std::net::{SocketAddr, TcpStream};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Most bytes one visit reads.
+pub(super) const READ_MAX: usize = 256 * 1024;
 
 /// Most requests that one visit writes: 128 KiB of those of 1.0.
 pub(super) const OFFERS_MAX: usize = 1598;
@@ -22,8 +32,9 @@ pub(super) const OFFERS_MAX: usize = 1598;
 /// Addresses that may be taught ahead of the controller's answers.
 pub(super) const LESSONS_AHEAD: u32 = 400;
 
-/// How many times the window the ring of outstanding requests holds, and the least it does: a request is given up for lost
-/// only when so many later ones were sent.
+/// How many times a chosen window the ring of outstanding requests holds, and the least it does: a request is given up for
+/// lost only when so many later ones were sent. With full queues the ring is the window, so that a controller that drops
+/// requests on purpose is offered others in their place.
 const RING_WINDOWS: u32 = 4;
 const RING_MIN: u32 = 1024;
 
@@ -53,6 +64,8 @@ pub(super) enum Stage {
     Teaching,
     Taught,
     Offering,
+    /// The controller has disconnected it, as it should: it read badly.
+    Evicted,
 }
 
 impl Stage {
@@ -61,12 +74,13 @@ impl Stage {
             Stage::Connecting | Stage::ShakingHands => "the handshake",
             Stage::Ready | Stage::Taught => "a pause",
             Stage::Teaching => "teaching",
-            Stage::Offering => "the measurement",
+            Stage::Offering | Stage::Evicted => "the measurement",
         }
     }
 }
 
 pub(super) struct Switch {
+    role: Role,
     persona: Persona,
     controller: SocketAddr,
     socket: TcpStream,
@@ -92,6 +106,9 @@ pub(super) struct Switch {
     timing: Timing,
     counts: Counts,
     progress: (u64, Instant),
+    /// By port, where one of them is hot.
+    ports: Option<Box<Ports>>,
+    straggler: Option<Box<Straggler>>,
 }
 
 impl Switch {
@@ -103,13 +120,14 @@ impl Switch {
         socket: TcpStream,
     ) -> Switch {
         let Load { version, ports, buffered, .. } = *load;
-        let homes = load.homes();
-        let (window, timed_every) = match load.mode {
-            Mode::Latency => (1, 1),
-            Mode::Window(window) => (window, TIMED_EVERY.min(window)),
-            Mode::Full => (WINDOW_MAX, TIMED_EVERY),
-        };
+        let role = load.role(number);
+        let homes = load.homes(role);
+        let mode = load.mode_of(role);
+        let is_rated = load.is_rated(role);
+        let straggler = Straggler::new(load, role).map(Box::new);
+        let is_hot = number == 1 && load.has_hot_port();
         Switch {
+            role,
             persona: Persona { version, number, ports, buffered },
             controller: load.controller,
             socket,
@@ -121,18 +139,24 @@ impl Switch {
             greeted: false,
             homes,
             hosts: Hosts::of(number),
-            lessons_left: if load.teach { homes.addresses() } else { 0 },
+            lessons_left: if load.teach && !role.straggles() { homes.addresses() } else { 0 },
             sequence: Sequence::new(round),
-            outstanding: Outstanding::new((window * RING_WINDOWS).max(RING_MIN)),
-            window,
-            full: load.mode == Mode::Full && load.rate_per_switch().is_none(),
-            quota: load.requests_per_switch.unwrap_or(u64::MAX),
-            credit: if load.rate_per_switch().is_some() { 0 } else { u64::MAX },
+            outstanding: Outstanding::new(ring(mode, role)),
+            window: window(mode),
+            full: mode == Mode::Full && !is_rated,
+            quota: load.quota_of(role),
+            credit: if is_rated { 0 } else { u64::MAX },
             due: 0,
-            timing: Timing::new(timed_every),
+            timing: timing(mode, role),
             counts: Counts::default(),
             progress: (0, Instant::now()),
+            ports: is_hot.then(|| Box::new(Ports::new(ports))),
+            straggler,
         }
+    }
+
+    pub(super) fn role(&self) -> Role {
+        self.role
     }
 
     pub(super) fn stage(&self) -> Stage {
@@ -145,6 +169,21 @@ impl Switch {
 
     pub(super) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Requests that have become due so far; infinitely many where there is no rate.
+    pub(super) fn demand(&self) -> f64 {
+        if self.credit == u64::MAX { f64::INFINITY } else { self.due as f64 }
+    }
+
+    /// The counts of its ports, where one of them is hot.
+    pub(super) fn ports(&self) -> &[PortCounts] {
+        self.ports.as_ref().map_or(&[], |ports| ports.counts())
+    }
+
+    /// How long it lasted, if it read badly and the controller has disconnected it.
+    pub(super) fn evicted_after(&self) -> Option<Duration> {
+        self.straggler.as_ref().and_then(|straggler| straggler.evicted_after())
     }
 
     /// Whether it has offered all it may and waits for nothing.
@@ -171,22 +210,24 @@ impl Switch {
         self.stage = stage;
         if stage == Stage::Offering {
             self.lesson_over();
+            self.straggler.iter_mut().for_each(|straggler| straggler.begin());
         }
         self.resume(desk, poll)
     }
 
     /// Where there is a rate: `due` requests may be offered by now, in all. What the mode does not let go is not made up
-    /// for, beyond one window.
+    /// for, beyond one window and beyond `burst`.
     pub(super) fn allow_up_to(
         &mut self,
         due: u64,
+        burst: u64,
         desk: &mut Desk,
         poll: &Poll,
     ) -> Result<(), Failure> {
         if due <= self.due {
             return Ok(());
         }
-        self.credit = (self.credit + due - self.due).min(u64::from(self.window));
+        self.credit = (self.credit + due - self.due).min(burst).min(u64::from(self.window));
         self.due = due;
         self.resume(desk, poll)
     }
@@ -200,6 +241,9 @@ impl Switch {
         poll: &Poll,
     ) -> Result<(), Failure> {
         let (answered, since) = self.progress;
+        if self.straggler.is_some() {
+            return Ok(());
+        }
         if self.counts.answered != answered || self.outstanding.waiting() == 0 {
             self.progress = (self.counts.answered, now);
         } else if now.duration_since(since) >= load.patience {
@@ -213,8 +257,8 @@ impl Switch {
     /// Writes what may be written although the socket has said nothing new.
     fn resume(&mut self, desk: &mut Desk, poll: &Poll) -> Result<(), Failure> {
         desk.outbox.clear();
-        self.write(desk, true)?;
-        self.watch(poll)
+        let outcome = self.write(desk, true).and_then(|()| self.watch(poll));
+        self.outlive(outcome, poll)
     }
 
     /// One visit: a read, all its answers counted, one write.
@@ -226,10 +270,11 @@ impl Switch {
         poll: &Poll,
     ) -> Result<(), Failure> {
         desk.outbox.clear();
-        if self.stage == Stage::Connecting {
-            self.greet(&mut desk.outbox)?;
-        } else if ready.readable {
-            self.read(desk)?;
+        match self.stage {
+            Stage::Connecting => self.greet(&mut desk.outbox)?,
+            Stage::Offering if self.straggler.is_some() => return self.straggle(ready, desk, poll),
+            _ if ready.readable => self.read(desk, READ_MAX)?,
+            _ => {}
         }
         self.write(desk, ready.writable)?;
         self.watch(poll)
@@ -245,8 +290,8 @@ impl Switch {
     }
 
     #[inline]
-    fn read(&mut self, desk: &mut Desk) -> Result<(), Failure> {
-        let bytes = match desk.inbox.read(&self.socket, &self.tail) {
+    fn read(&mut self, desk: &mut Desk, limit: usize) -> Result<(), Failure> {
+        let bytes = match desk.inbox.read_at_most(&self.socket, &self.tail, limit) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(()),
             Err(error) => return Err(self.closed(error)),
@@ -265,8 +310,7 @@ impl Switch {
         }
         self.tail.keep(chop.rest());
         if timed {
-            let delay = self.timing.elapsed().as_nanos();
-            desk.delays.saturating_record(u64::try_from(delay).unwrap_or(u64::MAX));
+            self.timing.record(&mut desk.delays);
         }
         Ok(())
     }
@@ -287,46 +331,19 @@ impl Switch {
     /// Counts a FLOW_MOD or PACKET_OUT if it answers a request; whether that request was being timed.
     #[inline]
     fn count(&mut self, message: Raw<'_>) -> Result<bool, Failure> {
-        let number = self.answered_by(&message).map_err(|malformed| self.garbage(malformed))?;
+        let number = answer::number(&message, self.persona.version, &self.outstanding);
+        let number = number.map_err(|malformed| self.garbage(malformed))?;
         if !self.outstanding.answer(number) {
             self.counts.strays += u64::from(self.stage == Stage::Offering);
             return Ok(false);
         }
         self.counts.answered += 1;
+        if self.stage == Stage::Offering
+            && let Some(ports) = &mut self.ports
+        {
+            ports.answered(number, &self.outstanding, &self.sequence);
+        }
         Ok(self.timing.answered(number))
-    }
-
-    /// The number of the request that a FLOW_MOD or PACKET_OUT answers.
-    #[inline]
-    fn answered_by(&self, message: &Raw<'_>) -> Result<u32, Malformed> {
-        // The buffer id: OpenFlow 1.0 §5.3.3, 1.3.5 §7.3.4.2; §5.3.6, §7.3.7.
-        let offset = match (message.header.kind, self.persona.version) {
-            (kind::FLOW_MOD, Version::V10) => 64,
-            (kind::FLOW_MOD, Version::V13) => 32,
-            _ => 8,
-        };
-        let buffer_id = message.bytes.get(offset..offset + 4).and_then(|id| id.first_chunk());
-        match buffer_id.map(|&id| u32::from_be_bytes(id)) {
-            None => Err(Malformed { field: "buffer_id", offset, reason: Reason::Truncated }),
-            Some(NO_BUFFER) => Ok(self.answered_unbuffered(*message)),
-            Some(buffer_id) => Ok(buffer_id),
-        }
-    }
-
-    /// The same for one that names no buffer: by its xid or else by the frame it carries.
-    #[inline(never)]
-    fn answered_unbuffered(&self, message: Raw<'_>) -> u32 {
-        let xid = message.header.xid;
-        if message.header.kind == kind::FLOW_MOD || self.outstanding.contains(xid) {
-            return xid;
-        }
-        let (actions_len, head) = match self.persona.version {
-            Version::V10 => (message.bytes.get(14..16), 16),
-            Version::V13 => (message.bytes.get(16..18), 24),
-        };
-        let actions_len =
-            actions_len.map_or(0, |len| usize::from(len[0]) << 8 | usize::from(len[1]));
-        message.bytes.get(head + actions_len..).and_then(number_in).unwrap_or(xid)
     }
 
     /// Answers any other message.
@@ -348,116 +365,10 @@ impl Switch {
         Ok(())
     }
 
-    /// Writes what an earlier write left and the answers in the outbox; then, in one write, as many requests as may go.
-    #[inline]
-    fn write(&mut self, desk: &mut Desk, writable: bool) -> Result<(), Failure> {
-        if !(self.unsent.is_empty() && desk.outbox.is_empty()) {
-            self.write_answers(&desk.outbox)?;
-        }
-        match self.stage {
-            _ if !self.unsent.is_empty() => Ok(()),
-            Stage::Teaching => self.write_lessons(&mut desk.lessons),
-            Stage::Offering if writable || !self.full => self.write_offers(&mut desk.offers),
-            _ => Ok(()),
-        }
-    }
-
-    #[cold]
-    fn write_answers(&mut self, outbox: &[u8]) -> Result<(), Failure> {
-        self.unsent.extend_from_slice(outbox);
-        let written = self.send(&self.unsent)?;
-        self.unsent.drain(..written);
-        Ok(())
-    }
-
-    fn write_lessons(&mut self, sheet: &mut Sheet) -> Result<(), Failure> {
-        let count = LESSONS_AHEAD.saturating_sub(self.outstanding.waiting()).min(self.lessons_left);
-        let count = self.make_room(count);
-        if count > 0 {
-            let index = self.homes.addresses() - self.lessons_left;
-            let next = self.outstanding.next();
-            let len = sheet.request_len();
-            let lessons = sheet.lessons(self.hosts, &self.homes, index, next, count);
-            self.lessons_left -= self.write_requests(lessons, len)?;
-        }
-        if self.lessons_left == 0 && self.outstanding.waiting() == 0 {
-            self.stage = Stage::Taught;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn write_offers(&mut self, sheet: &mut Sheet) -> Result<(), Failure> {
-        let count = self.allowance().min(sheet.capacity());
-        let count = self.make_room(count);
-        if count == 0 {
-            return Ok(());
-        }
-        let len = sheet.request_len();
-        let offers = sheet.offers(self.hosts, self.sequence.ahead(count), self.outstanding.next());
-        self.timing.choose(&self.outstanding, count);
-        let sent = self.write_requests(offers, len)?;
-        if sent < count {
-            self.timing.forget_unsent(&self.outstanding);
-        }
-        self.sequence.pass(sent);
-        self.counts.offered += u64::from(sent);
-        self.quota -= u64::from(sent);
-        if self.credit != u64::MAX {
-            self.credit -= u64::from(sent);
-        }
-        Ok(())
-    }
-
-    /// How many requests may go now.
-    #[inline]
-    fn allowance(&self) -> u32 {
-        let window = self.window.saturating_sub(self.outstanding.waiting());
-        u64::from(window).min(self.quota).min(self.credit) as u32
-    }
-
-    /// Gives up overtaken requests where the ring has no room for `count` more; how many it has room for.
-    #[inline]
-    fn make_room(&mut self, count: u32) -> u32 {
-        if self.outstanding.room() < count {
-            self.counts.lost += u64::from(self.outstanding.give_up_overtaken(count));
-        }
-        count.min(self.outstanding.room())
-    }
-
-    /// Writes requests of `len` bytes each. One that the socket took any byte of is sent, and its rest kept; the others
-    /// were never made. Returns how many were sent.
-    #[inline]
-    fn write_requests(&mut self, requests: &[u8], len: usize) -> Result<u32, Failure> {
-        let written = self.send(requests)?;
-        let sent = written.div_ceil(len);
-        self.unsent.extend_from_slice(&requests[written..sent * len]);
-        self.outstanding.sent(sent as u32);
-        Ok(sent as u32)
-    }
-
     /// Between teaching and offering: lessons are no requests.
     fn lesson_over(&mut self) {
         self.counts = Counts::default();
         self.progress = (0, Instant::now());
-    }
-
-    /// Asks to be told about the socket what matters next.
-    #[inline]
-    fn watch(&mut self, poll: &Poll) -> Result<(), Failure> {
-        let offers = self.full && self.stage == Stage::Offering && self.allowance() > 0;
-        let both = offers || !self.unsent.is_empty();
-        let interest = if both { Interest::Both } else { Interest::Read };
-        if interest != self.interest {
-            poll.modify(&self.socket, self.key, interest)?;
-            self.interest = interest;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn send(&self, bytes: &[u8]) -> Result<usize, Failure> {
-        stream::write(&self.socket, bytes).map_err(|error| self.closed(error))
     }
 
     fn closed(&self, error: std::io::Error) -> Failure {
@@ -466,5 +377,33 @@ impl Switch {
 
     fn garbage(&self, malformed: Malformed) -> Failure {
         Failure::Garbage { switch: self.persona.number, malformed }
+    }
+}
+
+/// Most requests that may be outstanding.
+fn window(mode: Mode) -> u32 {
+    match mode {
+        Mode::Latency => 1,
+        Mode::Window(window) => window,
+        Mode::Full => WINDOW_MAX,
+    }
+}
+
+/// How many outstanding requests are remembered.
+fn ring(mode: Mode, role: Role) -> u32 {
+    match mode {
+        // Nothing of it is ever answered.
+        _ if role == Role::Dead => RING_MIN,
+        Mode::Full => WINDOW_MAX,
+        Mode::Latency | Mode::Window(_) => (window(mode) * RING_WINDOWS).max(RING_MIN),
+    }
+}
+
+fn timing(mode: Mode, role: Role) -> Timing {
+    match (role, mode) {
+        (Role::Probe, _) => Timing::each(ring(mode, role)),
+        (Role::Normal, Mode::Latency) => Timing::sample(1),
+        (Role::Normal, _) => Timing::sample(TIMED_EVERY.min(window(mode))),
+        (Role::Storm | Role::Slow | Role::Dead, _) => Timing::Off,
     }
 }

@@ -12,9 +12,12 @@ use aldis_wire::v13::port::{Port, PortConfig, PortFeatures, PortNo, PortState};
 use aldis_wire::v13::queue::QueueGetConfigReply;
 use aldis_wire::v13::stats::group_features::GroupCapabilities;
 use aldis_wire::v13::stats::{
-    AggregateStats, Desc, GroupFeatures, MeterFeatures, MultipartReply, MultipartReplyBody,
-    MultipartRequestBody,
+    AggregateStats, Desc, GroupFeatures, MeterFeatures, MultipartFlags, MultipartReply,
+    MultipartReplyBody, MultipartRequestBody,
 };
+
+/// How many ports a multipart reply describes: 64 bytes each (1.3.5 §7.2.1), behind 16 of its own.
+const PORTS_IN_PART: usize = 1023;
 
 /// What `persona` does about a message; `offending` is its beginning, should it be an error.
 pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> Response<Message> {
@@ -38,6 +41,9 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
         }
         Message::RoleRequest(role) => Message::RoleReply(role),
         Message::GetAsyncRequest => Message::GetAsyncReply(everything()),
+        Message::MultipartRequest(request) if request.body == MultipartRequestBody::PortDesc => {
+            return Response::Parts(port_desc(persona));
+        }
         Message::MultipartRequest(request) => match statistics(persona, &request.body) {
             Some(body) => Message::MultipartReply(MultipartReply::new(body)),
             None => return refuse(BadRequestCode::BAD_MULTIPART),
@@ -89,6 +95,19 @@ fn port(persona: &Persona, port: u32) -> Port {
     }
 }
 
+fn port_desc(persona: &Persona) -> Vec<Message> {
+    let ports: Vec<Port> = (1..=persona.ports).map(|number| port(persona, number)).collect();
+    let parts = ports.chunks(PORTS_IN_PART);
+    let last = parts.len() - 1;
+    let part = |(index, ports): (usize, &[Port])| {
+        let body = MultipartReplyBody::PortDesc(ports.to_vec());
+        let flags = if index < last { MultipartFlags::MORE } else { MultipartFlags::EMPTY };
+        Message::MultipartReply(MultipartReply { flags, body })
+    };
+    parts.enumerate().map(part).collect()
+}
+
+/// All answers in one part; the ports are described apart.
 fn statistics(persona: &Persona, request: &MultipartRequestBody) -> Option<MultipartReplyBody> {
     Some(match request {
         MultipartRequestBody::Desc => MultipartReplyBody::Desc(Box::new(Desc {
@@ -98,10 +117,6 @@ fn statistics(persona: &Persona, request: &MultipartRequestBody) -> Option<Multi
             serial_num: FixedText::new(&persona.name()),
             dp_desc: FixedText::new(&persona.name()),
         })),
-        MultipartRequestBody::PortDesc => {
-            let ports = (1..=persona.ports).map(|number| port(persona, number));
-            MultipartReplyBody::PortDesc(ports.collect())
-        }
         MultipartRequestBody::Aggregate(_) => MultipartReplyBody::Aggregate(AggregateStats {
             packet_count: 0,
             byte_count: 0,
@@ -129,7 +144,9 @@ fn statistics(persona: &Persona, request: &MultipartRequestBody) -> Option<Multi
         MultipartRequestBody::Meter(_) => MultipartReplyBody::Meter(vec![]),
         MultipartRequestBody::MeterConfig(_) => MultipartReplyBody::MeterConfig(vec![]),
         MultipartRequestBody::TableFeatures(_) => MultipartReplyBody::TableFeatures(vec![]),
-        MultipartRequestBody::Experimenter(_) | MultipartRequestBody::Unknown { .. } => {
+        MultipartRequestBody::PortDesc
+        | MultipartRequestBody::Experimenter(_)
+        | MultipartRequestBody::Unknown { .. } => {
             return None;
         }
     })

@@ -1,0 +1,239 @@
+//! How much is offered, by whom and when: a total rate over time, and each switch's part of it.
+
+use super::Load;
+use super::dice::Dice;
+use std::time::Duration;
+
+/// Most steps of a run.
+pub const STEPS_MAX: usize = 100;
+
+/// The highest rate, in requests a second.
+pub const RATE_MAX: f64 = 1e9;
+
+/// The emulators of [`Spread::NearUniform`], and how far from the mean one of them may be.
+const EMULATORS: usize = 4;
+const EMULATOR_BIAS: f64 = 0.1;
+
+/// How fast requests are offered, in requests a second; at most what the mode allows.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Rate {
+    /// As fast as the mode allows.
+    Unlimited,
+    /// All switches together.
+    Total(f64),
+    /// Each switch, on average where they differ ([`Spread`]).
+    PerSwitch(f64),
+    /// All switches together, one rate after another, 1 to [`STEPS_MAX`] of them: instead of loops, with the first rate
+    /// for the warm-up.
+    Steps(Vec<Step>),
+}
+
+/// One of the rates that follow each other.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Step {
+    /// Requests a second, all switches together.
+    pub rate: f64,
+    /// How long, a millisecond at least.
+    pub length: Duration,
+}
+
+/// How a total rate is divided among the switches.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Spread {
+    /// Each the same.
+    Even,
+    /// Four emulators side by side that are not quite equally fast (scenario 1 of Maestro's figure 6): within 10 % of the
+    /// mean, each with every fourth switch.
+    NearUniform,
+    /// The switch of rank r in proportion to 1 ÷ r^s; which switch has which rank is left to chance. The exponent s is 0
+    /// to 10; 1 stands for the skewed scenarios of Maestro's figure 6, whose exact rates are only drawn.
+    Zipf(f64),
+}
+
+impl Spread {
+    /// Each switch's part of the total; they add up to 1.
+    pub(super) fn parts(self, switches: u32, seed: u64) -> Vec<f64> {
+        let (switches, mut dice) = (switches as usize, Dice::new(seed));
+        let mut parts = match self {
+            Spread::Even => vec![1.0; switches],
+            Spread::NearUniform => {
+                let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * dice.unit() - 1.0);
+                let speeds: [f64; EMULATORS] = std::array::from_fn(bias);
+                (0..switches).map(|index| speeds[index % EMULATORS]).collect()
+            }
+            Spread::Zipf(exponent) => {
+                let part = |rank| f64::from(rank as u32).powf(-exponent);
+                let mut parts: Vec<f64> = (1..=switches).map(part).collect();
+                dice.shuffle(&mut parts);
+                parts
+            }
+        };
+        let sum: f64 = parts.iter().sum();
+        parts.iter_mut().for_each(|part| *part /= sum);
+        parts
+    }
+}
+
+/// A piece of a run that is measured by itself.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Lap {
+    /// When it ends, behind the beginning of all offering.
+    pub(super) end: Duration,
+    /// The phase it belongs to; none in the warm-up.
+    pub(super) phase: Option<usize>,
+}
+
+impl Load {
+    /// The total rate of each phase that is measured, where there is one, and how long it lasts.
+    pub(super) fn phases(&self) -> Vec<(Option<f64>, Duration)> {
+        let length = self.loop_length * self.loops;
+        match &self.rate {
+            Rate::Unlimited => vec![(None, length)],
+            Rate::Total(rate) => vec![(Some(*rate), length)],
+            Rate::PerSwitch(rate) => vec![(Some(rate * f64::from(self.switches)), length)],
+            Rate::Steps(steps) => steps.iter().map(|step| (Some(step.rate), step.length)).collect(),
+        }
+    }
+
+    /// The loops of a run, in order: those of the warm-up, then each phase cut into loops, of which the last may be shorter.
+    pub(super) fn laps(&self) -> Vec<Lap> {
+        let warm_up = (1..=self.warm_up).map(|index| (self.loop_length * index, None));
+        let mut laps: Vec<_> = warm_up.collect();
+        let mut begin = self.warm_up_length();
+        for (phase, (_, length)) in self.phases().into_iter().enumerate() {
+            let whole = (1..).map(|index| self.loop_length * index);
+            let ends = whole.take_while(|&end| end < length).chain([length]);
+            laps.extend(ends.map(|end| (begin + end, Some(phase))));
+            begin += length;
+        }
+        laps.into_iter().map(|(end, phase)| Lap { end, phase }).collect()
+    }
+
+    /// How long the warm-up lasts.
+    pub(super) fn warm_up_length(&self) -> Duration {
+        self.loop_length * self.warm_up
+    }
+
+    /// How long is measured.
+    pub fn measured_length(&self) -> Duration {
+        self.phases().into_iter().map(|(_, length)| length).sum()
+    }
+
+    /// How many requests are due when, if there is a rate.
+    pub(super) fn volume(&self) -> Option<Volume> {
+        let phases = self.phases();
+        let mut pieces = Vec::new();
+        let (mut begin, mut due) = (0.0, 0.0);
+        for (index, (rate, length)) in phases.into_iter().enumerate() {
+            let length = if index == 0 { self.warm_up_length() + length } else { length };
+            let rate = rate?;
+            pieces.push(Piece { begin, due, rate });
+            begin += length.as_secs_f64();
+            due += rate * length.as_secs_f64();
+        }
+        Some(Volume(pieces))
+    }
+}
+
+/// The requests that are due at a time, all switches together: the area under the rate.
+#[derive(Clone, Debug)]
+pub(super) struct Volume(Vec<Piece>);
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Seconds since offering began, and the requests due by then.
+    begin: f64,
+    due: f64,
+    rate: f64,
+}
+
+impl Volume {
+    /// One rate for ever.
+    pub(super) fn steady(rate: f64) -> Volume {
+        Volume(vec![Piece { begin: 0.0, due: 0.0, rate }])
+    }
+
+    /// How many have become due in the time since offering began.
+    pub(super) fn due_after(&self, elapsed: Duration) -> f64 {
+        let elapsed = elapsed.as_secs_f64();
+        let current = self.0.iter().rev().find(|piece| piece.begin <= elapsed);
+        current.map_or(0.0, |piece| piece.due + (elapsed - piece.begin) * piece.rate)
+    }
+
+    /// The highest rate there is.
+    pub(super) fn rate_max(&self) -> f64 {
+        self.0.iter().map(|piece| piece.rate).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn load() -> Load {
+        Load::new("127.0.0.1:1".parse().unwrap())
+    }
+
+    #[test]
+    fn zipf_is_one_over_the_rank_in_an_order_of_chance() {
+        let parts = Spread::Zipf(1.0).parts(79, 1);
+        assert_ne!(parts, Spread::Zipf(1.0).parts(79, 2), "another seed, another order");
+        let mut sorted = parts;
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        for (rank, part) in (1..).zip(&sorted) {
+            assert!((part * f64::from(rank) - sorted[0]).abs() < 1e-12, "{rank}");
+        }
+    }
+
+    #[test]
+    fn nearly_uniform_is_four_emulators_and_within_a_fifth() {
+        let parts = Spread::NearUniform.parts(79, 3);
+        assert_eq!(parts[0], parts[4]);
+        assert_ne!(parts[0], parts[1]);
+        assert!(parts.iter().all(|part| (0.8..1.25).contains(&(part * 79.0))), "{parts:?}");
+    }
+
+    proptest! {
+        /// The parts are all of it, whatever the spread.
+        #[test]
+        fn parts_add_up(switches in 1u32..2000, exponent in 0.0..10.0, seed: u64) {
+            for spread in [Spread::Even, Spread::NearUniform, Spread::Zipf(exponent)] {
+                let parts = spread.parts(switches, seed);
+                prop_assert_eq!(parts.len(), switches as usize);
+                prop_assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+                prop_assert!(parts.iter().all(|&part| part > 0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_due_follows_the_steps_and_the_warm_up_the_first() {
+        let step = |rate, ms| Step { rate, length: Duration::from_millis(ms) };
+        let load = Load {
+            rate: Rate::Steps(vec![step(1000.0, 2500), step(10.0, 500)]),
+            warm_up: 2,
+            ..load()
+        };
+        let ms = Duration::from_millis;
+        let volume = load.volume().unwrap();
+        let due = [0, 2000, 4500, 5000, 7000].map(|at| volume.due_after(ms(at)));
+        assert_eq!(due, [0.0, 2000.0, 4500.0, 4505.0, 4525.0]);
+        assert_eq!(volume.rate_max(), 1000.0);
+        let laps: Vec<_> = load.laps().into_iter().map(|lap| (lap.end, lap.phase)).collect();
+        let phase = [None, None, Some(0), Some(0), Some(0), Some(1)];
+        assert_eq!(
+            laps,
+            [1000, 2000, 3000, 4000, 4500, 5000].map(ms).into_iter().zip(phase).collect::<Vec<_>>()
+        );
+        assert_eq!(load.measured_length(), ms(3000));
+    }
+
+    #[test]
+    fn without_steps_there_are_the_loops() {
+        let load = Load { warm_up: 1, loops: 3, ..load() };
+        assert!(load.volume().is_none());
+        let phases: Vec<_> = load.laps().iter().map(|lap| lap.phase).collect();
+        assert_eq!(phases, [None, Some(0), Some(0), Some(0)]);
+    }
+}

@@ -1,0 +1,91 @@
+//! The first phase: every switch of a thread connects and shakes hands.
+
+use super::super::course::Step;
+use super::super::failure::Failure;
+use super::super::straggler::RECEIVE_BUFFER;
+use super::super::switch::{Stage, Switch};
+use super::{CHECK, Generator, PAUSE};
+use crate::poll::Interest;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::net::TcpStream;
+use std::time::Instant;
+
+impl Generator<'_> {
+    /// Connects all switches, a group after another, and serves them until their handshakes are over.
+    pub(super) fn connect(&mut self) -> Result<(), Failure> {
+        let mut reported = 0;
+        let mut deadline = Instant::now();
+        // Groups are cut from all switches, whichever thread they belong to.
+        let numbers = std::mem::take(&mut self.numbers);
+        let connect_group = self.load.connect_group;
+        let group = |number: u32| (number - 1) / connect_group;
+        for group in numbers.chunk_by(|&a, &b| group(a) == group(b)) {
+            for &number in group {
+                self.open(number)?;
+            }
+            deadline = Instant::now() + self.load.connect_pause;
+            while Instant::now() < deadline && !self.course.is_stopped() {
+                self.turn(PAUSE)?;
+            }
+            self.report_connected(&mut reported);
+        }
+        deadline += self.load.handshake_deadline;
+        while reported < self.switches.len() && !self.course.is_stopped() {
+            if self.turn(CHECK)? > deadline {
+                return Err(self.late());
+            }
+            self.report_connected(&mut reported);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, number: u32) -> Result<(), Failure> {
+        let controller = self.load.controller;
+        let family = match controller.is_ipv4() {
+            true => AddressFamily::INET,
+            false => AddressFamily::INET6,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let refused =
+            |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
+        let socket =
+            rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(refused)?;
+        sockopt::set_tcp_nodelay(&socket, true).map_err(refused)?;
+        let role = self.load.role(number);
+        if role.straggles() {
+            sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER).map_err(refused)?;
+        }
+        match rustix::net::connect(&socket, &controller) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(refused(error)),
+        }
+        let key = self.switches.len() as u64;
+        self.poll.add(&socket, key, Interest::Both)?;
+        self.switches.push(Switch::new(
+            self.load,
+            self.rounds.of(self.load, number),
+            number,
+            key,
+            TcpStream::from(socket),
+        ));
+        Ok(())
+    }
+
+    fn report_connected(&self, reported: &mut usize) {
+        let connecting =
+            |switch: &&Switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands);
+        let ready = self.switches.len() - self.switches.iter().filter(connecting).count();
+        self.course.arrive(Step::Connected, (ready - *reported) as u32);
+        *reported = ready;
+    }
+
+    fn late(&self) -> Failure {
+        let late = self
+            .switches
+            .iter()
+            .find(|switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands));
+        let (switch, awaits) = late.map_or((0, "nothing"), |late| (late.number(), late.awaits()));
+        Failure::Handshake { switch, awaits, after: self.load.handshake_deadline }
+    }
+}

@@ -1,0 +1,29 @@
+//! The requests of a switch by port, for one that has a hot port.
+
+use super::outstanding::Outstanding;
+use super::report::PortCounts;
+use super::sequence::{Hop, Sequence};
+
+/// The counts of all ports of a switch, port 1 first.
+pub(super) struct Ports(Vec<PortCounts>);
+
+impl Ports {
+    pub(super) fn new(ports: u32) -> Ports {
+        Ports(vec![PortCounts::default(); ports as usize])
+    }
+
+    /// These requests were sent.
+    pub(super) fn offered(&mut self, hops: impl Iterator<Item = Hop>) {
+        hops.for_each(|hop| self.0[hop.in_port as usize - 1].offered += 1);
+    }
+
+    /// Request `number` was answered; the sequence stands where the numbers do.
+    pub(super) fn answered(&mut self, number: u32, outstanding: &Outstanding, sequence: &Sequence) {
+        let hop = sequence.passed(Outstanding::between(number, outstanding.next()));
+        self.0[hop.in_port as usize - 1].answered += 1;
+    }
+
+    pub(super) fn counts(&self) -> &[PortCounts] {
+        &self.0
+    }
+}

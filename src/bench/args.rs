@@ -1,0 +1,305 @@
+//! The options of `aldis bench` and the run that they describe.
+
+use aldis_emulator::load::{self, Destinations, Load, Mode, Rate, Spread, Step};
+use aldis_wire::Version;
+use clap::ValueEnum;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DestinationsArg {
+    /// Every address of the switch in turn.
+    All,
+    /// One address that never speaks itself, as cbench has it.
+    One,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum VersionArg {
+    #[value(name = "1.0")]
+    V10,
+    #[value(name = "1.3")]
+    V13,
+}
+
+#[derive(clap::Args)]
+pub(super) struct LoadArgs {
+    /// The controller.
+    #[arg(value_name = "HOST:PORT", value_parser = resolve)]
+    pub(super) controller: SocketAddr,
+    /// Switches: 1 to 10,000, those of --storm, --probes, --slow and --dead included.
+    #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
+    switches: u32,
+    /// Addresses a switch: 1 to 1,000,000.
+    #[arg(short = 'M', long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::MACS_MAX)))]
+    macs: u32,
+    /// Ports a switch: 2 to 4,095; with OpenFlow 1.0, whose FEATURES_REPLY has no room for more, to 1,364.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=i64::from(load::PORTS_MAX)))]
+    ports: u32,
+    /// The OpenFlow version of the switches.
+    #[arg(long, value_name = "VERSION", default_value = "1.0")]
+    openflow: VersionArg,
+    /// Keep no packets: requests carry NO_BUFFER, as those of Open vSwitch do.
+    #[arg(long)]
+    no_buffer: bool,
+    /// Who is spoken to.
+    #[arg(long, value_name = "WHO", default_value = "all")]
+    destinations: DestinationsArg,
+    /// Do not tell the controller beforehand where the addresses live.
+    #[arg(long)]
+    no_teach: bool,
+    /// Throughput: offer as many requests as the sockets take. Without this and --outstanding: latency, one request
+    /// outstanding a switch.
+    #[arg(short, long, conflicts_with = "outstanding")]
+    throughput: bool,
+    /// Throughput with so many requests outstanding a switch: 1 to 262,144.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(load::WINDOW_MAX)))]
+    outstanding: Option<u32>,
+    /// Offer so many requests a second, all switches together, instead of as many as the mode allows.
+    #[arg(long, value_name = "RPS", value_parser = rate)]
+    rate: Option<f64>,
+    /// Offer so many requests a second and switch, on average where --spread makes them unequal.
+    #[arg(long, value_name = "RPS", value_parser = rate, conflicts_with = "rate")]
+    switch_rate: Option<f64>,
+    /// Offer one rate after another instead of loops, all switches together, and report on each: for example
+    /// 4000000x10,1400000x10,850000x10. With --outstanding a switch brings no more than that from one into the next, with
+    /// -t all that waits in its socket.
+    #[arg(long, value_name = "RPSxSECONDS,…", value_delimiter = ',', value_parser = step, conflicts_with_all = ["rate", "switch_rate", "loops"])]
+    steps: Vec<Step>,
+    /// Offer what Maestro's figure 6 has: 1 is 4,000,000 requests a second nearly uniform, 2 the same skewed, 3 is 1,400,000
+    /// skewed, 4 is 850,000 skewed.
+    #[arg(long, value_name = "1-4", value_parser = clap::value_parser!(u8).range(1..=4), conflicts_with_all = ["rate", "switch_rate", "steps", "spread"])]
+    scenario: Option<u8>,
+    /// Multiply all these rates: 0.25 is a quarter of them.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = rate)]
+    scale: f64,
+    /// How a rate is divided among the switches: even, near-uniform (four emulators within 10 %), skewed (zipf:1) or
+    /// zipf:S (the switch of rank r in proportion to 1/r^S, S from 0 to 10, ranks left to --seed).
+    #[arg(long, value_name = "HOW", default_value = "even", value_parser = spread)]
+    spread: Spread,
+    /// What is left to chance follows from this number: the ranks of --spread and when --probes are sent.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The weights of the switches by which the fairness of the controller is judged, cycled over them: 1,2,4 is 1 for
+    /// switch 1, 2 for switch 2, 4 for switch 3, 1 for switch 4.
+    #[arg(long, value_name = "W,…", value_delimiter = ',', value_parser = weight)]
+    weights: Vec<f64>,
+    /// Port 1 of switch 1 sends K times as many requests as each other port of it, 1 to 1,000; its ports are counted one by
+    /// one.
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::HOT_PORT_MAX)))]
+    hot_port: u32,
+    /// N further switches whose queues are always full, whatever the others offer.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
+    storm: u32,
+    /// N further switches that send a few requests a second each, at times of chance and whether or not the earlier ones
+    /// were answered; every delay is recorded, by a thread of their own.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
+    probes: u32,
+    /// Requests a second of each probing switch: above 0, at most 100.
+    #[arg(long, value_name = "RPS", default_value_t = 5.0, value_parser = probe_rate)]
+    probe_rate: f64,
+    /// N further switches whose queues are always full and that read only so many bytes a second. That the controller
+    /// disconnects one is reported and no error.
+    #[arg(long, value_name = "N:BYTES_PER_S", value_parser = slow)]
+    slow: Option<(u32, u64)>,
+    /// N further switches whose queues are always full and that never read once offering begins. That the controller
+    /// disconnects one is reported and no error.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
+    dead: u32,
+    /// Measured loops.
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    loops: u32,
+    /// Length of a loop in milliseconds; at least 100 for the CPU time to mean anything.
+    #[arg(short, long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    ms: u64,
+    /// Loops before the measured ones.
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: u32,
+    /// Wait so many milliseconds behind the last handshake.
+    #[arg(short = 'D', long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    delay: u64,
+    /// Connect so many switches at once.
+    #[arg(short = 'i', long, value_name = "N", default_value_t = load::SWITCHES_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
+    connect_group: u32,
+    /// Pause so many milliseconds between groups of connecting switches.
+    #[arg(short = 'I', long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=600_000))]
+    connect_pause: u64,
+    /// Threads of the load generator: 1 to 64.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
+    /// The controller's process, for its CPU time; by default whichever listens on the port.
+    #[arg(long, value_name = "PID")]
+    pub(super) pid: Option<u32>,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl LoadArgs {
+    /// The run that they describe.
+    pub(super) fn load(&self) -> Load {
+        let (rate, spread) = self.rate();
+        let (slow, slow_rate) = self.slow.unwrap_or((0, 1));
+        Load {
+            version: match self.openflow {
+                VersionArg::V10 => Version::V10,
+                VersionArg::V13 => Version::V13,
+            },
+            switches: self.switches,
+            macs: self.macs,
+            ports: self.ports,
+            buffered: !self.no_buffer,
+            destinations: match self.destinations {
+                DestinationsArg::All => Destinations::All,
+                DestinationsArg::One => Destinations::One,
+            },
+            teach: !self.no_teach,
+            mode: match (self.throughput, self.outstanding) {
+                (true, _) => Mode::Full,
+                (false, Some(outstanding)) => Mode::Window(outstanding),
+                (false, None) => Mode::Latency,
+            },
+            rate,
+            spread,
+            seed: self.seed,
+            weights: self.weights.clone(),
+            hot_port: self.hot_port,
+            storms: self.storm,
+            probes: self.probes,
+            probe_rate: self.probe_rate,
+            slow,
+            slow_rate,
+            dead: self.dead,
+            threads: usize::from(self.threads),
+            warm_up: self.warmup,
+            loops: self.loops,
+            loop_length: Duration::from_millis(self.ms),
+            settle: Duration::from_millis(self.delay),
+            connect_group: self.connect_group,
+            connect_pause: Duration::from_millis(self.connect_pause),
+            ..Load::new(self.controller)
+        }
+    }
+
+    /// The rate and how it is divided.
+    fn rate(&self) -> (Rate, Spread) {
+        let scaled = |step: &Step| Step { rate: step.rate * self.scale, ..*step };
+        let rate = match (self.rate, self.switch_rate) {
+            (Some(rate), _) => Rate::Total(rate * self.scale),
+            (None, Some(rate)) => Rate::PerSwitch(rate * self.scale),
+            (None, None) if self.steps.is_empty() => Rate::Unlimited,
+            (None, None) => Rate::Steps(self.steps.iter().map(scaled).collect()),
+        };
+        match self.scenario {
+            None => (rate, self.spread),
+            Some(number) => {
+                let (rate, spread) = SCENARIOS[usize::from(number) - 1];
+                (Rate::Total(rate * self.scale), spread)
+            }
+        }
+    }
+}
+
+/// The scenarios of Maestro's figure 6.
+const SCENARIOS: [(f64, Spread); 4] = [
+    (4_000_000.0, Spread::NearUniform),
+    (4_000_000.0, SKEWED),
+    (1_400_000.0, SKEWED),
+    (850_000.0, SKEWED),
+];
+
+const SKEWED: Spread = Spread::Zipf(1.0);
+
+fn resolve(text: &str) -> Result<SocketAddr, String> {
+    let mut addresses = text.to_socket_addrs().map_err(|error| {
+        format!("{error}; write it as HOST:PORT, for example 127.0.0.1:6653 or [::1]:6653")
+    })?;
+    addresses.next().ok_or_else(|| "the name has no address".into())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match number(text) {
+        Some(rate) if rate > 0.0 && rate <= load::RATE_MAX => Ok(rate),
+        _ => Err("a number is wanted, above 0 and at most 1e9".into()),
+    }
+}
+
+fn probe_rate(text: &str) -> Result<f64, String> {
+    match number(text) {
+        Some(rate) if rate > 0.0 && rate <= load::PROBE_RATE_MAX => Ok(rate),
+        _ => Err("a number of requests a second is wanted, above 0 and at most 100".into()),
+    }
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    match number(text) {
+        Some(weight) if (1.0 / load::WEIGHT_MAX..=load::WEIGHT_MAX).contains(&weight) => Ok(weight),
+        _ => Err("a weight is a number from 0.000001 to 1,000,000".into()),
+    }
+}
+
+fn step(text: &str) -> Result<Step, String> {
+    let (requests, seconds) = text
+        .split_once(['x', '×'])
+        .ok_or("write a step as requests a second and seconds, for example 1400000x10")?;
+    match number(seconds) {
+        Some(seconds) if (0.001..=86_400.0).contains(&seconds) => {
+            Ok(Step { rate: rate(requests)?, length: Duration::from_secs_f64(seconds) })
+        }
+        _ => Err("a step lasts 0.001 to 86,400 seconds".into()),
+    }
+}
+
+fn spread(text: &str) -> Result<Spread, String> {
+    match (text, text.strip_prefix("zipf:").and_then(number)) {
+        ("even", _) => Ok(Spread::Even),
+        ("near-uniform", _) => Ok(Spread::NearUniform),
+        ("skewed", _) => Ok(SKEWED),
+        (_, Some(exponent)) if (0.0..=10.0).contains(&exponent) => Ok(Spread::Zipf(exponent)),
+        _ => Err("even, near-uniform, skewed or zipf:S is wanted, S from 0 to 10".into()),
+    }
+}
+
+fn slow(text: &str) -> Result<(u32, u64), String> {
+    let parsed = text.split_once(':').and_then(|(switches, bytes)| {
+        Some((switches.parse().ok()?, bytes.replace('_', "").parse().ok()?))
+    });
+    match parsed {
+        Some((switches, bytes))
+            if switches <= load::SWITCHES_MAX && (1..=load::SLOW_RATE_MAX).contains(&bytes) =>
+        {
+            Ok((switches, bytes))
+        }
+        _ => Err("switches and bytes a second are wanted, for example 16:1000: up to 10,000, and 1 to 1e9".into()),
+    }
+}
+
+/// A number, in which `_` may set digits apart.
+fn number(text: &str) -> Option<f64> {
+    text.replace('_', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_and_spreads_are_read() {
+        let length = Duration::from_millis(2500);
+        assert_eq!(step("1_400_000x2.5"), Ok(Step { rate: 1.4e6, length }));
+        assert_eq!(spread("zipf:0.5"), Ok(Spread::Zipf(0.5)));
+        assert_eq!((spread("skewed"), slow("16:1_000")), (Ok(SKEWED), Ok((16, 1000))));
+        for wrong in ["", "5", "x", "0x1", "1x0", "1x-1", "nanx1", "1xnan", "1xinf", "1x1x1"] {
+            assert!(step(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "zipf", "zipf:", "zipf:11", "zipf:-1", "zipf:nan"] {
+            assert!(spread(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "3", "3:", "3:0", ":3", "10001:1", "-1:1", "1:1000000001"] {
+            assert!(slow(wrong).is_err(), "{wrong}");
+        }
+        assert!(
+            [weight("0"), weight("-1"), weight("nan"), weight("1e7")].iter().all(Result::is_err)
+        );
+    }
+}
