@@ -96,9 +96,11 @@ fn probe_row(load: &Load, report: &Report) -> Row {
     value["offered"] = probes.counts.offered.into();
     value["answered"] = probes.counts.answered.into();
     value["lost"] = probes.counts.lost.into();
+    let wait = probes.processor_wait.as_secs_f64() * 1e6;
+    value["processor_wait"] = ((wait * 10.0).round() / 10.0).into();
     let words = match load.probes {
         0 => String::new(),
-        _ => delay_words(&probes.delay),
+        _ => format!("{} · {wait:.1} waited for a processor", delay_words(&probes.delay)),
     };
     row("probe_delay_us", value, "probe µs", words)
 }

@@ -14,6 +14,7 @@ use super::straggler::TRICKLE;
 use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, READ_MAX, Stage, Switch};
 use crate::poll::Poll;
 use crate::stream::Inbox;
+use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,9 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// How often lost requests are looked for, and whether another thread has failed.
 const CHECK: Duration = Duration::from_millis(50);
+
+/// The most urgent of the niceness values.
+const PRIORITY_MAX: i32 = -20;
 
 pub(super) struct Generator<'a> {
     load: &'a Load,
@@ -46,8 +50,9 @@ struct Mark {
     demands: Vec<f64>,
     /// CPU time of this thread, user and system.
     cpu: Duration,
-    /// How long this thread could have run and had no processor.
+    /// How long this thread could have run and had no processor, and how often it got one.
     delayed: Duration,
+    slices: u64,
 }
 
 impl Mark {
@@ -88,6 +93,9 @@ impl<'a> Generator<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<Report, Failure> {
+        if self.crew == Crew::Probes {
+            hurry();
+        }
         self.connect()?;
         if !self.pause_until(|course| course.allows(Step::Taught))? {
             return Ok(Report::empty(self.load));
@@ -223,9 +231,14 @@ impl<'a> Generator<'a> {
             stragglers.counts += counts;
             stragglers.evicted_after.extend(switch.evicted_after());
         }
+        let delayed = end.delayed.saturating_sub(begin.delayed);
+        if self.crew == Crew::Probes {
+            let slices = end.slices.saturating_sub(begin.slices).max(1);
+            report.probes.processor_wait = delayed.div_f64(slices as f64);
+        }
         if self.crew == Crew::Load {
             report.generator_cpu = end.cpu - begin.cpu;
-            let busy = report.generator_cpu + end.delayed.saturating_sub(begin.delayed);
+            let busy = report.generator_cpu + delayed;
             report.idle = (1.0 - busy.as_secs_f64() / report.elapsed.as_secs_f64()).max(0.0);
         }
     }
@@ -298,19 +311,28 @@ impl<'a> Generator<'a> {
 
     fn mark(&self) -> Mark {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
+        let [_, delayed, slices] = schedstat();
         Mark {
             at: Instant::now(),
             answered: self.switches.iter().map(|switch| switch.counts().answered).collect(),
             demands: self.switches.iter().map(Switch::demand).collect(),
             cpu: Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32),
-            delayed: delayed_for_a_processor(),
+            delayed: Duration::from_nanos(delayed),
+            slices,
         }
     }
 }
 
-/// The second figure of this thread's `schedstat`, nanoseconds; zero where the system keeps none.
-fn delayed_for_a_processor() -> Duration {
-    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let delayed = schedstat.split_whitespace().nth(1).and_then(|figure| figure.parse().ok());
-    Duration::from_nanos(delayed.unwrap_or(0))
+/// The figures of this thread's `schedstat`: nanoseconds run, nanoseconds waited for a processor, and how often it got
+/// one; zeros where the system keeps none.
+fn schedstat() -> [u64; 3] {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let mut figures = text.split_whitespace().map(|figure| figure.parse().unwrap_or(0));
+    std::array::from_fn(|_| figures.next().unwrap_or(0))
+}
+
+/// Asks that this thread get a processor as soon as it wants one. Without the privilege it has to wait like any other;
+/// [`super::Probes::processor_wait`] says how long.
+fn hurry() {
+    let _ = setpriority_process(None, PRIORITY_MAX);
 }

@@ -6,8 +6,10 @@ use super::demand::Volume;
 use super::dice::Dice;
 use std::time::Duration;
 
-/// How often requests that have become due are sent, where there are many.
+/// How often requests that have become due are sent, where there are many: so often at most, and no more often than leaves
+/// so much time for each switch, whose turn costs a write.
 const TICK: Duration = Duration::from_millis(1);
+const TICK_PER_SWITCH: Duration = Duration::from_micros(5);
 
 /// For how long what could not be sent is made up for, in seconds: a hiccup of the generator's, and no backlog that would
 /// reach into the next step.
@@ -80,7 +82,7 @@ impl Pace {
     /// How long to wait until more is due.
     pub(super) fn wait(&self, elapsed: Duration) -> Duration {
         if !self.exact {
-            return TICK;
+            return TICK.max(TICK_PER_SWITCH * self.turns.len() as u32);
         }
         let volume = self.volume.due_after(elapsed);
         let missing = |turn: &Turn| 1.0 - (volume * turn.part + turn.ahead).fract();
@@ -112,6 +114,9 @@ mod tests {
         assert_eq!(due(2), [0, 0, 0, 1, 0]);
         assert_eq!(due(1000), [250, 250, 250, 250, 0]);
         assert!(pace.due(Duration::ZERO).take(4).all(|(_, burst)| burst == 25));
+        assert_eq!(pace.wait(Duration::ZERO), TICK);
+        let many = Pace::new(&load(), Crew::Load, &[1; 1347]).unwrap();
+        assert_eq!(many.wait(Duration::ZERO), Duration::from_micros(6735));
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub struct Probes {
     pub counts: Counts,
     /// Delays of every request in nanoseconds, from just before its write to the read that brought its answer.
     pub delay: Delays,
+    /// How long on average the probing thread waited for a processor before it could look at its clock: what the delays
+    /// have of the generator's own machine.
+    pub processor_wait: Duration,
 }
 
 /// Requests of one port since the run's start, warm-up included, teaching excluded.
@@ -135,7 +138,11 @@ impl Report {
             delay: delays(),
             elapsed: Duration::ZERO,
             phases: Vec::new(),
-            probes: Probes { counts: Counts::default(), delay: delays() },
+            probes: Probes {
+                counts: Counts::default(),
+                delay: delays(),
+                processor_wait: Duration::ZERO,
+            },
             ports: Vec::new(),
             slow: Stragglers::default(),
             dead: Stragglers::default(),
@@ -162,6 +169,7 @@ impl Report {
         add_delays(&mut self.delay, &other.delay);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.probes.counts += other.probes.counts;
+        self.probes.processor_wait = self.probes.processor_wait.max(other.probes.processor_wait);
         add_delays(&mut self.probes.delay, &other.probes.delay);
         self.ports.extend(other.ports);
         self.slow.merge(other.slow);
