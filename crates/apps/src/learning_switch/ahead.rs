@@ -189,15 +189,22 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Finds the words that were not in their first lines. Gives the requests, in order.
+    /// Finds the words that were not in their first lines, in the second or, one in a hundred, the third. Gives the requests, in order.
     #[inline(always)]
     pub(super) fn settle(
         &mut self,
         place_of: impl Fn(&Line<AtomicU64>, Key) -> u8,
     ) -> &[Sight<'m>] {
         for at in bits(self.elsewhere) {
-            let host = &mut self.sights[at % BLOCK].hosts[at / BLOCK];
+            let sight = &mut self.sights[at % BLOCK];
+            let host = &mut sight.hosts[at / BLOCK];
             host.place = place_of(host.line, host.key);
+            if usize::from(host.place) == WORDS
+                && let Some(table) = sight.table
+            {
+                host.line = table.third(host.key);
+                host.place = place_of(host.line, host.key);
+            }
         }
         &self.sights[..self.len]
     }

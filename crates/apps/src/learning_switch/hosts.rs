@@ -226,12 +226,11 @@ impl Hosts {
         table.each().filter_map(age).for_each(|age| counts[age] += 1);
         let lines = self.lines_for(counts.iter().sum(), table.lines());
         let next = Arc::new(Table::new(self.seed, lines));
-        let mut room = rooms(counts, most(lines));
+        let mut shares = shares(counts, most(lines));
         let mut evicted = 0;
         evicted += table.move_to(Arc::clone(&next), |seen| {
             let Some(age) = age(seen) else { return false };
-            let kept = room[age] > 0;
-            room[age] -= usize::from(kept);
+            let kept = shares[age].next();
             evicted += usize::from(!kept);
             kept
         });
@@ -285,13 +284,36 @@ fn most(lines: usize) -> usize {
     lines * WORDS * 7 / 10
 }
 
-/// How many hosts of each age are kept, `most` in all, youngest first. Of an age that is kept whole also those that came
-/// after the counting.
-fn rooms(counts: [usize; AGES], most: usize) -> [usize; AGES] {
+/// How many of some hosts are kept, evenly over the table: taken from one end, they would leave it lopsided, and its full
+/// end could learn nobody any more.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    kept: usize,
+    of: usize,
+    owed: usize,
+}
+
+impl Share {
+    /// Whether the next host is kept. Where all of those counted are, so are those that came after the counting.
+    fn next(&mut self) -> bool {
+        self.owed += self.kept;
+        let keep = self.owed >= self.of;
+        self.owed -= if keep { self.of } else { 0 };
+        keep
+    }
+}
+
+/// The shares of the hosts of each age, youngest first, that leave `most` in all.
+fn shares(counts: [usize; AGES], most: usize) -> [Share; AGES] {
     let mut room = most;
     counts.map(|count| {
-        let kept = if count <= room { usize::MAX } else { room };
-        room = room.saturating_sub(count);
-        kept
+        // One at least, for an age whose first host comes after the counting.
+        let of = count.max(1);
+        let kept = of.min(room);
+        room -= kept;
+        Share { kept, of, owed: 0 }
     })
 }
+
+#[cfg(test)]
+mod tests;

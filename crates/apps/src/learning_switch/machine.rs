@@ -1,8 +1,8 @@
 //! The two things that the language cannot say to the processor: which memory will be wanted, and to compare eight words
 //! at a time.
 //!
-//! Measured with 100,000 hosts in the second-level cache: without the prefetch a request costs four times as much at 64
-//! switches; comparing word by word costs 4 ns of a request's 20.
+//! Measured with `cargo bench -p aldis-apps`, least of four, nanoseconds a request with 16 and 64 switches of 100,000 hosts:
+//! 23.4 and 29.5; without the prefetch 32.9 and 41.1; word by word, with the instructions of every x86-64, 27.1 and 34.4.
 
 use core::sync::atomic::AtomicU64;
 

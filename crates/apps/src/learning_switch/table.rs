@@ -286,6 +286,12 @@ impl<W: Word> Table<W> {
         self.line(key, 1)
     }
 
+    /// The third.
+    #[inline(always)]
+    pub(super) fn third(&self, key: Key) -> &Line<W> {
+        self.line(key, 2)
+    }
+
     /// Line `k` of the way of `key`: its home, and then so many steps further, round the page. The number of steps is
     /// odd, so that the way comes by every line before it comes back.
     #[inline]
@@ -460,5 +466,7 @@ fn yields(first: Seen, there: Seen, seen: Seen) -> bool {
     first.slot() == seen.slot() && there.slot() != seen.slot() && there.slot() != PortSlot::NONE
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;
