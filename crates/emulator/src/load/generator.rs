@@ -46,7 +46,7 @@ struct Mark {
     at: Instant,
     /// Answers so far, by switch.
     answered: Vec<u64>,
-    /// Requests that have become due so far, by switch.
+    /// Requests that have become due so far, each up to the switch's last turn, by switch.
     demands: Vec<f64>,
     /// CPU time of this thread, user and system.
     cpu: Duration,
@@ -278,9 +278,10 @@ impl<'a> Generator<'a> {
     /// Does what is due by the clock; how long until more is.
     fn tick(&mut self, start: Instant, now: Instant) -> Result<Duration, Failure> {
         let elapsed = now.duration_since(start);
-        match (&self.pace, self.crew) {
+        match (&mut self.pace, self.crew) {
             (Some(pace), _) => {
-                for (switch, (due, burst)) in self.switches.iter_mut().zip(pace.due(elapsed)) {
+                for (place, due, burst) in pace.turns(elapsed) {
+                    let switch = &mut self.switches[place];
                     switch.allow_up_to(due, burst, &mut self.desk, &self.poll)?;
                 }
                 Ok(pace.wait(elapsed))

@@ -6,10 +6,13 @@ use super::demand::Volume;
 use super::dice::Dice;
 use std::time::Duration;
 
-/// How often requests that have become due are sent, where there are many: so often at most, and no more often than leaves
-/// so much time for each switch, whose turn costs a write.
+/// How often requests that have become due are sent, where there are many.
 const TICK: Duration = Duration::from_millis(1);
-const TICK_PER_SWITCH: Duration = Duration::from_micros(5);
+
+/// How many switches have a turn in a tick, or a tick's part of all where that is more. A turn costs a write, and its
+/// answers a read, however few they are: all of a thousand switches in each tick would leave no time for anything else.
+const TURNS_IN_TICK: usize = 50;
+const TICKS_IN_ROUND: usize = 50;
 
 /// For how long what could not be sent is made up for, in seconds: a hiccup of the generator's, and no backlog that would
 /// reach into the next step.
@@ -22,6 +25,8 @@ const PROBE_SEED: u64 = 0x0070_726f_6265;
 pub(super) struct Pace {
     volume: Volume,
     turns: Vec<Turn>,
+    /// The place of the switch whose turn is next.
+    next: usize,
     /// Whether each request is sent when it is due and not at the next tick.
     exact: bool,
 }
@@ -61,7 +66,7 @@ impl Pace {
             Turn { part, ahead, burst }
         };
         let turns = numbers.iter().map(turn).collect();
-        Some(Pace { volume, turns, exact: false })
+        Some(Pace { volume, turns, next: 0, exact: false })
     }
 
     /// Each is due at a time of chance, so that none is in step with anything.
@@ -69,20 +74,29 @@ impl Pace {
         let mut dice = Dice::new(load.seed ^ PROBE_SEED);
         let turn = |_: &u32| Turn { part: 1.0, ahead: dice.unit(), burst: u64::MAX };
         let turns = numbers.iter().map(turn).collect();
-        Pace { volume: Volume::steady(load.probe_rate), turns, exact: true }
+        Pace { volume: Volume::steady(load.probe_rate), turns, next: 0, exact: true }
     }
 
-    /// For each switch, in their order: how many requests are due in all, so long after offering began; and how many of
-    /// them it may have left over.
-    pub(super) fn due(&self, elapsed: Duration) -> impl Iterator<Item = (u64, u64)> {
-        let volume = self.volume.due_after(elapsed);
-        self.turns.iter().map(move |turn| ((volume * turn.part + turn.ahead) as u64, turn.burst))
+    /// The switches that have a turn now, so long after offering began; those of all turns go round. For each, its place
+    /// in their order, how many requests are due in all, and how many of them it may have left over.
+    pub(super) fn turns(&mut self, elapsed: Duration) -> impl Iterator<Item = (usize, u64, u64)> {
+        let len = self.turns.len();
+        let count = match self.exact {
+            true => len,
+            false => TURNS_IN_TICK.max(len.div_ceil(TICKS_IN_ROUND)).min(len),
+        };
+        let (volume, first, turns) = (self.volume.due_after(elapsed), self.next, &self.turns);
+        self.next = (first + count) % len.max(1);
+        (first..first + count).map(move |place| {
+            let turn = turns[place % len];
+            (place % len, (volume * turn.part + turn.ahead) as u64, turn.burst)
+        })
     }
 
     /// How long to wait until more is due.
     pub(super) fn wait(&self, elapsed: Duration) -> Duration {
         if !self.exact {
-            return TICK.max(TICK_PER_SWITCH * self.turns.len() as u32);
+            return TICK;
         }
         let volume = self.volume.due_after(elapsed);
         let missing = |turn: &Turn| 1.0 - (volume * turn.part + turn.ahead).fract();
@@ -108,33 +122,46 @@ mod tests {
 
     #[test]
     fn a_storm_has_no_turn_and_the_others_come_one_after_another() {
-        let pace = Pace::new(&load(), Crew::Load, &[1, 2, 3, 4, 5]).unwrap();
-        let due = |ms| pace.due(Duration::from_millis(ms)).map(|(due, _)| due).collect::<Vec<_>>();
+        let mut pace = Pace::new(&load(), Crew::Load, &[1, 2, 3, 4, 5]).unwrap();
+        assert!(pace.turns(Duration::ZERO).take(4).all(|(.., burst)| burst == 25));
+        let mut due =
+            |ms| pace.turns(Duration::from_millis(ms)).map(|(_, due, _)| due).collect::<Vec<_>>();
         assert_eq!(due(0), [0, 0, 0, 0, 0]);
         assert_eq!(due(2), [0, 0, 0, 1, 0]);
         assert_eq!(due(1000), [250, 250, 250, 250, 0]);
-        assert!(pace.due(Duration::ZERO).take(4).all(|(_, burst)| burst == 25));
-        assert_eq!(pace.wait(Duration::ZERO), TICK);
-        let many = Pace::new(&load(), Crew::Load, &[1; 1347]).unwrap();
-        assert_eq!(many.wait(Duration::ZERO), Duration::from_micros(6735));
+    }
+
+    #[test]
+    fn every_switch_of_many_has_its_turn_in_fifty_ticks() {
+        for len in [1, 50, 51, 1347, 10_000] {
+            let mut pace = Pace::new(&load(), Crew::Load, &vec![1; len]).unwrap();
+            let mut served = vec![false; len];
+            for _ in 0..TICKS_IN_ROUND {
+                pace.turns(Duration::ZERO).for_each(|(place, ..)| served[place] = true);
+            }
+            assert!(served.into_iter().all(|served| served), "{len}");
+        }
     }
 
     #[test]
     fn probes_are_due_at_times_of_chance_and_never_missed() {
         let load = load();
         let numbers: Vec<u32> = (6..106).collect();
-        let pace = Pace::new(&load, Crew::Probes, &numbers).unwrap();
-        let sent = |at| pace.due(at).map(|(due, _)| due).sum::<u64>();
+        let mut pace = Pace::new(&load, Crew::Probes, &numbers).unwrap();
+        let sent = |pace: &mut Pace, at| pace.turns(at).map(|(_, due, _)| due).sum::<u64>();
         let mut now = Duration::ZERO;
         let mut times = 0;
         while now < Duration::from_secs(2) {
-            let before = sent(now);
+            let before = sent(&mut pace, now);
             // A nanosecond more than it says: what is due exactly now may be so by rounding only.
             now += pace.wait(now) + Duration::from_nanos(1);
-            assert!(sent(now) > before, "nothing was due after the wait");
+            assert!(sent(&mut pace, now) > before, "nothing was due after the wait");
             times += 1;
         }
-        assert!((995..=1005).contains(&sent(now)), "100 × 5 a second, each up to one ahead");
+        assert!(
+            (995..=1005).contains(&sent(&mut pace, now)),
+            "100 × 5 a second, each up to one ahead"
+        );
         assert!(times > 500, "they are not in step: {times}");
         assert!(Pace::new(&load, Crew::Stragglers, &[106]).is_none());
     }
