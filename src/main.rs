@@ -3,11 +3,15 @@
 mod bench;
 mod decode;
 mod designs;
+mod memory;
 mod run;
 mod version;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+
+#[global_allocator]
+static MEMORY: memory::Pages = memory::Pages;
 
 /// The exit code of a command that could not do what it was asked: a busy port, a missing file, a bad value.
 const EXIT_REFUSED: u8 = 2;

@@ -20,6 +20,14 @@ use aldis_control::{Batch, Output, Pipeline, Recipe, Request, Run, Switch, Time}
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
+#[allow(unused_imports, reason = "its tests do not run here")]
+#[path = "../../../src/memory.rs"]
+mod memory;
+
+/// As in `aldis run`.
+#[global_allocator]
+static MEMORY: memory::Pages = memory::Pages;
+
 const HOSTS: u64 = 100_000;
 const BATCH: usize = 400;
 const FRAME: usize = 64;

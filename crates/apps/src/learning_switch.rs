@@ -67,14 +67,13 @@ impl LearningSwitch {
 }
 
 /// What becomes of one request.
-#[inline(always)]
-fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request, seen: &Sight<'_>) {
-    let Kind::Data(vlan) = seen.kind else { return desk.ignore(request) };
-    desk.learn(request, vlan, seen);
-    match desk.look_up(vlan, seen) {
-        Some(port) if port != request.in_port => desk.install(request, vlan, seen, port),
+fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request, sight: &Sight<'_>) {
+    let Kind::Data(vlan) = sight.kind else { return desk.ignore(request) };
+    desk.learn(request, vlan, sight.src);
+    match desk.look_up(vlan, sight.dst) {
+        Some(port) if port != request.in_port => desk.install(request, vlan, sight, port),
         Some(_) => desk.filter(request),
-        None if is_for_bridges(seen.dst()) => desk.ignore(request),
+        None if is_for_bridges(sight.dst) => desk.ignore(request),
         None => desk.flood(request),
     }
 }

@@ -5,6 +5,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 
 /// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
 const ROOM_START: usize = 256 * 1024;
@@ -26,11 +27,19 @@ pub struct Output {
     len: usize,
     segments: Vec<Segment>,
     run: usize,
+    // Where messages are encoded that no template makes: encoders append to vectors.
+    scratch: Vec<u8>,
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Output { room: vec![0; ROOM_START], len: 0, segments: Vec::with_capacity(64), run: 0 }
+        Output {
+            room: vec![0; ROOM_START],
+            len: 0,
+            segments: Vec::with_capacity(64),
+            run: 0,
+            scratch: vec![],
+        }
     }
 }
 
@@ -68,11 +77,11 @@ impl Output {
 
     /// What `encode` appends to the vector it is given.
     pub fn append_with<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        let room = self.room.len();
-        self.room.truncate(self.len);
-        let result = encode(&mut self.room);
-        self.len = self.room.len();
-        self.room.resize(room.max(self.len), 0);
+        let mut scratch = mem::take(&mut self.scratch);
+        let result = encode(&mut scratch);
+        self.append(&scratch);
+        scratch.clear();
+        self.scratch = scratch;
         result
     }
 

@@ -1,5 +1,7 @@
 //! The answers of a learning switch, stamped from the templates of the version that the switch speaks.
 
+use core::sync::atomic::AtomicU64;
+
 use aldis_control::{Batch, Output, Request};
 use aldis_wire::msg::PortNo;
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
@@ -7,10 +9,10 @@ use aldis_wire::{v10, v13};
 
 use super::age::Epoch;
 use super::ahead::{Kind, Sight};
-use super::hosts::{Hosts, Learnt, UNTAGGED, Vlan};
+use super::hosts::{Hosts, Learnt, Vlan};
 use super::ports::Ports;
 use super::removal::Removal;
-use super::table::{Key, Seen};
+use super::table::{Key, Line, Seen};
 use super::{Counters, answer};
 
 /// How a version says what a learning switch has to say.
@@ -103,70 +105,74 @@ impl<'d, 'm> Desk<'d, 'm, ()> {
 
 impl<D: Dialect> Desk<'_, '_, D> {
     /// Answers requests in order.
+    ///
+    /// Nearly all of them, in a network that has been running for a while, are from a host where it was and to a host that
+    /// is known: they are told apart in one go, and everything else is answered apart.
     #[inline(always)]
-    pub(super) fn answer_all(mut self, requests: &[Request], sights: &[Sight<'_>]) {
+    pub(super) fn answer_all(
+        mut self,
+        requests: &[Request],
+        sights: &[Sight<'_>],
+        seen: impl Fn(&Line<AtomicU64>, Key) -> Option<Seen> + Copy,
+    ) {
+        let (ports, epoch) = (self.ports, self.epoch);
         for (request, sight) in requests.iter().zip(sights) {
-            match self.foreseen(request, sight) {
-                Some(port) => self.install(request, UNTAGGED, sight, port),
-                None => self.answer_one(request, sight),
+            let here = Seen::new(ports.slot(request.in_port), epoch);
+            let src = seen(sight.src_line, sight.src);
+            let dst = seen(sight.dst_line, sight.dst).filter(|seen| epoch.counts(seen.epoch()));
+            let port = dst.and_then(|seen| ports.port(seen.slot()));
+            match (sight.kind, port) {
+                (Kind::Data(vlan), Some(port))
+                    if src == Some(here) && port != request.in_port && !request.stopped =>
+                {
+                    self.install(request, vlan, sight, port);
+                }
+                _ => self.answer(request, sight),
             }
         }
     }
 
-    /// Where a request's packet goes if there is nothing more to it: from a host that is where it was, in no VLAN, to one
-    /// that is known to be elsewhere. Nearly all are so; the test is short and changes nothing.
-    #[inline(always)]
-    fn foreseen(&self, request: &Request, sight: &Sight<'_>) -> Option<u32> {
-        let dst = sight.dst_seen()?;
-        let port = self.ports.port(dst.slot())?;
-        let here = Seen::new(self.ports.slot(request.in_port), self.epoch);
-        let plain = sight.src_seen() == Some(here)
-            && self.epoch.counts(dst.epoch())
-            && port != request.in_port
-            && sight.kind == Kind::Data(UNTAGGED)
-            && sight.dst().is_host()
-            && !request.stopped;
-        plain.then_some(port)
-    }
-
     #[cold]
     #[inline(never)]
-    fn answer_one(&mut self, request: &Request, sight: &Sight<'_>) {
+    fn answer(&mut self, request: &Request, sight: &Sight<'_>) {
         if !request.stopped {
             answer(self, request, sight);
         }
     }
 
     /// Notes behind which port the source is.
-    #[inline(always)]
-    pub(super) fn learn(&mut self, request: &Request, vlan: Vlan, seen: &Sight<'_>) {
-        let here = Seen::new(self.ports.slot(request.in_port), self.epoch);
-        if seen.src_seen() != Some(here) {
-            self.learn_anew(request, vlan, seen.src());
+    pub(super) fn learn(&mut self, request: &Request, vlan: Vlan, src: Key) {
+        if !src.is_host() {
+            return;
+        }
+        let (learnt, evicted) = self.hosts.learn(vlan, src, request.in_port, self.epoch);
+        self.counters.evicted += evicted as u64;
+        match learnt {
+            Learnt::Here => {}
+            Learnt::Not => self.counters.unlearnt += 1,
+            Learnt::Moved { tell } => {
+                self.counters.moves += 1;
+                if tell {
+                    self.removal.host(vlan, src.mac(), request.xid, self.out);
+                }
+            }
         }
     }
 
     /// The port that the destination is behind.
-    #[inline(always)]
-    pub(super) fn look_up(&self, vlan: Vlan, seen: &Sight<'_>) -> Option<u32> {
-        let counts = |seen: &Seen| self.epoch.counts(seen.epoch());
-        let foreseen = seen.dst_seen().filter(counts);
-        match foreseen.and_then(|seen| self.ports.port(seen.slot())) {
-            Some(port) if seen.dst().is_host() => Some(port),
-            _ if seen.dst().is_host() => self.hosts.find(vlan, seen.dst(), self.epoch),
-            _ => None,
-        }
+    pub(super) fn look_up(&self, vlan: Vlan, dst: Key) -> Option<u32> {
+        self.hosts.find(vlan, dst, self.epoch).filter(|_| dst.is_host())
     }
 
     /// Has a flow carry what goes this way from now on, and this packet first.
     #[inline(always)]
-    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, seen: &Sight<'_>, port: u32) {
+    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, sight: &Sight<'_>, port: u32) {
         self.counters.installed += 1;
         let hit = L2Hit {
             xid: request.xid,
             in_port: request.in_port,
-            eth_src: seen.src().mac(),
-            eth_dst: seen.dst().mac(),
+            eth_src: sight.src.mac(),
+            eth_dst: sight.dst.mac(),
             vlan,
             buffer_id: request.buffer_id,
             out_port: port,
@@ -205,25 +211,6 @@ impl<D: Dialect> Desk<'_, '_, D> {
         let whole = request.buffer_id != NO_BUFFER || request.total_len <= request.frame_len;
         if !whole || !self.dialect.release(request, port, frame, self.out) {
             self.counters.cut += 1;
-        }
-    }
-
-    #[cold]
-    fn learn_anew(&mut self, request: &Request, vlan: Vlan, src: Key) {
-        if !src.is_host() {
-            return;
-        }
-        let (learnt, evicted) = self.hosts.learn(vlan, src, request.in_port, self.epoch);
-        self.counters.evicted += evicted as u64;
-        match learnt {
-            Learnt::Here => {}
-            Learnt::Not => self.counters.unlearnt += 1,
-            Learnt::Moved { tell } => {
-                self.counters.moves += 1;
-                if tell {
-                    self.removal.host(vlan, src.mac(), request.xid, self.out);
-                }
-            }
         }
     }
 }

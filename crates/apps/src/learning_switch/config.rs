@@ -20,7 +20,8 @@ pub struct Config {
     pub cookie: u64,
     /// A host that was silent for so long is forgotten, at most an eighth of it earlier. 16 s at least.
     pub ageing: Duration,
-    /// Hosts that a switch has room for, over all its VLANs. The room comes with the hosts, 10 to 20 bytes for each.
+    /// Hosts that a switch has room for, over all its VLANs. The room comes with the hosts, 16 to 32 bytes for each,
+    /// and 10 where it ends.
     pub hosts_max: usize,
 }
 
@@ -49,7 +50,7 @@ impl Config {
         }
     }
 
-    /// Lines of a table in which so many hosts leave one word of five free.
+    /// Lines of the largest table: so many hosts leave one word of five free.
     pub(super) fn lines_max(&self) -> usize {
         let words = self.hosts_max.saturating_add(self.hosts_max / 4);
         (words / WORDS).next_power_of_two().max(LINES_MIN)

@@ -145,7 +145,8 @@ impl Hosts {
         let (table, seen) = (self.table(vlan), Seen::new(slot, epoch));
         let mut put = table.put(key, seen);
         let mut evicted = 0;
-        if table.is_crowded() || put == Put::Full && self.has_room_for(table.lines()) {
+        let may_grow = self.has_room_for(table.lines());
+        if table.is_crowded() || may_grow && (table.is_half_full() || put == Put::Full) {
             evicted = self.grow(vlan, &table, epoch);
             put = if put == Put::Full { table.put(key, seen) } else { put };
         }
@@ -248,7 +249,8 @@ impl Hosts {
 
     /// Lines of the table that comes after one of `lines` lines with so many hosts in it.
     fn lines_for(&self, hosts: usize, lines: usize) -> usize {
-        let crowded = hosts > lines * WORDS / 2;
+        // Fewer than that, and the rest of the words are of hosts that do not count any more.
+        let crowded = hosts > lines * WORDS / 4;
         let take = |room: usize| room.checked_sub(lines);
         let taken =
             crowded && self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();

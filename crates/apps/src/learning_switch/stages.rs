@@ -1,5 +1,5 @@
-//! The way of a batch: it is cut into stretches of a run, and while one of them is answered, the words of the next are found
-//! and the lines of those after that are on their way ([`super::ahead`]).
+//! The way of a batch: it is cut into stretches of a run, and while one of them is answered, the lines of those after it
+//! are on their way ([`super::ahead`]).
 
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
@@ -15,14 +15,11 @@ use super::ahead::{BLOCK, Block, Sight};
 use super::answer::Desk;
 use super::hosts::{Hosts, Map};
 use super::removal::Removal;
-use super::table::{Key, Line};
+use super::table::{Key, Line, Seen};
 use super::{LearningSwitch, machine};
 
-/// Blocks on their way at once: one being read, one waiting, one whose words are found, and one being answered.
-const STAGES: usize = 4;
-
-/// Blocks between the reading of a frame and the finding of its hosts' words.
-const LOCATED: usize = 2;
+/// Blocks on their way at once: one being read, one waiting, and one being answered.
+const STAGES: usize = 3;
 
 /// What is known of the switch of a run before its requests are looked at.
 #[derive(Debug)]
@@ -31,6 +28,13 @@ pub(super) struct Sheet {
     pub(super) map: Guard<Arc<Map>>,
     /// The epoch it is there.
     pub(super) epoch: Epoch,
+}
+
+/// A batch, and where its switches' hosts are kept.
+#[derive(Clone, Copy)]
+struct Work<'b> {
+    batch: &'b Batch<'b>,
+    slots: Slots<'b, Hosts>,
 }
 
 /// Some requests of a run, by their places in the batch.
@@ -63,13 +67,13 @@ impl LearningSwitch {
             // SAFETY: the processor has what the function asks for.
             return unsafe { self.answer_wide(batch, slots, out) };
         }
-        self.answer_by(batch, slots, out, |line, key| line.place_of(key));
+        self.answer_by(batch, slots, out, |line, key| line.seen(key));
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
     fn answer_wide(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
-        self.answer_by(batch, slots, out, |line, key| line.place_of_wide(key));
+        self.answer_by(batch, slots, out, |line, key| line.seen_wide(key));
     }
 
     #[inline(always)]
@@ -78,16 +82,15 @@ impl LearningSwitch {
         batch: &Batch<'_>,
         slots: Slots<'_, Hosts>,
         out: &mut Output,
-        place_of: impl Fn(&Line<AtomicU64>, Key) -> u8,
+        seen: impl Fn(&Line<AtomicU64>, Key) -> Option<Seen> + Copy,
     ) {
         let mut sheets = core::mem::take(&mut self.sheets);
         sheets.extend(batch.runs.iter().map(|run| slots.of(run.switch).sheet(batch.now)));
         let mut stretches = stretches(batch.runs);
         let mut way = [const { Stretch::NONE }; STAGES];
         let mut blocks = [const { Block::EMPTY }; STAGES];
-        let (mut step, mut idle) = (0, 0);
+        let (mut read, mut idle) = (0, 0);
         while idle < STAGES {
-            let [read, locate, settle] = [0, STAGES - LOCATED, 1].map(|at| (step + at) % STAGES);
             way[read] = stretches.next().unwrap_or(Stretch::NONE);
             let stretch = &way[read];
             idle = if stretch.requests.is_empty() { idle + 1 } else { 0 };
@@ -96,16 +99,14 @@ impl LearningSwitch {
                 let frames = requests.map(|request| batch.frame(request));
                 blocks[read].read(frames, &sheets[stretch.run].map);
             }
-            if !way[locate].requests.is_empty() {
-                blocks[locate].locate(&place_of);
-            }
-            let stretch = &way[settle];
+            read = (read + 1) % STAGES;
+            let stretch = &way[read];
             if !stretch.requests.is_empty() {
-                let sights = blocks[settle].settle(&place_of);
                 out.turn_to(stretch.run);
-                self.answer_stretch(batch, stretch, &sheets[stretch.run], sights, slots, out);
+                let sights = blocks[read].sights();
+                let work = Work { batch, slots };
+                self.answer_stretch(work, stretch, &sheets[stretch.run], sights, seen, out);
             }
-            step += 1;
         }
         sheets.clear();
         self.sheets = sheets;
@@ -115,11 +116,11 @@ impl LearningSwitch {
     #[inline(always)]
     fn answer_stretch(
         &mut self,
-        batch: &Batch<'_>,
+        Work { batch, slots }: Work<'_>,
         stretch: &Stretch,
         sheet: &Sheet,
         sights: &[Sight<'_>],
-        slots: Slots<'_, Hosts>,
+        seen: impl Fn(&Line<AtomicU64>, Key) -> Option<Seen> + Copy,
         out: &mut Output,
     ) {
         let switch = batch.runs[stretch.run].switch;
@@ -136,8 +137,8 @@ impl LearningSwitch {
         };
         let requests = &batch.requests[stretch.requests.clone()];
         match version {
-            Version::V10 => desk.of(&self.v10).answer_all(requests, sights),
-            Version::V13 => desk.of(&self.v13).answer_all(requests, sights),
+            Version::V10 => desk.of(&self.v10).answer_all(requests, sights, seen),
+            Version::V13 => desk.of(&self.v13).answer_all(requests, sights, seen),
         }
     }
 }

@@ -156,31 +156,31 @@ pub(super) struct Line<W>([W; WORDS]);
 pub(super) static EMPTY: Line<AtomicU64> = Line([const { AtomicU64::new(0) }; WORDS]);
 
 impl<W: Word> Line<W> {
-    /// Which word is that of `key`, or [`WORDS`]. Without a branch that depends on it, since nobody could foretell it.
+    /// What the line says of `key`, if one of its words is that of `key` and not frozen. Without a branch on each word,
+    /// since nobody could foretell it.
     #[inline]
-    pub(super) fn place_of(&self, key: Key) -> u8 {
-        let mut found = WORDS as u8;
-        for place in (0..WORDS).rev() {
-            let here = key.seen_in(self.0[place].load()).is_some();
-            found = if here { place as u8 } else { found };
-        }
-        found
+    pub(super) fn seen(&self, key: Key) -> Option<Seen> {
+        let words = self.0.iter().rev();
+        words.fold(None, |found, word| key.seen_in(word.load()).or(found))
     }
 
     /// The same, on a processor that compares eight words at a time.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub(super) fn place_of_wide(&self, key: Key) -> u8
+    pub(super) fn seen_wide(&self, key: Key) -> Option<Seen>
     where
         Line<W>: AsRef<[AtomicU64; WORDS]>,
     {
-        (machine::words_of(self.as_ref(), key.0) | 1 << WORDS).trailing_zeros() as u8
+        match machine::words_of(self.as_ref(), key.0) {
+            0 => None,
+            // It is read again: another worker may have changed it, or frozen it.
+            words => key.seen_in(self.word(words.trailing_zeros() as u8)),
+        }
     }
 
-    /// What the word in this place says now.
     #[inline]
-    pub(super) fn word(&self, place: u8) -> u64 {
+    fn word(&self, place: u8) -> u64 {
         self.0[usize::from(place) % WORDS].load()
     }
 }
@@ -268,7 +268,13 @@ impl<W: Word> Table<W> {
         self.lines.len()
     }
 
-    /// Whether so many words are in use that it is time to move on: four of five.
+    /// Whether so many words are in use that some hosts are not in the first line of their way: one of two. Time to move
+    /// on to a larger table, if there may be one.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.used.load(Ordering::Relaxed) >= self.lines.len() * WORDS / 2
+    }
+
+    /// Whether so many words are in use that it is time to move on in any case: four of five.
     pub(super) fn is_crowded(&self) -> bool {
         let words = self.lines.len() * WORDS;
         self.used.load(Ordering::Relaxed) >= words - words / 5
@@ -278,18 +284,6 @@ impl<W: Word> Table<W> {
     #[inline(always)]
     pub(super) fn router(&self) -> Router<'_, W> {
         Router { lines: &self.lines, shift: self.shift, seed: self.seed }
-    }
-
-    /// The second line of the way of `key`.
-    #[inline(always)]
-    pub(super) fn second(&self, key: Key) -> &Line<W> {
-        self.line(key, 1)
-    }
-
-    /// The third.
-    #[inline(always)]
-    pub(super) fn third(&self, key: Key) -> &Line<W> {
-        self.line(key, 2)
     }
 
     /// Line `k` of the way of `key`: its home, and then so many steps further, round the page. The number of steps is

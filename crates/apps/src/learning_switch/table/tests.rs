@@ -76,9 +76,10 @@ fn eight_words_at_a_time_are_as_good_as_one_by_one() {
             }
             let key = key(0x0200_0000_0099);
             // SAFETY: the processor has what the function asks for.
-            let found = unsafe { line.place_of_wide(key) };
-            assert_eq!(found, line.place_of(key));
-            assert!(near == 0 || usize::from(found) == place);
+            let found = unsafe { line.seen_wide(key) };
+            assert_eq!(found, line.seen(key));
+            let here = (place < WORDS).then_some(Seen(place as u16));
+            assert!(near == 0 || found == here);
         }
     }
 }
@@ -111,10 +112,14 @@ fn four_words_of_five_are_used_and_no_host_is_lost() {
 #[test]
 fn most_hosts_are_at_home() {
     for number in NUMBERINGS {
-        let table = table(16_384);
-        (1..=100_000).for_each(|host| put(&table, number(host), 1));
-        let place = |host| table.router().home(key(number(host))).place_of(key(number(host)));
-        assert!((1..=100_000).filter(|host| place(*host) < WORDS as u8).count() > 92_000);
+        let table = table(32_768);
+        let hosts = 1..=131_072;
+        hosts.clone().for_each(|host| put(&table, number(host), 1));
+        let at_home = |host: &u64| {
+            let key = key(number(*host));
+            table.router().home(key).seen(key).is_some()
+        };
+        assert!(hosts.filter(at_home).count() > 129_000);
     }
 }
 
@@ -155,7 +160,7 @@ fn a_frozen_word_is_no_groups() {
     let old = table(16);
     old.put(key(host), seen(1));
     old.move_to(Arc::new(table(16)), |_| true);
-    assert_eq!(old.router().home(key(host)).place_of(key(host)), WORDS as u8);
+    assert_eq!(old.router().home(key(host)).seen(key(host)), None);
     assert!(!key(host | 1 << 40).is_host());
 }
 
