@@ -1,4 +1,6 @@
-//! Every bound of this crate's sessions, by name and with its reason.
+//! Every bound of this crate, by name and with its reason.
+
+use core::time::Duration;
 
 /// Ports that a switch may have. A switch of 1.0 can name 65,280; the largest chassis and the fullest hypervisors have a
 /// few thousand. At some 60 bytes each they cost half a megabyte, which one switch cannot be allowed to exceed.
@@ -20,3 +22,10 @@ pub const ERROR_TEXT_MAX: usize = 128;
 /// Bad messages that a session is forgiven at once. A switch with one message that we do not understand sends it a few
 /// times; one that sends nothing else is closed.
 pub const FAULTS_MAX: u32 = 100;
+
+/// Requests that a batch may be asked to hold. Maestro's throughput falls from 1200 on (figure 9); machines that take tens
+/// of nanoseconds for a request gather some thousands in a millisecond. A worker's scores, one for every ten, are 4 KB.
+pub const IBT_MAX: usize = 10_000;
+
+/// The longest that one batch may be allowed to take. A switch that hears nothing for seconds thinks its controller dead.
+pub const BDU_MAX: Duration = Duration::from_secs(1);

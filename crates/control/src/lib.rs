@@ -8,6 +8,7 @@ extern crate alloc;
 
 pub mod app;
 pub mod batch;
+pub mod batching;
 pub mod bounds;
 pub mod fact;
 pub mod gather;

@@ -1,0 +1,158 @@
+//! When a batch is large enough (Maestro §3.3).
+//!
+//! A worker gathers requests, from one socket or many, until they are as many as its *input batching threshold* (IBT),
+//! and then runs the applications once over all of them. A large batch spreads the fixed cost of a run; one that is too
+//! large outgrows the caches and keeps its first request waiting for its last.
+//!
+//! There are three designs, and a file for each:
+//!
+//! 1. [`Fixed`] — the operator says how large (figure 9 compares such settings);
+//! 2. [`Adaptive`] — the worker finds out, within the operator's *batching delay upper bound* (BDU) (figure 4);
+//! 3. [`PerRead`] — whatever one read brings is a batch (NOX, Beacon).
+//!
+//! Each worker has its own; nothing here is shared.
+
+mod adaptive;
+mod fixed;
+mod per_read;
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::bounds::{BDU_MAX, IBT_MAX};
+
+pub use adaptive::Adaptive;
+pub use fixed::Fixed;
+pub use per_read::PerRead;
+
+/// The smallest threshold, in requests (figure 4: "always lower bound by 10").
+pub const IBT_MIN: usize = 10;
+
+/// How a worker decides that a batch is large enough.
+pub trait Batching {
+    /// The IBT: with so many requests gathered, or more, the batch is closed and run. Whoever finds no bytes pending at
+    /// any socket runs what is there, however little.
+    fn threshold(&self) -> usize;
+
+    /// A batch ran: so many `requests`, in a time of `took` from the first application to the last write. `drained` says
+    /// that no socket had pending bytes when it was closed.
+    #[inline]
+    fn ran(&mut self, requests: usize, took: Duration, drained: bool) {
+        let _ = (requests, took, drained);
+    }
+
+    /// The operator changed the threshold. A design that finds its own takes no notice.
+    fn set_ibt(&mut self, ibt: Ibt) {
+        let _ = ibt;
+    }
+
+    /// The operator changed the batching delay upper bound. A design without one takes no notice.
+    fn set_bdu(&mut self, bdu: Bdu) {
+        let _ = bdu;
+    }
+}
+
+/// An input batching threshold that an operator may choose: [`IBT_MIN`] to [`IBT_MAX`] requests.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ibt(usize);
+
+impl Ibt {
+    /// A threshold of so many requests.
+    ///
+    /// # Errors
+    /// It is out of range.
+    pub const fn new(requests: usize) -> Result<Ibt, Refused> {
+        match requests {
+            0..IBT_MIN => Err(Refused::IbtTooSmall(requests)),
+            IBT_MIN..=IBT_MAX => Ok(Ibt(requests)),
+            _ => Err(Refused::IbtTooLarge(requests)),
+        }
+    }
+
+    /// Its requests.
+    pub const fn requests(self) -> usize {
+        self.0
+    }
+}
+
+/// A batching delay upper bound: the longest time that one batch may take. More than nothing, [`BDU_MAX`] at most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Bdu(Duration);
+
+impl Bdu {
+    /// A bound of that length.
+    ///
+    /// # Errors
+    /// It is out of range.
+    pub fn new(longest: Duration) -> Result<Bdu, Refused> {
+        match longest {
+            Duration::ZERO => Err(Refused::BduZero),
+            longest if longest > BDU_MAX => Err(Refused::BduTooLong(longest)),
+            longest => Ok(Bdu(longest)),
+        }
+    }
+
+    /// Its length.
+    pub const fn longest(self) -> Duration {
+        self.0
+    }
+}
+
+/// Why a setting is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// An IBT below [`IBT_MIN`].
+    IbtTooSmall(usize),
+    /// An IBT above [`IBT_MAX`].
+    IbtTooLarge(usize),
+    /// A BDU of nothing.
+    BduZero,
+    /// A BDU above [`BDU_MAX`].
+    BduTooLong(Duration),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::IbtTooSmall(requests) => write!(
+                f,
+                "a batching threshold of {requests} is too small: give {IBT_MIN} requests or more, or choose per-read \
+                 batching"
+            ),
+            Refused::IbtTooLarge(requests) => write!(
+                f,
+                "a batching threshold of {requests} is too large: give {IBT_MAX} requests or fewer"
+            ),
+            Refused::BduZero => f.write_str(
+                "a batching delay bound of 0 leaves no time for any batch: give the longest time that one may take, \
+                 for example 150 µs",
+            ),
+            Refused::BduTooLong(longest) => write!(
+                f,
+                "a batching delay bound of {longest:?} is too long: give {BDU_MAX:?} or less, or choose a fixed threshold"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Refused {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_reason() {
+        assert_eq!(Ibt::new(9), Err(Refused::IbtTooSmall(9)));
+        assert_eq!(Ibt::new(10).unwrap().requests(), 10);
+        assert_eq!(Ibt::new(IBT_MAX + 1), Err(Refused::IbtTooLarge(IBT_MAX + 1)));
+        assert_eq!(Bdu::new(Duration::ZERO), Err(Refused::BduZero));
+        assert!(Bdu::new(BDU_MAX).is_ok());
+        let too_long = Bdu::new(BDU_MAX * 2).unwrap_err().to_string();
+        assert_eq!(
+            too_long,
+            "a batching delay bound of 2s is too long: give 1s or less, or choose a fixed threshold"
+        );
+    }
+}
