@@ -29,3 +29,10 @@ pub const IBT_MAX: usize = 10_000;
 
 /// The longest that one batch may be allowed to take. A switch that hears nothing for seconds thinks its controller dead.
 pub const BDU_MAX: Duration = Duration::from_secs(1);
+
+/// The largest weight of a switch. Nobody means to give one switch the place of more than a thousand others, and a round
+/// is as long as the sum of the weights.
+pub const WEIGHT_MAX: u32 = 1000;
+
+/// Rounds that a switch may be owed, because they began while it was being served. More would be a burst.
+pub const ROUNDS_OWED_MAX: i64 = 2;

@@ -11,6 +11,7 @@ pub mod batch;
 pub mod batching;
 pub mod bounds;
 pub mod fact;
+pub mod fair;
 pub mod gather;
 pub mod outbox;
 pub mod output;

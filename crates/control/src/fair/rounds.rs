@@ -1,0 +1,275 @@
+//! Deficit round robin over new and old switches.
+//!
+//! In each round every switch may use as much as its weight times the quantum. Those that were idle and come with some
+//! of it left are served first, once; so a switch with little to say does not wait for those that never stop. What was
+//! used beyond it is a debt, paid in later rounds. Debts and what was used of the round survive idleness: whoever goes idle
+//! and comes back, or hangs up and connects again, gains nothing.
+//!
+//! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum), the deficits
+//! Shreedhar and Varghese's (*Efficient Fair Queuing using Deficit Round Robin*, §3), the weights Maestro's (§3.2.4: a
+//! switch with weight w has w chances a round).
+//!
+//! ```text
+//!  arrive ──▶ new ──┐
+//!     │             ├─▶ pick ──▶ being visited ──▶ done ──▶ idle
+//!     │      now ───┘                               │
+//!     │       ▲ ▲                                   │ more, and something left of the round
+//!     │       │ └───────────────────────────────────┤
+//!     │       │ turn                                │ more, and nothing left
+//!     └──▶  later  ◀────────────────────────────────┘
+//! ```
+//!
+//! A round is over when nothing is left in `new` and `now`. Where several workers have their `Rounds` each, whoever is
+//! through may [`Rounds::pick`] from another's; picking never begins a round. [`Rounds::turn_to`] does, for all of them
+//! in step, and that keeps the shares max-min over all workers.
+//!
+//! Every operation is O(1), and none allocates once the largest id has joined; `pick` passes over those in debt, once a
+//! round each, so what a visit uses beyond its allowance should be less than a quantum. For one thread: whoever shares it
+//! puts a lock around it.
+
+mod account;
+mod list;
+
+use alloc::vec::Vec;
+
+use super::Weight;
+use account::Account;
+use list::{Link, List};
+
+/// Names an entry: a small number, chosen by the caller, free again once the entry left. The largest one that ever joined
+/// determines the memory, some 50 bytes each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Id(pub u32);
+
+/// Someone's turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Visit {
+    /// Whose.
+    pub id: Id,
+    /// What it may use now, in the unit of the quantum; at least 1.
+    pub allowance: u32,
+}
+
+/// The rounds of one worker, or those that all workers share.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    entries: Vec<Entry>,
+    links: Vec<Link>,
+    /// Were idle, and have something left of this round.
+    new: List,
+    /// Have their turn in this round.
+    now: List,
+    /// Have their turn in another round.
+    later: List,
+    round: u64,
+    /// The first round in which somebody in `later` is out of debt.
+    soonest: u64,
+    /// Of this round.
+    quantum: u32,
+    /// Of the rounds to come.
+    next_quantum: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    account: Account,
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Absent,
+    Idle,
+    New,
+    /// In `now` when that round has come, and in `later` before.
+    Old {
+        due: u64,
+    },
+    /// Between `pick` and `done`. `again` says that it arrived meanwhile.
+    Visited {
+        again: bool,
+    },
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl Rounds {
+    /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests, bytes or anything else,
+    /// at least 1.
+    pub fn new(quantum: u32) -> Rounds {
+        Rounds {
+            entries: Vec::new(),
+            links: Vec::new(),
+            new: List::EMPTY,
+            now: List::EMPTY,
+            later: List::EMPTY,
+            round: 0,
+            soonest: NEVER,
+            quantum: quantum.max(1),
+            next_quantum: quantum.max(1),
+        }
+    }
+
+    /// Adds an entry, idle, which has nothing to spend before the next round. One of that id that was there goes.
+    pub fn join(&mut self, id: Id, weight: Weight) {
+        self.leave(id);
+        let at = id.0 as usize;
+        if at >= self.entries.len() {
+            let nobody = Entry { account: Account::new(Weight::ONE, 0), place: Place::Absent };
+            self.entries.resize(at + 1, nobody);
+            self.links.resize(at + 1, Link::NONE);
+        }
+        self.entries[at] = Entry { account: Account::new(weight, self.round), place: Place::Idle };
+    }
+
+    /// Removes an entry, wherever it is; a visit of it needs no `done` any more.
+    pub fn leave(&mut self, id: Id) {
+        let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
+        match core::mem::replace(&mut entry.place, Place::Absent) {
+            Place::New => self.new.unlink(&mut self.links, id),
+            Place::Old { due } if due <= self.round => self.now.unlink(&mut self.links, id),
+            Place::Old { .. } => self.later.unlink(&mut self.links, id),
+            Place::Absent | Place::Idle | Place::Visited { .. } => {}
+        }
+    }
+
+    /// The entry has something to be served: its socket became readable. Calls beyond the first change nothing.
+    #[inline]
+    pub fn arrive(&mut self, id: Id) {
+        let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
+        match &mut entry.place {
+            Place::Visited { again } => *again = true,
+            Place::Idle => {
+                entry.account.idled_until(self.round, self.quantum);
+                if entry.account.may_spend() {
+                    entry.place = Place::New;
+                    self.new.push_back(&mut self.links, id);
+                } else {
+                    self.postpone(id);
+                }
+            }
+            Place::Absent | Place::New | Place::Old { .. } => {}
+        }
+    }
+
+    /// Whose turn it is in this round: the new ones first. Nobody's if the round is over, or waits only for visits to
+    /// be done. What is picked must be [`Rounds::done`].
+    #[inline]
+    pub fn pick(&mut self) -> Option<Visit> {
+        if let Some(id) = self.new.pop_front(&mut self.links) {
+            return Some(self.visit(id));
+        }
+        while let Some(id) = self.now.pop_front(&mut self.links) {
+            let account = &mut self.entries[id.0 as usize].account;
+            account.waited_until(self.round, self.quantum);
+            if account.may_spend() {
+                return Some(self.visit(id));
+            }
+            self.postpone(id);
+        }
+        None
+    }
+
+    /// [`Rounds::pick`], beginning the next round where this one is over: for rounds that keep step with no others.
+    pub fn pick_or_turn(&mut self) -> Option<Visit> {
+        loop {
+            if let Some(visit) = self.pick() {
+                return Some(visit);
+            }
+            if !self.turn() {
+                return None;
+            }
+        }
+    }
+
+    /// A visit is over. It used so much, which may be more than its allowance; `more` says that something is left to be
+    /// served.
+    #[inline]
+    pub fn done(&mut self, id: Id, used: u32, more: bool) {
+        let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
+        let Place::Visited { again } = entry.place else { return };
+        entry.account.spend(used);
+        if !(more || again) {
+            entry.place = Place::Idle;
+            return;
+        }
+        entry.account.waited_until(self.round, self.quantum);
+        if entry.account.may_spend() {
+            entry.place = Place::Old { due: self.round };
+            self.now.push_back(&mut self.links, id);
+        } else {
+            self.postpone(id);
+        }
+    }
+
+    /// Begins the next round, if this one is over and somebody waits for it. Rounds in which all would have been in debt
+    /// are skipped.
+    pub fn turn(&mut self) -> bool {
+        match self.next_round() {
+            Some(next) if self.left_of_round() == 0 => {
+                self.turn_to(next);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Begins this round, if it is later than the one that runs. What is left of that comes first, and keeps what it had.
+    pub fn turn_to(&mut self, round: u64) {
+        if round <= self.round {
+            return;
+        }
+        self.round = round;
+        self.soonest = NEVER;
+        self.quantum = self.next_quantum;
+        self.now.append(&mut self.links, &mut self.later);
+    }
+
+    /// The number of the round that runs.
+    #[inline]
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// The first round in which somebody who waits for another round has a turn; none if nobody waits.
+    pub fn next_round(&self) -> Option<u64> {
+        (self.later.len() > 0).then(|| self.soonest.max(self.round + 1))
+    }
+
+    /// How many may still have a turn in this round, without those that are being visited.
+    #[inline]
+    pub fn left_of_round(&self) -> usize {
+        self.new.len() + self.now.len()
+    }
+
+    /// Changes what a weight of 1 may use in a round, from the next round on; at least 1.
+    pub fn set_quantum(&mut self, quantum: u32) {
+        self.next_quantum = quantum.max(1);
+    }
+
+    /// Changes an entry's weight, from its next round on.
+    pub fn set_weight(&mut self, id: Id, weight: Weight) {
+        if let Some(entry) = self.entries.get_mut(id.0 as usize) {
+            entry.account.set_weight(weight);
+        }
+    }
+
+    #[inline]
+    fn visit(&mut self, id: Id) -> Visit {
+        let entry = &mut self.entries[id.0 as usize];
+        entry.place = Place::Visited { again: false };
+        Visit { id, allowance: entry.account.allowance() }
+    }
+
+    #[inline]
+    fn postpone(&mut self, id: Id) {
+        let entry = &mut self.entries[id.0 as usize];
+        entry.place = Place::Old { due: self.round + 1 };
+        let wait = entry.account.rounds_in_debt(self.quantum);
+        self.soonest = self.soonest.min(self.round.saturating_add(wait));
+        self.later.push_back(&mut self.links, id);
+    }
+}
+
+#[cfg(test)]
+mod tests;
