@@ -34,5 +34,8 @@ pub const BDU_MAX: Duration = Duration::from_secs(1);
 /// is as long as the sum of the weights.
 pub const WEIGHT_MAX: u32 = 1000;
 
+/// Rules about weights. Each connection looks through all of them once.
+pub const WEIGHT_RULES_MAX: usize = 1024;
+
 /// Rounds that a switch may be owed, because they began while it was being served. More would be a burst.
 pub const ROUNDS_OWED_MAX: i64 = 2;

@@ -19,6 +19,7 @@ pub mod pipeline;
 pub mod session;
 pub mod switch;
 pub mod time;
+pub mod weights;
 
 pub use app::{App, Event};
 pub use batch::{Batch, Request, Run};
