@@ -39,3 +39,7 @@ pub const WEIGHT_RULES_MAX: usize = 1024;
 
 /// Rounds that a switch may be owed, because they began while it was being served. More would be a burst.
 pub const ROUNDS_OWED_MAX: i64 = 2;
+
+/// Ports of a switch for which shed requests are counted apart; those of all others are counted together. A switch can
+/// name four billion ports; people look for the few that storm.
+pub const SHED_PORTS_MAX: usize = 256;

@@ -17,6 +17,7 @@ pub mod outbox;
 pub mod output;
 pub mod pipeline;
 pub mod session;
+pub mod shed;
 pub mod switch;
 pub mod time;
 pub mod weights;
