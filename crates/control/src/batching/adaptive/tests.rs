@@ -210,7 +210,7 @@ proptest! {
             let before = it.threshold();
             it.ran(requests.into(), Duration::from_nanos(nanos), drained);
             prop_assert!((IBT_MIN..=IBT_MAX).contains(&it.threshold()));
-            prop_assert!(it.threshold() % STEP == 0 && it.threshold().abs_diff(before) <= 2 * STEP);
+            prop_assert!(it.threshold().is_multiple_of(STEP) && it.threshold().abs_diff(before) <= 2 * STEP);
         }
     }
 }
