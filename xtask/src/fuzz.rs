@@ -18,7 +18,10 @@ struct Target {
 }
 
 const TARGETS: &[Target] = &[
-    Target { name: "decode", seeds: &["crates/wire/tests/golden/v10"] },
+    Target {
+        name: "decode",
+        seeds: &["crates/wire/tests/golden/v10", "crates/wire/tests/golden/v13"],
+    },
     Target { name: "session", seeds: &["fuzz/seeds/session"] },
 ];
 
