@@ -2,8 +2,8 @@
 //!
 //! The tables of a learning switch are read at random. With pages of 4 KB nearly every look needs an address translation
 //! that the processor does not have at hand: on the machine of `docs/performance.md` a request of 64 switches × 100,000
-//! hosts cost the application 28 ns with them and 22 ns with pages of 2 MB (`cargo bench -p aldis-apps`, without this
-//! allocator and with it). The kernel gives such pages only to memory that is aligned to them and was asked for (`madvise`).
+//! hosts cost the application 28 ns with them and 22 ns with pages of 2 MB (`cargo bench -p aldis-apps` at the time,
+//! without this allocator and with it). The kernel gives such pages only to memory that is aligned to them and was asked for (`madvise`).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 

@@ -118,7 +118,8 @@ impl<N: Net, W: Write> Worker<N, W> {
 
     fn poll(&mut self) {
         let inbox = &self.post.inboxes[self.post.index];
-        let busy = self.post.spin || !self.ready.is_empty() || !inbox.is_empty();
+        let waiting = !self.ready.is_empty() || !inbox.is_empty() || !self.desk.errands.is_empty();
+        let busy = self.post.spin || waiting;
         let until = if busy { Time::START } else { self.next_timer() };
         let now = if until == Time::START { Time::START } else { self.post.clock.now() };
         self.readiness.clear();

@@ -44,10 +44,6 @@ fn write_some<N: Net>(net: &mut N, socket: &N::Socket, bytes: &[u8]) -> Result<u
     }
 }
 
-fn keep<S>(conn: &mut Conn<S>, now: Time, bytes: &[u8]) -> Result<(), Close> {
-    conn.outbox.push(now, bytes).map_err(|_| Close::NotReading)
-}
-
 /// Writes as much of `fresh` as may go now; the rest waits.
 #[inline]
 fn write_or_keep<N: Net>(
@@ -59,7 +55,7 @@ fn write_or_keep<N: Net>(
     let written = if conn.outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
     if written < fresh.len() {
         conn.writable = false;
-        keep(conn, now, &fresh[written..])?;
+        conn.outbox.push(now, &fresh[written..]).map_err(|_| Close::NotReading)?;
     }
     Ok(())
 }
