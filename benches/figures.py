@@ -81,9 +81,9 @@ def measure(command, load):
 class running:
     """A controller pinned to its core, from its first accepted connection to its end."""
 
-    def __init__(self, command, stderr=subprocess.DEVNULL):
+    def __init__(self, command, stderr=subprocess.DEVNULL, cores=CONTROLLER_CORE):
         self.stderr = stderr
-        self.command = f"taskset -c {CONTROLLER_CORE} " + command.format(port=PORT)
+        self.command = f"taskset -c {cores} " + command.format(port=PORT)
 
     def __enter__(self):
         self.process = subprocess.Popen(
@@ -152,6 +152,25 @@ def versions(options):
     print(f"ratio {ratio:.3f}", flush=True)
 
 
+def hot_port(options):
+    """A port at ten times the rate of each of seven others, seven switches with full queues beside it: what the seven get,
+    over what they ask for, which is what they have alone."""
+    rate, storms = 2_300_000, 7
+    load = f"-s 1 -M 1000 --ports 8 --hot-port 10 -t --rate {rate} --storm {storms} -l {options.seconds} -m 1000 -w 0"
+    print(f"\n## a hot port\n\n    taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} {load} --json\n", flush=True)
+    for name in ("fair-rounds", "maestro-static-partition"):
+        seven, hot = [], []
+        for round_ in range(options.rounds):
+            result = measure(aldis("--design", name), load)
+            asked = rate * options.seconds / 17
+            answered = [port["answered"] for port in result["ports"]]
+            seven.append(min(answered[1:]) / asked)
+            hot.append(answered[0] / asked / 10)
+            note(options, "hot-port", name, round_, result)
+        print(f"{name:<26} least of the seven {statistics.median(seven):.3f} [{min(seven):.3f} – {max(seven):.3f}] · "
+              f"hot port {statistics.median(hot):.3f}", flush=True)
+
+
 def latency(options):
     compare(options, "latency: one switch, one request outstanding",
             [("aldis", aldis()), ("aldis --poll", aldis("--poll")), ("null", options.null)],
@@ -179,6 +198,38 @@ def connect(options):
                   f"{(most - before) / 5000 / 1024:.1f} KiB a switch", flush=True)
 
 
+def stuck(options):
+    """16 switches that ask a little, alone and beside 1,000 that ask all they can and never read, until those are dropped."""
+    load = "-s 16 -M 1000 --switch-rate 500 -l 12 -m 1000 -w 2"
+    print(f"\n## 1,000 switches that never read, 16 that do\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load} --dead 1000 --json\n",
+          flush=True)
+    for round_ in range(options.rounds):
+        alone, _ = resident_under(load)
+        beside, held = resident_under(load + " --dead 1000")
+        for subject, result in (("alone", alone), ("beside", beside)):
+            note(options, "stuck", subject, round_, result)
+        dead = beside["dead"]
+        print(f"p99 {P99[1](beside):.1f} µs beside them, {P99[1](alone):.1f} alone (ratio {P99[1](beside) / P99[1](alone):.2f}); "
+              f"held {held / 1000 / 1024:.1f} KiB a stuck switch; {dead['evicted']} of 1000 dropped after "
+              f"{dead['evicted_after_ms']['min']:.0f} to {dead['evicted_after_ms']['max']:.0f} ms", flush=True)
+
+
+def resident_under(load):
+    """The result of a load, and the most memory that the controller held beyond what it began with."""
+    with running(aldis()) as process:
+        before = most = resident(process.pid)
+        bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} {load} --json"
+        running_load = subprocess.Popen(shlex.split(bench), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while running_load.poll() is None and time.monotonic() < deadline:
+            most = max(most, resident(process.pid))
+            time.sleep(0.05)
+        out, err = running_load.communicate(timeout=30)
+        if running_load.returncode != 0:
+            sys.exit(f"figures.py: {bench}: {err.strip()}")
+        return json.loads(out.strip().splitlines()[-1]), most - before
+
+
 def system_calls(options):
     """Every system call of a whole run, start and end included, over the requests it served."""
     print("\n## system calls, 16 switches, 400 outstanding\n", flush=True)
@@ -200,8 +251,8 @@ def resident(pid):
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-FIGURES = {"window": window, "full": full, "no-buffer": no_buffer, "versions": versions, "latency": latency,
-           "connect": connect, "system-calls": system_calls}
+FIGURES = {"window": window, "full": full, "no-buffer": no_buffer, "versions": versions,
+           "hot-port": hot_port, "latency": latency, "connect": connect, "stuck": stuck, "system-calls": system_calls}
 
 if __name__ == "__main__":
     main()

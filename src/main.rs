@@ -3,6 +3,7 @@
 mod bench;
 mod decode;
 mod designs;
+mod lab;
 mod memory;
 mod run;
 mod version;
@@ -32,6 +33,8 @@ enum Command {
     Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
     Bench(bench::Args),
+    /// Experiments, and what they have to know of this machine.
+    Lab(lab::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
     Decode(decode::Args),
     /// Say which Aldis this is and what it speaks.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Designs(args) => designs::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Lab(args) => lab::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),
     };

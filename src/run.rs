@@ -1,24 +1,37 @@
 //! `aldis run`: the controller itself.
 
 mod config;
+mod counters;
+mod greeting;
+mod knobs;
+mod reload;
 mod report;
+mod signals;
+mod weights;
 
-use std::fmt::Write as _;
+use std::collections::HashSet;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
-use aldis_control::{App, Recipe};
-use aldis_engine::metrics::{Count, Counters};
+use aldis_control::Recipe;
 use aldis_engine::{Design, Engine};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use tracing::{error, info, warn};
 
 use config::{AppName, Config, LogLevel, Workers};
+use greeting::greeting;
+use knobs::Setting;
+use reload::Changes;
 use report::Reporter;
+use signals::{Word, Words};
+use weights::Rule;
+
+/// How long after the start, or after new weights, a switch with one may take to connect before its absence is told.
+const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
 
 /// Arguments of `aldis run`. What is given here goes before what the file says.
 #[derive(clap::Args)]
@@ -27,6 +40,19 @@ Examples:
   aldis run                                       listen on 6653 and 6633, all defaults
   aldis run --listen 127.0.0.1:6653 --workers 1   one worker, this machine only
   aldis run --config aldis.toml --log debug       settings from a file, every connection logged
+  aldis run --design maestro-round-robin --set bdu-us=300 --weight 1=4
+                                                  another design and knob; switch 1 is due four times as much
+
+Knobs (--set, or [knobs] in the file); \"aldis designs\" says what each design has:
+  max-read-bytes=N      batching=per-read|fixed|adaptive   write=batched|immediate
+  ibt=REQUESTS          bdu-us=MICROSECONDS                prt=REQUESTS|none
+  io-threads=N          period-ms=MILLISECONDS
+  core-binding, request-binding, output-batching=true|false
+
+Signals:
+  HUP         read the --config file again; ibt, bdu-us, prt, stats and weights count at once
+  USR1        write the counters as JSON: to the --stats file, or a line to standard output
+  INT, TERM   stop; the second time at once
 
 A first network, in a second terminal (as root):
   mn --controller remote,ip=127.0.0.1,port=6653 --switch ovs,protocols=OpenFlow13 --topo single,3 --test pingall")]
@@ -40,9 +66,18 @@ pub(crate) struct Args {
     /// Applications, in order, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     apps: Vec<AppName>,
-    /// How switches are shared among workers
+    /// How switches are shared among workers: one of those that "aldis designs" lists
     #[arg(long, value_name = "NAME")]
     design: Option<Design>,
+    /// Change one knob of the design, as bdu-us=300; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Setting>,
+    /// Give switches a weight, by datapath id, first octets (00:00:*), range (1-100) or *; the first that fits counts
+    #[arg(long, value_name = "SWITCHES=N")]
+    weight: Vec<Rule>,
+    /// Write the counters as JSON to this file, at the end and on SIGUSR1
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
     /// Let workers spin instead of sleep: less delay, for a core that is always busy
     #[arg(long)]
     poll: bool,
@@ -59,53 +94,132 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let config = configure(args)?;
-    let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|error| format!("cannot watch for signals: {error}"))?;
+    let config = configure(&args)?;
+    let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
-    let engine_config = config.engine();
-    let engine = Engine::start(&engine_config, recipe(&config), Arc::new(reporter.facts()))
+    let engine = Engine::start(&config.engine(), recipe(&config), Arc::new(reporter.facts()))
         .map_err(|error| error.to_string())?;
-    eprint!("{}", greeting(&config, &engine_config, engine.listening()));
-    let signal = signals.forever().next();
-    // A second signal ends the process at once, should anything hang.
-    let again = Arc::new(AtomicBool::new(true));
-    for number in [SIGINT, SIGTERM] {
-        let _ = signal_hook::flag::register_conditional_shutdown(number, 1, Arc::clone(&again));
-    }
-    let name = signal.and_then(signal_hook::low_level::signal_name).unwrap_or("a signal");
-    eprintln!("aldis: stopping on {name}; flows stay on the switches");
-    let counters = engine.counters().to_vec();
+    say(&greeting(&config, engine.listening()));
+    let mut running = Running { args, config, engine, look_at: None };
+    running.mind_weights();
+    let why = running.until_stopped(&words);
+    say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
+    let Running { engine, config, .. } = running;
+    // Taken while the switches are still there.
+    let snapshot = engine.snapshot();
     engine.stop();
     reporter.finish();
-    let sum =
-        |count: fn(&Counters) -> &Count| counters.iter().map(|one| count(one).get()).sum::<u64>();
-    eprintln!(
-        "aldis: stopped after {} flow requests in {} batches, on {} connections",
-        sum(|counters| &counters.requests),
-        sum(|counters| &counters.batches),
-        sum(|counters| &counters.connections)
-    );
+    if let Some(file) = &config.stats
+        && let Err(sentence) = counters::write(&snapshot, Some(file))
+    {
+        say(&format!("aldis: {sentence}\n"));
+    }
+    say(&format!(
+        "aldis: stopped after {} flow requests in {} batches, on {} connections\n",
+        snapshot.total.requests, snapshot.total.batches, snapshot.total.connections
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
+/// A controller that runs, and those who tell it what to do.
+struct Running {
+    args: Args,
+    /// As it runs now.
+    config: Config,
+    engine: Engine,
+    /// When it is looked whether the switches with weights have come.
+    look_at: Option<Instant>,
+}
+
+impl Running {
+    /// Does as it is told, until that is to stop; why.
+    fn until_stopped(&mut self, words: &Words) -> &'static str {
+        loop {
+            match words.next(self.look_at) {
+                Some(Word::Stop(why)) => return why,
+                Some(Word::Reread) => self.reread(),
+                Some(Word::Count) => self.count(),
+                None => self.look_for_absent(),
+            }
+        }
+    }
+
+    fn count(&self) {
+        let file = self.config.stats.as_deref();
+        match (counters::write(&self.engine.snapshot(), file), file) {
+            (Ok(()), Some(file)) => info!("counters written to {}", file.display()),
+            (Ok(()), None) => {}
+            (Err(sentence), _) => warn!("{sentence}"),
+        }
+    }
+
+    fn reread(&mut self) {
+        let Some(file) = self.args.config.as_ref().map(|file| file.display().to_string()) else {
+            return info!("SIGHUP: there is nothing to read again without --config");
+        };
+        let read = match configure(&self.args) {
+            Ok(read) => read,
+            Err(sentence) => return error!("{sentence}; the old settings stay"),
+        };
+        let Changes { knobs, applied, waiting, weights } = reload::apply(&mut self.config, read);
+        self.engine.set_knobs(knobs);
+        for line in &applied {
+            info!("{file}: {line}");
+        }
+        if !waiting.is_empty() {
+            warn!("{file}: changed too, but only a restart applies it: {}", waiting.join(", "));
+        } else if applied.is_empty() {
+            info!("{file} was read again: nothing changed");
+        }
+        if weights {
+            self.mind_weights();
+        }
+    }
+
+    /// Says at once where weights change nothing, and later where no switch has come that one was for.
+    fn mind_weights(&mut self) {
+        let Config { rules, design, .. } = &self.config;
+        if !rules.is_empty() && !design.read.weighs() {
+            warn!("weights change nothing here: design {} does not weigh switches", design.name);
+        }
+        let named = rules.weights().named().next().is_some();
+        self.look_at = named.then(|| Instant::now() + WEIGHTS_LOOK_AFTER);
+    }
+
+    fn look_for_absent(&mut self) {
+        self.look_at = None;
+        let here: HashSet<u64> =
+            self.engine.snapshot().switches.iter().map(|switch| switch.dpid.0).collect();
+        if let Some(sentence) = self.config.rules.absent(&here) {
+            warn!("{sentence}");
+        }
+    }
+}
+
+/// Tells people, as far as they are there: a terminal that is gone stops nobody.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// The file's settings, the command line's over them, and the defaults under both.
-fn configure(args: Args) -> Result<Config, String> {
+fn configure(args: &Args) -> Result<Config, String> {
     let mut config = match &args.config {
         Some(path) => Config::read(path)?,
         None => Config::default(),
     };
     if !args.listen.is_empty() {
-        config.listen = args.listen;
+        config.listen.clone_from(&args.listen);
     }
     if !args.apps.is_empty() {
-        config.apps = args.apps;
+        config.apps.clone_from(&args.apps);
     }
     config.workers = args.workers.or(config.workers);
-    config.design = args.design.unwrap_or(config.design);
+    config.preset = args.design.unwrap_or(config.preset);
     config.poll |= args.poll;
     config.log = args.log.unwrap_or(config.log);
-    Ok(config)
+    config.stats = args.stats.clone().or(config.stats);
+    config.stats.as_deref().map_or(Ok(()), counters::check)?;
+    config.settle(&args.set, &args.weight)
 }
 
 fn recipe(config: &Config) -> Recipe {
@@ -119,40 +233,4 @@ fn recipe(config: &Config) -> Recipe {
         };
     }
     recipe
-}
-
-/// What is running, and what to do next.
-fn greeting(config: &Config, engine: &aldis_engine::Config, listening: &[SocketAddr]) -> String {
-    let plural = if engine.workers == 1 { "" } else { "s" };
-    let apps: Vec<&str> = config.apps.iter().map(AppName::name).collect();
-    let addresses: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "Aldis {}: {} worker{plural}, design {}, applications: {}",
-        env!("CARGO_PKG_VERSION"),
-        engine.workers,
-        engine.design.name,
-        apps.join(", ")
-    );
-    let _ = writeln!(
-        text,
-        "Listening for switches on {} (OpenFlow 1.0 and 1.3)",
-        addresses.join(" and ")
-    );
-    if let Some(first) = listening.first() {
-        let _ = writeln!(
-            text,
-            "Next, as root in another terminal:\n  mn --controller remote,ip=127.0.0.1,port={} --switch \
-             ovs,protocols=OpenFlow13 --topo single,3 --test pingall",
-            first.port()
-        );
-    }
-    if config.apps.iter().any(|app| app.name() == LearningSwitch::NAME) {
-        let _ = writeln!(
-            text,
-            "The learning switch floods: keep loops out of the network. Ctrl-C stops."
-        );
-    }
-    text
 }

@@ -13,6 +13,7 @@ use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{self, Seed};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::{Recipe, session};
+use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
 
 /// Requests that are watched, once the tables and buffers have their size.
@@ -42,11 +43,11 @@ impl Drop for Load {
 /// Waits until `requests` have been served.
 fn await_requests(engine: &Engine, requests: u64, load: &mut Load) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while engine.counters()[0].requests.get() < requests {
+    while engine.stats()[0].requests.get() < requests {
         assert!(
             Instant::now() < deadline,
             "only {} requests came",
-            engine.counters()[0].requests.get()
+            engine.stats()[0].requests.get()
         );
         assert!(load.0.try_wait().unwrap().is_none(), "the load ended before the test did");
         std::thread::yield_now();
@@ -59,6 +60,7 @@ fn allocations_under(load: &[&str]) -> u64 {
         workers: 1,
         design: Design::default(),
         spin: false,
+        knobs: Knobs::default(),
         session: session::Config::default(),
     };
     let recipe = Recipe::default()
@@ -73,7 +75,7 @@ fn allocations_under(load: &[&str]) -> u64 {
         .stdout(Stdio::null())
         .spawn();
     let mut load = Load(load.unwrap());
-    let served = || engine.counters()[0].requests.get();
+    let served = || engine.stats()[0].requests.get();
     await_requests(&engine, WATCHED, &mut load);
     let before = (served(), counting::allocations());
     await_requests(&engine, before.0 + WATCHED, &mut load);

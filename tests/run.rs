@@ -1,81 +1,23 @@
 //! `aldis run` as a person starts it: what it says, how it refuses, how it stops.
 
-use std::io::{BufRead, BufReader, Read};
+#[path = "common/running.rs"]
+#[allow(dead_code)]
+mod running;
+
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
-const WITHIN: Duration = Duration::from_secs(10);
-
-fn aldis(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn refused(args: &[&str]) -> String {
-    let Output { status, stdout, stderr } = aldis(args).output().unwrap();
-    assert_eq!(status.code(), Some(2), "{args:?}");
-    assert!(stdout.is_empty());
-    String::from_utf8(stderr).unwrap()
-}
-
-/// A controller that is ended with the test.
-struct Running {
-    child: Child,
-    said: Vec<String>,
-    address: String,
-}
-
-impl Running {
-    fn start(args: &[&str]) -> Running {
-        let mut child =
-            aldis(&[&["run", "--listen", "127.0.0.1:0"], args].concat()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut said = Vec::new();
-        while !said.iter().any(|line: &String| line.starts_with("Listening")) {
-            said.push(lines.next().expect("it ended before it listened").unwrap());
-        }
-        let address = said
-            .last()
-            .unwrap()
-            .split(' ')
-            .find(|word| word.starts_with("127."))
-            .unwrap()
-            .to_owned();
-        // What it says later is read away, so that it never waits for us.
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        Running { child, said, address }
-    }
-
-    fn signal(&mut self, signal: &str) -> Option<i32> {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        let deadline = Instant::now() + WITHIN;
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::yield_now();
-        }
-        panic!("it did not stop on {signal} within {WITHIN:?}");
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use running::{Running, WITHIN, refused};
 
 #[test]
 fn it_says_what_it_does() {
     let running = Running::start(&["--workers", "1"]);
-    assert!(
-        running.said[0]
-            .contains("1 worker, design static-partition, applications: learning-switch")
+    let cores = std::thread::available_parallelism().unwrap();
+    let plural = if cores.get() == 1 { "" } else { "s" };
+    let expected = format!(
+        ": 1 worker on {cores} core{plural}; design fair-rounds; applications: learning-switch"
     );
+    assert!(running.said[0].ends_with(&expected), "{:?}", running.said);
     assert!(running.said[1].contains("OpenFlow 1.0 and 1.3"), "{:?}", running.said);
 }
 
@@ -88,7 +30,7 @@ fn it_stops_in_order_on_ctrl_c_and_on_sigterm() {
         let mut hello = [0; 8];
         switch.read_exact(&mut hello).unwrap();
         assert_eq!(hello[1], 0, "the first message is a HELLO");
-        assert_eq!(running.signal(signal), Some(0));
+        assert_eq!(running.end(signal), Some(0));
         assert!(TcpStream::connect(&running.address).is_err(), "nobody listens any more");
     }
 }
@@ -113,7 +55,7 @@ fn a_missing_file_is_one_sentence() {
 #[test]
 fn a_bad_value_is_said_with_what_is_accepted() {
     let cases = [
-        (&["--design", "beacom"][..], "static-partition"),
+        (&["--design", "beacom"][..], "fair-rounds"),
         (&["--apps", "hubb"], "learning-switch"),
         (&["--workers", "0"], "from 1 to 256"),
         (&["--listen", "here"], "--listen"),

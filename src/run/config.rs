@@ -3,18 +3,28 @@
 //! Every key has a default. An unknown key or a value out of range is refused with the file, the line, the key and what
 //! would be accepted; nothing is guessed.
 
-use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::SocketAddr;
-use std::path::Path;
-use std::str::FromStr;
-use std::time::Duration;
+mod place;
+mod value;
 
-use aldis_apps::LearningSwitch;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Read;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::{App, session};
+use aldis_control::session;
+use aldis_engine::design;
+use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
+
+use place::{explain, line_at, place};
+use value::Seconds;
+pub(crate) use value::{AppName, LogLevel, Workers};
+
+use super::knobs::{Knobs, LIVE, Refused, Setting};
+use super::weights::{Rule, Rules, Table};
 
 /// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used before.
 const PORTS: [u16; 2] = [6653, 6633];
@@ -27,21 +37,43 @@ const FILE_MAX: u64 = 1024 * 1024;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Config {
     /// Addresses to listen on.
-    #[serde(deserialize_with = "addresses")]
+    #[serde(deserialize_with = "value::addresses")]
     pub(crate) listen: Vec<SocketAddr>,
     /// Number of workers; by the machine when absent.
     pub(crate) workers: Option<Workers>,
     /// The applications, in order.
     pub(crate) apps: Vec<AppName>,
-    /// How switches are shared among workers.
-    #[serde(deserialize_with = "parsed")]
+    /// How switches are shared among workers: a preset.
+    #[serde(rename = "design", deserialize_with = "value::parsed")]
+    pub(crate) preset: Design,
+    /// What is different from the preset.
+    pub(crate) knobs: Knobs,
+    /// The preset with these knobs, once it is settled.
+    #[serde(skip)]
     pub(crate) design: Design,
+    /// What the file says of weights.
+    #[serde(rename = "weights")]
+    table: Table,
+    /// The weights, the command line's first, once they are settled.
+    #[serde(skip)]
+    pub(crate) rules: Rules,
+    /// Where counters are written to.
+    pub(crate) stats: Option<PathBuf>,
     /// Whether workers spin instead of sleep.
     pub(crate) poll: bool,
     /// How much is logged.
     pub(crate) log: LogLevel,
     session: SessionSettings,
     learning_switch: LearningSwitchSettings,
+    #[serde(skip)]
+    source: Option<Source>,
+}
+
+/// The file that it was read from, for those who find something wrong with it later.
+#[derive(Clone, Debug)]
+struct Source {
+    path: PathBuf,
+    text: String,
 }
 
 impl Default for Config {
@@ -50,11 +82,17 @@ impl Default for Config {
             listen: PORTS.map(|port| SocketAddr::from(([0, 0, 0, 0], port))).into(),
             workers: None,
             apps: vec![AppName::LearningSwitch],
+            preset: Design::default(),
+            knobs: Knobs::default(),
             design: Design::default(),
+            table: Table::default(),
+            rules: Rules::default(),
+            stats: None,
             poll: false,
             log: LogLevel(tracing::Level::INFO),
             session: SessionSettings::default(),
             learning_switch: LearningSwitchSettings::default(),
+            source: None,
         }
     }
 }
@@ -66,29 +104,68 @@ impl Config {
     /// One sentence that names the file, and the line and the key where it is about one.
     pub(crate) fn read(path: &Path) -> Result<Config, String> {
         let shown = path.display();
-        let size =
-            fs::metadata(path).map_err(|error| format!("cannot read {shown}: {error}"))?.len();
-        if size > FILE_MAX {
+        let mut text = String::new();
+        let file =
+            File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
+        let size = file.map_err(|error| format!("cannot read {shown}: {error}"))?;
+        if size as u64 > FILE_MAX {
             return Err(format!(
                 "{shown} is larger than {FILE_MAX} bytes, and so no configuration file"
             ));
         }
-        let text =
-            fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-        toml::from_str(&text).map_err(|error| format!("{shown}:{}", explain(&text, &error)))
+        let config: Config =
+            toml::from_str(&text).map_err(|error| format!("{shown}:{}", explain(&text, &error)))?;
+        Ok(Config { source: Some(Source { path: path.to_owned(), text }), ..config })
+    }
+
+    /// Puts the command line's knobs and rules before the file's, and both over the preset.
+    ///
+    /// # Errors
+    /// One sentence that begins with the place of what is wrong.
+    pub(crate) fn settle(self, settings: &[Setting], rules: &[Rule]) -> Result<Config, String> {
+        let said = |knobs: Knobs, setting: &Setting| knobs.or_rather(setting.knobs.clone());
+        let knobs = settings.iter().fold(self.knobs.clone(), said);
+        let design = knobs.over(self.preset);
+        let design = design.map_err(|refused| self.place_of(settings, &refused) + &refused.why)?;
+        let workers = self.workers();
+        if let design::Read::SharedQueue { io_threads, .. } = design.read
+            && io_threads + workers > WORKERS_MAX
+        {
+            return Err(format!(
+                "{io_threads} I/O threads and {workers} workers; accepted are {WORKERS_MAX} threads together"
+            ));
+        }
+        let mut all = Rules::default();
+        for rule in rules {
+            all.add(rule.clone()).map_err(|why| format!("--weight: {why}"))?;
+        }
+        for (at, rule) in self.table.rules() {
+            all.add(rule).map_err(|why| self.place_at(at) + &why)?;
+        }
+        Ok(Config { knobs, design, rules: all, ..self })
+    }
+
+    /// Number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.map_or_else(pin::workers_default, |Workers(count)| count)
     }
 
     /// The engine's part.
     pub(crate) fn engine(&self) -> aldis_engine::Config {
         aldis_engine::Config {
             listen: self.listen.clone(),
-            workers: self.workers.map_or_else(pin::workers_default, |Workers(count)| count),
+            workers: self.workers(),
             design: self.design,
             spin: self.poll,
+            knobs: design::Knobs {
+                weights: self.rules.weights().clone(),
+                ..design::Knobs::default()
+            },
             session: session::Config {
                 handshake_within: self.session.handshake_within_s.0,
                 echo_every: self.session.echo_every_s.0,
                 echo_within: self.session.echo_within_s.0,
+                stuck_within: self.session.stuck_within_s.0,
                 delete_flows: self.session.delete_flows,
                 ..session::Config::default()
             },
@@ -102,10 +179,52 @@ impl Config {
             ..learning_switch::Config::new(Seed::new(random()))
         }
     }
+
+    /// The tables and keys that need a restart, of those that differ.
+    pub(crate) fn changed(&self, other: &Config) -> Vec<&'static str> {
+        let keys = [
+            ("listen", self.listen != other.listen),
+            ("workers", self.workers != other.workers),
+            ("apps", self.apps != other.apps),
+            ("design", self.preset.name != other.preset.name),
+            ("poll", self.poll != other.poll),
+            ("log", self.log != other.log),
+            ("[session]", self.session != other.session),
+            ("[learning-switch]", self.learning_switch != other.learning_switch),
+        ];
+        let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
+        let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));
+        keys.chain(knobs).collect()
+    }
+
+    /// Where the first of the keys was said that was.
+    fn place_of(&self, settings: &[Setting], refused: &Refused) -> String {
+        let place = refused.keys.iter().find_map(|key| {
+            let set = settings.iter().any(|setting| setting.key == *key);
+            if set { Some(format!("--set {key}: ")) } else { self.place_of_knob(key) }
+        });
+        place.unwrap_or_default()
+    }
+
+    /// Where the file has a key of `[knobs]`.
+    fn place_of_knob(&self, key: &str) -> Option<String> {
+        let Source { path, text } = self.source.as_ref()?;
+        let table = toml::de::DeTable::parse(text).ok()?.into_inner();
+        let knobs = table.get("knobs")?.get_ref().as_table()?;
+        let (said, _) = knobs.iter().find(|(said, _)| said.get_ref() == key)?;
+        Some(format!("{}:{}: {key}: ", path.display(), line_at(text, said.span().start)))
+    }
+
+    /// This place of the file, and the key there.
+    fn place_at(&self, at: usize) -> String {
+        let place =
+            |Source { path, text }: &Source| format!("{}:{}", path.display(), place(text, at));
+        self.source.as_ref().map(place).unwrap_or_default()
+    }
 }
 
 /// `[session]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct SessionSettings {
     /// Beacon's knob: delete the flows that a switch has when it connects.
@@ -113,6 +232,7 @@ struct SessionSettings {
     handshake_within_s: Seconds,
     echo_every_s: Seconds,
     echo_within_s: Seconds,
+    stuck_within_s: Seconds,
 }
 
 impl Default for SessionSettings {
@@ -123,12 +243,13 @@ impl Default for SessionSettings {
             handshake_within_s: Seconds(session.handshake_within),
             echo_every_s: Seconds(session.echo_every),
             echo_within_s: Seconds(session.echo_within),
+            stuck_within_s: Seconds(session.stuck_within),
         }
     }
 }
 
 /// `[learning-switch]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct LearningSwitchSettings {
     /// Seconds after which a flow that carries nothing is removed, 1 to 65535; 0 keeps it for ever.
@@ -143,123 +264,6 @@ impl Default for LearningSwitchSettings {
     }
 }
 
-/// A number of workers, 1 to 256: a worker's number is the highest byte of its transaction ids.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Workers(usize);
-
-impl FromStr for Workers {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.parse()
-            .ok()
-            .filter(|count| (1..=256).contains(count))
-            .map(Workers)
-            .ok_or_else(|| format!("the number of workers is {text}, and has to be from 1 to 256"))
-    }
-}
-
-impl<'de> Deserialize<'de> for Workers {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        i64::deserialize(from)?.to_string().parse().map_err(de::Error::custom)
-    }
-}
-
-/// A time of 1 to 3600 seconds.
-#[derive(Clone, Copy, Debug)]
-struct Seconds(Duration);
-
-impl<'de> Deserialize<'de> for Seconds {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let seconds = i64::deserialize(from)?;
-        match u64::try_from(seconds) {
-            Ok(seconds @ 1..=3600) => Ok(Seconds(Duration::from_secs(seconds))),
-            _ => Err(de::Error::custom(format!("{seconds} seconds; accepted are 1 to 3600"))),
-        }
-    }
-}
-
-/// An application by its name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AppName {
-    /// [`LearningSwitch`]
-    LearningSwitch,
-}
-
-impl AppName {
-    const ALL: [AppName; 1] = [AppName::LearningSwitch];
-
-    /// The name.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            AppName::LearningSwitch => LearningSwitch::NAME,
-        }
-    }
-}
-
-impl FromStr for AppName {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        AppName::ALL.into_iter().find(|app| app.name() == name).ok_or_else(|| {
-            let names: Vec<_> = AppName::ALL.iter().map(AppName::name).collect();
-            format!(
-                "there is no application \"{name}\"; the applications are: {}",
-                names.join(", ")
-            )
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for AppName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parsed(from)
-    }
-}
-
-/// How much is logged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LogLevel(pub(crate) tracing::Level);
-
-impl FromStr for LogLevel {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let known = ["error", "warn", "info", "debug", "trace"].contains(&name);
-        match name.parse() {
-            Ok(level) if known => Ok(LogLevel(level)),
-            _ => Err(format!(
-                "there is no log level \"{name}\"; the levels are: error, warn, info, debug, trace"
-            )),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for LogLevel {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parsed(from)
-    }
-}
-
-fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(
-    from: D,
-) -> Result<T, D::Error> {
-    String::deserialize(from)?.parse().map_err(de::Error::custom)
-}
-
-fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
-    let texts = Vec::<String>::deserialize(from)?;
-    if texts.is_empty() {
-        return Err(de::Error::custom("at least one address is needed, such as \"0.0.0.0:6653\""));
-    }
-    let address = |text: &String| {
-        let refused =
-            || de::Error::custom(format!("\"{text}\" is no address; write it as \"0.0.0.0:6653\""));
-        text.parse().map_err(|_| refused())
-    };
-    texts.iter().map(address).collect()
-}
-
 /// Bytes that nobody outside can know: the keys that the standard library draws from the system for its hash maps.
 fn random() -> [u8; 16] {
     let draw = || RandomState::new().build_hasher().finish();
@@ -267,23 +271,12 @@ fn random() -> [u8; 16] {
     (low | high << 64).to_le_bytes()
 }
 
-/// `LINE: KEY: what is wrong`, as far as the error says where it is.
-fn explain(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().lines().collect::<Vec<_>>().join("; ");
-    let Some(span) = error.span() else { return format!(" {message}") };
-    let before = &text[..span.start.min(text.len())];
-    let line = before.lines().count().max(1) + usize::from(before.ends_with('\n'));
-    let key =
-        text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-    match key {
-        Some(key) => format!("{line}: {key}: {message}"),
-        None => format!("{line}: {message}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aldis_control::batching::Bdu;
+    use aldis_wire::DatapathId;
+    use std::time::Duration;
 
     fn refusal(text: &str) -> String {
         explain(text, &toml::from_str::<Config>(text).expect_err("it has to be refused"))
@@ -297,29 +290,50 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_documentation_is_accepted() {
+        let page = include_str!("../../docs/configuration.md");
+        let example = page.split("```").nth(1).and_then(|text| text.strip_prefix("toml")).unwrap();
+        let config: Config = toml::from_str(example).unwrap();
+        let config = config.settle(&[], &[]).unwrap();
+        assert_eq!(config.rules.weights().of(DatapathId(0x02_07)).number(), 2);
+    }
+
+    #[test]
     fn every_key_is_read() {
         let text = r#"
             listen = ["127.0.0.1:7000"]
             workers = 3
             apps = ["learning-switch"]
-            design = "static-partition"
+            design = "maestro-round-robin"
+            stats = "/tmp/stats.json"
             poll = true
             log = "debug"
+            [knobs]
+            bdu-us = 300
+            [weights]
+            "2" = 4
             [session]
             delete-flows = true
             handshake-within-s = 5
             echo-every-s = 7
             echo-within-s = 9
+            stuck-within-s = 11
             [learning-switch]
             idle-timeout-s = 30
         "#;
         let config: Config = toml::from_str(text).unwrap();
+        let config = config.settle(&[], &[]).unwrap();
         let engine = config.engine();
         assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
         assert!(engine.session.delete_flows);
         assert_eq!(engine.session.echo_within, Duration::from_secs(9));
+        assert_eq!(engine.session.stuck_within, Duration::from_secs(11));
         assert_eq!(config.learning_switch().idle_timeout_s, 30);
         assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
+        assert_eq!(config.stats, Some("/tmp/stats.json".into()));
+        assert_eq!(engine.knobs.weights.of(DatapathId(2)).number(), 4);
+        let bdu = Bdu::new(Duration::from_micros(300)).unwrap();
+        assert_eq!(engine.design.batching, design::Batching::Adaptive(bdu));
     }
 
     #[test]
@@ -327,7 +341,14 @@ mod tests {
         let cases = [
             ("poll = true\nworkers = 0\n", "2: workers: ", "from 1 to 256"),
             ("workers = \"two\"\n", "1: workers: ", "two"),
-            ("\n\ndesign = \"beacom\"\n", "3: design: ", "static-partition"),
+            ("\n\ndesign = \"beacom\"\n", "3: design: ", "fair-rounds"),
+            ("[knobs]\nbdu-us = 0\n", "2: bdu-us: ", "for example 150"),
+            ("[knobs]\nibt = 9\n", "2: ibt: ", "10 requests or more"),
+            ("[knobs]\nibt = -9\n", "2: ibt: ", "below 0"),
+            ("[knobs]\n\nbatching = \"big\"\n", "3: batching: ", "`per-read`"),
+            ("[knobs]\nbutching = 1\n", "2: butching: ", "`batching`"),
+            ("[weights]\n\"2\" = 1.5\n", "2: \"2\": ", "from 1 to 1000"),
+            ("weights = 3\n", "1: weights: ", "a table of switches"),
             ("apps = [\"learning-switch\",\n \"hubb\"]\n", "1: apps: ", "learning-switch"),
             ("listen = [\"here\"]\n", "1: listen: ", "0.0.0.0:6653"),
             ("listen = []\n", "1: listen: ", "at least one"),
@@ -344,5 +365,51 @@ mod tests {
             );
             assert_eq!(refusal.lines().count(), 1, "{refusal}");
         }
+    }
+
+    fn unsettled(text: &str, settings: &[&str], rules: &[&str]) -> String {
+        let source = Some(Source { path: "a.toml".into(), text: text.to_owned() });
+        let config = Config { source, ..toml::from_str(text).unwrap() };
+        let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
+        let rules: Vec<Rule> = rules.iter().map(|text| text.parse().unwrap()).collect();
+        config.settle(&settings, &rules).expect_err("it has to be refused")
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_with_its_place() {
+        let cases: [(&str, &[&str], &str, &str); 6] = [
+            ("design = \"nox\"\n[knobs]\nprt = 5\n", &[], "a.toml:3: prt: ", "binding off"),
+            ("knobs.io-threads = 5\n", &[], "a.toml:1: io-threads: ", "shared queues"),
+            ("[knobs]\nwrite = \"immediate\"", &[], "a.toml:2: write: ", "choose one"),
+            (
+                "[knobs]\nwrite = \"immediate\"",
+                &["write=batched", "ibt=10"],
+                "--set ibt: ",
+                "fixed",
+            ),
+            ("[weights]\n\"2\" = 1\n\"1\" = 0\n", &[], "a.toml:3: \"1\": ", "1 or more"),
+            ("[weights]\ns1 = 4\n", &[], "a.toml:2: s1: ", "a datapath id"),
+        ];
+        for (text, settings, place, accepted) in cases {
+            let refusal = unsettled(text, settings, &[]);
+            assert!(
+                refusal.starts_with(place) && refusal.contains(accepted),
+                "{text:?}: {refusal}"
+            );
+            assert_eq!(refusal.lines().count(), 1, "{refusal}");
+        }
+        let crowd = "workers = 255\ndesign = \"beacon-queue\"";
+        assert!(unsettled(crowd, &[], &[]).contains("256 threads together"));
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_file() {
+        let text = "design = \"maestro-round-robin\"\n[knobs]\nbdu-us = 1\n[weights]\n\"1\" = 2";
+        let config: Config = toml::from_str(text).unwrap();
+        let rules = ["1-9=7".parse().unwrap()];
+        let config = config.settle(&["bdu-us=9".parse().unwrap()], &rules).unwrap();
+        let bdu = Bdu::new(Duration::from_micros(9)).unwrap();
+        assert_eq!(config.design.batching, design::Batching::Adaptive(bdu));
+        assert_eq!(config.rules.weights().of(DatapathId(1)).number(), 7);
     }
 }

@@ -14,6 +14,7 @@ use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{self, Seed};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::{Recipe, session};
+use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
 
 use crate::counting;
@@ -158,6 +159,7 @@ pub(crate) fn serve(settings: Settings) {
         workers: settings.workers,
         design: Design::default(),
         spin: false,
+        knobs: Knobs::default(),
         session: session::Config {
             handshake_within: settings.handshake_within,
             ..session::Config::default()

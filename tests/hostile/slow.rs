@@ -14,12 +14,12 @@ use crate::{FEATURES_REQUEST, Scene, WITHIN, is_end, name_of};
 const DEADLINE: Duration = Duration::from_secs(3);
 const LATE: Duration = Duration::from_secs(3);
 
-/// The engine's deadline for a switch that takes nothing (`aldis_engine::limits::OUTBOX_WITHIN`), and the same on top.
+/// The engine's deadline for a switch that takes nothing (`aldis_control::session::Config::stuck_within`), and more than as
+/// long again.
 const EVICTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// What one switch that does not read may cost: the bound of its outbox, 256 KiB, in a list that has just doubled, and what
-/// is known of it and its two hosts.
-const HOARD_MAX: usize = 768 * 1024;
+/// What one switch that does not read may cost: the bound of its outbox, 256 KiB, and what is known of it and its two hosts.
+const HOARD_MAX: usize = 384 * 1024;
 
 /// Fails where a connection that began at `start` did not end with its handshake's deadline.
 fn expect_deadline(scene: &Scene, peer: &Peer, start: Instant, waiting_for: &str) {

@@ -63,6 +63,10 @@ def prepare_machine():
     setLogLevel("error")
 
 
+def controller_command():
+    return shlex.split(os.environ.get("ALDIS_CONTROLLER") or os.path.join(ROOT, "target/debug/aldis") + " run")
+
+
 class Process:
     """A program we started, with its output in a file."""
 
@@ -143,9 +147,8 @@ class Lab:
 
     # The controller
 
-    def start_controller(self):
-        command = os.environ.get("ALDIS_CONTROLLER") or os.path.join(ROOT, "target/debug/aldis") + " run"
-        self.controller = Process(shlex.split(command), self.path("controller.log"))
+    def start_controller(self, *options):
+        self.controller = Process([*controller_command(), *options], self.path("controller.log"))
         wait_until(f"the controller listens on {PORT}", self._controller_listens, seen=self.controller_log)
         return self.controller
 
@@ -170,8 +173,9 @@ class Lab:
         for host in self.net.hosts:
             for interface in host.intfNames():
                 host.cmd(f"ethtool -K {interface} tx off")
+        mark = self.mark()
         self.net.start()
-        self.wait_connected()
+        self.wait_connected(mark)
         return self.net
 
     # The database is told whether a switch is connected only every five seconds; the log says it at once.
@@ -211,6 +215,12 @@ class Lab:
         return [line.strip() for line in dump.splitlines() if "actions=" in line and "actions=CONTROLLER" not in line]
 
     # Afterwards
+
+    def end_network(self):
+        """Ends the network and the controller, so that others can be started."""
+        self.net.stop()
+        self.net = None
+        self.controller.stop()
 
     def evidence(self):
         """What a person wants to see when a scenario failed."""

@@ -9,7 +9,7 @@ import time
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TreeTopo
 
-from lab import PORT, Failure, Ping, Process, expect, output, wait_until
+from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
 
 # Message types, the same numbers in both versions.
@@ -31,6 +31,8 @@ def all_of_them():
     for body in (iperf, port_down, host_moved, controller_killed, vswitchd_restarted, bridge_replaced, decoded):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
+    for design in designs():
+        yield f"design {design}", functools.partial(works_under, design)
     yield "probe", probe
     yield "clean_stop", clean_stop
 
@@ -44,6 +46,22 @@ def pingall(topology, version, lab):
     """Every host reaches every other, on the first try."""
     lab.start_controller()
     everyone_reaches_everyone(lab.start_network(topology(), version))
+
+
+def designs():
+    """The names of the workload distributions, as the controller lists them."""
+    listed = output(*controller_command()[:1], "designs")
+    names = re.findall(r"^([a-z-]+) .* KB ", listed, re.MULTILINE)
+    return names or ["(none: " + listed.strip()[:80] + ")"]
+
+
+def works_under(design, lab):
+    """Two switches, three workers, and whatever the design: every host reaches every other, in both versions."""
+    for version in VERSIONS:
+        lab.start_controller("--design", design, "--workers", "3")
+        net = lab.start_network(LinearTopo(2), version)
+        everyone_reaches_everyone(net)
+        lab.end_network()
 
 
 def packets(flow):

@@ -10,6 +10,7 @@ mod answer;
 mod config;
 mod counters;
 mod hosts;
+mod look;
 mod machine;
 mod moves;
 mod ports;
@@ -24,7 +25,7 @@ use aldis_control::switch::Info;
 use aldis_control::{App, Batch, Output, Request, Time};
 use aldis_wire::msg::{PortChange, PortChangeReason};
 
-use ahead::{Kind, Sight, is_for_bridges};
+use ahead::{Kind, header, is_for_bridges};
 use answer::{Desk, Dialect, V10, V13};
 use removal::Removal;
 use stages::Sheet;
@@ -67,13 +68,14 @@ impl LearningSwitch {
 }
 
 /// What becomes of one request.
-fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request, sight: &Sight<'_>) {
-    let Kind::Data(vlan) = sight.kind else { return desk.ignore(request) };
-    desk.learn(request, vlan, sight.src);
-    match desk.look_up(vlan, sight.dst) {
-        Some(port) if port != request.in_port => desk.install(request, vlan, sight, port),
+fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request) {
+    let (dst, src, kind) = header(desk.batch.frame(request));
+    let Kind::Data(vlan) = kind else { return desk.ignore(request) };
+    desk.learn(request, vlan, src);
+    match desk.look_up(vlan, dst) {
+        Some(port) if port != request.in_port => desk.install(request, vlan, (src, dst), port),
         Some(_) => desk.filter(request),
-        None if is_for_bridges(sight.dst) => desk.ignore(request),
+        None if is_for_bridges(dst) => desk.ignore(request),
         None => desk.flood(request),
     }
 }

@@ -84,11 +84,11 @@ impl Bdu {
     ///
     /// # Errors
     /// It is out of range.
-    pub fn new(longest: Duration) -> Result<Bdu, Refused> {
-        match longest {
-            Duration::ZERO => Err(Refused::BduZero),
-            longest if longest > BDU_MAX => Err(Refused::BduTooLong(longest)),
-            longest => Ok(Bdu(longest)),
+    pub const fn new(longest: Duration) -> Result<Bdu, Refused> {
+        match longest.as_nanos() {
+            0 => Err(Refused::BduZero),
+            nanos if nanos > BDU_MAX.as_nanos() => Err(Refused::BduTooLong(longest)),
+            _ => Ok(Bdu(longest)),
         }
     }
 

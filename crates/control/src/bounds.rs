@@ -40,6 +40,14 @@ pub const WEIGHT_RULES_MAX: usize = 1024;
 /// Rounds that a switch may be owed, because they began while it was being served. More would be a burst.
 pub const ROUNDS_OWED_MAX: i64 = 2;
 
+/// Requests by which a port has to stand out before it is said to flood: of several hundred that a thousand ports share by
+/// chance, no port has as many more than another.
+pub const FLOOD_MARGIN: usize = 16;
+
 /// Ports of a switch for which shed requests are counted apart; those of all others are counted together. A switch can
 /// name four billion ports; people look for the few that storm.
 pub const SHED_PORTS_MAX: usize = 256;
+
+/// The greatest value that a histogram tells from others: eighteen minutes of nanoseconds. A switch that waited for as long
+/// was given up long ago; each power of two above would cost every histogram 128 bytes.
+pub const RECORDED_MAX: u64 = (1 << 40) - 1;

@@ -1,9 +1,11 @@
 //! Who is served next, and how much: weighted max-min fairness (Maestro §2, §3.2).
 //!
 //! Every switch may use the controller as much as every other of its weight; what one does not use is divided among those
-//! that want more. [`max_min`] says what the shares *should* be, given the offered rates; [`Rounds`] hands them out
-//! without knowing any rate.
+//! that want more. [`max_min()`] says what the shares *should* be, given the offered rates; [`Rounds`] hands them out
+//! without knowing any rate, and [`partition`] divides the switches among workers by
+//! the rates that were measured.
 
+mod greedy;
 mod max_min;
 mod rounds;
 
@@ -11,6 +13,7 @@ use core::num::NonZeroU32;
 
 use crate::bounds::WEIGHT_MAX;
 
+pub use greedy::{Load, partition};
 pub use max_min::{Demand, max_min};
 pub use rounds::{Id, Rounds, Visit};
 

@@ -18,6 +18,7 @@ pub mod output;
 pub mod pipeline;
 pub mod session;
 pub mod shed;
+pub mod stats;
 pub mod switch;
 pub mod time;
 pub mod weights;

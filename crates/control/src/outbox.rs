@@ -53,6 +53,8 @@ impl Outbox {
         }
         self.bytes.drain(..self.head);
         self.head = 0;
+        // No more room than is needed: thousands of switches may stop reading at once.
+        self.bytes.reserve_exact(bytes.len());
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }

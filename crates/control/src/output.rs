@@ -27,6 +27,8 @@ pub struct Output {
     len: usize,
     segments: Vec<Segment>,
     run: usize,
+    // Up to here the segments were taken.
+    taken: usize,
     // Where messages are encoded that no template makes: encoders append to vectors.
     scratch: Vec<u8>,
 }
@@ -38,6 +40,7 @@ impl Default for Output {
             len: 0,
             segments: Vec::with_capacity(64),
             run: 0,
+            taken: 0,
             scratch: vec![],
         }
     }
@@ -57,11 +60,13 @@ impl Output {
     #[inline]
     pub fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
         let at = self.len;
-        if self.room.len() - at < N {
-            self.grow(N);
-        }
         self.len = at + N;
-        self.room[at..].first_chunk_mut().expect("grown to fit")
+        // Where it fits it is not looked at again.
+        if self.len > self.room.len() {
+            self.grow(N);
+            return self.room[at..].first_chunk_mut().expect("grown to fit");
+        }
+        self.room[at..at + N].first_chunk_mut().expect("so long")
     }
 
     /// The bytes as they are.
@@ -97,10 +102,14 @@ impl Output {
         self.len == 0
     }
 
-    /// The segments, in the order in which they were written. A run that two applications answered has two.
-    pub fn segments(&mut self) -> &[Segment] {
+    /// Takes the segments written since they were last taken, in order; what follows goes to run 0 until the next turn. A
+    /// run that two applications answered has two.
+    #[inline]
+    pub fn take_segments(&mut self) -> impl Iterator<Item = Segment> {
         self.seal();
-        &self.segments
+        self.run = 0;
+        self.taken = self.len;
+        self.segments.drain(..)
     }
 
     /// Forgets everything; the room stays.
@@ -108,12 +117,13 @@ impl Output {
     pub fn clear(&mut self) {
         self.len = 0;
         self.run = 0;
+        self.taken = 0;
         self.segments.clear();
     }
 
     #[inline]
     fn seal(&mut self) {
-        let begun = self.segments.last().map_or(0, |segment| segment.end);
+        let begun = self.segments.last().map_or(self.taken, |segment| segment.end);
         if self.len > begun {
             self.segments.push(Segment { run: self.run, end: self.len });
         }
@@ -138,7 +148,7 @@ mod tests {
         output.append(&[6]);
         assert_eq!(output.bytes(), [1, 2, 3, 4, 5, 6]);
         output.clear();
-        assert!(output.is_empty() && output.segments().is_empty());
+        assert!(output.is_empty() && output.take_segments().next().is_none());
     }
 
     #[test]
@@ -151,7 +161,10 @@ mod tests {
         output.turn_to(0);
         output.append(&[0; 1]);
         let expected = [(0, 3), (1, 5), (0, 6)].map(|(run, end)| Segment { run, end });
-        assert_eq!(output.segments(), expected);
+        assert!(output.take_segments().eq(expected));
+        assert!(output.take_segments().next().is_none());
+        output.append(&[0; 4]);
+        assert!(output.take_segments().eq([Segment { run: 0, end: 10 }]));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use alloc::vec::Vec;
 
 pub use tally::Tally;
 
+use crate::bounds::FLOOD_MARGIN;
+
 /// Decides for one switch at a time; one for each worker, used again for all of its switches.
 #[derive(Clone, Debug)]
 pub struct Shed {
@@ -27,6 +29,8 @@ pub struct Shed {
     heights: Vec<u32>,
     /// Where the requests that cannot be divided begin to be handed out, so that they go to another port each time.
     first: usize,
+    /// Requests of this decision.
+    asked: usize,
 }
 
 /// What becomes of one port's requests.
@@ -38,34 +42,63 @@ pub struct Port {
     pub asked: u32,
     /// Requests that are kept.
     pub kept: u32,
-    /// Those of them that [`Shed::keep`] was not asked about yet.
+    /// Requests that [`Shed::keep`] refused so far.
+    pub dropped: u32,
+    /// Those that are kept and that [`Shed::keep`] was not asked about yet.
     left: u32,
     /// Its place in the table.
     slot: u32,
 }
 
-impl Port {
-    /// Requests that are dropped.
-    pub fn dropped(&self) -> u32 {
-        self.asked - self.kept
-    }
+/// One port asks for much more than the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flood {
+    /// How many ports ask for anything, from 2.
+    pub ports: usize,
+    /// Requests of that port.
+    pub most: usize,
+    /// Requests of all others, at least one each.
+    pub others: usize,
 }
 
 impl Shed {
     /// With a secret and random `seed`.
     pub fn new(seed: u64) -> Shed {
         let slots = alloc::vec![0; 16];
-        Shed { seed: seed | 1, ports: Vec::new(), slots, heights: Vec::new(), first: 0 }
+        Shed { seed: seed | 1, ports: Vec::new(), slots, heights: Vec::new(), first: 0, asked: 0 }
     }
 
     /// Weighs the requests of a switch, given as the port of each, against its share of so many requests, and returns how
     /// many have to be dropped. If any, [`Shed::keep`] says which.
     pub fn weigh(&mut self, ports: impl ExactSizeIterator<Item = u32>, share: usize) -> usize {
+        if ports.len() <= share {
+            self.clear();
+            return 0;
+        }
+        self.look(ports);
+        self.divide(share)
+    }
+
+    /// Counts the requests of a switch, given as the port of each, and says whether a port floods it: whether one asks for
+    /// more than twice as much as the others do on average, beyond what chance may bring.
+    pub fn look(&mut self, ports: impl Iterator<Item = u32>) -> Option<Flood> {
         self.clear();
-        let excess = ports.len().saturating_sub(share);
-        if excess > 0 {
-            ports.for_each(|port| self.count(port));
-            self.divide(share);
+        ports.for_each(|port| self.count(port));
+        self.asked = self.ports.iter().map(|port| port.asked as usize).sum();
+        let most = self.ports.iter().map(|port| port.asked as usize).max().unwrap_or(0);
+        let (ports, others) = (self.ports.len(), self.asked - most);
+        let floods = ports > 1 && most.saturating_sub(FLOOD_MARGIN) * (ports - 1) > 2 * others;
+        floods.then_some(Flood { ports, most, others })
+    }
+
+    /// Divides a share of so many requests among the ports that were [looked at](Shed::look), and returns how many have
+    /// to be dropped. If any, [`Shed::keep`] says which.
+    pub fn divide(&mut self, share: usize) -> usize {
+        let excess = self.asked.saturating_sub(share);
+        if excess == 0 {
+            self.clear();
+        } else {
+            self.fill_up(share);
         }
         excess
     }
@@ -77,6 +110,7 @@ impl Shed {
         let left = &mut self.ports[at].left;
         let keep = *left > 0;
         *left = left.saturating_sub(1);
+        self.ports[at].dropped += u32::from(!keep);
         keep
     }
 
@@ -95,7 +129,14 @@ impl Shed {
         match self.find(number) {
             Ok(at) => self.ports[at].asked += 1,
             Err(slot) => {
-                self.ports.push(Port { number, asked: 1, kept: 0, left: 0, slot: slot as u32 });
+                self.ports.push(Port {
+                    number,
+                    asked: 1,
+                    kept: 0,
+                    dropped: 0,
+                    left: 0,
+                    slot: slot as u32,
+                });
                 self.slots[slot] = self.ports.len() as u32;
                 if 2 * self.ports.len() > self.slots.len() {
                     self.spread();
@@ -135,7 +176,7 @@ impl Shed {
     }
 
     /// Divides the share, which is less than what all ports ask for.
-    fn divide(&mut self, share: usize) {
+    fn fill_up(&mut self, share: usize) {
         let (height, mut over) = self.fill(share);
         let ports = self.ports.len();
         let first = self.first % ports;

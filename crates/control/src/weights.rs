@@ -31,6 +31,14 @@ impl Weights {
         named.map_or(Weight::ONE, |(_, weight)| *weight)
     }
 
+    /// The switches that rules name one by one, in the order of the rules.
+    pub fn named(&self) -> impl Iterator<Item = DatapathId> {
+        let one = |(ids, _): &(RangeInclusive<u64>, Weight)| {
+            (ids.start() == ids.end()).then_some(*ids.start())
+        };
+        self.rules.iter().filter_map(one).map(DatapathId)
+    }
+
     /// Adds a rule behind those that are there.
     ///
     /// # Errors
@@ -210,6 +218,7 @@ mod tests {
             assert_eq!(weight(&weights, dpid), number, "{dpid}");
         }
         assert_eq!(weight(&Weights::default(), 7), 1);
+        assert!(weights.named().eq([7, 255, 9].map(DatapathId)));
     }
 
     #[test]

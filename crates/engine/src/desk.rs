@@ -1,60 +1,110 @@
-//! The phases of a visit: read, chop, run, write.
+//! The phases of serving: read, chop, run, write.
 //!
 //! The receive buffer, the requests and the send buffer belong to the worker and not to the switch: one of each, always
-//! the same, so that they stay in the cache. The read designs ([`crate::read`]) call the phases in their own order.
+//! the same, so that they stay in the cache. Reading and chopping need the claim of one connection; running and writing
+//! are for a whole batch, which may come from many.
 
 use std::io;
 use std::marker::PhantomData;
 use std::mem;
-use std::ops::Range;
-use std::slice;
 use std::sync::Arc;
 
-use aldis_control::fact::{Fact, Facts};
-use aldis_control::session::{Close, Step};
-use aldis_control::{Batch, Event, Output, Pipeline, Request, Run, Session, Time, gather};
-use aldis_wire::header::MESSAGE_LEN_MAX;
+use aldis_control::fact::Facts;
+use aldis_control::session::{Close, Session};
+use aldis_control::stats::WorkerStats;
+use aldis_control::{Batch, Event, Output, Pipeline, Time, gather};
 use aldis_wire::header::kind::PACKET_IN;
 use aldis_wire::{Chop, Raw, Version};
 
-use crate::conn::Conn;
-use crate::limits::{EARLY_MAX, OUTBOX_PER_READ};
-use crate::metrics::Counters;
+use crate::claim::Signs;
+use crate::conn::{Call, Conn, State};
+use crate::gathered::{Gathered, aloft_max, visit_bytes};
+use crate::limits::{EARLY_MAX, OUTBOX_PER_READ, READ_MORE, SHED_PER_REQUEST};
 use crate::net::Net;
 use crate::registry::{Errand, Registry};
-use crate::write::Write;
+use crate::write::{self, Write};
 
-/// A worker's tools for serving one connection at a time.
-pub(crate) struct Desk<W> {
+mod affairs;
+pub(crate) mod shedding;
+
+use shedding::Shedder;
+
+/// A worker's tools.
+pub(crate) struct Desk<N: Net, W> {
     pub(crate) now: Time,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) stats: Arc<WorkerStats>,
     pub(crate) errands: Vec<Errand>,
-    received: Box<[u8]>,
-    read_max: usize,
-    requests: Vec<Request>,
+    pub(crate) gathered: Box<Gathered<N::Socket>>,
     output: Output,
+    stretches: Vec<Stretch>,
+    joined: Vec<u8>,
+    read_max: usize,
+    /// Visits of one connection that may be on their way at once.
+    aloft_max: u32,
+    /// Room that one visit may need.
+    visit_bytes: usize,
+    shedder: Shedder,
+    /// Whether batches are run here, or handed to whoever is free.
+    runs_here: bool,
+    /// Whether the answers of a batch to one switch are written together.
+    together: bool,
     pipeline: Pipeline,
     registry: Arc<Registry>,
     facts: Arc<dyn Facts>,
     write: PhantomData<W>,
 }
 
-impl<W: Write> Desk<W> {
-    pub(crate) fn new(
-        pipeline: Pipeline,
-        read_max: usize,
-        registry: Arc<Registry>,
-        facts: Arc<dyn Facts>,
-        counters: Arc<Counters>,
-    ) -> Self {
+/// Output for the connection of one visit; it begins where the one before it ends.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    visit: usize,
+    end: usize,
+}
+
+/// What a desk is made of.
+pub(crate) struct Supplies {
+    pub(crate) pipeline: Pipeline,
+    pub(crate) read_max: usize,
+    /// The most bytes that a visit may chop where it reads ahead; 0 where none does.
+    pub(crate) ahead: usize,
+    /// Bytes that a batch may gather beyond those of one visit.
+    pub(crate) batch_bytes: usize,
+    pub(crate) runs_here: bool,
+    /// Output batching.
+    pub(crate) together: bool,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) facts: Arc<dyn Facts>,
+    pub(crate) stats: Arc<WorkerStats>,
+}
+
+impl<N: Net, W: Write> Desk<N, W> {
+    pub(crate) fn new(supplies: Supplies) -> Self {
+        let Supplies {
+            pipeline,
+            read_max,
+            ahead,
+            batch_bytes,
+            runs_here,
+            registry,
+            facts,
+            stats,
+            together,
+        } = supplies;
+        let visit_bytes = visit_bytes(read_max.max(ahead));
         Desk {
             now: Time::START,
-            counters,
+            stats,
+            together,
             errands: Vec::new(),
-            received: vec![0; MESSAGE_LEN_MAX + read_max].into(),
-            read_max,
-            requests: Vec::with_capacity(read_max / 32),
+            gathered: Box::new(Gathered::new(visit_bytes + batch_bytes)),
             output: Output::default(),
+            stretches: Vec::with_capacity(64),
+            joined: Vec::new(),
+            read_max,
+            aloft_max: aloft_max(read_max),
+            visit_bytes,
+            shedder: Shedder::new(),
+            runs_here,
             pipeline,
             registry,
             facts,
@@ -64,20 +114,94 @@ impl<W: Write> Desk<W> {
 
     /// Bytes that may wait for a switch that does not read.
     pub(crate) fn outbox_max(&self) -> usize {
-        self.read_max * OUTBOX_PER_READ
+        self.read_max.max(crate::limits::READ_MAX) * OUTBOX_PER_READ
     }
 
-    /// Reads once. Returns how many bytes of the receive buffer hold something, the beginning of a message from the last
-    /// visit included.
+    /// Whether another visit fits into the batch.
     #[inline]
-    pub(crate) fn read<N: Net>(
+    pub(crate) fn has_room(&self) -> bool {
+        self.gathered.has_room(self.visit_bytes)
+    }
+
+    /// Whether there is anything to run or to write.
+    #[inline]
+    pub(crate) fn holds_something(&self) -> bool {
+        !self.gathered.visits.is_empty()
+    }
+
+    /// Requests gathered so far.
+    #[inline]
+    pub(crate) fn requests(&self) -> usize {
+        self.gathered.requests.len()
+    }
+
+    /// Whether a visit brought nothing for the applications, but something to be sent.
+    #[inline]
+    pub(crate) fn only_answers(&self) -> bool {
+        self.gathered.requests.is_empty() && !self.output.is_empty()
+    }
+
+    /// Begins a visit: acts on the word that was left, lets waiting output go on, and reads, at most `read_max` bytes; more
+    /// where there is a `share`, in requests, and a port floods. What comes of it stands at the end of the receive buffer,
+    /// behind `filled`; its length is returned.
+    ///
+    /// # Errors
+    /// The connection has to end.
+    #[inline]
+    pub(crate) fn read(
         &mut self,
         net: &mut N,
-        conn: &mut Conn<N::Socket>,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        (read_max, share): (usize, Option<u32>),
     ) -> Result<usize, Close> {
-        let carried = conn.restore_carry(&mut self.received);
-        let room = &mut self.received[carried..carried + self.read_max];
-        let count = match net.read(&conn.socket, room) {
+        self.gathered.visits.push(Arc::clone(conn));
+        let aloft = conn.flight.take_off();
+        if state.called {
+            state.called = false;
+            self.answer_calls(conn, state)?;
+        }
+        if conn.outgoing.is_stuck() {
+            // The kernel says that there is room when there is much of it; who reads slowly may have made a little.
+            if state.writable || conn.outgoing.deadline() <= self.now {
+                state.writable = false;
+                write::drain(net, conn, self.now)?;
+            }
+            if conn.outgoing.is_stuck() {
+                self.stats.pauses.add(1);
+                conn.stats.pauses.add(1);
+                let late = conn.outgoing.deadline() <= self.now;
+                return if late { Err(Close::NotReading) } else { Ok(0) };
+            }
+        }
+        if state.parked || state.fenced {
+            // This visit has taken off itself; and what this worker says is in order.
+            let own = self.gathered.visits_of(conn);
+            state.parked = !conn.flight.is_clear(own);
+            if state.parked {
+                return Ok(0);
+            }
+            state.fenced = own > 1;
+        }
+        if let Some(why) = state.ending.take() {
+            return Err(why);
+        }
+        if aloft > self.aloft_max || conn.outgoing.is_behind() {
+            // It is announced when all of them have landed, this visit too.
+            state.parked = !conn.flight.is_clear(0);
+            return Ok(0);
+        }
+        let room = &mut self.gathered.received[self.gathered.filled..];
+        if mem::take(&mut state.whole) {
+            return Ok(state.restore_carry(room));
+        }
+        if !state.readable {
+            return Ok(0);
+        }
+        let carried = state.restore_carry(room);
+        let read_max =
+            read_max.min(self.read_max).min(if aloft > 1 { READ_MORE } else { usize::MAX });
+        let count = match net.read(&conn.socket, &mut room[carried..carried + read_max]) {
             Ok(0) => return Err(Close::PeerClosed),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
@@ -85,209 +209,247 @@ impl<W: Write> Desk<W> {
         };
         // Less than was asked for: the socket is empty, and the next byte will be announced. The end is announced once, and
         // perhaps it was together with these bytes.
-        conn.readable = count == self.read_max || conn.ended;
-        self.counters.reads.add(1);
-        self.counters.bytes_in.add(count as u64);
-        Ok(carried + count)
+        state.readable = count == read_max || state.ended;
+        self.count_read(conn, count);
+        let len = carried + count;
+        let look = |share| self.look_ahead(net, conn, state, (len, read_max), share);
+        Ok(share.filter(|_| aloft == 1).map_or(len, look))
     }
 
-    /// Takes the first `filled` bytes of the receive buffer apart: flow requests become batches and go through the
-    /// applications; every other message is a fence and goes to the session.
+    /// Takes what [`Desk::read`] brought apart: flow requests are gathered; every other message is a fence and goes to the
+    /// session. Ends with the session's own affairs, if their time has come. Where the switch is above its `share`, in
+    /// requests, those of ports that flood are dropped. Returns how many messages were taken, as designs count them.
+    ///
+    /// # Errors
+    /// The connection has to end.
     #[inline]
-    pub(crate) fn handle<S>(&mut self, conn: &mut Conn<S>, filled: usize) -> Result<(), Close> {
-        let received = mem::take(&mut self.received);
-        let handled = self.handle_bytes(conn, &received[..filled]);
-        self.received = received;
-        handled
-    }
-
-    /// Ends the visit: what the applications and the session have to say is written.
-    #[inline]
-    pub(crate) fn write<N: Net>(
+    pub(crate) fn chop(
         &mut self,
-        net: &mut N,
-        conn: &mut Conn<N::Socket>,
-    ) -> Result<(), Close> {
-        let bytes = self.output.bytes();
-        if !bytes.is_empty() {
-            self.counters.writes.add(1);
-            self.counters.bytes_out.add(bytes.len() as u64);
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        len: usize,
+        share: Option<u32>,
+    ) -> Result<usize, Close> {
+        let received = mem::take(&mut self.gathered.received);
+        let at = self.gathered.filled;
+        if let Some(share) = share {
+            self.begin_shedding(conn, state, &received[at..at + len], share);
         }
-        let written = W::flush(net, conn, self.now, bytes);
-        self.output.clear();
-        written
-    }
-
-    /// What waits for the socket may go on.
-    pub(crate) fn drain<N: Net>(
-        &mut self,
-        net: &mut N,
-        conn: &mut Conn<N::Socket>,
-    ) -> Result<(), Close> {
-        W::writable(net, conn, self.now)
-    }
-
-    /// Lets the session do something outside of its messages: a timer, an admission, a probe.
-    pub(crate) fn session<S>(
-        &mut self,
-        conn: &mut Conn<S>,
-        act: impl FnOnce(&mut Session, Time, &mut Vec<u8>) -> Result<Step, Close>,
-    ) -> Result<(), Close> {
-        let step = self.output.append_with(|out| act(&mut conn.session, self.now, out))?;
-        self.advance(conn, step)
-    }
-
-    /// Tells the applications that time passed at this connection's switch.
-    pub(crate) fn second<S>(&mut self, conn: &mut Conn<S>) {
-        self.event(conn, &Event::Second);
-    }
-
-    /// The connection ends: everyone who should know is told.
-    pub(crate) fn farewell<S>(&mut self, conn: &Conn<S>, why: Close) {
-        if why == Close::NotReading {
-            self.counters.evictions.add(1);
+        let chopped = self.chop_bytes(conn, state, &received[..at + len], at);
+        let dropped = if share.is_some() { self.end_shedding(conn, state) } else { 0 };
+        self.gathered.received = received;
+        self.gathered.filled = at + len;
+        let taken = chopped?;
+        if state.session.deadline() <= self.now && !conn.outgoing.is_stuck() {
+            self.session(conn, state, Session::tick)?;
         }
-        let Some(dpid) = conn.dpid else {
-            return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
-        };
-        if !conn.auxiliary {
-            self.event(conn, &Event::Down);
-            self.output.clear();
-        }
-        self.errands.extend(self.registry.gone(dpid, conn.place));
-        self.facts.tell(Fact::Down { dpid, peer: conn.peer, why });
+        Ok(taken + dropped / SHED_PER_REQUEST)
     }
 
     #[inline]
-    fn handle_bytes<S>(&mut self, conn: &mut Conn<S>, bytes: &[u8]) -> Result<(), Close> {
-        let mut at = 0;
+    fn chop_bytes(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        bytes: &[u8],
+        mut at: usize,
+    ) -> Result<usize, Close> {
+        let mut taken = 0;
         loop {
-            if let Some(switch) = &conn.switch {
-                at = gather::gather(switch.info.version, bytes, at, &mut self.requests);
-                self.run(conn, bytes);
+            if let Some(switch) = conn.switch() {
+                let first = self.gathered.requests.len();
+                at = gather::gather(switch.info.version, bytes, at, &mut self.gathered.requests);
+                if self.gathered.requests.len() > first {
+                    state.session.alive(self.now);
+                }
+                let kept = self.shedder.sift(&mut self.gathered.requests, first);
+                if kept > 0 {
+                    taken += kept;
+                    conn.stats.requests.add(kept as u64);
+                    conn.stats.batches.add(1);
+                    self.gathered.add_run(switch, first..first + kept);
+                }
             }
             match Chop::new(&bytes[at..]).next() {
                 Some(Ok(raw)) => {
-                    self.fence(conn, bytes, at..at + raw.bytes.len(), raw)?;
+                    if !self.fence_may_pass(conn, bytes) {
+                        state.parked = true;
+                        state.whole = true;
+                        break;
+                    }
+                    self.fence(conn, state, bytes, at, raw)?;
+                    state.fenced = true;
                     at += raw.bytes.len();
+                    taken += 1;
+                    if state.whole {
+                        break;
+                    }
                 }
                 Some(Err(malformed)) => return Err(Close::Framing(malformed)),
                 None => break,
             }
         }
-        conn.keep_carry(&bytes[at..]);
-        Ok(())
+        state.keep_carry(&bytes[at..]);
+        Ok(taken)
     }
 
-    /// Runs the applications over the requests gathered so far, if there are any.
+    /// Sees to it that what came before a fence is finished. Where it is still on its way with another worker, the fence
+    /// has to wait, and the connection is announced when it may pass.
+    fn fence_may_pass(&mut self, conn: &Arc<Conn<N::Socket>>, bytes: &[u8]) -> bool {
+        let own = self.gathered.visits_of(conn);
+        if self.gathered.requests.is_empty() || self.runs_here {
+            self.run_over(bytes);
+            conn.flight.is_clear(own)
+        } else {
+            // They are about to be handed on, and land elsewhere.
+            conn.flight.is_clear(0)
+        }
+    }
+
+    /// Runs the applications over what was gathered.
     #[inline]
-    fn run<S>(&mut self, conn: &mut Conn<S>, bytes: &[u8]) {
-        let Some(switch) = conn.switch.as_ref().filter(|_| !self.requests.is_empty()) else {
+    pub(crate) fn run(&mut self) {
+        let received = mem::take(&mut self.gathered.received);
+        self.run_over(&received);
+        self.gathered.received = received;
+    }
+
+    #[inline]
+    fn run_over(&mut self, bytes: &[u8]) {
+        let Gathered { requests, runs, switches, visit_of, .. } = &mut *self.gathered;
+        if requests.is_empty() {
             return;
-        };
-        conn.session.alive(self.now);
-        self.counters.batches.add(1);
-        self.counters.requests.add(self.requests.len() as u64);
-        let mut batch = Batch {
-            now: self.now,
-            bytes,
-            switches: slice::from_ref(switch),
-            runs: &[Run { switch: 0, requests: 0..self.requests.len() }],
-            requests: &mut self.requests,
-        };
+        }
+        self.stats.batches.add(1);
+        self.stats.batch_size.record(requests.len() as u64);
+        self.stats.requests.add(requests.len() as u64);
+        let mut batch = Batch { now: self.now, bytes, switches, runs, requests };
         self.pipeline.packet_ins(&mut batch, &mut self.output);
-        self.requests.clear();
+        for segment in self.output.take_segments() {
+            self.stretches.push(Stretch { visit: visit_of[segment.run], end: segment.end });
+        }
+        self.gathered.clear_requests();
+    }
+
+    /// Writes what there is to send, once for each connection. Those that cannot take it are told to end, and those that
+    /// have to be queued are given to `queue`.
+    #[inline]
+    pub(crate) fn write(&mut self, net: &mut N, mut queue: impl FnMut(Arc<Conn<N::Socket>>)) {
+        if self.together && !self.stretches.is_sorted_by_key(|stretch| stretch.visit) {
+            self.sort_output();
+        }
+        let bytes = self.output.bytes();
+        let mut at = 0;
+        for group in self.stretches.chunk_by(|a, b| self.together && a.visit == b.visit) {
+            let conn = &self.gathered.visits[group[0].visit];
+            let end = group[group.len() - 1].end;
+            if !conn.is_gone() && at < end {
+                self.stats.writes.add(1);
+                self.stats.bytes_out.add((end - at) as u64);
+                let flushed = W::flush(net, conn, self.now, &bytes[at..end]);
+                if must_queue(conn, flushed) {
+                    queue(Arc::clone(conn));
+                }
+            }
+            at = end;
+        }
+        self.stretches.clear();
+        self.output.clear();
+    }
+
+    /// The batch is answered: its visits land.
+    #[inline]
+    pub(crate) fn land(&mut self, mut queue: impl FnMut(Arc<Conn<N::Socket>>)) {
+        for conn in self.gathered.visits.drain(..) {
+            if conn.flight.land() && conn.claim.announce(Signs::CALLED) {
+                queue(conn);
+            }
+        }
+        self.gathered.filled = 0;
+    }
+
+    /// Brings the output of each visit together, in the order of the visits: several applications answered.
+    #[cold]
+    fn sort_output(&mut self) {
+        let mut at = 0;
+        let mut pieces: Vec<_> = self
+            .stretches
+            .iter()
+            .map(|stretch| {
+                let piece = (stretch.visit, at..stretch.end);
+                at = stretch.end;
+                piece
+            })
+            .collect();
+        pieces.sort_by_key(|(visit, _)| *visit);
+        self.joined.clear();
+        self.stretches.clear();
+        for (visit, piece) in pieces {
+            self.joined.extend_from_slice(&self.output.bytes()[piece]);
+            self.stretches.push(Stretch { visit, end: self.joined.len() });
+        }
+        self.output.clear();
+        self.output.append(&self.joined);
     }
 
     /// A message that has to be alone: a PACKET_IN with LLDP is a batch of one, the rest is the session's.
-    fn fence<S>(
+    fn fence(
         &mut self,
-        conn: &mut Conn<S>,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
         bytes: &[u8],
-        at: Range<usize>,
+        at: usize,
         raw: Raw<'_>,
     ) -> Result<(), Close> {
-        if let Some(switch) = conn.switch.as_ref().filter(|_| raw.header.kind == PACKET_IN)
+        if let Some(switch) = conn.switch().filter(|_| raw.header.kind == PACKET_IN)
             && raw.header.version == switch.info.version.wire()
-            && let Ok(request) = gather::request(switch.info.version, bytes, at.start, at.len())
+            && let Ok(request) = gather::request(switch.info.version, bytes, at, raw.bytes.len())
         {
-            self.requests.push(request);
-            self.run(conn, bytes);
+            state.session.alive(self.now);
+            conn.stats.requests.add(1);
+            conn.stats.batches.add(1);
+            self.gathered.requests.push(request);
+            self.gathered.add_run(switch, 0..1);
+            self.run_over(bytes);
             return Ok(());
         }
-        if is_early(conn, &raw) {
-            conn.early.extend_from_slice(raw.bytes);
+        if is_early(conn, state, &raw) {
+            state.early.extend_from_slice(raw.bytes);
             return Ok(());
         }
-        let step = self.output.append_with(|out| conn.session.receive(self.now, raw, out))?;
-        self.advance(conn, step)
+        self.session(conn, state, |session, now, out| session.receive(now, raw, out))
     }
 
-    /// What came of the session, carried to those it concerns.
-    fn advance<S>(&mut self, conn: &mut Conn<S>, step: Step) -> Result<(), Close> {
-        match step {
-            Step::Nothing | Step::Reply { .. } => {}
-            Step::Identified { dpid, auxiliary_id } => {
-                conn.dpid = Some(dpid);
-                conn.auxiliary = auxiliary_id != 0;
-                self.errands.extend(self.registry.identified(dpid, auxiliary_id, conn.place));
-            }
-            Step::Up(info) => {
-                let switch = self.pipeline.join(self.now, info);
-                self.registry.up(conn.place, &switch);
-                conn.switch = Some(switch);
-                self.tell_up(conn);
-                self.event(conn, &Event::Up);
-                return self.catch_up(conn);
-            }
-            Step::AuxiliaryUp { .. } => {
-                self.tell_up(conn);
-                return self.catch_up(conn);
-            }
-            Step::Event(event) => self.event(conn, &event),
-            Step::SwitchError(error) => {
-                if let Some(dpid) = conn.dpid {
-                    self.facts.tell(Fact::Refused { dpid, error });
-                }
-            }
-            Step::ProbeAnswered => {
-                let refused = conn.dpid.and_then(|dpid| self.registry.answered(dpid, conn.place));
-                self.errands.extend(refused);
-            }
-        }
-        Ok(())
-    }
-
-    /// Serves what was asked while the handshake went on.
-    fn catch_up<S>(&mut self, conn: &mut Conn<S>) -> Result<(), Close> {
-        let early = mem::take(&mut conn.early);
-        self.handle_bytes(conn, &early)
-    }
-
-    fn event<S>(&mut self, conn: &Conn<S>, event: &Event) {
-        if let Some(switch) = &conn.switch {
+    fn event(&mut self, conn: &Conn<N::Socket>, event: &Event) {
+        if let Some(switch) = conn.switch() {
             self.pipeline.event(self.now, switch, event, &mut self.output);
         }
     }
 
-    fn tell_up<S>(&self, conn: &Conn<S>) {
-        if let Some(switch) = &conn.switch {
-            self.facts.tell(Fact::Up {
-                dpid: switch.info.dpid,
-                peer: conn.peer,
-                version: switch.info.version,
-                ports: switch.info.ports.len(),
-                auxiliary: conn.auxiliary,
-            });
-        }
+    /// What was said since the last batch or fence goes to the connection in hand.
+    fn seal(&mut self) {
+        let visit = self.gathered.visits.len() - 1;
+        let stretches = &mut self.stretches;
+        stretches
+            .extend(self.output.take_segments().map(|segment| Stretch { visit, end: segment.end }));
+    }
+}
+
+/// Whether a connection has to be queued after output was sent to it: it is to end, or its output waits and so a deadline has
+/// to be watched.
+#[inline]
+fn must_queue<S>(conn: &Conn<S>, flushed: Result<(), Close>) -> bool {
+    match flushed {
+        Ok(()) => conn.outgoing.is_stuck() && conn.claim.announce(Signs::CALLED),
+        Err(why) => conn.call(Call::Close(why)),
     }
 }
 
 /// Whether a message is a request that came before it could be served, and there is room to keep it.
-fn is_early<S>(conn: &Conn<S>, raw: &Raw<'_>) -> bool {
-    let version = conn.session.version().map(Version::wire);
+fn is_early<S>(conn: &Conn<S>, state: &State, raw: &Raw<'_>) -> bool {
+    let version = state.session.version().map(Version::wire);
     raw.header.kind == PACKET_IN
-        && conn.switch.is_none()
+        && conn.switch().is_none()
         && version == Some(raw.header.version)
-        && conn.early.len() + raw.bytes.len() <= EARLY_MAX
+        && state.early.len() + raw.bytes.len() <= EARLY_MAX
 }

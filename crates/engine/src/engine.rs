@@ -6,26 +6,25 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use aldis_control::fact::Facts;
 use aldis_control::{Recipe, session};
 
 use crate::clock::Clock;
-use crate::design::{self, Design};
-use crate::desk::Desk;
+use crate::crew::{Crew, Occupy, Seat};
+use crate::design::{Contradiction, Design, Knobs};
+use crate::hall::Hall;
 use crate::inbox::Inbox;
-use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE};
+use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, STOP_WITHIN};
 use crate::listen::{Acceptor, listen};
-use crate::metrics::Counters;
+use crate::metrics::{self, Snapshot, WorkerStats};
+use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::pin;
 use crate::read::Read;
-use crate::read::static_partition::StaticPartition;
-use crate::registry::Registry;
-use crate::worker::{Post, Worker};
+use crate::worker::Worker;
 use crate::write::Write;
-use crate::write::batched::Batched;
-use crate::write::immediate::Immediate;
 
 /// How an engine is to run.
 #[derive(Clone, Debug)]
@@ -40,6 +39,8 @@ pub struct Config {
     pub spin: bool,
     /// How sessions are held.
     pub session: session::Config,
+    /// What can be changed later.
+    pub knobs: Knobs,
 }
 
 /// Why an engine did not start.
@@ -52,6 +53,8 @@ pub enum StartError {
         /// What the kernel says.
         error: io::Error,
     },
+    /// The design's knobs do not go together.
+    Design(Contradiction),
     /// A worker could not be made.
     Worker {
         /// Which one, from 0.
@@ -72,6 +75,7 @@ impl fmt::Display for StartError {
                 )
             }
             StartError::Listen { addr, error } => write!(f, "cannot listen on {addr}: {error}"),
+            StartError::Design(why) => write!(f, "{why}"),
             StartError::Worker { index, error } => {
                 write!(f, "cannot start worker {index}: {error}")
             }
@@ -85,9 +89,11 @@ impl std::error::Error for StartError {}
 #[derive(Debug)]
 pub struct Engine {
     listening: Vec<SocketAddr>,
+    clock: Clock,
+    design: Design,
     stop: Arc<AtomicBool>,
-    inboxes: Arc<[Inbox]>,
-    counters: Vec<Arc<Counters>>,
+    hall: Arc<Hall<Epoll>>,
+    stats: Vec<Arc<WorkerStats>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -101,26 +107,35 @@ impl Engine {
         recipe: Recipe,
         facts: Arc<dyn Facts>,
     ) -> Result<Engine, StartError> {
+        config.design.check().map_err(StartError::Design)?;
         let listener = |&addr| listen(addr).map_err(|error| StartError::Listen { addr, error });
         let listeners = config.listen.iter().map(listener).collect::<Result<Vec<_>, _>>()?;
         let listening =
             listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
-        let worker = |index| Epoll::new().map_err(|error| StartError::Worker { index, error });
-        let nets = (0..config.workers.max(1)).map(worker).collect::<Result<Vec<_>, _>>()?;
-        let inboxes: Arc<[Inbox]> = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let mut engine =
-            Engine { listening, stop: Arc::default(), inboxes, counters: vec![], threads: vec![] };
-        let connections = Arc::new(AtomicUsize::new(0));
+        let clock = Clock::start();
+        let worker = |index| Epoll::new(clock).map_err(|error| StartError::Worker { index, error });
+        let crew = Crew::of(&config.design, config.workers);
+        let nets = (0..crew.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
+        let hall = crew.hall(config, nets.iter().map(|net| Inbox::new(net.bell())).collect());
+        let seats = crew.seats(config, &hall, nets, &recipe, &facts);
+        let mut engine = Engine {
+            listening,
+            stop: Arc::default(),
+            hall: Arc::clone(&hall),
+            clock,
+            design: config.design,
+            stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
+            threads: vec![],
+        };
         let acceptor = Acceptor {
             listeners,
-            inboxes: Arc::clone(&engine.inboxes),
-            connections: Arc::clone(&connections),
+            hall,
             connections_max: CONNECTIONS_MAX
                 .min(pin::descriptors().saturating_sub(DESCRIPTORS_SPARE)),
             facts: Arc::clone(&facts),
             stop: Arc::clone(&engine.stop),
         };
-        let started = engine.start_workers(config, nets, &recipe, &facts, &connections);
+        let started = engine.start_workers(&config.design, seats);
         let started =
             started.and_then(|()| engine.spawn(0, "acceptor".into(), move || acceptor.run()));
         match started {
@@ -137,15 +152,25 @@ impl Engine {
         &self.listening
     }
 
-    /// The counters of each worker.
-    pub fn counters(&self) -> &[Arc<Counters>] {
-        &self.counters
+    /// The counters of each worker; I/O threads, where the design has them, come first.
+    pub fn stats(&self) -> &[Arc<WorkerStats>] {
+        &self.stats
+    }
+
+    /// Everything that is counted, now.
+    pub fn snapshot(&self) -> Snapshot {
+        metrics::snapshot(self.clock.now(), &self.stats, &self.hall)
+    }
+
+    /// Changes what can be changed while it runs. Sessions go on. What is absent is the design's again.
+    pub fn set_knobs(&self, knobs: Knobs) {
+        self.hall.set_knobs(knobs.over(&self.design));
     }
 
     /// Closes every connection and ends every thread. Flows stay on the switches.
     pub fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.inboxes.iter().for_each(Inbox::ring);
+        self.hall.inboxes.iter().for_each(Inbox::ring);
         for thread in self.threads {
             // A worker that panicked said so already; the others still end in order.
             let _ = thread.join();
@@ -154,41 +179,18 @@ impl Engine {
 
     fn start_workers(
         &mut self,
-        config: &Config,
-        nets: Vec<Epoll>,
-        recipe: &Recipe,
-        facts: &Arc<dyn Facts>,
-        connections: &Arc<AtomicUsize>,
+        design: &Design,
+        seats: Vec<Seat<Epoll>>,
     ) -> Result<(), StartError> {
-        let registry = Arc::new(Registry::default());
         let cores = pin::cores();
-        let clock = Clock::start();
-        for (index, net) in nets.into_iter().enumerate() {
-            let counters = Arc::new(Counters::default());
-            self.counters.push(Arc::clone(&counters));
-            let post = Post {
-                index,
-                clock,
-                inboxes: Arc::clone(&self.inboxes),
-                connections: Arc::clone(connections),
-                session: Arc::new(config.session.clone()),
-                spin: config.spin,
-            };
-            let (registry, facts) = (Arc::clone(&registry), Arc::clone(facts));
-            let (pipeline, read_max) = (recipe.pipeline(), config.design.read_max);
+        let leaving = Arc::new(AtomicUsize::new(seats.len()));
+        for (index, seat) in seats.into_iter().enumerate() {
             let core = cores.get(index % cores.len().max(1)).copied();
-            let stop = Arc::clone(&self.stop);
-            let run = match (config.design.read, config.design.write) {
-                (design::Read::StaticPartition, design::Write::Batched) => {
-                    run::<StaticPartition, Batched>
-                }
-                (design::Read::StaticPartition, design::Write::Immediate) => {
-                    run::<StaticPartition, Immediate>
-                }
-            };
+            let core = core.filter(|_| design.core_binding);
+            let exit = Exit { stop: Arc::clone(&self.stop), leaving: Arc::clone(&leaving) };
             let work = move || {
                 core.into_iter().for_each(pin::pin);
-                run(post, net, Bench { pipeline, read_max, registry, facts, counters }, &stop);
+                seat.take(exit);
             };
             self.spawn(index, format!("worker-{index}"), work)?;
         }
@@ -207,21 +209,34 @@ impl Engine {
     }
 }
 
-/// What a worker's desk is made of.
-struct Bench {
-    pipeline: aldis_control::Pipeline,
-    read_max: usize,
-    registry: Arc<Registry>,
-    facts: Arc<dyn Facts>,
-    counters: Arc<Counters>,
+/// How a worker's thread ends.
+struct Exit {
+    stop: Arc<AtomicBool>,
+    /// Workers that may still serve any connection.
+    leaving: Arc<AtomicUsize>,
 }
 
-fn run<R: Read, W: Write>(post: Post, net: Epoll, bench: Bench, stop: &AtomicBool) {
-    let Bench { pipeline, read_max, registry, facts, counters } = bench;
-    let desk: Desk<W> = Desk::new(pipeline, read_max, registry, facts, counters);
-    let mut worker = Worker::new(post, net, desk);
-    while !stop.load(Ordering::Relaxed) {
-        worker.step::<R>();
+impl Exit {
+    /// Waits until every worker has done its last step; not for ever, for one may have panicked.
+    fn wait_for_all(&self) {
+        self.leaving.fetch_sub(1, Ordering::AcqRel);
+        let deadline = Instant::now() + STOP_WITHIN;
+        while self.leaving.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+            thread::yield_now();
+        }
     }
-    worker.stop();
+}
+
+/// A worker steps on its thread until the engine stops.
+impl<N: Net> Occupy<N> for Exit {
+    type Outcome = ();
+
+    fn occupy<R: Read<N::Socket> + 'static, W: Write>(self, mut worker: Worker<N, R, W>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            // Where it has to wait, its next step does.
+            let _ = worker.step();
+        }
+        self.wait_for_all();
+        worker.stop();
+    }
 }

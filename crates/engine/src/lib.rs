@@ -1,31 +1,40 @@
 //! Threads, sockets and clocks: the workers that serve the switches.
 //!
 //! ```text
-//!   socket ──▶ read ──▶ chop ──▶ run ──▶ write ──▶ socket       (desk: the phases of one visit)
-//!                 ╲______________________╱
-//!          read/…: who visits whom, in which order; write/…: when replies are sent
+//!   socket ──▶ read ──▶ chop ──▶ run ──▶ write ──▶ socket       (desk: the phases; worker: the steps)
+//!               ╲_________╱               │
+//!          read/…: whose turn it is       write/…: when replies are sent
 //! ```
 //!
 //! The engine is handed a pipeline of applications and a taker of facts; it knows neither by name.
 
 #![forbid(unsafe_code)]
 
+mod claim;
 mod clock;
 mod conn;
+mod crew;
 pub mod design;
 mod desk;
 mod engine;
+mod flight;
+mod gathered;
+mod hall;
 mod inbox;
+mod jobs;
 pub mod limits;
 mod listen;
 pub mod metrics;
 pub(crate) mod net;
+mod outgoing;
 pub mod pin;
 mod read;
 mod registry;
 mod slab;
+mod sleepers;
 mod worker;
 mod write;
 
 pub use design::Design;
 pub use engine::{Config, Engine, StartError};
+pub use net::sim;

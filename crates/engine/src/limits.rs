@@ -8,6 +8,15 @@ pub const READ_MAX: usize = 64 * 1024;
 /// The most bytes that one visit reads from a socket as NOX does it.
 pub const READ_MAX_NOX: usize = 512 * 1024;
 
+/// The most bytes that one visit reads as Maestro has it: 2 KB.
+pub const READ_MAX_MAESTRO: usize = 2 * 1024;
+
+/// The largest maximum read size that may be chosen.
+pub const READ_LARGEST: usize = 1024 * 1024;
+
+/// Bytes that a batch of several visits gathers at most, beside those of its last: it is closed when they are used up.
+pub const BATCH_BYTES: usize = 1024 * 1024;
+
 /// Switches (connections) one engine holds unless told otherwise; the descriptor limit may allow fewer.
 pub const CONNECTIONS_MAX: usize = 65_536;
 
@@ -23,13 +32,22 @@ pub const INBOX_MAX: usize = 16_384;
 /// Notes that a worker takes from its inbox in one round, so that work from outside never keeps the switches waiting.
 pub const NOTES_PER_ROUND: usize = 256;
 
-/// Bytes that may wait for a switch which does not read, for each byte of a visit's read: 256 KiB for 64 KB. A visit
-/// cannot produce more, for the shortest PACKET_IN, of 32 bytes, is answered by 118, and reading pauses as long as
-/// anything waits.
+/// Bytes that may wait for a switch which does not read, for each byte of a visit's read: 256 KiB for 64 KB. Reading
+/// pauses as long as anything waits, and what was on its way by then ([`ALOFT_MAX`]) finds room.
 pub const OUTBOX_PER_READ: usize = 4;
 
-/// How long output may wait without a byte of it being taken, before the switch is dropped.
-pub const OUTBOX_WITHIN: Duration = Duration::from_secs(10);
+/// What the kernel may hold of the output of one switch, in bytes; it counts twice as many, its own included. Left alone it
+/// would hold megabytes of a switch that does not read, and hide for minutes whether one that reads slowly reads at all.
+pub const SEND_BUFFER: usize = 128 * 1024;
+
+/// Bytes of one switch that may be on their way at once: taken from its socket, and not yet answered. What they are
+/// answered with has to find room if the switch does not read, and a frame that is not buffered is answered by 2.2 times
+/// the bytes of its PACKET_IN.
+pub const ALOFT_MAX: usize = 96 * 1024;
+
+/// The most bytes that a visit reads from a switch of which something is on its way already, so that several workers may
+/// serve one switch within [`ALOFT_MAX`].
+pub const READ_MORE: usize = 16 * 1024;
 
 /// Room kept for the beginning of a message still to come; above it the room is given back after use, so that idle
 /// switches stay small.
@@ -40,10 +58,70 @@ pub const CARRY_KEPT: usize = 2 * 1024;
 pub const EARLY_MAX: usize = 64 * 1024;
 
 /// Ready connections fetched by one poll.
-pub const EVENTS_PER_POLL: usize = 256;
+pub const EVENTS_PER_POLL: usize = 1024;
+
+/// Switches whose applications are told so after one poll: the ageing of their tables takes microseconds.
+pub const TOLD_PER_POLL: usize = 16;
 
 /// How often a switch's applications are told that time passed.
 pub const SECOND: Duration = Duration::from_secs(1);
 
 /// How long a stopping engine waits for output that is still queued.
 pub const STOP_WITHIN: Duration = Duration::from_millis(500);
+
+/// How long a worker that has enough to do may go without asking its sockets for more. An empty poll costs half a
+/// microsecond.
+pub const POLL_EVERY: Duration = Duration::from_micros(40);
+
+/// How long a worker has to be busy before it wakes another to help: waking costs both of them microseconds.
+pub const HELP_AFTER: Duration = Duration::from_micros(50);
+
+/// When a note that a full inbox did not take is posted again.
+pub const RETRY_AFTER: Duration = Duration::from_millis(1);
+
+/// Batches that wait in the queue between those who read and those who work: 25 MB of received bytes at most.
+pub const JOBS_MAX: usize = 128;
+
+/// What a switch of weight 1 may use of a round, in requests: what one read of 64 KB brings of the commonest PACKET_IN.
+pub const QUANTUM_MAX: u32 = 800;
+
+/// The least that it may use of a round, however many switches there are: less would make visits so short that they cost
+/// throughput.
+pub const QUANTUM_MIN: u32 = 200;
+
+/// Bytes to read for each request that a switch may use.
+pub const REQUEST_BYTES: usize = 96;
+
+/// The least that a visit reads, in bytes: Maestro's 2 KB.
+pub const VISIT_MIN: usize = 2 * 1024;
+
+/// The most bytes that a visit of a flooded switch chops: about four times what a switch of weight 1 may use of a round.
+pub const SHED_AHEAD: usize = 256 * 1024;
+
+/// How long a worker has to be busy, and a switch to have a queue at every visit, before anything of it is shed: a burst
+/// that passes is served.
+pub const SHED_AFTER: Duration = Duration::from_millis(20);
+
+/// Visits after which a switch whose ports were counted, and found to ask alike, is sampled again.
+pub const SHED_REST: u8 = 16;
+
+/// Requests of a visit that are sampled: a port that asks for ten times as much as each of 40 others stands out.
+pub const SHED_SAMPLE: usize = 32;
+
+/// Requests that are dropped for the price of one that is served, at least: to read and chop one is about a tenth of
+/// serving it.
+pub const SHED_PER_REQUEST: usize = 10;
+
+/// A round that takes longer lets those that ask for much wait: the quantum shrinks. Those that ask for little do not wait
+/// for rounds, and shorter visits cost throughput: a quarter of it with 1,347 switches and a limit of 40 ms.
+pub const ROUND_LONG: Duration = Duration::from_millis(250);
+
+/// A round that takes less leaves room for a larger quantum.
+pub const ROUND_SHORT: Duration = Duration::from_millis(60);
+
+/// How often switches are divided among workers anew, under dynamic partition. Rates waver within less, and the divided
+/// switches should outlast the move.
+pub const DIVIDE_EVERY: Duration = Duration::from_secs(1);
+
+/// Threads that an engine may have.
+pub const WORKERS_MAX: usize = 256;

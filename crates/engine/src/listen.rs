@@ -4,14 +4,16 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use aldis_control::fact::{Fact, Facts};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::inbox::{Inbox, Note};
-use crate::limits::BACKLOG;
+use crate::hall::Hall;
+use crate::inbox::Note;
+use crate::limits::{BACKLOG, SEND_BUFFER};
+use crate::net::epoll::Epoll;
 
 /// How long the acceptor looks away when the kernel cannot give it a connection it has (no descriptor, no memory).
 const PAUSE: Duration = Duration::from_millis(50);
@@ -25,6 +27,8 @@ const NOTICE_STOP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// What the kernel says: the port is taken, the address is not ours, or we may not.
 pub(crate) fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(addr)?;
+    // Connections inherit it.
+    rustix::net::sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
     rustix::net::listen(&listener, BACKLOG)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
@@ -33,8 +37,7 @@ pub(crate) fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
 /// The acceptor.
 pub(crate) struct Acceptor {
     pub(crate) listeners: Vec<TcpListener>,
-    pub(crate) inboxes: Arc<[Inbox]>,
-    pub(crate) connections: Arc<AtomicUsize>,
+    pub(crate) hall: Arc<Hall<Epoll>>,
     pub(crate) connections_max: usize,
     pub(crate) facts: Arc<dyn Facts>,
     pub(crate) stop: Arc<AtomicBool>,
@@ -74,19 +77,19 @@ impl Acceptor {
     }
 
     fn deal(&self, socket: std::net::TcpStream, peer: SocketAddr, next: &mut usize) {
-        let connections = self.connections.load(Ordering::Relaxed);
+        let connections = self.hall.connections.load(Ordering::Relaxed);
         let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
         let mut note = Note::Adopt(socket, peer);
         if ready.is_ok() && connections < self.connections_max {
-            self.connections.fetch_add(1, Ordering::Relaxed);
-            for _ in 0..self.inboxes.len() {
-                *next = (*next + 1) % self.inboxes.len();
-                match self.inboxes[*next].post(note) {
+            self.hall.connections.fetch_add(1, Ordering::Relaxed);
+            for _ in 0..self.hall.readers {
+                *next = (*next + 1) % self.hall.readers;
+                match self.hall.inboxes[*next].post(note) {
                     Ok(()) => return,
                     Err(back) => note = back,
                 }
             }
-            self.connections.fetch_sub(1, Ordering::Relaxed);
+            self.hall.connections.fetch_sub(1, Ordering::Relaxed);
         }
         self.facts.tell(Fact::NoRoom { peer, connections });
     }

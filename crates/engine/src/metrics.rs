@@ -1,43 +1,26 @@
-//! Counters, one set a worker, on cache lines of their own. A worker alone writes its set, so that no addition is an
-//! atomic one; anyone may read.
+//! What the engine counts, for whoever serves it: see [`aldis_control::stats`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
-/// A number that one thread counts and others read.
-#[derive(Debug, Default)]
-pub struct Count(AtomicU64);
+use aldis_control::Time;
+pub use aldis_control::stats::{Count, Snapshot, SwitchSnapshot, WorkerStats};
 
-impl Count {
-    /// Adds `more`. Only the owning thread may call it: two callers would lose counts.
-    #[inline]
-    pub(crate) fn add(&self, more: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
-    }
+use crate::hall::Hall;
+use crate::net::Net;
 
-    /// What was counted so far.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// What one worker counts.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct Counters {
-    /// Flow requests handed to the applications.
-    pub requests: Count,
-    /// Runs of the applications over a batch of them.
-    pub batches: Count,
-    /// Socket reads, empty ones included.
-    pub reads: Count,
-    /// Bytes received.
-    pub bytes_in: Count,
-    /// Ends of a visit with something to send.
-    pub writes: Count,
-    /// Bytes that were to be sent.
-    pub bytes_out: Count,
-    /// Connections adopted.
-    pub connections: Count,
-    /// Connections dropped because the switch did not read.
-    pub evictions: Count,
+/// All counters at this moment. Those of a connection that is gone went with it.
+pub(crate) fn snapshot<N: Net>(at: Time, workers: &[Arc<WorkerStats>], hall: &Hall<N>) -> Snapshot {
+    let conns: Vec<_> = hall.directory().values().map(Arc::clone).collect();
+    let (main, auxiliary): (Vec<_>, Vec<_>) =
+        conns.iter().partition(|conn| conn.main_of().is_some());
+    let switches = main.into_iter().chain(auxiliary).filter_map(|conn| {
+        conn.switch().map(|switch| SwitchSnapshot {
+            dpid: switch.info.dpid,
+            worker: conn.home(),
+            weight: conn.weight().number(),
+            counts: conn.stats.read(),
+            shed_ports: conn.with_tally(|tally| tally.clone()),
+        })
+    });
+    Snapshot::new(at, workers.iter().map(Arc::as_ref), switches.collect())
 }

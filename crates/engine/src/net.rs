@@ -1,17 +1,36 @@
 //! What a worker needs of the network: readiness, reads and writes that never wait.
 //!
-//! 1. [`epoll`]: the kernel's sockets.
+//! 1. [`epoll`]: the kernel's sockets;
+//! 2. [`sim`]: simulated ones, with simulated cores and time.
 
+use std::fmt;
 use std::io;
 
 use aldis_control::Time;
 
-pub(crate) mod epoll;
+use crate::claim::Signs;
 
-/// A set of sockets that are polled together. Every operation but [`Net::poll`] returns at once.
+pub(crate) mod epoll;
+pub mod sim;
+
+/// Wakes a worker that waits in its poll.
+pub(crate) trait Bell: Clone + Send + Sync + fmt::Debug + 'static {
+    /// Rings: the poll in progress, or the next one, returns at once.
+    fn ring(&self);
+}
+
+/// A set of sockets that are polled together, and the clock beside it. Every operation but [`Net::poll`] returns at once.
 pub(crate) trait Net {
-    /// A connected socket.
-    type Socket;
+    /// A connected socket; any worker may read and write it.
+    type Socket: Send + Sync + fmt::Debug + 'static;
+    /// What wakes the poll.
+    type Bell: Bell;
+
+    /// The time now.
+    fn now(&self) -> Time;
+
+    /// What wakes this set's poll.
+    fn bell(&self) -> Self::Bell;
 
     /// Begins to report the readiness of `socket` as `token`. Readiness is edge-triggered: it is reported once, and
     /// again only after new bytes (or new room) came.
@@ -20,12 +39,23 @@ pub(crate) trait Net {
     /// What the kernel says; typically that it has no memory left.
     fn register(&mut self, socket: &Self::Socket, token: u64) -> io::Result<()>;
 
+    /// Ends that, for a socket that another set is to report.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn deregister(&mut self, socket: &Self::Socket) -> io::Result<()>;
+
+    /// The connection ends now, whoever still has the socket in hand. What was written before is still sent.
+    fn close(&mut self, socket: &Self::Socket) {
+        let _ = socket;
+    }
+
     /// Appends the sockets that became ready to `ready`, waiting for the first until `until` (not at all when that is
-    /// past) or until the worker's inbox is rung.
+    /// past, as [`Time::START`] always is) or until the worker's inbox is rung.
     ///
     /// # Errors
     /// What the kernel says, an interruption excepted.
-    fn poll(&mut self, now: Time, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()>;
+    fn poll(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()>;
 
     /// Reads what is there, at most `into.len()` bytes; 0 at the end of the stream.
     ///
@@ -45,11 +75,7 @@ pub(crate) trait Net {
 pub(crate) struct Readiness {
     /// The token it was registered with.
     pub(crate) token: u64,
-    /// Bytes, the end of the stream or an error can be read.
-    pub(crate) readable: bool,
-    /// There is room to write.
-    pub(crate) writable: bool,
-    /// The peer sends nothing more. Bytes that it sent before may still be there to be read, and nothing announces the end
-    /// behind them a second time.
-    pub(crate) ended: bool,
+    /// What it is ready for. The end of the stream is told together with being readable: bytes sent before it may still
+    /// be there to be read, and nothing announces the end behind them a second time.
+    pub(crate) signs: Signs,
 }

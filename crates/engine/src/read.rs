@@ -1,15 +1,70 @@
-//! Who reads which switch (Maestro §3.2). Each design is one file, and each makes the worker's calls in its own order:
+//! Who reads which switch (Maestro §3.2). Each design is one file, and all make the same calls in another order:
 //!
-//! 1. [`static_partition`]: every worker its own switches, from read to write.
+//! 1. [`static_partition`]: every worker its own switches;
+//! 2. [`dynamic_partition`]: the same, and a switch moves when the rates say so;
+//! 3. [`shared_queue`]: some read, others work;
+//! 4. [`round_robin`]: every worker every switch, a little at a time;
+//! 5. [`fair_rounds`]: every worker its own switches first, and the others' in rounds that all keep together.
 
-use crate::net::Net;
-use crate::worker::Worker;
-use crate::write::Write;
+use std::sync::Arc;
 
+use aldis_control::Time;
+
+use crate::claim::Signs;
+use crate::conn::Conn;
+use crate::registry::Errand;
+
+pub(crate) mod dynamic_partition;
+pub(crate) mod fair_rounds;
+mod own;
+mod ready;
+pub(crate) mod round_robin;
+pub(crate) mod shared_queue;
 pub(crate) mod static_partition;
 
-/// A read design.
-pub(crate) trait Read: Sized {
-    /// Serves the connections that are ready, once.
-    fn round<N: Net, W: Write>(worker: &mut Worker<N, W>);
+/// A worker's side of a read design: it says which connection is served next.
+pub(crate) trait Read<S> {
+    /// Whether workers serve each other's connections, and so may be woken to help.
+    const HELPS: bool;
+
+    /// A connection has its home here from now on.
+    fn join(&mut self, conn: &Arc<Conn<S>>);
+
+    /// A connection that had its home here has not any more.
+    fn leave(&mut self, conn: &Arc<Conn<S>>);
+
+    /// A connection wants to be served. It is given back where only its home can see to that.
+    ///
+    /// # Errors
+    /// The connection, for its home.
+    fn queue(&mut self, conn: Arc<Conn<S>>) -> Result<(), Arc<Conn<S>>>;
+
+    /// Claims the connection that is to be served next; none if nothing is left to do.
+    fn next(&mut self, now: Time) -> Option<Visit<S>>;
+
+    /// The claim is let go: so many requests (or other messages) were taken, at least 1. `queued` says that the
+    /// connection has to be served again.
+    fn done(&mut self, conn: &Arc<Conn<S>>, used: u32, queued: bool);
+
+    /// The weight of a connection changed; a design that has none takes no notice.
+    fn weigh(&mut self, conn: &Arc<Conn<S>>) {
+        let _ = conn;
+    }
+
+    /// Time passed; called as often as sockets are polled.
+    fn tick(&mut self, now: Time, errands: &mut Vec<Errand>) {
+        let _ = (now, errands);
+    }
+}
+
+/// A connection whose turn it is, claimed.
+#[derive(Debug)]
+pub(crate) struct Visit<S> {
+    pub(crate) conn: Arc<Conn<S>>,
+    /// What was announced since the last visit.
+    pub(crate) signs: Signs,
+    /// The most bytes that the visit should read.
+    pub(crate) read_max: usize,
+    /// What the switch may use now, in requests, where the design knows it: what is above may be shed.
+    pub(crate) share: Option<u32>,
 }

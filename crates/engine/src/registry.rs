@@ -1,7 +1,7 @@
 //! Which connection speaks for which datapath id: the [`Claim`]s of all switches.
 //!
 //! The one structure that all workers share, behind a lock that is taken only while a switch joins or leaves. What is
-//! decided here is told to the workers concerned as [`Note`]s; the lock is never held while they act.
+//! decided here is left with the connections concerned as [`Call`]s; the lock is never held while they are served.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use aldis_control::session::duplicate::{Claim, Verdict};
 use aldis_control::session::{Close, Refusal};
 use aldis_wire::DatapathId;
 
-use crate::inbox::{Note, Place};
+use crate::conn::{Call, ConnId};
 
 #[derive(Debug, Default)]
 struct Entry {
-    claim: Claim<Place>,
+    claim: Claim<ConnId>,
     /// The holder's switch, once its handshake is done.
     switch: Option<Arc<Switch>>,
 }
@@ -26,31 +26,28 @@ pub(crate) struct Registry {
     entries: Mutex<HashMap<DatapathId, Entry>>,
 }
 
-/// What a worker has to be told.
-pub(crate) type Errand = (usize, Note);
+/// What a connection has to be told.
+pub(crate) type Errand = (ConnId, Call);
 
 impl Registry {
-    /// `place` says that it is the switch `dpid`: what to tell whom.
+    /// `conn` says that it is the switch `dpid`: what to tell whom.
     pub(crate) fn identified(
         &self,
         dpid: DatapathId,
         auxiliary_id: u8,
-        place: Place,
+        conn: ConnId,
     ) -> Vec<Errand> {
         let mut entries = self.lock();
         let entry = entries.entry(dpid).or_default();
-        let errands = match entry.claim.arrive(place, auxiliary_id) {
-            Verdict::Main => vec![(place.worker, Note::AdmitMain(place.token))],
-            Verdict::Probe(holder) => vec![(holder.worker, Note::Probe(holder.token))],
-            Verdict::Refuse(refusal) => vec![refuse(place, refusal)],
+        let errands = match entry.claim.arrive(conn, auxiliary_id) {
+            Verdict::Main => vec![(conn, Call::AdmitMain)],
+            Verdict::Probe(holder) => vec![(holder, Call::Probe)],
+            Verdict::Refuse(refusal) => vec![refuse(conn, refusal)],
             Verdict::Auxiliary { replaced, .. } => {
-                let replaced =
-                    replaced.map(|old| (old.worker, Note::Close(old.token, Close::Superseded)));
+                let replaced = replaced.map(|old| (old, Call::Close(Close::Superseded)));
                 let joined = match &entry.switch {
-                    Some(switch) => {
-                        (place.worker, Note::AdmitAuxiliary(place.token, Arc::clone(switch)))
-                    }
-                    None => refuse(place, Refusal::NoMain),
+                    Some(switch) => (conn, Call::AdmitAuxiliary(Arc::clone(switch))),
+                    None => refuse(conn, Refusal::NoMain),
                 };
                 replaced.into_iter().chain([joined]).collect()
             }
@@ -60,33 +57,32 @@ impl Registry {
     }
 
     /// The main connection finished its handshake: auxiliary ones may join from now on.
-    pub(crate) fn up(&self, place: Place, switch: &Arc<Switch>) {
+    pub(crate) fn up(&self, conn: ConnId, switch: &Arc<Switch>) {
         if let Some(entry) = self.lock().get_mut(&switch.info.dpid)
-            && entry.claim.holder() == Some(place)
+            && entry.claim.holder() == Some(conn)
         {
             entry.switch = Some(Arc::clone(switch));
         }
     }
 
     /// `incumbent` answered when it was asked: it keeps the switch.
-    pub(crate) fn answered(&self, dpid: DatapathId, incumbent: Place) -> Option<Errand> {
+    pub(crate) fn answered(&self, dpid: DatapathId, incumbent: ConnId) -> Option<Errand> {
         let newcomer = self.lock().get_mut(&dpid)?.claim.answered(incumbent)?;
         Some(refuse(newcomer, Refusal::AlreadyConnected))
     }
 
-    /// `place`, which had said that it is `dpid`, is gone.
-    pub(crate) fn gone(&self, dpid: DatapathId, place: Place) -> Vec<Errand> {
+    /// `conn`, which had said that it is `dpid`, is gone.
+    pub(crate) fn gone(&self, dpid: DatapathId, conn: ConnId) -> Vec<Errand> {
         let mut entries = self.lock();
         let Some(entry) = entries.get_mut(&dpid) else { return vec![] };
-        if entry.claim.holder() == Some(place) {
+        if entry.claim.holder() == Some(conn) {
             entry.switch = None;
         }
-        let gone = entry.claim.gone(place);
+        let gone = entry.claim.gone(conn);
         forget_if_unclaimed(&mut entries, dpid);
         let orphans = gone.orphans.into_iter();
-        let orphans =
-            orphans.map(|orphan| (orphan.worker, Note::Close(orphan.token, Close::MainGone)));
-        let promoted = gone.promoted.map(|heir| (heir.worker, Note::AdmitMain(heir.token)));
+        let orphans = orphans.map(|orphan| (orphan, Call::Close(Close::MainGone)));
+        let promoted = gone.promoted.map(|heir| (heir, Call::AdmitMain));
         orphans.chain(promoted).collect()
     }
 
@@ -102,8 +98,8 @@ fn forget_if_unclaimed(entries: &mut HashMap<DatapathId, Entry>, dpid: DatapathI
     }
 }
 
-fn refuse(place: Place, refusal: Refusal) -> Errand {
-    (place.worker, Note::Refuse(place.token, refusal))
+fn refuse(conn: ConnId, refusal: Refusal) -> Errand {
+    (conn, Call::Refuse(refusal))
 }
 
 #[cfg(test)]
@@ -111,16 +107,16 @@ mod tests {
     use super::*;
 
     const DPID: DatapathId = DatapathId(7);
-    const OLD: Place = Place { worker: 0, token: 1 };
-    const NEW: Place = Place { worker: 1, token: 2 };
+    const OLD: ConnId = ConnId(1);
+    const NEW: ConnId = ConnId(2);
 
     #[test]
     fn the_incumbent_is_asked_and_its_answer_refuses_the_newcomer() {
         let registry = Registry::default();
-        assert!(matches!(registry.identified(DPID, 0, OLD)[..], [(0, Note::AdmitMain(1))]));
-        assert!(matches!(registry.identified(DPID, 0, NEW)[..], [(0, Note::Probe(1))]));
+        assert!(matches!(registry.identified(DPID, 0, OLD)[..], [(OLD, Call::AdmitMain)]));
+        assert!(matches!(registry.identified(DPID, 0, NEW)[..], [(OLD, Call::Probe)]));
         let refused = registry.answered(DPID, OLD);
-        assert!(matches!(refused, Some((1, Note::Refuse(2, Refusal::AlreadyConnected)))));
+        assert!(matches!(refused, Some((NEW, Call::Refuse(Refusal::AlreadyConnected)))));
     }
 
     #[test]
@@ -128,7 +124,7 @@ mod tests {
         let registry = Registry::default();
         registry.identified(DPID, 0, OLD);
         registry.identified(DPID, 0, NEW);
-        assert!(matches!(registry.gone(DPID, OLD)[..], [(1, Note::AdmitMain(2))]));
+        assert!(matches!(registry.gone(DPID, OLD)[..], [(NEW, Call::AdmitMain)]));
         assert!(registry.gone(DPID, NEW).is_empty());
         assert!(registry.lock().is_empty());
     }
@@ -138,13 +134,13 @@ mod tests {
         let registry = Registry::default();
         assert!(matches!(
             registry.identified(DPID, 1, NEW)[..],
-            [(1, Note::Refuse(2, Refusal::NoMain))]
+            [(NEW, Call::Refuse(Refusal::NoMain))]
         ));
         assert!(registry.lock().is_empty());
         registry.identified(DPID, 0, OLD);
         assert!(matches!(
             registry.identified(DPID, 1, NEW)[..],
-            [(1, Note::Refuse(2, Refusal::NoMain))]
+            [(NEW, Call::Refuse(Refusal::NoMain))]
         ));
     }
 }

@@ -1,9 +1,9 @@
 //! Connections by token: an index, and a generation that makes every token unique.
 
-/// A slab of boxed values. Tokens of removed values are never valid again.
+/// A slab of values. Tokens of removed values are never valid again.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    slots: Vec<(u32, Option<Box<T>>)>,
+    slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
 }
 
@@ -21,19 +21,19 @@ impl<T> Slab<T> {
             (self.slots.len() - 1) as u32
         });
         let (generation, slot) = &mut self.slots[index as usize];
-        slot.insert(Box::new(make(u64::from(*generation) << 32 | u64::from(index))))
+        slot.insert(make(u64::from(*generation) << 32 | u64::from(index)))
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, token: u64) -> Option<&mut T> {
-        match self.slots.get_mut(token as u32 as usize) {
+    pub(crate) fn get(&self, token: u64) -> Option<&T> {
+        match self.slots.get(token as u32 as usize) {
             Some((generation, Some(value))) if *generation == (token >> 32) as u32 => Some(value),
             _ => None,
         }
     }
 
-    pub(crate) fn remove(&mut self, token: u64) -> Option<Box<T>> {
-        self.get_mut(token)?;
+    pub(crate) fn remove(&mut self, token: u64) -> Option<T> {
+        self.get(token)?;
         let (generation, slot) = &mut self.slots[token as u32 as usize];
         *generation = generation.wrapping_add(1);
         self.free.push(token as u32);
@@ -44,8 +44,19 @@ impl<T> Slab<T> {
         self.free.len() == self.slots.len()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.slots.iter_mut().filter_map(|(_, slot)| slot.as_deref_mut())
+    /// Those among the slots from `from` up to `to`.
+    pub(crate) fn range(&self, from: usize, to: usize) -> impl Iterator<Item = &T> {
+        let to = to.min(self.slots.len());
+        self.slots[from.min(to)..to].iter().filter_map(|(_, slot)| slot.as_ref())
+    }
+
+    /// How many slots there are, free ones included.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|(_, slot)| slot.as_ref())
     }
 }
 
@@ -57,11 +68,12 @@ mod tests {
     fn a_token_outlives_no_value() {
         let mut slab = Slab::default();
         let first = *slab.insert_with(|token| token);
-        assert_eq!(slab.remove(first).as_deref(), Some(&first));
+        assert_eq!(slab.remove(first), Some(first));
         let second = *slab.insert_with(|token| token);
         assert_ne!(first, second);
-        assert!(slab.get_mut(first).is_none() && slab.remove(first).is_none());
-        assert!(slab.get_mut(second).is_some());
-        assert_eq!(slab.iter_mut().count(), 1);
+        assert!(slab.get(first).is_none() && slab.remove(first).is_none());
+        assert!(slab.get(second).is_some());
+        assert_eq!(slab.iter().count(), 1);
+        assert_eq!((slab.range(0, 9).count(), slab.range(1, 9).count(), slab.slots()), (1, 0, 1));
     }
 }

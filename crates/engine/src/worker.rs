@@ -1,309 +1,472 @@
 //! A worker: a step function over its connections, which never waits anywhere but in its poll.
+//!
+//! ```text
+//!   look ──▶ read ──▶ chop ──▶ look … until the batch is large enough, or nothing is left to read
+//!    │                           └──▶ run ──▶ write ──▶ look
+//!    └──▶ sleep ──▶ look
+//! ```
+//!
+//! Each arrow is the end of a step. The claim of a connection is held from reading to the end of chopping; whoever finds
+//! it claimed does something else.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 
 use aldis_control::Time;
-use aldis_control::session::{self, Admission, Close, Session, Step};
+use aldis_control::batching::Batching;
+use aldis_control::session::Close;
 
-use crate::clock::Clock;
-use crate::conn::Conn;
+use crate::conn::{Conn, State};
 use crate::desk::Desk;
-use crate::inbox::{Inbox, Note, Place};
-use crate::limits::{NOTES_PER_ROUND, SECOND};
+use crate::hall::Hall;
+use crate::inbox::Note;
+use crate::jobs::Pulled;
+use crate::limits::{HELP_AFTER, RETRY_AFTER, SECOND, SHED_AFTER};
 use crate::net::{Net, Readiness};
-use crate::read::Read;
+use crate::read::{Read, Visit};
 use crate::slab::Slab;
-use crate::write::Write;
+use crate::write::{self, Write};
 
-/// What a worker is made of, besides its network and its desk.
-#[derive(Clone)]
-pub(crate) struct Post {
+mod home;
+
+/// What a worker is told when it is made.
+pub(crate) struct Post<N: Net> {
     /// Its own place among the workers.
     pub(crate) index: usize,
-    pub(crate) clock: Clock,
-    /// The inboxes of all workers, its own included.
-    pub(crate) inboxes: Arc<[Inbox]>,
-    /// Connections of all workers.
-    pub(crate) connections: Arc<AtomicUsize>,
-    pub(crate) session: Arc<session::Config>,
+    pub(crate) hall: Arc<Hall<N>>,
+    pub(crate) duty: Duty,
     /// Whether it polls without ever sleeping.
     pub(crate) spin: bool,
 }
 
+/// What a worker does with requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Duty {
+    /// It reads them, and answers what it read.
+    Both,
+    /// It reads them and hands them on (an I/O thread).
+    Read,
+    /// It answers what others read (a pipeline thread).
+    Work,
+    /// It reads them and hands them on, and answers what anyone read (requests are not bound to their reader).
+    Share,
+}
+
 /// One worker.
-pub(crate) struct Worker<N: Net, W> {
-    post: Post,
+pub(crate) struct Worker<N: Net, R, W> {
+    post: Post<N>,
     net: N,
-    desk: Desk<W>,
-    conns: Slab<Conn<N::Socket>>,
-    ready: VecDeque<u64>,
+    desk: Desk<N, W>,
+    read: R,
+    batching: Box<dyn Batching + Send>,
+    conns: Slab<Arc<Conn<N::Socket>>>,
     readiness: Vec<Readiness>,
     timers: BinaryHeap<Reverse<(Time, u64)>>,
+    /// What a full inbox did not take.
+    undelivered: Vec<(usize, Note<N::Socket>)>,
+    stage: Stage<N::Socket>,
+    /// When readiness has to be asked for again.
+    poll_at: Time,
+    /// Since when it has had something to do.
+    busy_since: Time,
+    /// Whether it found nothing to do, said so, and looks for the last time.
+    drowsy: bool,
     next_second: Time,
+    /// Slots of `conns` whose switches were told that a second passed.
+    told: usize,
+    /// The knobs that it follows.
+    edition: u64,
+    /// When the first read of the batch was.
+    batch_began: Time,
+    /// Until here its time is accounted for.
+    accounted: Time,
 }
 
-impl<N: Net<Socket = std::net::TcpStream>, W: Write> Worker<N, W> {
-    /// One turn: wait for something to do, and do it once.
-    #[inline]
-    pub(crate) fn step<R: Read>(&mut self) {
-        self.poll();
-        self.take_notes();
-        self.fire_timers();
-        R::round(self);
-        self.run_errands();
-    }
-
-    fn take_notes(&mut self) {
-        for _ in 0..NOTES_PER_ROUND {
-            let Some(note) = self.post.inboxes[self.post.index].take() else { return };
-            match note {
-                Note::Adopt(socket, peer) => self.adopt(socket, peer),
-                note => self.act_on(note),
-            }
-        }
-    }
+/// What the next step does.
+#[derive(Debug)]
+enum Stage<S> {
+    Look,
+    Chop {
+        conn: Arc<Conn<S>>,
+        len: usize,
+        /// What the switch may use, in requests, where it sheds what is above.
+        share: Option<u32>,
+    },
+    /// `drained`: nothing is left to read. `pulled`: somebody else read it.
+    Run {
+        drained: bool,
+        pulled: bool,
+    },
+    Write {
+        requests: usize,
+        began: Time,
+        drained: bool,
+    },
+    Sleep {
+        until: Time,
+    },
 }
 
-impl<N: Net, W: Write> Worker<N, W> {
-    pub(crate) fn new(post: Post, net: N, desk: Desk<W>) -> Self {
+/// What comes after a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Another one, at once.
+    Ready,
+    /// One that waits in its poll until then, or until something comes up; not at all where that is past.
+    Until(Time),
+}
+
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    pub(crate) fn new(
+        post: Post<N>,
+        net: N,
+        desk: Desk<N, W>,
+        read: R,
+        batching: Box<dyn Batching + Send>,
+    ) -> Self {
         Worker {
             post,
             net,
             desk,
+            read,
+            batching,
             conns: Slab::default(),
-            ready: VecDeque::new(),
             readiness: Vec::new(),
             timers: BinaryHeap::new(),
+            undelivered: Vec::new(),
+            stage: Stage::Look,
+            poll_at: Time::START,
+            busy_since: Time::START,
+            drowsy: false,
             next_second: Time::START + SECOND,
+            told: usize::MAX,
+            edition: 0,
+            batch_began: Time::START,
+            accounted: Time::START,
         }
     }
 
-    /// How many connections are ready.
+    /// Does one thing. Says whether the next one waits.
     #[inline]
-    pub(crate) fn ready(&self) -> usize {
-        self.ready.len()
-    }
-
-    /// Takes the connection that has been ready for longest.
-    #[inline]
-    pub(crate) fn next_ready(&mut self) -> Option<u64> {
-        self.ready.pop_front()
-    }
-
-    /// Serves one connection, once: what waits for it first, then one read and everything that follows from it.
-    #[inline]
-    pub(crate) fn visit(&mut self, token: u64) {
-        let Some(conn) = self.conns.get_mut(token) else { return };
-        conn.queued = false;
-        let served = serve(&mut self.desk, &mut self.net, conn);
-        self.release(token, served);
-    }
-
-    /// Ends all connections; what is queued is offered to the sockets once more.
-    pub(crate) fn stop(&mut self) {
-        let tokens: Vec<u64> = self.conns.iter_mut().map(|conn| conn.place.token).collect();
-        for token in tokens {
-            if let Some(conn) = self.conns.get_mut(token)
-                && !conn.outbox.is_empty()
-            {
-                let _ = self.desk.drain(&mut self.net, conn);
-            }
-            self.close(token, Close::Stopping);
+    pub(crate) fn step(&mut self) -> Next {
+        match std::mem::replace(&mut self.stage, Stage::Look) {
+            Stage::Look => self.look(),
+            Stage::Chop { conn, len, share } => self.chop(&conn, len, share),
+            Stage::Run { drained, pulled } => self.run(drained, pulled),
+            Stage::Write { requests, began, drained } => self.write(requests, began, drained),
+            Stage::Sleep { until } => self.sleep(until),
+        }
+        match self.stage {
+            Stage::Sleep { until } => Next::Until(until),
+            _ => Next::Ready,
         }
     }
 
-    fn poll(&mut self) {
-        let inbox = &self.post.inboxes[self.post.index];
-        let waiting = !self.ready.is_empty() || !inbox.is_empty() || !self.desk.errands.is_empty();
-        let busy = self.post.spin || waiting;
-        let until = if busy { Time::START } else { self.next_timer() };
-        let now = if until == Time::START { Time::START } else { self.post.clock.now() };
-        self.readiness.clear();
-        self.net
-            .poll(now, until, &mut self.readiness)
-            .expect("polling our own descriptors cannot fail");
-        self.desk.now = self.post.clock.now();
-        for readiness in self.readiness.drain(..) {
-            if let Some(conn) = self.conns.get_mut(readiness.token) {
-                conn.readable |= readiness.readable;
-                conn.writable |= readiness.writable;
-                conn.ended |= readiness.ended;
-                enqueue(&mut self.ready, conn);
-            }
+    /// Finds something to do, or goes to sleep.
+    #[inline]
+    fn look(&mut self) {
+        self.desk.now = self.net.now();
+        if self.poll_at <= self.desk.now {
+            self.poll(Time::START);
+        }
+        if self.pull() {
+            self.drowsy = false;
+            self.stage = Stage::Run { drained: false, pulled: true };
+        } else if let Some(visit) = self.next() {
+            self.drowsy = false;
+            self.begin(&visit);
+        } else if self.desk.holds_something() {
+            self.stage = Stage::Run { drained: true, pulled: false };
+        } else if !self.drowsy && !self.post.spin {
+            self.drowsy = true;
+            self.post.hall.lie_down(self.post.index);
+        } else {
+            self.stage = Stage::Sleep { until: self.rest_until() };
         }
     }
 
-    fn next_timer(&self) -> Time {
-        let first = self.timers.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
-        if self.conns.is_empty() { first } else { first.min(self.next_second) }
-    }
-
-    pub(crate) fn adopt(&mut self, socket: N::Socket, peer: SocketAddr) {
-        let (desk, post) = (&mut self.desk, &self.post);
-        desk.counters.connections.add(1);
-        let mut hello = Vec::new();
-        let session =
-            Session::new(Arc::clone(&post.session), desk.now, post.index as u8, &mut hello);
-        let (index, outbox_max) = (post.index, desk.outbox_max());
-        let conn = self.conns.insert_with(|token| {
-            Conn::new(socket, Place { worker: index, token }, peer, session, outbox_max)
-        });
-        let token = conn.place.token;
-        let greeted = match self.net.register(&conn.socket, token) {
-            Ok(()) => W::flush(&mut self.net, conn, desk.now, &hello),
-            Err(error) => Err(Close::Failed(error.to_string())),
+    #[inline]
+    fn next(&mut self) -> Option<Visit<N::Socket>> {
+        let pauses = match self.post.duty {
+            Duty::Both => false,
+            Duty::Work => true,
+            Duty::Read | Duty::Share => self.post.hall.jobs.is_over(),
         };
-        self.release(token, greeted);
+        if pauses || !self.desk.has_room() { None } else { self.read.next(self.desk.now) }
     }
 
-    fn act_on(&mut self, note: Note) {
-        let (token, admission) = match note {
-            Note::Adopt(..) => unreachable!("adopted where it was taken"),
-            Note::Probe(token) => {
-                return self.with_session(token, |session, now, out| {
-                    session.probe(now, out);
-                    Ok(Step::Nothing)
-                });
-            }
-            Note::Close(token, why) => return self.close(token, why),
-            Note::AdmitMain(token) => (token, Admission::Main),
-            Note::Refuse(token, refusal) => (token, Admission::Refused(refusal)),
-            Note::AdmitAuxiliary(token, switch) => {
-                if let Some(conn) = self.conns.get_mut(token) {
-                    conn.switch = Some(switch);
-                }
-                (token, Admission::Auxiliary)
-            }
-        };
-        self.with_session(token, |session, now, out| session.admit(now, admission, out));
-    }
-
-    fn with_session(
-        &mut self,
-        token: u64,
-        act: impl FnOnce(&mut Session, Time, &mut Vec<u8>) -> Result<Step, Close>,
-    ) {
-        let Some(conn) = self.conns.get_mut(token) else { return };
-        let acted = self.desk.session(conn, act);
-        let written = self.desk.write(&mut self.net, conn);
-        self.release(token, acted.and(written));
-    }
-
-    fn fire_timers(&mut self) {
-        let now = self.desk.now;
-        while let Some(&Reverse((at, token))) = self.timers.peek()
-            && at <= now
-        {
-            self.timers.pop();
-            let Some(conn) = self.conns.get_mut(token).filter(|conn| conn.timer == at) else {
-                continue;
-            };
-            conn.timer = Time::NEVER;
-            match conn.deadline() {
-                deadline if deadline > now => arm(&mut self.timers, conn),
-                // What it waits for may be in the socket: it is read first, and the visit sets the timer again.
-                _ if conn.queued => {}
-                _ if !conn.outbox.is_empty() => self.close(token, Close::NotReading),
-                _ => self.with_session(token, Session::tick),
-            }
-        }
-        if self.next_second <= now {
-            self.next_second = now + SECOND;
-            self.every_second();
-        }
-    }
-
-    fn every_second(&mut self) {
-        let mut closing = Vec::new();
-        for conn in self.conns.iter_mut().filter(|conn| conn.switch.is_some() && !conn.auxiliary) {
-            self.desk.second(conn);
-            if let Err(why) = self.desk.write(&mut self.net, conn) {
-                closing.push((conn.place.token, why));
-            }
-        }
-        for (token, why) in closing {
-            self.close(token, why);
-        }
-    }
-
-    /// Puts a connection back after a visit: in the list if there is more to do, away if it ended.
+    /// Takes a batch that somebody else read.
     #[inline]
-    fn release(&mut self, token: u64, served: Result<(), Close>) {
-        match (served, self.conns.get_mut(token)) {
-            (Ok(()), Some(conn)) => {
-                if conn.is_ready() {
-                    enqueue(&mut self.ready, conn);
-                }
-                arm(&mut self.timers, conn);
+    fn pull(&mut self) -> bool {
+        if !matches!(self.post.duty, Duty::Work | Duty::Share) || self.desk.holds_something() {
+            return false;
+        }
+        match self.post.hall.jobs.pull(&mut self.desk.gathered) {
+            Pulled::Nothing => false,
+            Pulled::One => true,
+            Pulled::LastOverThreshold => {
+                self.post.hall.wake_readers();
+                true
             }
-            (Err(why), _) => self.close(token, why),
-            (Ok(()), None) => {}
         }
     }
 
+    /// Serves one connection: the first half, which ends when something was read.
+    #[inline]
+    fn begin(&mut self, visit: &Visit<N::Socket>) {
+        let conn = &visit.conn;
+        let mut state = conn.state();
+        state.note(visit.signs);
+        let waited = self.desk.now.0.saturating_sub(conn.queued_at().0);
+        self.desk.stats.visits.add(1);
+        self.desk.stats.queue_wait_ns.record(waited);
+        conn.stats.visits.add(1);
+        conn.stats.queue_wait_ns.add(waited);
+        conn.stats.queue_wait_ns_max.raise(waited);
+        if !self.desk.holds_something() {
+            self.batch_began = self.desk.now;
+        }
+        let rests = self.desk.now.since(self.busy_since) <= SHED_AFTER;
+        let share = visit.share.filter(|_| !rests);
+        let read_max = (visit.read_max, share);
+        match self.desk.read(&mut self.net, conn, &mut state, read_max) {
+            Ok(len) => self.stage = Stage::Chop { conn: Arc::clone(conn), len, share },
+            Err(why) => {
+                drop(state);
+                self.end(conn, why);
+            }
+        }
+    }
+
+    /// The second half: takes apart what was read, and lets go.
+    #[inline]
+    fn chop(&mut self, conn: &Arc<Conn<N::Socket>>, len: usize, share: Option<u32>) {
+        let mut state = conn.state();
+        let known = conn.dpid().is_some();
+        let chopped = self.desk.chop(conn, &mut state, len, share);
+        if !known && conn.dpid().is_some() {
+            self.post.hall.weigh(conn);
+            self.read.weigh(conn);
+        }
+        match chopped {
+            Ok(_) if state.moving_to.is_some() => {
+                drop(state);
+                self.hand_over(conn);
+            }
+            Ok(used) => self.release(conn, state, used.max(1)),
+            Err(why) => {
+                drop(state);
+                self.end(conn, why);
+            }
+        }
+        self.run_errands();
+        let full = self.desk.requests() >= self.threshold() || !self.desk.has_room();
+        if full || self.desk.only_answers() {
+            self.stage = Stage::Run { drained: false, pulled: false };
+        }
+    }
+
+    /// The IBT. Who hands batches on gathers as many as those who run them found good.
+    #[inline]
+    fn threshold(&self) -> usize {
+        let own = self.batching.threshold();
+        if self.post.duty == Duty::Both { own } else { own.max(self.post.hall.jobs.ibt()) }
+    }
+
+    /// Runs the applications over the batch, or hands it on.
+    #[inline]
+    fn run(&mut self, drained: bool, pulled: bool) {
+        if self.post.duty != Duty::Both && !pulled && self.hand_on() {
+            return;
+        }
+        let requests = self.desk.requests();
+        let began = self.net.now();
+        self.desk.run();
+        self.stage = Stage::Write { requests, began, drained };
+    }
+
+    /// Gives the batch to whoever is free. What is to be said without the applications is said first.
+    fn hand_on(&mut self) -> bool {
+        let requests = self.desk.requests();
+        if requests == 0 {
+            return false;
+        }
+        self.send();
+        let handed = self.post.hall.jobs.hand(&mut self.desk.gathered);
+        if handed {
+            self.post.hall.wake_one();
+        }
+        handed
+    }
+
+    /// Writes the answers, and lets those who waited for them know.
+    #[inline]
+    fn write(&mut self, requests: usize, began: Time, drained: bool) {
+        let ran = self.net.now();
+        self.send();
+        self.land();
+        if requests == 0 {
+            return;
+        }
+        let wrote = self.net.now();
+        self.batching.ran(requests, wrote.since(began), drained);
+        if self.post.duty != Duty::Both {
+            self.post.hall.jobs.set_ibt(self.batching.threshold());
+        }
+        let stats = &self.desk.stats;
+        stats.handling_time_ns.record(ran.0.saturating_sub(began.0));
+        stats.write_time_ns.record(wrote.0.saturating_sub(ran.0));
+        stats.batching_delay_ns.record(wrote.0.saturating_sub(self.batch_began.0));
+        stats.ibt.record(self.batching.threshold() as u64);
+        stats.ibt_now.set(self.batching.threshold() as u64);
+    }
+
+    fn send(&mut self) {
+        let Worker { desk, net, read, undelivered, post, .. } = self;
+        let now = desk.now;
+        desk.write(net, |conn| queue(read, post, undelivered, now, conn));
+    }
+
+    fn land(&mut self) {
+        let Worker { desk, read, undelivered, post, .. } = self;
+        let now = desk.now;
+        desk.land(|conn| queue(read, post, undelivered, now, conn));
+    }
+
+    /// Runs and answers what is gathered, at once: something has to happen between two batches.
+    fn finish_batch(&mut self) {
+        if self.desk.holds_something() {
+            if self.post.duty == Duty::Both || !self.hand_on() {
+                self.desk.run();
+            }
+            self.send();
+            self.land();
+        }
+    }
+
+    /// How long it may sleep.
     #[cold]
-    fn close(&mut self, token: u64, why: Close) {
-        let Some(conn) = self.conns.remove(token) else { return };
-        self.desk.farewell(&conn, why);
-        self.post.connections.fetch_sub(1, Ordering::Relaxed);
+    fn rest_until(&self) -> Time {
+        match (self.post.spin, self.undelivered.is_empty()) {
+            (true, _) => Time::START,
+            (false, true) => self.next_timer(),
+            (false, false) => self.next_timer().min(self.desk.now + RETRY_AFTER),
+        }
     }
 
-    /// Tells other workers (and this one) what came up; what a full inbox does not take is told next time.
+    /// Waits for something to do.
+    #[cold]
+    fn sleep(&mut self, until: Time) {
+        self.poll(until);
+        if std::mem::take(&mut self.drowsy) {
+            self.post.hall.get_up(self.post.index);
+        }
+        self.busy_since = self.desk.now;
+    }
+
+    /// Lets go of a connection after a visit: it is queued again if there is more to do.
+    #[inline]
+    fn release(&mut self, conn: &Arc<Conn<N::Socket>>, state: MutexGuard<'_, State>, used: usize) {
+        let deadline = state.deadline(&conn.outgoing);
+        if deadline < conn.timer() {
+            conn.set_timer(deadline);
+            if conn.home() == self.post.index {
+                self.arm(conn);
+            } else {
+                self.post(conn.home(), Note::Arm(Arc::clone(conn)));
+            }
+        }
+        let more = state.is_ready(conn.outgoing.is_stuck());
+        drop(state);
+        conn.set_queued_at(self.desk.now);
+        let queued = conn.claim.release(more);
+        self.read.done(conn, used as u32, queued);
+        if R::HELPS && queued && self.desk.now.since(self.busy_since) > HELP_AFTER {
+            self.post.hall.wake_one();
+        }
+    }
+
+    /// Ends a connection that this worker claims. Replies made before it came to its end are still written.
+    #[cold]
+    fn end(&mut self, conn: &Arc<Conn<N::Socket>>, why: Close) {
+        self.finish_batch();
+        let mut state = conn.state();
+        if !conn.flight.is_clear(0) {
+            state.ending = Some(why);
+            state.parked = true;
+            return self.release(conn, state, 1);
+        }
+        self.desk.farewell(conn, why);
+        self.net.close(&conn.socket);
+        drop(state);
+        let hall = &self.post.hall;
+        hall.connections.fetch_sub(1, Ordering::Relaxed);
+        if conn.home() == self.post.index {
+            self.forget(conn);
+        } else {
+            self.post(conn.home(), Note::Forget(Arc::clone(conn)));
+        }
+        self.run_errands();
+    }
+
+    /// Ends all connections of this home; what is queued is offered to the sockets once more. Every worker has done its
+    /// last step.
+    pub(crate) fn stop(&mut self) {
+        self.finish_batch();
+        let conns: Vec<_> = self.conns.iter().map(Arc::clone).collect();
+        for conn in conns.iter().filter(|conn| !conn.is_gone()) {
+            // Nothing more can be done for one that fails now.
+            let _ = write::drain(&mut self.net, conn, self.desk.now);
+            self.desk.farewell(conn, Close::Stopping);
+        }
+    }
+
+    fn queue(&mut self, conn: Arc<Conn<N::Socket>>) {
+        queue(&mut self.read, &self.post, &mut self.undelivered, self.desk.now, conn);
+    }
+
+    /// Leaves word with the connections that something came up for.
+    #[inline]
     fn run_errands(&mut self) {
-        while let Some((worker, note)) = self.desk.errands.pop() {
-            if worker == self.post.index {
-                self.act_on(note);
-            } else if let Err(note) = self.post.inboxes[worker].post(note) {
-                self.desk.errands.push((worker, note));
-                return;
+        while let Some((id, call)) = self.desk.errands.pop() {
+            let conn = self.post.hall.directory().get(&id).map(Arc::clone);
+            if let Some(conn) = conn
+                && conn.call(call)
+            {
+                self.queue(conn);
             }
         }
     }
-}
 
-/// One visit. Replies made before a connection came to its end are still written.
-#[inline]
-fn serve<N: Net, W: Write>(
-    desk: &mut Desk<W>,
-    net: &mut N,
-    conn: &mut Conn<N::Socket>,
-) -> Result<(), Close> {
-    if !conn.outbox.is_empty() {
-        if conn.writable {
-            desk.drain(net, conn)?;
-        }
-        if !conn.outbox.is_empty() {
-            return Ok(());
+    fn post(&mut self, worker: usize, note: Note<N::Socket>) {
+        if let Err(note) = self.post.hall.inboxes[worker].post(note) {
+            self.undelivered.push((worker, note));
         }
     }
-    if !conn.readable {
-        return Ok(());
-    }
-    let filled = desk.read(net, conn)?;
-    let handled = desk.handle(conn, filled);
-    let written = desk.write(net, conn);
-    handled.and(written)
-}
 
-#[inline]
-fn enqueue<S>(ready: &mut VecDeque<u64>, conn: &mut Conn<S>) {
-    if !conn.queued {
-        conn.queued = true;
-        ready.push_back(conn.place.token);
+    /// Tries again what a full inbox did not take.
+    fn deliver(&mut self) {
+        for (worker, note) in std::mem::take(&mut self.undelivered) {
+            self.post(worker, note);
+        }
     }
 }
 
-/// Sees to it that the connection is looked at by its deadline. Timers that a deadline has moved past are cheap: they
-/// find nothing to do and set the next one.
-#[inline]
-fn arm<S>(timers: &mut BinaryHeap<Reverse<(Time, u64)>>, conn: &mut Conn<S>) {
-    let at = conn.deadline();
-    if at < conn.timer {
-        conn.timer = at;
-        timers.push(Reverse((at, conn.place.token)));
+/// Puts a connection where it will be served, which may be with another worker.
+fn queue<N: Net, R: Read<N::Socket>>(
+    read: &mut R,
+    post: &Post<N>,
+    undelivered: &mut Vec<(usize, Note<N::Socket>)>,
+    now: Time,
+    conn: Arc<Conn<N::Socket>>,
+) {
+    conn.set_queued_at(now);
+    if let Err(conn) = read.queue(conn) {
+        let home = conn.home();
+        if let Err(note) = post.hall.inboxes[home].post(Note::Ready(conn)) {
+            undelivered.push((home, note));
+        }
     }
 }

@@ -6,6 +6,7 @@
 use std::io;
 
 use aldis_control::Time;
+use aldis_control::outbox::Outbox;
 use aldis_control::session::Close;
 
 use crate::conn::Conn;
@@ -15,23 +16,27 @@ pub(crate) mod batched;
 pub(crate) mod immediate;
 
 /// A write design: the only code that writes to sockets.
-pub(crate) trait Write {
-    /// A visit ends, and these are its replies.
+pub(crate) trait Write: 'static {
+    /// These are replies for the switch: they are written, or wait behind what waits already.
+    ///
+    /// # Errors
+    /// The connection is lost, or more waits than may.
     fn flush<N: Net>(
         net: &mut N,
-        conn: &mut Conn<N::Socket>,
+        conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
     ) -> Result<(), Close>;
+}
 
-    /// The socket has room again: what waits goes on.
-    fn writable<N: Net>(net: &mut N, conn: &mut Conn<N::Socket>, now: Time) -> Result<(), Close> {
-        conn.writable = false;
-        let waiting = conn.outbox.waiting();
-        let written = write_some(net, &conn.socket, waiting)?;
-        conn.outbox.taken(now, written);
-        Ok(())
-    }
+/// The socket has room again: what waits goes on.
+pub(crate) fn drain<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> Result<(), Close> {
+    conn.outgoing.send(&[], |outbox, left| {
+        let written = write_some(net, &conn.socket, outbox.waiting())?;
+        outbox.taken(now, written);
+        conn.stats.bytes_waiting.set(outbox.waiting().len() as u64);
+        write_or_keep(net, conn, outbox, now, left)
+    })
 }
 
 /// Writes what the socket takes; 0 when it takes nothing now.
@@ -44,18 +49,23 @@ fn write_some<N: Net>(net: &mut N, socket: &N::Socket, bytes: &[u8]) -> Result<u
     }
 }
 
-/// Writes as much of `fresh` as may go now; the rest waits.
+/// Writes as much of `fresh` as may go now; the rest waits. For the holder of the right to write.
 #[inline]
 fn write_or_keep<N: Net>(
     net: &mut N,
-    conn: &mut Conn<N::Socket>,
+    conn: &Conn<N::Socket>,
+    outbox: &mut Outbox,
     now: Time,
     fresh: &[u8],
 ) -> Result<(), Close> {
-    let written = if conn.outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
+    if fresh.is_empty() {
+        return Ok(());
+    }
+    conn.stats.bytes_out.add(fresh.len() as u64);
+    let written = if outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
     if written < fresh.len() {
-        conn.writable = false;
-        conn.outbox.push(now, &fresh[written..]).map_err(|_| Close::NotReading)?;
+        outbox.push(now, &fresh[written..])?;
+        conn.stats.bytes_waiting.set(outbox.waiting().len() as u64);
     }
     Ok(())
 }

@@ -173,10 +173,10 @@ pub struct L2Hit {
     pub xid: u32,
     /// The port the frame came in by, numbered as [`PacketInView::in_port`].
     pub in_port: u32,
-    /// Its source.
-    pub eth_src: MacAddr,
-    /// Its destination.
-    pub eth_dst: MacAddr,
+    /// Its source, in the lower 48 bits ([`MacAddr::to_u64`]): what is told from a number is written as one.
+    pub eth_src: u64,
+    /// Its destination, likewise. The upper bits of both are 0.
+    pub eth_dst: u64,
     /// Its VLAN id (0 to 4095), or 0xffff for a frame without a tag.
     pub vlan: u16,
     /// The buffered frame to release through the new flow, or [`NO_BUFFER`].

@@ -14,6 +14,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ("aldis-engine", &["aldis-wire", "aldis-control"]),
     ("aldis-emulator", &["aldis-wire", "aldis-packet"]),
     (
+        "aldis-lab",
+        &[
+            "aldis-wire",
+            "aldis-packet",
+            "aldis-control",
+            "aldis-apps",
+            "aldis-engine",
+            "aldis-emulator",
+        ],
+    ),
+    (
         "aldis",
         &[
             "aldis-wire",
@@ -22,6 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "aldis-apps",
             "aldis-engine",
             "aldis-emulator",
+            "aldis-lab",
         ],
     ),
     ("xtask", &[]),

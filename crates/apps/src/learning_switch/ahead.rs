@@ -8,11 +8,13 @@
 
 use core::sync::atomic::AtomicU64;
 
+use aldis_control::{Batch, Request};
+
 use super::hosts::{Map, UNTAGGED, Vlan};
 use super::machine::prefetch;
-use super::table::{EMPTY, Key, Line, Table};
+use super::table::{EMPTY, Key, Line, Router, Table};
 
-/// Requests of a block. Two blocks of them keep the memory busy and do not crowd the innermost cache.
+/// Requests of a block. Two blocks of them keep the memory busy.
 pub(super) const BLOCK: usize = 8;
 
 const TYPE_VLAN: u16 = 0x8100;
@@ -36,25 +38,26 @@ pub(super) enum Kind {
     Data(Vlan),
 }
 
-/// The Ethernet header of `frame`: its destination, source, and what it is.
+/// The destination and source of a frame, and then its type.
 #[inline(always)]
-fn header(frame: &[u8]) -> (Key, Key, Kind) {
-    let whole = frame.first_chunk::<HEADER_LEN>();
-    let Some((dst, src)) = whole.and_then(|head| head.first_chunk().zip(head.last_chunk())) else {
-        return (Key::NOBODY, Key::NOBODY, Kind::Short);
-    };
-    let (dst, src) = (u64::from_be_bytes(*dst), u64::from_be_bytes(*src));
-    let kind = match src as u16 {
-        // Most frames, by one comparison.
-        ..TYPE_VLAN => Kind::Data(UNTAGGED),
+fn addresses(header: &[u8; HEADER_LEN]) -> (Key, Key, u16) {
+    let [dst, src] = [header.first_chunk(), header.last_chunk()];
+    let [dst, src] = [dst, src].map(|eight| u64::from_be_bytes(*eight.expect("of fourteen")));
+    (Key::of_first_six(dst), Key::of_first_six(src), src as u16)
+}
+
+/// The destination and source of a frame, and what it is.
+pub(super) fn header(frame: &[u8]) -> (Key, Key, Kind) {
+    let Some(header) = frame.first_chunk() else { return (Key::NOBODY, Key::NOBODY, Kind::Short) };
+    let (dst, src, ethertype) = addresses(header);
+    let kind = match ethertype {
         TYPE_VLAN | TYPE_PROVIDER_VLAN => tagged(frame),
         TYPE_LLDP => Kind::Lldp,
         _ => Kind::Data(UNTAGGED),
     };
-    (Key::of_first_six(dst), Key::of_first_six(src), kind)
+    (dst, src, kind)
 }
 
-#[cold]
 fn tagged(frame: &[u8]) -> Kind {
     match frame.get(HEADER_LEN..HEADER_LEN + 2) {
         Some(tag) => Kind::Data(u16::from_be_bytes([tag[0], tag[1]]) & 0x0fff),
@@ -74,23 +77,47 @@ pub(super) struct Sight<'m> {
     pub(super) dst: Key,
     /// Where it comes from.
     pub(super) src: Key,
-    /// The first line of the destination's way.
+    /// The first line of the destination's way; one without hosts if the frame needs a closer look.
     pub(super) dst_line: &'m Line<AtomicU64>,
-    /// The first line of the source's way.
+    /// The first line of the source's way; likewise.
     pub(super) src_line: &'m Line<AtomicU64>,
-    /// What the frame is.
-    pub(super) kind: Kind,
+    /// Its VLAN.
+    pub(super) vlan: Vlan,
 }
 
 impl<'m> Sight<'m> {
-    /// Of nothing.
+    /// Of nothing that can be told in passing.
     const NONE: Sight<'m> = Sight {
         dst: Key::NOBODY,
         src: Key::NOBODY,
         dst_line: &EMPTY,
         src_line: &EMPTY,
-        kind: Kind::Short,
+        vlan: UNTAGGED,
     };
+
+    /// Of a frame from one host to another and without a tag, as nearly all are.
+    #[inline(always)]
+    fn of_usual(frame: &[u8], untagged: Router<'m>) -> Option<Sight<'m>> {
+        let (dst, src, ethertype) = addresses(frame.first_chunk()?);
+        if matches!(ethertype, TYPE_VLAN | TYPE_PROVIDER_VLAN | TYPE_LLDP) || src.is_group_or(dst) {
+            return None;
+        }
+        let (dst_line, src_line) = (untagged.home(dst), untagged.home(src));
+        Some(Sight { dst, src, dst_line, src_line, vlan: UNTAGGED })
+    }
+
+    #[inline(never)]
+    fn of_other(frame: &[u8], map: &'m Map) -> Sight<'m> {
+        let (dst, src, Kind::Data(vlan)) = header(frame) else { return Sight::NONE };
+        if src.is_group_or(dst) {
+            return Sight::NONE;
+        }
+        let Some(router) = map.table(vlan).map(Table::router) else { return Sight::NONE };
+        let (dst_line, src_line) = (router.home(dst), router.home(src));
+        prefetch(dst_line);
+        prefetch(src_line);
+        Sight { dst, src, dst_line, src_line, vlan }
+    }
 }
 
 /// Requests of one run, looked ahead.
@@ -104,22 +131,21 @@ impl<'m> Block<'m> {
     /// An empty block.
     pub(super) const EMPTY: Block<'m> = Block { sights: [Sight::NONE; BLOCK], len: 0 };
 
-    /// Reads frames, at most [`BLOCK`], in place of those before, and asks for the lines of their hosts.
+    /// Reads the frames of requests, at most [`BLOCK`], in place of those before, and asks for the lines of their hosts.
     #[inline(always)]
-    pub(super) fn read<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>, map: &'m Map) {
+    pub(super) fn read(&mut self, batch: &Batch<'_>, requests: &[Request], map: &'m Map) {
         let untagged = map.untagged().router();
-        self.len = 0;
-        for (sight, frame) in self.sights.iter_mut().zip(frames) {
-            self.len += 1;
-            let (dst, src, kind) = header(frame);
-            let (dst_line, src_line) = match kind {
-                Kind::Data(UNTAGGED) => (untagged.home(dst), untagged.home(src)),
-                Kind::Data(vlan) => homes(map, vlan, dst, src),
-                Kind::Short | Kind::Lldp => (&EMPTY, &EMPTY),
-            };
-            prefetch(dst_line);
-            prefetch(src_line);
-            *sight = Sight { dst, src, dst_line, src_line, kind };
+        self.len = requests.len().min(BLOCK);
+        for (place, request) in self.sights.iter_mut().zip(requests) {
+            let frame = batch.frame(request);
+            match Sight::of_usual(frame, untagged) {
+                Some(sight) => {
+                    prefetch(sight.dst_line);
+                    prefetch(sight.src_line);
+                    *place = sight;
+                }
+                None => *place = Sight::of_other(frame, map),
+            }
         }
     }
 
@@ -130,8 +156,24 @@ impl<'m> Block<'m> {
     }
 }
 
-#[inline(never)]
-fn homes(map: &Map, vlan: Vlan, dst: Key, src: Key) -> (&Line<AtomicU64>, &Line<AtomicU64>) {
-    let Some(router) = map.table(vlan).map(Table::router) else { return (&EMPTY, &EMPTY) };
-    (router.home(dst), router.home(src))
+#[cfg(test)]
+mod tests {
+    use super::super::table::{LINES_MIN, Seed};
+    use super::*;
+
+    /// A frozen word of a host is, bit for bit, what an unfrozen one of its group would be.
+    #[test]
+    fn what_is_not_from_one_host_to_another_is_looked_at_closely() {
+        let table = Table::new(Seed::new([7; 16]), LINES_MIN);
+        let is_usual = |dst, src, ethertype: [u8; 2]| {
+            let frame = [&[dst, 0, 0, 0, 0, 1, src, 0, 0, 0, 0, 2], &ethertype[..], &[0; 46]];
+            Sight::of_usual(&frame.concat(), table.router()).is_some()
+        };
+        assert!(is_usual(2, 2, [0x08, 0x00]) && is_usual(2, 2, [0x86, 0xdd]));
+        assert!(!is_usual(3, 2, [0x08, 0x00]) && !is_usual(2, 3, [0x08, 0x00]));
+        for ethertype in [TYPE_VLAN, TYPE_PROVIDER_VLAN, TYPE_LLDP] {
+            assert!(!is_usual(2, 2, ethertype.to_be_bytes()));
+        }
+        assert!(Sight::of_usual(&[2; HEADER_LEN - 1], table.router()).is_none());
+    }
 }

@@ -1,18 +1,17 @@
 //! The answers of a learning switch, stamped from the templates of the version that the switch speaks.
 
-use core::sync::atomic::AtomicU64;
-
 use aldis_control::{Batch, Output, Request};
 use aldis_wire::msg::PortNo;
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
 use aldis_wire::{v10, v13};
 
 use super::age::Epoch;
-use super::ahead::{Kind, Sight};
+use super::ahead::Sight;
 use super::hosts::{Hosts, Learnt, Vlan};
-use super::ports::Ports;
+use super::look::Look;
+use super::ports::{PortSlot, Ports};
 use super::removal::Removal;
-use super::table::{Key, Line, Seen};
+use super::table::{Key, Seen};
 use super::{Counters, answer};
 
 /// How a version says what a learning switch has to say.
@@ -113,30 +112,35 @@ impl<D: Dialect> Desk<'_, '_, D> {
         mut self,
         requests: &[Request],
         sights: &[Sight<'_>],
-        seen: impl Fn(&Line<AtomicU64>, Key) -> Option<Seen> + Copy,
+        look: impl Look,
     ) {
         let (ports, epoch) = (self.ports, self.epoch);
+        let mut installed = 0;
         for (request, sight) in requests.iter().zip(sights) {
-            let here = Seen::new(ports.slot(request.in_port), epoch);
-            let src = seen(sight.src_line, sight.src);
-            let dst = seen(sight.dst_line, sight.dst).filter(|seen| epoch.counts(seen.epoch()));
-            let port = dst.and_then(|seen| ports.port(seen.slot()));
-            match (sight.kind, port) {
-                (Kind::Data(vlan), Some(port))
-                    if src == Some(here) && port != request.in_port && !request.stopped =>
-                {
-                    self.install(request, vlan, sight, port);
-                }
-                _ => self.answer(request, sight),
+            let slot = ports.slot(request.in_port);
+            let seen = look.seen(sight.dst_line, sight.dst);
+            let port = ports.number(seen.slot());
+            if look.holds(sight.src_line, sight.src, Seen::new(slot, epoch))
+                && slot != PortSlot::NONE
+                && epoch.counts(seen.epoch())
+                && port != 0
+                && port != request.in_port
+                && !request.stopped
+            {
+                installed += 1;
+                self.flow(request, sight.vlan, (sight.src, sight.dst), port);
+            } else {
+                self.answer(request);
             }
         }
+        self.counters.installed += installed;
     }
 
     #[cold]
     #[inline(never)]
-    fn answer(&mut self, request: &Request, sight: &Sight<'_>) {
+    fn answer(&mut self, request: &Request) {
         if !request.stopped {
-            answer(self, request, sight);
+            answer(self, request);
         }
     }
 
@@ -165,14 +169,18 @@ impl<D: Dialect> Desk<'_, '_, D> {
     }
 
     /// Has a flow carry what goes this way from now on, and this packet first.
-    #[inline(always)]
-    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, sight: &Sight<'_>, port: u32) {
+    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, way: (Key, Key), port: u32) {
         self.counters.installed += 1;
+        self.flow(request, vlan, way, port);
+    }
+
+    #[inline(always)]
+    fn flow(&mut self, request: &Request, vlan: Vlan, (src, dst): (Key, Key), port: u32) {
         let hit = L2Hit {
             xid: request.xid,
             in_port: request.in_port,
-            eth_src: sight.src.mac(),
-            eth_dst: sight.dst.mac(),
+            eth_src: src.bits(),
+            eth_dst: dst.bits(),
             vlan,
             buffer_id: request.buffer_id,
             out_port: port,

@@ -54,7 +54,13 @@ impl Ports {
     /// The port of a slot, if it has one.
     #[inline]
     pub(super) fn port(&self, slot: PortSlot) -> Option<u32> {
-        self.numbers.get(usize::from(slot.0)).copied().filter(|&port| port != 0)
+        Some(self.number(slot)).filter(|&port| port != 0)
+    }
+
+    /// The port of a slot; 0, which is no port's number, if it has none.
+    #[inline]
+    pub(super) fn number(&self, slot: PortSlot) -> u32 {
+        self.numbers.get(usize::from(slot.0)).copied().unwrap_or(0)
     }
 
     /// With a slot for `port`, when the sweep has made `passes` passes. Without one where there is none left.
@@ -107,6 +113,7 @@ impl Ports {
         self.others.retain(|&(_, slot)| slot != PortSlot::NONE);
     }
 
+    #[inline(never)]
     fn slot_among_others(&self, port: u32) -> PortSlot {
         let found = self.others.binary_search_by_key(&port, |&(other, _)| other);
         found.map_or(PortSlot::NONE, |at| self.others[at].1)

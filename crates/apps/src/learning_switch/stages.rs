@@ -2,7 +2,6 @@
 //! are on their way ([`super::ahead`]).
 
 use core::ops::Range;
-use core::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
 use aldis_control::app::Slots;
@@ -10,13 +9,16 @@ use aldis_control::{Batch, Output, Run};
 use aldis_wire::Version;
 use arc_swap::Guard;
 
+use super::LearningSwitch;
 use super::age::Epoch;
 use super::ahead::{BLOCK, Block, Sight};
 use super::answer::Desk;
 use super::hosts::{Hosts, Map};
+use super::look::Look;
+#[cfg(target_arch = "x86_64")]
+use super::machine::Width;
 use super::removal::Removal;
-use super::table::{Key, Line, Seen};
-use super::{LearningSwitch, machine};
+use super::table::Line;
 
 /// Blocks on their way at once: one being read, one waiting, and one being answered.
 const STAGES: usize = 3;
@@ -63,17 +65,28 @@ impl LearningSwitch {
     /// Answers a batch, by the instructions that the processor has.
     pub(super) fn answer(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
         #[cfg(target_arch = "x86_64")]
-        if machine::is_wide() {
+        match Width::here() {
             // SAFETY: the processor has what the function asks for.
-            return unsafe { self.answer_wide(batch, slots, out) };
+            Width::Eight => return unsafe { self.answer_by_eight(batch, slots, out) },
+            // SAFETY: likewise.
+            Width::Four => return unsafe { self.answer_by_four(batch, slots, out) },
+            Width::One => {}
         }
-        self.answer_by(batch, slots, out, |line, key| line.seen(key));
+        self.answer_by(batch, slots, out, (Line::holds, Line::seen));
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
-    fn answer_wide(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
-        self.answer_by(batch, slots, out, |line, key| line.seen_wide(key));
+    fn answer_by_four(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+        let holds = |line: &Line<_>, key, seen| line.holds_by_four(key, seen);
+        self.answer_by(batch, slots, out, (holds, |line: &Line<_>, key| line.seen_by_four(key)));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,avx512f,avx512dq,bmi1,bmi2,movbe")]
+    fn answer_by_eight(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+        let holds = |line: &Line<_>, key, seen| line.holds_by_eight(key, seen);
+        self.answer_by(batch, slots, out, (holds, |line: &Line<_>, key| line.seen_by_eight(key)));
     }
 
     #[inline(always)]
@@ -82,7 +95,7 @@ impl LearningSwitch {
         batch: &Batch<'_>,
         slots: Slots<'_, Hosts>,
         out: &mut Output,
-        seen: impl Fn(&Line<AtomicU64>, Key) -> Option<Seen> + Copy,
+        look: impl Look,
     ) {
         let mut sheets = core::mem::take(&mut self.sheets);
         sheets.extend(batch.runs.iter().map(|run| slots.of(run.switch).sheet(batch.now)));
@@ -95,9 +108,8 @@ impl LearningSwitch {
             let stretch = &way[read];
             idle = if stretch.requests.is_empty() { idle + 1 } else { 0 };
             if !stretch.requests.is_empty() {
-                let requests = batch.requests[stretch.requests.clone()].iter();
-                let frames = requests.map(|request| batch.frame(request));
-                blocks[read].read(frames, &sheets[stretch.run].map);
+                let requests = &batch.requests[stretch.requests.clone()];
+                blocks[read].read(batch, requests, &sheets[stretch.run].map);
             }
             read = (read + 1) % STAGES;
             let stretch = &way[read];
@@ -105,7 +117,7 @@ impl LearningSwitch {
                 out.turn_to(stretch.run);
                 let sights = blocks[read].sights();
                 let work = Work { batch, slots };
-                self.answer_stretch(work, stretch, &sheets[stretch.run], sights, seen, out);
+                self.answer_stretch(work, stretch, &sheets[stretch.run], sights, look, out);
             }
         }
         sheets.clear();
@@ -120,7 +132,7 @@ impl LearningSwitch {
         stretch: &Stretch,
         sheet: &Sheet,
         sights: &[Sight<'_>],
-        seen: impl Fn(&Line<AtomicU64>, Key) -> Option<Seen> + Copy,
+        look: impl Look,
         out: &mut Output,
     ) {
         let switch = batch.runs[stretch.run].switch;
@@ -137,8 +149,8 @@ impl LearningSwitch {
         };
         let requests = &batch.requests[stretch.requests.clone()];
         match version {
-            Version::V10 => desk.of(&self.v10).answer_all(requests, sights, seen),
-            Version::V13 => desk.of(&self.v13).answer_all(requests, sights, seen),
+            Version::V10 => desk.of(&self.v10).answer_all(requests, sights, look),
+            Version::V13 => desk.of(&self.v13).answer_all(requests, sights, look),
         }
     }
 }

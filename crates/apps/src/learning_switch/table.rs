@@ -63,13 +63,25 @@ impl Key {
     /// The MAC.
     #[inline]
     pub(super) fn mac(self) -> MacAddr {
-        MacAddr::from_u64(self.0 >> 16)
+        MacAddr::from_u64(self.bits())
+    }
+
+    /// The MAC in the lower 48 bits.
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        self.0 >> 16
     }
 
     /// Whether it can be a host: neither a group nor nobody.
     #[inline]
     pub(super) fn is_host(self) -> bool {
         self.0 & FROZEN == 0 && self.0 != 0
+    }
+
+    /// Whether this or `other` tells a group of hosts.
+    #[inline]
+    pub(super) fn is_group_or(self, other: Key) -> bool {
+        (self.0 | other.0) & FROZEN != 0
     }
 
     /// What `word` says of this MAC, if it is this MAC's and not frozen.
@@ -79,6 +91,7 @@ impl Key {
         (bits <= SEEN).then_some(Seen(bits as u16))
     }
 
+    #[inline]
     fn with(self, seen: Seen) -> u64 {
         self.0 | u64::from(seen.0)
     }
@@ -156,38 +169,49 @@ pub(super) struct Line<W>([W; WORDS]);
 pub(super) static EMPTY: Line<AtomicU64> = Line([const { AtomicU64::new(0) }; WORDS]);
 
 impl<W: Word> Line<W> {
-    /// What the line says of `key`, if one of its words is that of `key` and not frozen. Without a branch on each word,
-    /// since nobody could foretell it.
+    /// Whether one of its words says just this of `key`.
     #[inline]
-    pub(super) fn seen(&self, key: Key) -> Option<Seen> {
-        let words = self.0.iter().rev();
-        words.fold(None, |found, word| key.seen_in(word.load()).or(found))
+    pub(super) fn holds(&self, key: Key, seen: Seen) -> bool {
+        self.0.iter().fold(false, |found, word| found | (word.load() == key.with(seen)))
     }
 
-    /// The same, on a processor that compares eight words at a time.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
+    /// What the line says of `key`; nowhere, if none of its words is that of `key` and not frozen. Without a branch on each
+    /// word, since nobody could foretell it.
     #[inline]
-    pub(super) fn seen_wide(&self, key: Key) -> Option<Seen>
-    where
-        Line<W>: AsRef<[AtomicU64; WORDS]>,
-    {
-        match machine::words_of(self.as_ref(), key.0) {
-            0 => None,
-            // It is read again: another worker may have changed it, or frozen it.
-            words => key.seen_in(self.word(words.trailing_zeros() as u8)),
-        }
-    }
-
-    #[inline]
-    fn word(&self, place: u8) -> u64 {
-        self.0[usize::from(place) % WORDS].load()
+    pub(super) fn seen(&self, key: Key) -> Seen {
+        let words = self.0.iter().map(Word::load);
+        words.fold(Seen::NOWHERE, |found, word| key.seen_in(word).unwrap_or(found))
     }
 }
 
-impl AsRef<[AtomicU64; WORDS]> for Line<AtomicU64> {
-    fn as_ref(&self) -> &[AtomicU64; WORDS] {
-        &self.0
+#[cfg(target_arch = "x86_64")]
+impl Line<AtomicU64> {
+    /// As [`Line::holds`], four words at a time.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn holds_by_four(&self, key: Key, seen: Seen) -> bool {
+        machine::holds_by_four(&self.0, key.with(seen))
+    }
+
+    /// As [`Line::seen`], four words at a time.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn seen_by_four(&self, key: Key) -> Seen {
+        Seen(machine::rest_by_four(&self.0, key.0) as u16)
+    }
+
+    /// As [`Line::holds`], eight words at a time.
+    #[target_feature(enable = "avx512f,avx512dq")]
+    #[inline]
+    pub(super) fn holds_by_eight(&self, key: Key, seen: Seen) -> bool {
+        machine::holds_by_eight(&self.0, key.with(seen))
+    }
+
+    /// As [`Line::seen`], eight words at a time.
+    #[target_feature(enable = "avx512f,avx512dq")]
+    #[inline]
+    pub(super) fn seen_by_eight(&self, key: Key) -> Seen {
+        Seen(machine::rest_by_eight(&self.0, key.0) as u16)
     }
 }
 

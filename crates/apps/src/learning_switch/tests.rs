@@ -103,7 +103,7 @@ impl Lab {
     }
 
     fn said(&mut self) -> Vec<Vec<String>> {
-        let ends: Vec<usize> = self.out.segments().iter().map(|segment| segment.end).collect();
+        let ends: Vec<usize> = self.out.take_segments().map(|segment| segment.end).collect();
         let mut begin = 0;
         let mut words = |end: usize| {
             let bytes = &self.out.bytes()[begin..end];

@@ -1,7 +1,8 @@
 //! Deficit round robin over new and old switches.
 //!
-//! In each round every switch may use as much as its weight times the quantum. Those that were idle and come with some
-//! of it left are served first, once; so a switch with little to say does not wait for those that never stop. What was
+//! In each round every switch may use as much as its weight times the quantum. Those that were idle, come with some of it
+//! left, and had little to say the last time, are served first, once; so a switch that asks rarely waits neither for those
+//! that never stop nor for those that come and go with much. What was
 //! used beyond it is a debt, paid in later rounds. Debts and what was used of the round survive idleness: whoever goes idle
 //! and comes back, or hangs up and connects again, gains nothing.
 //!
@@ -12,7 +13,7 @@
 //! ```text
 //!  arrive ──▶ new ──┐
 //!     │             ├─▶ pick ──▶ being visited ──▶ done ──▶ idle
-//!     │      now ───┘                               │
+//!     ├────▶ now ───┘                               │
 //!     │       ▲ ▲                                   │ more, and something left of the round
 //!     │       │ └───────────────────────────────────┤
 //!     │       │ turn                                │ more, and nothing left
@@ -55,7 +56,7 @@ pub struct Visit {
 pub struct Rounds {
     entries: Vec<Entry>,
     links: Vec<Link>,
-    /// Were idle, and have something left of this round.
+    /// Were idle, have something left of this round, and used little the last time.
     new: List,
     /// Have their turn in this round.
     now: List,
@@ -74,6 +75,8 @@ pub struct Rounds {
 struct Entry {
     account: Account,
     place: Place,
+    /// Whether its last visit used little.
+    light: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +95,9 @@ enum Place {
 }
 
 const NEVER: u64 = u64::MAX;
+
+/// A visit is light if it used no more than this part of the quantum.
+const LIGHT: u32 = 8;
 
 impl Rounds {
     /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests, bytes or anything else,
@@ -115,11 +121,13 @@ impl Rounds {
         self.leave(id);
         let at = id.0 as usize;
         if at >= self.entries.len() {
-            let nobody = Entry { account: Account::new(Weight::ONE, 0), place: Place::Absent };
+            let nobody =
+                Entry { account: Account::new(Weight::ONE, 0), place: Place::Absent, light: true };
             self.entries.resize(at + 1, nobody);
             self.links.resize(at + 1, Link::NONE);
         }
-        self.entries[at] = Entry { account: Account::new(weight, self.round), place: Place::Idle };
+        let account = Account::new(weight, self.round);
+        self.entries[at] = Entry { account, place: Place::Idle, light: true };
     }
 
     /// Removes an entry, wherever it is; a visit of it needs no `done` any more.
@@ -133,6 +141,13 @@ impl Rounds {
         }
     }
 
+    /// Removes all entries, and gives their memory back.
+    pub fn clear(&mut self) {
+        let (round, next_quantum) = (self.round, self.next_quantum);
+        *self = Rounds::new(self.quantum);
+        (self.round, self.next_quantum) = (round, next_quantum);
+    }
+
     /// The entry has something to be served: its socket became readable. Calls beyond the first change nothing.
     #[inline]
     pub fn arrive(&mut self, id: Id) {
@@ -141,11 +156,16 @@ impl Rounds {
             Place::Visited { again } => *again = true,
             Place::Idle => {
                 entry.account.idled_until(self.round, self.quantum);
-                if entry.account.may_spend() {
-                    entry.place = Place::New;
-                    self.new.push_back(&mut self.links, id);
-                } else {
-                    self.postpone(id);
+                match (entry.account.may_spend(), entry.light) {
+                    (true, true) => {
+                        entry.place = Place::New;
+                        self.new.push_back(&mut self.links, id);
+                    }
+                    (true, false) => {
+                        entry.place = Place::Old { due: self.round };
+                        self.now.push_back(&mut self.links, id);
+                    }
+                    (false, _) => self.postpone(id),
                 }
             }
             Place::Absent | Place::New | Place::Old { .. } => {}
@@ -189,6 +209,7 @@ impl Rounds {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
         let Place::Visited { again } = entry.place else { return };
         entry.account.spend(used);
+        entry.light = used <= self.quantum / LIGHT;
         if !(more || again) {
             entry.place = Place::Idle;
             return;

@@ -195,6 +195,12 @@ pub enum Close {
     Stopping,
 }
 
+impl From<crate::outbox::Full> for Close {
+    fn from(crate::outbox::Full: crate::outbox::Full) -> Self {
+        Close::NotReading
+    }
+}
+
 impl fmt::Display for Close {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

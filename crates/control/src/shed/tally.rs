@@ -14,11 +14,19 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what was decided ([`super::Shed::ports`]).
+    /// Adds what was dropped ([`super::Shed::ports`]).
     pub fn add(&mut self, ports: &[Port]) {
-        for port in ports.iter().filter(|port| port.dropped() > 0) {
-            *self.count(port.number) += u64::from(port.dropped());
+        for port in ports.iter().filter(|port| port.dropped > 0) {
+            *self.count(port.number) += u64::from(port.dropped);
         }
+    }
+
+    /// Adds what another connection of the switch counted.
+    pub fn merge(&mut self, other: &Tally) {
+        for (number, dropped) in &other.ports {
+            *self.count(*number) += dropped;
+        }
+        self.others += other.others;
     }
 
     /// The ports that were cut, and requests dropped of each.
@@ -45,5 +53,17 @@ impl Tally {
                 &mut self.ports[at].1
             }
         }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Tally {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Entry {
+            port: u32,
+            sheds: u64,
+        }
+        serializer.collect_seq(self.ports.iter().map(|&(port, sheds)| Entry { port, sheds }))
     }
 }

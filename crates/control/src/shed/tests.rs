@@ -38,7 +38,7 @@ fn a_switch_within_its_share_loses_nothing() {
 fn the_port_above_its_share_loses_the_excess() {
     let mut it = Shed::new(7);
     assert_eq!(shed(&mut it, &[9, 9, 9, 1, 9, 9, 2, 9], 5), [9, 9, 9, 1, 2]);
-    let seen: Vec<_> = it.ports().iter().map(|it| (it.number, it.asked, it.dropped())).collect();
+    let seen: Vec<_> = it.ports().iter().map(|it| (it.number, it.asked, it.dropped)).collect();
     assert_eq!(seen, [(9, 6, 3), (1, 1, 0), (2, 1, 0)]);
 }
 
@@ -87,6 +87,31 @@ fn drops_are_counted_by_port_within_a_bound() {
     assert_eq!(tally.ports().len(), SHED_PORTS_MAX);
     assert_eq!(tally.ports()[0], (9, 6));
     assert_eq!((tally.others(), tally.total()), (1001 - SHED_PORTS_MAX as u64, 1006));
+}
+
+#[test]
+fn a_port_floods_when_it_asks_for_more_than_twice_what_the_others_do() {
+    let look = |counts: &[(u32, usize)]| {
+        let ports = counts.iter().flat_map(|(port, asked)| core::iter::repeat_n(*port, *asked));
+        Shed::new(7).look(ports).is_some()
+    };
+    assert!(look(&[(1, 94), (2, 94), (3, 940)]));
+    assert!(look(&[(1, 100), (2, 217)]) && !look(&[(1, 100), (2, 216)]));
+    assert!(!look(&[]) && !look(&[(7, 900)]), "there is nobody to be saved");
+    assert!(!look(&[(1, 100), (2, 120), (3, 80), (4, 130)]), "they ask alike");
+    let crowd: Vec<_> = (0..800).map(|port| (port, 1 + port as usize % 7)).collect();
+    assert!(!look(&crowd));
+}
+
+#[test]
+fn counts_of_two_connections_add_up() {
+    let (mut it, mut one, mut other) = (Shed::new(7), Tally::default(), Tally::default());
+    shed(&mut it, &[9, 9, 9, 4, 4], 1);
+    one.add(it.ports());
+    shed(&mut it, &[9, 9, 9, 4], 2);
+    other.add(it.ports());
+    one.merge(&other);
+    assert_eq!((one.total(), one.ports().len()), (6, 2));
 }
 
 #[test]

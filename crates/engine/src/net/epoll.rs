@@ -4,7 +4,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -12,7 +12,9 @@ use aldis_control::Time;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 
-use super::{Net, Readiness};
+use super::{Bell, Net, Readiness};
+use crate::claim::Signs;
+use crate::clock::Clock;
 use crate::limits::EVENTS_PER_POLL;
 
 /// The token of the bell; connections count from zero.
@@ -20,11 +22,10 @@ const BELL: u64 = u64::MAX;
 
 /// Wakes a worker that waits in its poll.
 #[derive(Clone, Debug)]
-pub(crate) struct Bell(Arc<OwnedFd>);
+pub(crate) struct EventBell(Arc<OwnedFd>);
 
-impl Bell {
-    /// Rings: the poll in progress, or the next one, returns at once.
-    pub(crate) fn ring(&self) {
+impl Bell for EventBell {
+    fn ring(&self) {
         // The counter can only be full when it was rung 2^64 - 2 times unheard; the worker wakes all the same.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
@@ -34,7 +35,8 @@ impl Bell {
 #[derive(Debug)]
 pub(crate) struct Epoll {
     epoll: OwnedFd,
-    bell: Bell,
+    bell: EventBell,
+    clock: Clock,
 }
 
 impl Epoll {
@@ -42,29 +44,45 @@ impl Epoll {
     ///
     /// # Errors
     /// When no descriptor is left.
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new(clock: Clock) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let bell = Bell(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell = EventBell(Arc::new(bell));
         epoll::add(&epoll, &bell.0, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        Ok(Epoll { epoll, bell })
-    }
-
-    /// What wakes this set's poll.
-    pub(crate) fn bell(&self) -> Bell {
-        self.bell.clone()
+        Ok(Epoll { epoll, bell, clock })
     }
 }
 
 impl Net for Epoll {
     type Socket = TcpStream;
+    type Bell = EventBell;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    fn bell(&self) -> EventBell {
+        self.bell.clone()
+    }
 
     fn register(&mut self, socket: &TcpStream, token: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         Ok(epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)?)
     }
 
-    fn poll(&mut self, now: Time, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
+    fn deregister(&mut self, socket: &TcpStream) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, socket)?)
+    }
+
+    fn close(&mut self, socket: &TcpStream) {
+        // It fails where the peer was first.
+        let _ = socket.shutdown(Shutdown::Both);
+    }
+
+    fn poll(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
         let wait = (until != Time::NEVER).then(|| {
+            let now = if until == Time::START { until } else { self.clock.now() };
             let wait = until.since(now);
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
         });
@@ -75,13 +93,15 @@ impl Net for Epoll {
             Err(error) => return Err(error.into()),
         };
         let lost = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
-        let events = events.iter().map(|&Event { flags, data }| (flags, data.u64()));
-        ready.extend(events.filter(|&(_, token)| token != BELL).map(|(flags, token)| Readiness {
-            token,
-            readable: flags.intersects(EventFlags::IN | lost),
-            writable: flags.intersects(EventFlags::OUT | lost),
-            ended: flags.intersects(lost),
-        }));
+        for &Event { flags, data } in events.iter().filter(|event| event.data.u64() != BELL) {
+            let sign = |on: EventFlags, sign| {
+                if flags.intersects(on | lost) { sign } else { Signs::default() }
+            };
+            let signs = sign(EventFlags::IN, Signs::READABLE)
+                .with(sign(EventFlags::OUT, Signs::WRITABLE))
+                .with(sign(lost, Signs::ENDED));
+            ready.push(Readiness { token: data.u64(), signs });
+        }
         Ok(())
     }
 

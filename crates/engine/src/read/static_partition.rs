@@ -1,25 +1,52 @@
-//! Static partition: a switch belongs to one worker for as long as it is connected (Maestro §3.2, Beacon §5.2
+//! Static partition: a switch belongs to one worker for as long as it is connected (Maestro §3.2.2, Beacon §5.2
 //! "run-to-completion").
 //!
-//! The acceptor deals switches to workers in turn. A worker takes each of its ready switches once a round, reads up to
-//! 64 KB, runs the applications over what came, and writes the replies before it turns to the next. No lock is on the
-//! way, and nothing moves: a worker whose switches are busy is behind while another one rests.
+//! The acceptor deals switches to workers in turn. A worker takes each of its ready switches in turn, reads once, runs the
+//! applications over what came, and writes the replies. Nothing is shared, and nothing moves: a worker whose switches are
+//! busy is behind while another one rests.
 
-use super::Read;
-use crate::net::Net;
-use crate::worker::Worker;
-use crate::write::Write;
+use std::sync::Arc;
+
+use aldis_control::Time;
+
+use super::own::Own;
+use super::{Read, Visit};
+use crate::conn::Conn;
 
 /// The design.
 #[derive(Debug)]
-pub(crate) struct StaticPartition;
+pub(crate) struct StaticPartition<S> {
+    own: Own<S>,
+}
 
-impl Read for StaticPartition {
+impl<S> StaticPartition<S> {
+    pub(crate) fn new(worker: usize) -> Self {
+        StaticPartition { own: Own::new(worker) }
+    }
+}
+
+impl<S> Read<S> for StaticPartition<S> {
+    const HELPS: bool = false;
+
+    fn join(&mut self, _: &Arc<Conn<S>>) {}
+
+    fn leave(&mut self, _: &Arc<Conn<S>>) {}
+
     #[inline]
-    fn round<N: Net, W: Write>(worker: &mut Worker<N, W>) {
-        for _ in 0..worker.ready() {
-            let Some(token) = worker.next_ready() else { return };
-            worker.visit(token);
+    fn queue(&mut self, conn: Arc<Conn<S>>) -> Result<(), Arc<Conn<S>>> {
+        self.own.push(conn)
+    }
+
+    #[inline]
+    fn next(&mut self, _: Time) -> Option<Visit<S>> {
+        self.own.pop()
+    }
+
+    #[inline]
+    fn done(&mut self, conn: &Arc<Conn<S>>, _: u32, queued: bool) {
+        if queued {
+            // Only its home serves it, and so it is at home here.
+            let _ = self.own.push(Arc::clone(conn));
         }
     }
 }

@@ -18,13 +18,10 @@ impl Write for Batched {
     #[inline]
     fn flush<N: Net>(
         net: &mut N,
-        conn: &mut Conn<N::Socket>,
+        conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
     ) -> Result<(), Close> {
-        if fresh.is_empty() {
-            return Ok(());
-        }
-        write_or_keep(net, conn, now, fresh)
+        conn.outgoing.send(fresh, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
     }
 }

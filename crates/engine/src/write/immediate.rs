@@ -18,12 +18,15 @@ pub(crate) struct Immediate;
 impl Write for Immediate {
     fn flush<N: Net>(
         net: &mut N,
-        conn: &mut Conn<N::Socket>,
+        conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
     ) -> Result<(), Close> {
         // What is written here was encoded here: it can be chopped.
         let mut messages = Chop::new(fresh).map_while(Result::ok);
-        messages.try_for_each(|message| write_or_keep(net, conn, now, message.bytes))
+        messages.try_for_each(|message| {
+            conn.outgoing
+                .send(message.bytes, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
+        })
     }
 }

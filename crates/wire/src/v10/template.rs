@@ -52,12 +52,10 @@ impl L2Flow {
     pub fn stamp(&self, out: &mut [u8; Self::SIZE], hit: &L2Hit) {
         *out = self.image;
         out[4..8].copy_from_slice(&hit.xid.to_be_bytes());
-        out[12..14].copy_from_slice(&(hit.in_port as u16).to_be_bytes());
-        // Both addresses in two stores: byte by byte they would be twelve.
-        let (src, dst) = (hit.eth_src.to_u64(), hit.eth_dst.to_u64());
-        out[14..22].copy_from_slice(&(src << 16 | dst >> 32).to_be_bytes());
-        out[22..26].copy_from_slice(&(dst as u32).to_be_bytes());
-        out[26..28].copy_from_slice(&hit.vlan.to_be_bytes());
+        // The port of entry and both addresses in two stores: byte by byte they would be many.
+        let from = u64::from(hit.in_port) << 48 | hit.eth_src;
+        out[12..20].copy_from_slice(&from.to_be_bytes());
+        out[20..28].copy_from_slice(&(hit.eth_dst << 16 | u64::from(hit.vlan)).to_be_bytes());
         out[64..68].copy_from_slice(&hit.buffer_id.to_be_bytes());
         out[76..78].copy_from_slice(&(hit.out_port as u16).to_be_bytes());
     }
@@ -142,7 +140,13 @@ mod tests {
         ) {
             let spec = L2FlowSpec { idle_timeout_s, hard_timeout_s, priority, cookie, send_flow_removed };
             let hit = L2Hit {
-                xid, in_port: in_port.widen(), eth_src, eth_dst, vlan, buffer_id, out_port: out_port.widen(),
+                xid,
+                in_port: in_port.widen(),
+                eth_src: eth_src.to_u64(),
+                eth_dst: eth_dst.to_u64(),
+                vlan,
+                buffer_id,
+                out_port: out_port.widen(),
             };
             let flow_mod = FlowMod {
                 match_: Match::ANY

@@ -38,7 +38,7 @@ impl L2Flow {
         out[32..36].copy_from_slice(&hit.buffer_id.to_be_bytes());
         out[56..60].copy_from_slice(&hit.in_port.to_be_bytes());
         // Each address in two stores: byte by byte they would be six.
-        let (src, dst) = (hit.eth_src.to_u64(), hit.eth_dst.to_u64());
+        let (src, dst) = (hit.eth_src, hit.eth_dst);
         out[64..68].copy_from_slice(&((dst >> 16) as u32).to_be_bytes());
         out[68..70].copy_from_slice(&(dst as u16).to_be_bytes());
         out[74..78].copy_from_slice(&((src >> 16) as u32).to_be_bytes());
@@ -167,7 +167,7 @@ mod tests {
             // An output to the controller would ask for a length as well; a learning switch has none.
             out_port in 0..PortNo::CONTROLLER.0,
         ) -> L2Hit {
-            let (eth_src, eth_dst) = (MacAddr(eth_src), MacAddr(eth_dst));
+            let [eth_src, eth_dst] = [eth_src, eth_dst].map(|mac| MacAddr(mac).to_u64());
             L2Hit { xid, in_port, eth_src, eth_dst, vlan, buffer_id, out_port }
         }
     }
@@ -180,8 +180,8 @@ mod tests {
             match_: Match {
                 fields: Vec::from([
                     Oxm::InPort(PortNo(hit.in_port)),
-                    Oxm::EthDst(Masked::exact(hit.eth_dst)),
-                    Oxm::EthSrc(Masked::exact(hit.eth_src)),
+                    Oxm::EthDst(Masked::exact(MacAddr::from_u64(hit.eth_dst))),
+                    Oxm::EthSrc(Masked::exact(MacAddr::from_u64(hit.eth_src))),
                     Oxm::VlanVid(Masked::exact(vid)),
                 ]),
             },

@@ -6,6 +6,10 @@ use arc_swap::ArcSwap;
 use proptest::prelude::*;
 
 use super::*;
+#[cfg(target_arch = "x86_64")]
+use crate::learning_switch::machine::Width;
+
+const HOST: u64 = 0x0200_0000_0099;
 
 fn seed() -> Seed {
     Seed::new(*b"\x1b\x8f\x35\xd2\x6c\xe0\x47\xa9\x53\xf1\x0d\x96\x7e\x2b\xc4\x68")
@@ -63,23 +67,34 @@ proptest! {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn eight_words_at_a_time_are_as_good_as_one_by_one() {
-    if !machine::is_wide() {
-        return;
-    }
+fn many_words_at_a_time_are_as_good_as_one_by_one() {
+    let width = Width::here();
     for place in 0..=WORDS {
         for near in [0, 1 << 16, 1 << 47, 1 << 63, FROZEN] {
             let line = Line::default();
             for (at, word) in line.0.iter().enumerate() {
-                let host = key(0x0200_0000_0099).0 ^ if at == place { 0 } else { near };
-                AtomicU64::store(word, host | at as u64, Ordering::Relaxed);
+                let host = if at == place { key(HOST).0 } else { near & !FROZEN | 1 << 40 };
+                AtomicU64::store(word, host | near & FROZEN | (at as u64 + 1), Ordering::Relaxed);
             }
-            let key = key(0x0200_0000_0099);
-            // SAFETY: the processor has what the function asks for.
-            let found = unsafe { line.seen_wide(key) };
-            assert_eq!(found, line.seen(key));
-            let here = (place < WORDS).then_some(Seen(place as u16));
-            assert!(near == 0 || found == here);
+            for asked in [place, (place + 1) % WORDS] {
+                let (key, there) = (key(HOST), Seen(asked as u16 + 1));
+                let found = (line.holds(key, there), line.seen(key));
+                assert!(near == FROZEN || found.0 == (asked == place && place < WORDS));
+                if width >= Width::Four {
+                    // SAFETY: the processor has what the functions ask for.
+                    let by_four =
+                        unsafe { (line.holds_by_four(key, there), line.seen_by_four(key)) };
+                    assert_eq!(by_four, found);
+                }
+                if width >= Width::Eight {
+                    // SAFETY: likewise.
+                    let by_eight =
+                        unsafe { (line.holds_by_eight(key, there), line.seen_by_eight(key)) };
+                    assert_eq!(by_eight, found);
+                }
+            }
+            let here = if place < WORDS && near != FROZEN { place as u16 + 1 } else { 0 };
+            assert_eq!(line.seen(key(HOST)), Seen(here));
         }
     }
 }
@@ -117,7 +132,7 @@ fn most_hosts_are_at_home() {
         hosts.clone().for_each(|host| put(&table, number(host), 1));
         let at_home = |host: &u64| {
             let key = key(number(*host));
-            table.router().home(key).seen(key).is_some()
+            table.router().home(key).seen(key) != Seen::NOWHERE
         };
         assert!(hosts.filter(at_home).count() > 129_000);
     }
@@ -160,7 +175,7 @@ fn a_frozen_word_is_no_groups() {
     let old = table(16);
     old.put(key(host), seen(1));
     old.move_to(Arc::new(table(16)), |_| true);
-    assert_eq!(old.router().home(key(host)).seen(key(host)), None);
+    assert_eq!(old.router().home(key(host)).seen(key(host)), Seen::NOWHERE);
     assert!(!key(host | 1 << 40).is_host());
 }
 

@@ -57,16 +57,19 @@ fn who_was_idle_is_served_before_the_backlogged_once() {
     rounds.done(Id(first), 100, true);
     rounds.arrive(Id(50));
     assert_eq!(pick(&mut rounds), (50, 100));
-    rounds.done(Id(50), 99, false);
+    rounds.done(Id(50), 12, false);
     rounds.arrive(Id(50));
-    assert_eq!(pick(&mut rounds), (50, 1), "what is left of the round, and no more");
-    rounds.done(Id(50), 1, false);
+    assert_eq!(pick(&mut rounds), (50, 88), "what is left of the round, and no more");
+    rounds.done(Id(50), 87, false);
     rounds.arrive(Id(50));
     for _ in 0..49 {
         let (id, _) = pick(&mut rounds);
-        assert!(id < 50 && rounds.round() == 1);
+        assert!(id < 50 && rounds.round() == 1, "who came with much waits as they do");
         rounds.done(Id(id), 100, true);
     }
+    assert_eq!(pick(&mut rounds), (50, 1));
+    rounds.done(Id(50), 1, false);
+    rounds.arrive(Id(50));
     assert_eq!(rounds.left_of_round(), 0);
 }
 
@@ -403,4 +406,17 @@ fn workers_that_help_one_another_share_fairly() {
     let fair = all.iter().sum::<u64>() / 7;
     assert!(all.iter().all(|used| used.abs_diff(fair) <= 2 * u64::from(QUANTUM)), "{all:?}");
     assert_eq!(idle, 0);
+}
+
+#[test]
+fn a_crowd_that_left_keeps_no_place_and_no_round_back() {
+    let mut rounds = Rounds::new(10);
+    rounds.join(Id(1000), Weight::ONE);
+    rounds.turn_to(7);
+    rounds.clear();
+    rounds.arrive(Id(1000));
+    assert_eq!((rounds.round(), rounds.pick_or_turn()), (7, None));
+    rounds.join(Id(0), Weight::ONE);
+    rounds.arrive(Id(0));
+    assert_eq!(rounds.pick_or_turn(), Some(Visit { id: Id(0), allowance: 10 }));
 }

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Measures how fairly and how soon switches are served: the figures of docs/performance.md, "Fairness and delay".
+
+Real sockets on loopback. Where two designs are compared they take turns (A B A B …), each restarted every time, and the
+median of all rounds is printed. Run it from the root of the repository, on a machine that does nothing else:
+
+    cargo build --release && benches/sharing.py                 all figures
+    benches/sharing.py --rounds 3 --only fairness,probes        some of them
+"""
+import argparse, json, os, shlex, statistics, subprocess, sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import figures
+from figures import ALDIS, CONTROLLER_CORE, LOAD_CORE, PORT, running
+
+DEFAULT, STATIC = "fair-rounds", "maestro-static-partition"
+FAIR = (DEFAULT, "maestro-round-robin", "maestro-shared-queue", STATIC)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (5)")
+    parser.add_argument("--seconds", type=int, default=10, help="measured seconds of each run (10)")
+    parser.add_argument("--only", default="", help="figures, separated by commas: " + ", ".join(FIGURES))
+    parser.add_argument("--workers", type=int, default=1, help="workers, for fairness and weights; more than 1 share the cores "
+                        "with the load, which then limits what the switches can ask for (1)")
+    parser.add_argument("--designs", default=",".join(FAIR), help="designs, where several are measured")
+    options = parser.parse_args()
+    chosen = [name for name in options.only.split(",") if name] or list(FIGURES)
+    for name in chosen:
+        if name not in FIGURES:
+            sys.exit(f"sharing.py: there is no figure {name}; there are: {', '.join(FIGURES)}")
+    for name in chosen:
+        FIGURES[name](options)
+
+
+def measure(options, design, load, workers=1, config=None):
+    """One controller, started and stopped, under one load; the load's report."""
+    cores, load_cores = (CONTROLLER_CORE, LOAD_CORE) if workers == 1 else ("0,1", "0,1")
+    extra = f" --config {config}" if config else ""
+    controller = running(
+        f"{ALDIS} run --listen 127.0.0.1:{{port}} --workers {workers} --log error --design {design}{extra}", cores=cores)
+    with controller:
+        bench = (f"taskset -c {load_cores} {ALDIS} bench 127.0.0.1:{PORT} {load} "
+                 f"-l {options.seconds} -m 1000 -w 1 --json")
+        done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            sys.exit(f"sharing.py: {bench}: {done.stderr.strip()}")
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def rate(result):
+    return result["requests_per_second"]["median"] / 1e6
+
+
+def fairness(options):
+    """Offered more than is served: every switch against its max-min share."""
+    for design in options.designs.split(","):
+        print(f"\n## fairness, {design}, {options.workers} workers, 79 switches\n", flush=True)
+        full = measure(options, design, "-s 79 -M 1000 -t", options.workers)
+        print(f"always full: {deviation(full)}", flush=True)
+        for scenario in (1, 2):
+            # Both scenarios offer 4 M requests a second; here half as much again as this design serves.
+            load = f"-s 79 -M 1000 -t --scenario {scenario} --scale {1.5 * rate(full) / 4:.2f}"
+            result = measure(options, design, load, options.workers)
+            print(f"scenario {scenario}: {deviation(result)}  ({load})", flush=True)
+
+
+def deviation(result):
+    return f"worst deviation {100 * result['fairness']['worst']:+.2f} % · {rate(result):.2f} M requests/s"
+
+
+def weights(options):
+    """Always full switches of weights 1, 2 and 4."""
+    print(f"\n## weights 1:2:4, 79 switches always full, {options.workers} workers\n", flush=True)
+    config = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"aldis-weights-{os.getpid()}.toml")
+    with open(config, "w") as file:
+        rules = [f'"{dpid}" = {[1, 2, 4][(dpid - 1) % 3]}' for dpid in range(1, 80)]
+        file.write("\n".join(["[weights]", *rules]) + "\n")
+    try:
+        for design in options.designs.split(",")[:3]:
+            result = measure(options, design, "-s 79 -M 1000 -t --weights 1,2,4", options.workers, config)
+            print(f"{design:<26} worst deviation {100 * result['fairness']['worst']:+.2f} %", flush=True)
+    finally:
+        os.unlink(config)
+
+
+def throughput(options):
+    """The default beside static partition."""
+    for switches, spread in ((79, "even"), (79, "skewed"), (1347, "even"), (1347, "skewed")):
+        offered = "-t" if spread == "even" else f"--outstanding 400 --rate 60000000 --spread {spread}"
+        load = f"-s {switches} -M 1000 {offered}"
+        rates = {design: [] for design in (DEFAULT, STATIC, "maestro-round-robin")}
+        for _ in range(options.rounds):
+            for design in rates:
+                rates[design].append(rate(measure(options, design, load)))
+        print(f"\n## throughput, {switches} switches, {spread}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
+        for design, seen in rates.items():
+            ratio = statistics.median(a / b for a, b in zip(seen, rates[STATIC]))
+            print(f"{design:<26} {statistics.median(seen):.2f} M requests/s [{min(seen):.2f} – {max(seen):.2f}], "
+                  f"ratio {ratio:.3f}", flush=True)
+
+
+def probes(options):
+    """Switches that ask 5 times a second beside others whose queues are always full."""
+    for switches in (79, 1347):
+        print(f"\n## probing delay beside {switches} switches that are always full\n", flush=True)
+        for design in options.designs.split(","):
+            delay = measure(options, design, f"-s {switches + 20} -M 1000 -t --probes 20")["probe_delay_us"]
+            print(f"{design:<26} {words(delay)}", flush=True)
+
+
+def half(options):
+    """A load of half of what the controller can do, beside none."""
+    full = rate(measure(options, DEFAULT, "-s 79 -M 1000 -t")) * 1e6
+    loads = {"half": f"-s 99 -M 1000 --outstanding 400 --rate {full / 2:.0f} --probes 20", "idle": "-s 20 -M 1000 --probes 20"}
+    seen = {name: [] for name in loads}
+    for _ in range(options.rounds):
+        for name, load in loads.items():
+            seen[name].append(measure(options, DEFAULT, load)["probe_delay_us"])
+    print(f"\n## probing delay at half of {full / 1e6:.1f} M requests/s\n")
+    for name, delays in seen.items():
+        print(f"{name:<6} p50 {statistics.median(delay['p50'] for delay in delays):.0f} µs; the first round: {words(delays[0])}")
+    ratio = statistics.median(a["p50"] / b["p50"] for a, b in zip(seen["half"], seen["idle"]))
+    print(f"ratio {ratio:.2f}", flush=True)
+
+
+def storm(options):
+    """One switch whose queue is always full beside 63 at a rate that the controller can serve."""
+    normal = "--outstanding 400 --rate 2000000 -M 1000"
+    alone, beside = [], []
+    for _ in range(options.rounds):
+        alone.append(measure(options, DEFAULT, f"-s 63 {normal}"))
+        beside.append(measure(options, DEFAULT, f"-s 64 {normal} --storm 1"))
+    print("\n## 63 switches of 2 M requests/s together, alone and beside one that storms\n")
+    share = statistics.median(
+        b["storm"]["others_per_second"] / a["requests_per_second"]["median"] for a, b in zip(alone, beside))
+    late = statistics.median(b["delay_us"]["p99"] / a["delay_us"]["p99"] for a, b in zip(alone, beside))
+    print(f"throughput of the normal ones, ratio {share:.3f}; their p99 delay, ratio {late:.2f} "
+          f"({statistics.median(a['delay_us']['p99'] for a in alone):.0f} µs alone)", flush=True)
+
+
+def words(delay):
+    return (f"p50 {delay['p50']:.0f} µs · p99 {delay['p99']:.0f} µs · max {delay['max']:.0f} µs "
+            f"({delay['samples']} probes, {delay['lost']} lost; "
+            f"the prober's own wait for its core {delay['processor_wait']:.0f} µs)")
+
+
+FIGURES = {"fairness": fairness, "weights": weights, "throughput": throughput, "probes": probes, "half": half,
+           "storm": storm}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+//! How a line is looked at, by the instructions that the processor has.
+
+use core::sync::atomic::AtomicU64;
+
+use super::table::{Key, Line, Seen};
+
+/// A way of looking at lines: whether one of the words says just this, and what is said of a host.
+///
+/// It is a pair of closures, made and handed on by value where the instructions may be used: a function would not be
+/// compiled into the loop around it.
+pub(super) trait Look: Copy {
+    /// As [`Line::holds`].
+    fn holds(self, line: &Line<AtomicU64>, key: Key, seen: Seen) -> bool;
+
+    /// As [`Line::seen`].
+    fn seen(self, line: &Line<AtomicU64>, key: Key) -> Seen;
+}
+
+impl<H, S> Look for (H, S)
+where
+    H: Fn(&Line<AtomicU64>, Key, Seen) -> bool + Copy,
+    S: Fn(&Line<AtomicU64>, Key) -> Seen + Copy,
+{
+    #[inline(always)]
+    fn holds(self, line: &Line<AtomicU64>, key: Key, seen: Seen) -> bool {
+        self.0(line, key, seen)
+    }
+
+    #[inline(always)]
+    fn seen(self, line: &Line<AtomicU64>, key: Key) -> Seen {
+        self.1(line, key)
+    }
+}

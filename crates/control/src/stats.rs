@@ -1,0 +1,29 @@
+//! Counters: what a controller did, and how long it took.
+//!
+//! Each set of counters has one thread that writes it and any number that read it. The writer needs no atomic addition
+//! for that: it loads and stores, and a reader sees some moment of each number.
+//!
+//! 1. [`WorkerStats`] — what one worker counts, distributions included;
+//! 2. [`SwitchStats`] — what is counted for one connection of a switch, by whoever holds its claim;
+//! 3. [`Snapshot`] — all of it at a moment, to be shown or written down.
+//!
+//! Rates are not here: who wants one takes two snapshots.
+
+mod count;
+mod distribution;
+mod histogram;
+mod set;
+mod snapshot;
+mod switch;
+mod worker;
+
+pub use count::{Count, Flag, Level, Peak};
+pub use distribution::{Bucket, Distribution};
+pub use histogram::Histogram;
+pub use set::Kept;
+pub use snapshot::{Snapshot, SwitchSnapshot, WorkerSnapshot};
+pub use switch::{SwitchCounts, SwitchStats};
+pub use worker::{WorkerCounts, WorkerStats};
+
+#[cfg(test)]
+mod tests;

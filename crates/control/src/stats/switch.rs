@@ -1,0 +1,46 @@
+//! What is counted for a switch, from its joining.
+//!
+//! Several workers may serve a switch, one after the other. Each connection has one claim, and a set of counters that goes
+//! with it: who holds the claim writes the set, and passing the claim on, by a release and an acquire, passes on the right
+//! to write. Auxiliary connections have claims, and so sets, of their own; [`Snapshot`](super::Snapshot) adds them up.
+//! A switch may be idle, and there may be thousands: it has no distributions, but sums and peaks.
+
+use super::set::set;
+use super::{Count, Flag, Level, Peak};
+
+set! {
+    /// One connection's counters: two cache lines, shared with nothing else.
+    SwitchStats;
+
+    /// What was counted for a switch until a moment.
+    SwitchCounts;
+
+    /// Flow requests that were handed on to batches. What is shed is not among them.
+    requests: Count,
+    /// Bytes that were read from it.
+    bytes_in: Count,
+    /// Bytes that were to be written to it. Whoever may write to the socket counts them; see `bytes_waiting`.
+    bytes_out: Count,
+    /// Batches, or parts of batches, that its requests made.
+    batches: Count,
+    /// Visits, empty-handed ones included.
+    visits: Count,
+    /// Nanoseconds from its becoming ready to its visit, summed over its visits.
+    queue_wait_ns: Count,
+    /// The longest of these waits, in nanoseconds.
+    queue_wait_ns_max: Peak,
+    /// Visits that were put off, because another worker held the claim. Who skipped it adds them when it revisits: before,
+    /// it has no right to write here.
+    skips: Count,
+    /// Times that reading from it paused.
+    pauses: Count,
+    /// Flow requests that were dropped on purpose, before the applications.
+    sheds: Count,
+    /// Times that it went to another worker for good, counted by the new one.
+    moves: Count,
+    /// Bytes that wait for its socket. Where others than the claimant write to the socket, the right to write to it is the
+    /// right to write this and `bytes_out`, and it is passed on in the same way.
+    bytes_waiting: Level,
+    /// Whether it was dropped, because it did not read.
+    evicted: Flag,
+}

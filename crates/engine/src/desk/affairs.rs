@@ -1,0 +1,162 @@
+//! What a session says, carried to those it concerns: the registry, the applications, and whoever watches.
+
+use std::mem;
+use std::sync::Arc;
+
+use aldis_control::fact::Fact;
+use aldis_control::session::{Admission, Close, Session, Step};
+use aldis_control::{Event, Time};
+
+use super::{Desk, must_queue};
+use crate::conn::{Call, Conn, State};
+use crate::net::Net;
+use crate::write::Write;
+
+impl<N: Net, W: Write> Desk<N, W> {
+    /// Tells the applications that time passed at a switch, and writes what they say. Between two batches. Returns whether
+    /// the connection has to be queued.
+    #[must_use]
+    pub(crate) fn second(&mut self, net: &mut N, conn: &Conn<N::Socket>) -> bool {
+        self.event(conn, &Event::Second);
+        let flushed = W::flush(net, conn, self.now, self.output.bytes());
+        self.output.clear();
+        must_queue(conn, flushed)
+    }
+
+    /// The connection ends: everyone who should know is told. Between two batches.
+    pub(crate) fn farewell(&mut self, conn: &Conn<N::Socket>, why: Close) {
+        if why == Close::NotReading {
+            self.stats.evictions.add(1);
+            conn.stats.evicted.raise();
+        }
+        conn.set_gone();
+        let Some(dpid) = conn.dpid() else {
+            return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
+        };
+        if conn.main_of().is_some() {
+            self.event(conn, &Event::Down);
+            self.output.clear();
+        }
+        self.errands.extend(self.registry.gone(dpid, conn.id));
+        self.facts.tell(Fact::Down { dpid, peer: conn.peer, why });
+    }
+
+    /// Greets a new connection.
+    ///
+    /// # Errors
+    /// The connection has to end.
+    pub(crate) fn greet(
+        &mut self,
+        net: &mut N,
+        conn: &Conn<N::Socket>,
+        hello: &[u8],
+    ) -> Result<(), Close> {
+        self.stats.connections.add(1);
+        W::flush(net, conn, self.now, hello)
+    }
+
+    #[cold]
+    pub(super) fn answer_calls(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+    ) -> Result<(), Close> {
+        for call in conn.take_calls() {
+            let admission = match call {
+                Call::Close(why) => return Err(why),
+                Call::Move(home) => {
+                    state.moving_to = Some(home);
+                    continue;
+                }
+                Call::Probe => {
+                    self.session(conn, state, |session, now, out| {
+                        session.probe(now, out);
+                        Ok(Step::Nothing)
+                    })?;
+                    continue;
+                }
+                Call::AdmitMain => Admission::Main,
+                Call::AdmitAuxiliary(switch) => {
+                    conn.join(switch, true);
+                    Admission::Auxiliary
+                }
+                Call::Refuse(refusal) => Admission::Refused(refusal),
+            };
+            self.session(conn, state, |session, now, out| session.admit(now, admission, out))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the session do something outside of its messages: a timer, an admission, a probe.
+    pub(super) fn session(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        act: impl FnOnce(&mut Session, Time, &mut Vec<u8>) -> Result<Step, Close>,
+    ) -> Result<(), Close> {
+        let step = self.output.append_with(|out| act(&mut state.session, self.now, out));
+        let advanced = step.and_then(|step| self.advance(conn, state, step));
+        self.seal();
+        advanced
+    }
+
+    /// What came of the session, carried to those it concerns.
+    pub(super) fn advance(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        step: Step,
+    ) -> Result<(), Close> {
+        match step {
+            Step::Nothing | Step::Reply { .. } => {}
+            Step::Identified { dpid, auxiliary_id } => {
+                conn.identify(dpid);
+                self.errands.extend(self.registry.identified(dpid, auxiliary_id, conn.id));
+            }
+            Step::Up(info) => {
+                let switch = self.pipeline.join(self.now, info);
+                self.registry.up(conn.id, &switch);
+                conn.join(switch, false);
+                self.tell_up(conn, false);
+                self.event(conn, &Event::Up);
+                catch_up(state);
+            }
+            Step::AuxiliaryUp { .. } => {
+                self.tell_up(conn, true);
+                catch_up(state);
+            }
+            Step::Event(event) => self.event(conn, &event),
+            Step::SwitchError(error) => {
+                if let Some(dpid) = conn.dpid() {
+                    self.facts.tell(Fact::Refused { dpid, error });
+                }
+            }
+            Step::ProbeAnswered => {
+                let refused = conn.dpid().and_then(|dpid| self.registry.answered(dpid, conn.id));
+                self.errands.extend(refused);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_up(&self, conn: &Conn<N::Socket>, auxiliary: bool) {
+        if let Some(switch) = conn.switch() {
+            self.facts.tell(Fact::Up {
+                dpid: switch.info.dpid,
+                peer: conn.peer,
+                version: switch.info.version,
+                ports: switch.info.ports.len(),
+                auxiliary,
+            });
+        }
+    }
+}
+
+/// What was asked while the handshake went on is served before what came after.
+fn catch_up(state: &mut State) {
+    let early = mem::take(&mut state.early);
+    if !early.is_empty() {
+        state.keep_carry(&early);
+        state.whole = true;
+    }
+}

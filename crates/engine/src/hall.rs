@@ -1,0 +1,159 @@
+//! What all workers of an engine share. None of it is touched per message.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::session;
+
+use crate::conn::{Conn, ConnId};
+use crate::design::Knobs;
+use crate::inbox::Inbox;
+use crate::jobs::Jobs;
+use crate::net::Net;
+use crate::sleepers::Sleepers;
+
+/// Where workers meet.
+#[derive(Debug)]
+pub(crate) struct Hall<N: Net> {
+    /// One for each worker.
+    pub(crate) inboxes: Box<[Inbox<N>]>,
+    /// Connections there are, and those on their way to a worker.
+    pub(crate) connections: AtomicUsize,
+    pub(crate) session: Arc<session::Config>,
+    /// Batches on their way from those who read to those who work.
+    pub(crate) jobs: Jobs<N::Socket>,
+    /// How many of them, from the first, have connections.
+    pub(crate) readers: usize,
+    /// Those of them that answer requests.
+    workers: Range<usize>,
+    sleepers: Sleepers,
+    directory: Mutex<Directory<N::Socket>>,
+    next_id: AtomicU64,
+    numbers: Mutex<Numbers>,
+    knobs: Mutex<Knobs>,
+    /// Changes with the knobs.
+    edition: AtomicU64,
+}
+
+type Directory<S> = HashMap<ConnId, Arc<Conn<S>>>;
+
+/// Small numbers for connections: those that were given back, and the first that was never given out.
+#[derive(Debug, Default)]
+struct Numbers {
+    free: Vec<usize>,
+    next: usize,
+}
+
+impl<N: Net> Hall<N> {
+    pub(crate) fn new(
+        inboxes: Box<[Inbox<N>]>,
+        readers: usize,
+        workers: Range<usize>,
+        session: session::Config,
+        jobs: Jobs<N::Socket>,
+        knobs: Knobs,
+    ) -> Self {
+        Hall {
+            readers,
+            workers,
+            sleepers: Sleepers::new(inboxes.len()),
+            inboxes,
+            connections: AtomicUsize::new(0),
+            session: Arc::new(session),
+            jobs,
+            directory: Mutex::default(),
+            next_id: AtomicU64::new(0),
+            numbers: Mutex::default(),
+            knobs: Mutex::new(knobs),
+            edition: AtomicU64::new(1),
+        }
+    }
+
+    /// A name that no connection had before, and a number that no other has now.
+    pub(crate) fn name(&self) -> (ConnId, usize) {
+        let id = ConnId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = numbers.free.pop().unwrap_or_else(|| {
+            numbers.next += 1;
+            numbers.next - 1
+        });
+        (id, number)
+    }
+
+    /// The connection is gone, and nobody knows it by its number any more.
+    pub(crate) fn forget(&self, id: ConnId, number: usize) {
+        let mut directory = self.directory();
+        directory.remove(&id);
+        // The memory of a crowd goes with it.
+        if directory.len() < directory.capacity() / 8 {
+            directory.shrink_to_fit();
+        }
+        let everybody_left = directory.is_empty();
+        drop(directory);
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.free.push(number);
+        if everybody_left && numbers.free.len() == numbers.next {
+            *numbers = Numbers::default();
+        }
+    }
+
+    /// What can be changed while the engine runs.
+    pub(crate) fn knobs(&self) -> Knobs {
+        self.knobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives a connection the weight of the switch that it is, once it said which. Not while the weights change: who is weighed
+    /// by the old ones is weighed before its home follows.
+    pub(crate) fn weigh(&self, conn: &Conn<N::Socket>) {
+        let knobs = self.knobs.lock().unwrap_or_else(PoisonError::into_inner);
+        conn.dpid().into_iter().for_each(|dpid| conn.set_weight(knobs.weights.of(dpid)));
+    }
+
+    /// Changes it; every worker follows within a poll.
+    pub(crate) fn set_knobs(&self, knobs: Knobs) {
+        if let Some(prt) = knobs.prt {
+            self.jobs.set_prt(prt);
+        }
+        *self.knobs.lock().unwrap_or_else(PoisonError::into_inner) = knobs;
+        self.edition.fetch_add(1, Ordering::Release);
+        self.inboxes.iter().for_each(Inbox::ring);
+    }
+
+    /// Which edition of the knobs there is.
+    #[inline]
+    pub(crate) fn edition(&self) -> u64 {
+        self.edition.load(Ordering::Acquire)
+    }
+
+    /// The connections, by name. Locked for a moment only: when one comes or goes, or has to be told something.
+    pub(crate) fn directory(&self) -> MutexGuard<'_, Directory<N::Socket>> {
+        self.directory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The worker is about to sleep: see [`Sleepers::lie_down`].
+    pub(crate) fn lie_down(&self, worker: usize) {
+        self.sleepers.lie_down(worker);
+    }
+
+    /// The worker is up.
+    pub(crate) fn get_up(&self, worker: usize) {
+        self.sleepers.get_up(worker);
+    }
+
+    /// There is work that the caller will not do at once: wakes one worker that sleeps, if any does.
+    #[inline]
+    pub(crate) fn wake_one(&self) {
+        if let Some(worker) = self.sleepers.find(self.workers.clone()) {
+            self.inboxes[worker].ring();
+        }
+    }
+
+    /// Reading may go on.
+    pub(crate) fn wake_readers(&self) {
+        for worker in (0..self.readers).filter(|worker| self.sleepers.rouse(*worker)) {
+            self.inboxes[worker].ring();
+        }
+    }
+}

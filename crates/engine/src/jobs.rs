@@ -1,0 +1,237 @@
+//! The queue between those who read and those who work (Maestro §3.2.1, Beacon §5.2 "shared queue").
+//!
+//! What is queued is the requests of one visit, or of as many as make a batch: an entry for each message would cost more
+//! than the message. The queue is bounded twice, by entries and by the *pending request threshold* (PRT): above it reading
+//! pauses.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aldis_control::fair::{Id, Rounds};
+use crossbeam_queue::ArrayQueue;
+
+use crate::gathered::Gathered;
+use crate::limits::JOBS_MAX;
+
+/// Batches that wait for a worker.
+#[derive(Debug)]
+pub(crate) struct Jobs<S> {
+    waiting: Waiting<S>,
+    /// Emptied ones, to be filled again.
+    pool: ArrayQueue<Box<Gathered<S>>>,
+    /// Requests that wait.
+    pending: AtomicUsize,
+    prt: AtomicUsize,
+    ibt: AtomicUsize,
+}
+
+impl<S> Jobs<S> {
+    /// Nothing waits, and reading is to pause above `prt` requests.
+    pub(crate) fn new(prt: usize, per_switch: bool) -> Self {
+        let waiting = match per_switch {
+            true => Waiting::InTurn(Box::new(Mutex::new(Queues::new()))),
+            false => Waiting::InOrder(Box::new(ArrayQueue::new(JOBS_MAX))),
+        };
+        Jobs {
+            waiting,
+            pool: ArrayQueue::new(JOBS_MAX),
+            pending: AtomicUsize::new(0),
+            prt: AtomicUsize::new(prt),
+            ibt: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn set_prt(&self, prt: usize) {
+        self.prt.store(prt, Ordering::Relaxed);
+    }
+
+    /// Whether more waits than may: nothing is to be read now.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.pending.load(Ordering::Relaxed) > self.prt.load(Ordering::Relaxed)
+            || self.waiting.len() >= JOBS_MAX
+    }
+
+    /// How many requests those who run batches found good to have in one; 0 before they did.
+    #[inline]
+    pub(crate) fn ibt(&self) -> usize {
+        self.ibt.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_ibt(&self, ibt: usize) {
+        self.ibt.store(ibt, Ordering::Relaxed);
+    }
+
+    /// Hands a batch on, in exchange for an empty one. Returns false where the queue is full: it stays.
+    pub(crate) fn hand(&self, batch: &mut Box<Gathered<S>>) -> bool {
+        let requests = batch.requests.len();
+        let empty =
+            self.pool.pop().unwrap_or_else(|| Box::new(Gathered::new(batch.received.len())));
+        self.pending.fetch_add(requests, Ordering::AcqRel);
+        match self.waiting.push(std::mem::replace(batch, empty)) {
+            Ok(()) => true,
+            Err(back) => {
+                self.pending.fetch_sub(requests, Ordering::AcqRel);
+                let _ = self.pool.push(std::mem::replace(batch, back));
+                false
+            }
+        }
+    }
+
+    /// Takes a batch in exchange for an empty one. Says whether this ended a pause.
+    #[inline]
+    pub(crate) fn pull(&self, into: &mut Box<Gathered<S>>) -> Pulled {
+        let Some(job) = self.waiting.pop() else { return Pulled::Nothing };
+        let was_full = self.waiting.len() + 1 == JOBS_MAX;
+        let before = self.pending.fetch_sub(job.requests.len(), Ordering::AcqRel);
+        let prt = self.prt.load(Ordering::Relaxed);
+        let resumed = was_full || (before > prt && before - job.requests.len() <= prt);
+        let empty = std::mem::replace(into, job);
+        // One too many, where several threads made a new one at once, is given back to the system.
+        let _ = self.pool.push(empty);
+        if resumed { Pulled::LastOverThreshold } else { Pulled::One }
+    }
+}
+
+/// In which order they are taken.
+#[derive(Debug)]
+enum Waiting<S> {
+    /// The oldest first.
+    InOrder(Box<ArrayQueue<Box<Gathered<S>>>>),
+    /// From each switch in turn (Beacon §5.2.1: "a queue per switch", "priorities").
+    InTurn(Box<Mutex<Queues<S>>>),
+}
+
+impl<S> Waiting<S> {
+    fn push(&self, job: Box<Gathered<S>>) -> Result<(), Box<Gathered<S>>> {
+        match self {
+            Waiting::InOrder(queue) => queue.push(job),
+            Waiting::InTurn(queues) => lock(queues).push(job),
+        }
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Box<Gathered<S>>> {
+        match self {
+            Waiting::InOrder(queue) => queue.pop(),
+            Waiting::InTurn(queues) => lock(queues).pop(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Waiting::InOrder(queue) => queue.len(),
+            Waiting::InTurn(queues) => lock(queues).len,
+        }
+    }
+}
+
+fn lock<S>(queues: &Mutex<Queues<S>>) -> MutexGuard<'_, Queues<S>> {
+    // Nothing between lock and unlock panics half-way through a change.
+    queues.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A queue for each switch; of weight *w* a switch has *w* turns a round.
+#[derive(Debug)]
+struct Queues<S> {
+    turns: Rounds,
+    by_number: Vec<VecDeque<Box<Gathered<S>>>>,
+    len: usize,
+}
+
+impl<S> Queues<S> {
+    fn new() -> Self {
+        Queues { turns: Rounds::new(1), by_number: Vec::new(), len: 0 }
+    }
+
+    fn push(&mut self, job: Box<Gathered<S>>) -> Result<(), Box<Gathered<S>>> {
+        // With a queue for each switch, all requests of a batch are of one visit.
+        let conn = job.visit_of.first().and_then(|visit| job.visits.get(*visit));
+        let Some(conn) = conn.filter(|_| self.len < JOBS_MAX) else { return Err(job) };
+        let (number, weight) = (conn.number(), conn.weight());
+        if self.by_number.len() <= number {
+            self.by_number.resize_with(number + 1, VecDeque::new);
+        }
+        let id = Id(number as u32);
+        if self.by_number[number].is_empty() {
+            // Numbers are given out again: who has nothing waiting may be somebody else.
+            self.turns.join(id, weight);
+        }
+        self.by_number[number].push_back(job);
+        self.len += 1;
+        self.turns.arrive(id);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<Box<Gathered<S>>> {
+        let visit = self.turns.pick_or_turn()?;
+        let queue = &mut self.by_number[visit.id.0 as usize];
+        let job = queue.pop_front();
+        let more = !queue.is_empty();
+        self.turns.done(visit.id, 1, more);
+        self.len -= usize::from(job.is_some());
+        job
+    }
+}
+
+/// What came of pulling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pulled {
+    /// Nothing waits.
+    Nothing,
+    /// A batch.
+    One,
+    /// A batch, and reading may go on.
+    LastOverThreshold,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_control::Request;
+
+    fn job(requests: usize) -> Box<Gathered<()>> {
+        let mut job = Gathered::new(8);
+        let request = Request {
+            frame_at: 0,
+            frame_len: 0,
+            total_len: 0,
+            reason: 0,
+            stopped: false,
+            in_port: 1,
+            buffer_id: 0,
+            xid: 0,
+        };
+        job.requests.resize(requests, request);
+        Box::new(job)
+    }
+
+    #[test]
+    fn reading_pauses_above_the_threshold_and_resumes_at_it() {
+        let jobs = Jobs::new(5, false);
+        for _ in 0..3 {
+            assert!(jobs.hand(&mut job(3)));
+        }
+        assert!(jobs.is_over());
+        let mut batch = job(0);
+        assert_eq!(jobs.pull(&mut batch), Pulled::One);
+        assert_eq!(batch.requests.len(), 3);
+        batch.clear_requests();
+        assert_eq!(jobs.pull(&mut batch), Pulled::LastOverThreshold);
+        assert!(!jobs.is_over());
+    }
+
+    #[test]
+    fn a_full_queue_takes_nothing() {
+        let jobs = Jobs::new(usize::MAX, false);
+        for _ in 0..JOBS_MAX {
+            assert!(jobs.hand(&mut job(1)));
+        }
+        assert!(jobs.is_over());
+        let mut batch = job(2);
+        assert!(!jobs.hand(&mut batch));
+        assert_eq!(batch.requests.len(), 2);
+        assert_eq!(jobs.pull(&mut job(0)), Pulled::LastOverThreshold);
+    }
+}

@@ -1,0 +1,28 @@
+//! Throughput over workers.
+
+use super::*;
+
+fn throughput(name: &str, workers: usize, switches: usize) -> f64 {
+    let duration = Duration::from_millis(200);
+    let outcome = simulated(&Plan { duration, ..plan(named(name), workers, full(switches)) });
+    outcome.throughput()
+}
+
+/// Maestro's figure 16.
+#[test]
+fn four_switches_keep_more_than_four_workers_busy_where_workers_share_them() {
+    for name in ["fair-rounds", "maestro-round-robin"] {
+        let [four, eight] = [4, 8].map(|workers| throughput(name, workers, 4));
+        assert!(eight > 1.5 * four, "{name}: {four} and {eight}");
+    }
+    let [four, eight] = [4, 8].map(|workers| throughput("maestro-static-partition", workers, 4));
+    assert!(eight < 1.01 * four, "static partition: {four} and {eight}");
+}
+
+#[test]
+fn throughput_grows_with_the_workers() {
+    for name in ["fair-rounds", "maestro-static-partition", "maestro-dynamic-partition"] {
+        let [one, sixteen] = [1, 16].map(|workers| throughput(name, workers, 80));
+        assert!(sixteen > 14.0 * one, "{name}: {one} and {sixteen}");
+    }
+}

@@ -1,0 +1,42 @@
+//! Switches that do not read.
+
+use super::*;
+
+#[test]
+fn a_switch_that_never_reads_is_dropped_and_costs_the_others_nothing() {
+    for design in Design::ALL {
+        let duration = Duration::from_secs(12);
+        let costs = Costs { request_ns: 20_000.0, ..Costs::default() };
+        // Without jitter a shared queue can fall into step with its readers, and out of it for no reason.
+        let alone = Plan { duration, costs, jitter: 0.2, ..plan(design, 2, full(7)) };
+        let mut beside = alone.clone();
+        beside.switches.insert(3, Switch { reads: Reads::Never, ..Switch::new(Offer::Full) });
+        let (alone, beside) = (simulated(&alone), simulated(&beside));
+        let closed = beside.switches[3].closed.clone();
+        assert!(matches!(closed, Some((_, Close::NotReading))), "{}: {closed:?}", design.name);
+        let (at, _) = closed.expect("it was closed");
+        // Before its first answer came its request may have waited a second behind those of the others.
+        assert!(at < Time(11_500_000_000), "{}: {at:?}", design.name);
+        let stayed = beside.switches.iter().filter(|switch| switch.closed.is_none());
+        assert_eq!(stayed.count(), 7, "{}", design.name);
+        let ratio = beside.throughput() / alone.throughput();
+        assert!(ratio > 0.98, "{}: {ratio}", design.name);
+    }
+}
+
+#[test]
+fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
+    for design in Design::ALL {
+        for workers in [2, 8] {
+            let mut plan = plan(design, workers, full(6));
+            plan.switches[2] = Switch {
+                reads: Reads::BytesPerSecond(2e6),
+                limit: Some(20_000),
+                ..Switch::new(Offer::Full)
+            };
+            let slow = &simulated(&plan).switches[2];
+            let what = format!("{} with {workers}", design.name);
+            assert_eq!((slow.answered, &slow.closed), (20_000, &None), "{what}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Fair rounds: each worker serves its own switches first and then those that others have left, in rounds that all keep
+//! together. The default.
+//!
+//! Deficit round robin ([`aldis_control::fair::Rounds`]): in each round a switch may use its weight times the quantum, in
+//! requests; what a visit takes beyond that is a debt. A switch that was idle comes before those that never stop, so that
+//! one which asks rarely waits for the visit in progress, and not for the round. Visits are as long as static partition's.
+//!
+//! A worker that is through with its own takes what others have left of theirs, and nobody begins the next round before
+//! all have come to the end of this one: the shares are max-min over all workers, and yet a switch is nearly always
+//! served where its tables are in the cache.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
+
+use aldis_control::Time;
+use aldis_control::fair::{Id, Rounds};
+use aldis_control::stats::WorkerStats;
+
+use super::{Read, Visit};
+use crate::conn::Conn;
+use crate::limits::{QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT, VISIT_MIN};
+
+/// What the workers share.
+#[derive(Debug)]
+pub(crate) struct Shared<S> {
+    homes: Box<[Home<S>]>,
+    /// The round that all are in.
+    round: AtomicU64,
+    /// When it began, in nanoseconds.
+    began: AtomicU64,
+    quantum: AtomicU32,
+}
+
+/// A worker's own switches. Locked for a moment before and after a visit; by others only while they have nothing else to
+/// do. On cache lines of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Home<S>(Mutex<Turns<S>>);
+
+#[derive(Debug)]
+struct Turns<S> {
+    rounds: Rounds,
+    /// By their place in the home's slab.
+    conns: Vec<Option<Arc<Conn<S>>>>,
+    /// How many there are.
+    members: usize,
+}
+
+impl<S> Shared<S> {
+    pub(crate) fn new(workers: usize) -> Self {
+        let home = |_| {
+            let rounds = Rounds::new(QUANTUM_MAX);
+            Home(Mutex::new(Turns { rounds, conns: Vec::new(), members: 0 }))
+        };
+        Shared {
+            homes: (0..workers).map(home).collect(),
+            round: AtomicU64::new(0),
+            began: AtomicU64::new(0),
+            quantum: AtomicU32::new(QUANTUM_MAX),
+        }
+    }
+
+    /// The turns of a worker's switches, in the round that all are in. A wait for them counts in `stats`.
+    #[inline]
+    fn home(&self, worker: usize, stats: &WorkerStats) -> MutexGuard<'_, Turns<S>> {
+        let mutex = &self.homes[worker].0;
+        let mut turns = match mutex.try_lock() {
+            Ok(turns) => turns,
+            Err(TryLockError::Poisoned(turns)) => turns.into_inner(),
+            Err(TryLockError::WouldBlock) => wait(mutex, stats),
+        };
+        let round = self.round.load(Ordering::Acquire);
+        if turns.rounds.round() < round {
+            turns.rounds.set_quantum(self.quantum.load(Ordering::Relaxed));
+            turns.rounds.turn_to(round);
+        }
+        turns
+    }
+
+    /// Claims whose turn it is among a worker's switches.
+    #[inline]
+    fn pick(&self, worker: usize, stats: &WorkerStats) -> Option<Visit<S>> {
+        let mut turns = self.home(worker, stats);
+        while let Some(visit) = turns.rounds.pick() {
+            let conn = turns.conns[visit.id.0 as usize].clone();
+            if let Some(conn) = conn
+                && let Some(signs) = conn.claim.claim()
+            {
+                let read_max = (visit.allowance as usize).saturating_mul(REQUEST_BYTES);
+                let share = Some(visit.allowance);
+                return Some(Visit { conn, signs, read_max: read_max.max(VISIT_MIN), share });
+            }
+            turns.rounds.done(visit.id, 0, false);
+        }
+        None
+    }
+
+    /// Begins the next round, where all have come to the end of this one. Returns whether there is anything to be served:
+    /// because the round turned, or because it was not at its end.
+    fn turn(&self, now: Time, stats: &WorkerStats) -> bool {
+        let round = self.round.load(Ordering::Acquire);
+        let mut next = u64::MAX;
+        for worker in 0..self.homes.len() {
+            let turns = self.home(worker, stats);
+            if turns.rounds.left_of_round() > 0 {
+                return true;
+            }
+            next = next.min(turns.rounds.next_round().unwrap_or(u64::MAX));
+        }
+        if next == u64::MAX {
+            return false;
+        }
+        let turned = self.round.compare_exchange(round, next, Ordering::AcqRel, Ordering::Acquire);
+        if turned.is_ok() {
+            self.follow(now, next - round);
+        }
+        true
+    }
+
+    /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's next turn is far.
+    fn follow(&self, now: Time, rounds: u64) {
+        let began = Time(self.began.swap(now.0, Ordering::Relaxed));
+        let took = now.since(began) / u32::try_from(rounds).unwrap_or(u32::MAX);
+        let quantum = self.quantum.load(Ordering::Relaxed);
+        let next = match took {
+            long if long > ROUND_LONG => quantum / 2,
+            short if short < ROUND_SHORT => quantum * 2,
+            _ => quantum,
+        };
+        self.quantum.store(next.clamp(QUANTUM_MIN, QUANTUM_MAX), Ordering::Relaxed);
+    }
+}
+
+#[cold]
+fn wait<'t, S>(mutex: &'t Mutex<Turns<S>>, stats: &WorkerStats) -> MutexGuard<'t, Turns<S>> {
+    let began = Instant::now();
+    let turns = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    stats.lock_wait_ns.add(began.elapsed().as_nanos() as u64);
+    turns
+}
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct FairRounds<S> {
+    worker: usize,
+    shared: Arc<Shared<S>>,
+    stats: Arc<WorkerStats>,
+}
+
+impl<S> FairRounds<S> {
+    pub(crate) fn new(worker: usize, shared: Arc<Shared<S>>, stats: Arc<WorkerStats>) -> Self {
+        FairRounds { worker, shared, stats }
+    }
+
+    /// What another worker has left.
+    fn help(&self) -> Option<Visit<S>> {
+        let workers = self.shared.homes.len();
+        let visit =
+            (1..workers).find_map(|on| self.shared.pick((self.worker + on) % workers, &self.stats));
+        if visit.is_some() {
+            self.stats.helped_visits.add(1);
+        }
+        visit
+    }
+}
+
+fn id<S>(conn: &Conn<S>) -> Id {
+    Id(conn.token() as u32)
+}
+
+impl<S> Read<S> for FairRounds<S> {
+    const HELPS: bool = true;
+
+    fn join(&mut self, conn: &Arc<Conn<S>>) {
+        let mut turns = self.shared.home(self.worker, &self.stats);
+        let at = id(conn).0 as usize;
+        if turns.conns.len() <= at {
+            turns.conns.resize(at + 1, None);
+        }
+        turns.conns[at] = Some(Arc::clone(conn));
+        turns.members += 1;
+        turns.rounds.join(id(conn), conn.weight());
+    }
+
+    fn leave(&mut self, conn: &Arc<Conn<S>>) {
+        let mut turns = self.shared.home(self.worker, &self.stats);
+        turns.rounds.leave(id(conn));
+        turns.conns[id(conn).0 as usize] = None;
+        turns.members -= 1;
+        if turns.members == 0 {
+            // The memory of a crowd goes with it.
+            turns.conns = Vec::new();
+            turns.rounds.clear();
+        }
+    }
+
+    fn weigh(&mut self, conn: &Arc<Conn<S>>) {
+        self.shared.home(conn.home(), &self.stats).rounds.set_weight(id(conn), conn.weight());
+    }
+
+    #[inline]
+    fn queue(&mut self, conn: Arc<Conn<S>>) -> Result<(), Arc<Conn<S>>> {
+        self.shared.home(conn.home(), &self.stats).rounds.arrive(id(&conn));
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self, now: Time) -> Option<Visit<S>> {
+        loop {
+            if let Some(visit) = self.shared.pick(self.worker, &self.stats).or_else(|| self.help())
+            {
+                return Some(visit);
+            }
+            if !self.shared.turn(now, &self.stats) {
+                return None;
+            }
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, conn: &Arc<Conn<S>>, used: u32, queued: bool) {
+        self.shared.home(conn.home(), &self.stats).rounds.done(id(conn), used, queued);
+    }
+}

@@ -1,0 +1,269 @@
+//! Round robin: every worker visits every ready switch in turn (Maestro §3.2.4).
+//!
+//! A worker's round passes over all switches that are ready, and reads a little from each, the same number of bytes. A
+//! switch that another worker is reading is skipped, remembered, and visited before the round ends; one of weight *w*
+//! is visited *w* times. So every switch has the same part of every worker: max-min fair, whoever is how busy.
+//!
+//! Which switches are ready is a set of bits that all workers see; idle switches are not looked at.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aldis_control::Time;
+use aldis_control::stats::WorkerStats;
+
+use super::ready::Ready;
+use super::{Read, Visit};
+use crate::conn::Conn;
+use crate::limits::CONNECTIONS_MAX;
+
+/// What the workers share.
+#[derive(Debug)]
+pub(crate) struct Shared<S> {
+    ready: Ready,
+    /// All numbers are below this.
+    numbers: AtomicUsize,
+    /// By their numbers.
+    switches: Mutex<Vec<Option<Arc<Conn<S>>>>>,
+    /// Changes with `switches`.
+    edition: AtomicU64,
+}
+
+impl<S> Shared<S> {
+    pub(crate) fn new() -> Self {
+        Shared {
+            ready: Ready::new(CONNECTIONS_MAX),
+            numbers: AtomicUsize::new(0),
+            switches: Mutex::default(),
+            edition: AtomicU64::new(0),
+        }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Vec<Option<Arc<Conn<S>>>>)) {
+        act(&mut self.switches.lock().unwrap_or_else(PoisonError::into_inner));
+        self.edition.fetch_add(1, Ordering::Release);
+    }
+
+    fn enter(&self, conn: &Arc<Conn<S>>) {
+        self.with(|switches| {
+            if switches.len() <= conn.number() {
+                switches.resize(conn.number() + 1, None);
+                self.numbers.store(switches.len(), Ordering::Release);
+            }
+            switches[conn.number()] = Some(Arc::clone(conn));
+        });
+    }
+
+    fn erase(&self, conn: &Arc<Conn<S>>) {
+        self.with(|switches| switches[conn.number()] = None);
+        self.ready.clear(conn.number(), || false);
+    }
+}
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct RoundRobin<S> {
+    shared: Arc<Shared<S>>,
+    read_max: usize,
+    stats: Arc<WorkerStats>,
+    /// The worker's own copy of the switches by number.
+    switches: Vec<Option<Arc<Conn<S>>>>,
+    edition: u64,
+    /// The round has come so far.
+    at: usize,
+    /// Switches that are visited before the round ends, and how often: they were skipped, or have weight.
+    remembered: VecDeque<(usize, u32)>,
+    /// The switch in hand, and how many visits it is due after this one.
+    in_hand: (usize, u32),
+}
+
+impl<S> RoundRobin<S> {
+    pub(crate) fn new(shared: Arc<Shared<S>>, read_max: usize, stats: Arc<WorkerStats>) -> Self {
+        RoundRobin {
+            shared,
+            read_max,
+            stats,
+            switches: Vec::new(),
+            edition: u64::MAX,
+            at: 0,
+            remembered: VecDeque::new(),
+            in_hand: (0, 0),
+        }
+    }
+
+    fn refresh(&mut self) {
+        let edition = self.shared.edition.load(Ordering::Acquire);
+        if edition != self.edition {
+            self.edition = edition;
+            let switches = self.shared.switches.lock().unwrap_or_else(PoisonError::into_inner);
+            self.switches.clone_from(&switches);
+        }
+    }
+
+    /// Tries to visit a switch which is due so many visits.
+    #[inline]
+    fn visit(&mut self, number: usize, due: u32) -> Result<Visit<S>, Why> {
+        let Some(conn) = self.switches.get(number).and_then(Option::as_ref) else {
+            return Err(Why::Idle);
+        };
+        let Some(signs) = conn.claim.claim() else {
+            return Err(if conn.claim.is_claimed() { Why::BeingRead } else { Why::Idle });
+        };
+        self.in_hand = (number, due - 1);
+        Ok(Visit { conn: Arc::clone(conn), signs, read_max: self.read_max, share: None })
+    }
+
+    /// Forgets that a switch is ready, unless it is; or unless others know more of the switches than this worker, for then the
+    /// number may be somebody else's by now.
+    fn forget(&self, number: usize) {
+        let conn = self.switches.get(number).and_then(Option::as_ref);
+        self.shared.ready.clear(number, || {
+            let outdated = self.edition != self.shared.edition.load(Ordering::Acquire);
+            outdated || conn.is_some_and(|conn| conn.claim.is_queued())
+        });
+    }
+
+    /// The next of those that were ready when the round came by.
+    #[inline]
+    fn next_in_turn(&mut self) -> Option<Visit<S>> {
+        let numbers = self.shared.numbers.load(Ordering::Acquire);
+        while let Some(number) = self.shared.ready.next(self.at, numbers) {
+            self.at = number + 1;
+            let conn = self.switches.get(number).and_then(Option::as_ref);
+            let weight = conn.map_or(1, |conn| conn.weight().number());
+            match self.visit(number, weight) {
+                Ok(visit) => return Some(visit),
+                Err(Why::BeingRead) => {
+                    self.stats.skips.add(1);
+                    self.remembered.push_back((number, weight));
+                }
+                Err(Why::Idle) => self.forget(number),
+            }
+        }
+        None
+    }
+
+    /// The next of those that are still due visits of this round.
+    #[inline]
+    fn next_remembered(&mut self) -> Option<Visit<S>> {
+        // Who is being read again when its turn comes had a visit meanwhile, and is tried once more at the end.
+        for _ in 0..2 * self.remembered.len() {
+            let (number, due) = self.remembered.pop_front()?;
+            match self.visit(number, due) {
+                Ok(visit) => {
+                    self.stats.revisits.add(1);
+                    return Some(visit);
+                }
+                Err(Why::BeingRead) => self.remembered.push_back((number, due)),
+                Err(Why::Idle) => {}
+            }
+        }
+        self.remembered.clear();
+        None
+    }
+}
+
+/// Why a switch cannot be visited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Why {
+    BeingRead,
+    Idle,
+}
+
+impl<S> Read<S> for RoundRobin<S> {
+    const HELPS: bool = true;
+
+    fn join(&mut self, conn: &Arc<Conn<S>>) {
+        self.shared.enter(conn);
+    }
+
+    fn leave(&mut self, conn: &Arc<Conn<S>>) {
+        self.shared.erase(conn);
+    }
+
+    #[inline]
+    fn queue(&mut self, conn: Arc<Conn<S>>) -> Result<(), Arc<Conn<S>>> {
+        self.shared.ready.set(conn.number());
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self, _: Time) -> Option<Visit<S>> {
+        self.refresh();
+        if let Some(visit) = self.next_in_turn().or_else(|| self.next_remembered()) {
+            return Some(visit);
+        }
+        // The round is over, and the next one begins.
+        self.at = 0;
+        self.next_in_turn()
+    }
+
+    #[inline]
+    fn done(&mut self, conn: &Arc<Conn<S>>, _: u32, queued: bool) {
+        let (number, due) = std::mem::take(&mut self.in_hand);
+        if !queued {
+            self.forget(conn.number());
+        } else {
+            self.shared.ready.set(conn.number());
+            if due > 0 && number == conn.number() {
+                self.remembered.push_back((number, due));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    use aldis_control::session::{self, Session};
+
+    use crate::conn::ConnId;
+    use crate::outgoing::Outgoing;
+
+    /// A connection that is queued.
+    fn conn(number: usize) -> Arc<Conn<()>> {
+        let config = Arc::new(session::Config::default());
+        let session = Session::new(config, Time::START, 0, &mut Vec::new());
+        let peer = ([127, 0, 0, 1], 1).into();
+        let outgoing = Outgoing::new(1, Duration::ZERO);
+        let conn = Conn::new((ConnId(number as u64), number), (), peer, 0, session, outgoing);
+        assert!(conn.claim.release(true));
+        Arc::new(conn)
+    }
+
+    fn two_workers() -> [RoundRobin<()>; 2] {
+        let shared = Arc::new(Shared::new());
+        [0, 1].map(|_| RoundRobin::new(Arc::clone(&shared), 1, Arc::default()))
+    }
+
+    #[test]
+    fn a_newcomer_is_not_forgotten_by_who_does_not_know_it_yet() {
+        let [mut home, mut other] = two_workers();
+        other.refresh();
+        let newcomer = conn(0);
+        home.join(&newcomer);
+        home.queue(newcomer).unwrap();
+        assert!(other.next_in_turn().is_none());
+        assert!(other.next(Time::START).is_some(), "it is still ready");
+    }
+
+    #[test]
+    fn who_takes_the_number_of_another_is_not_forgotten_with_it() {
+        let [mut home, mut other] = two_workers();
+        let gone = conn(0);
+        home.join(&gone);
+        assert!(gone.claim.claim().is_some());
+        assert!(!gone.claim.release(false));
+        other.refresh();
+        home.leave(&gone);
+        let successor = conn(0);
+        home.join(&successor);
+        home.queue(Arc::clone(&successor)).unwrap();
+        assert!(other.next_in_turn().is_none());
+        let visit = home.next(Time::START).expect("it is still ready");
+        assert!(Arc::ptr_eq(&visit.conn, &successor));
+    }
+}

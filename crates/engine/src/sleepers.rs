@@ -1,0 +1,100 @@
+//! Workers that sleep, and waking them: who looks for work once more after lying down is not forgotten.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU32;
+
+use crate::claim::Word;
+
+/// Who sleeps.
+#[derive(Debug)]
+pub(crate) struct Sleepers<A = AtomicU32> {
+    /// 1 for each worker that lies in its poll, or is about to.
+    asleep: Box<[A]>,
+    /// How many they are.
+    count: A,
+}
+
+impl<A: Word> Sleepers<A> {
+    /// So many workers, all awake.
+    pub(crate) fn new(workers: usize) -> Self {
+        Sleepers { asleep: (0..workers).map(|_| A::default()).collect(), count: A::default() }
+    }
+
+    /// The worker is about to sleep. It has to look for work once more after this, and then may: whoever makes work after
+    /// that look wakes it.
+    pub(crate) fn lie_down(&self, worker: usize) {
+        if self.asleep[worker].update(|_| 1) == 0 {
+            self.count.update(|count| count + 1);
+        }
+    }
+
+    /// The worker is up.
+    pub(crate) fn get_up(&self, worker: usize) {
+        let _ = self.rouse(worker);
+    }
+
+    /// There is work that the caller will not do at once. Returns a worker among these that slept and has to be woken.
+    #[inline]
+    #[must_use]
+    pub(crate) fn find(&self, among: Range<usize>) -> Option<usize> {
+        // Writes what it reads: of this and the sleeper's own count, the later one sees the earlier one and all that was
+        // done before it. A mere load could miss the sleeper while that misses the work.
+        match self.count.update(|count| count) {
+            0 => None,
+            _ => self.find_some(among),
+        }
+    }
+
+    #[cold]
+    fn find_some(&self, mut among: Range<usize>) -> Option<usize> {
+        among.find(|&worker| self.rouse(worker))
+    }
+
+    /// Whether the worker slept; it counts as awake from now on.
+    #[must_use]
+    pub(crate) fn rouse(&self, worker: usize) -> bool {
+        let slept = self.asleep[worker].update(|_| 0) == 1;
+        if slept {
+            self.count.update(|count| count - 1);
+        }
+        slept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicBool, AtomicU32 as Watched, Ordering};
+
+    #[test]
+    fn each_sleeper_is_woken_once() {
+        let sleepers = Sleepers::<AtomicU32>::new(3);
+        assert_eq!(sleepers.find(0..3), None);
+        sleepers.lie_down(1);
+        sleepers.lie_down(2);
+        sleepers.lie_down(2);
+        assert_eq!(sleepers.find(2..3), Some(2));
+        assert_eq!(sleepers.find(2..3), None);
+        sleepers.get_up(1);
+        assert_eq!(sleepers.find(0..3), None);
+    }
+
+    /// Either the sleeper's last look finds the work, or whoever made it finds the sleeper.
+    #[test]
+    fn work_and_sleeper_do_not_miss_each_other() {
+        loom::model(|| {
+            let sleepers = Arc::new(Sleepers::<Watched>::new(1));
+            let work = Arc::new(AtomicBool::new(false));
+            let maker = (Arc::clone(&sleepers), Arc::clone(&work));
+            let maker = loom::thread::spawn(move || {
+                maker.1.store(true, Ordering::Relaxed);
+                maker.0.find(0..1).is_some()
+            });
+            sleepers.lie_down(0);
+            let found = work.load(Ordering::Relaxed);
+            let woken = maker.join().unwrap();
+            assert!(found || woken);
+        });
+    }
+}

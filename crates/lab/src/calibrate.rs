@@ -1,0 +1,178 @@
+//! What the steps of a worker cost on this machine, for a simulation of many workers.
+//!
+//! Each step is one file, measured by itself with everything else at rest: the system calls over loopback TCP, the
+//! requests through the applications, and what two cores have to say to each other. A step is repeated in rounds; the
+//! result is the median of the rounds, with the quartiles beside it ([`Spread`]). The measuring thread is bound to one
+//! core and whatever is at the other end to another; where there is only one core, both ends take turns on it, and what
+//! needs two is left out.
+//!
+//! Not measured: what several workers cost each other in shared caches, in memory, and in the locks of the kernel.
+
+mod clock;
+mod cores;
+mod costs;
+mod exchange;
+mod file;
+mod hand_over;
+mod line;
+mod loopback;
+mod machine;
+mod poll;
+mod request;
+mod round_trip;
+mod rounds;
+mod wake;
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+pub use costs::{Costs, Row};
+pub use file::{COST_MAX, COST_MIN, Refused, check};
+pub use machine::Machine;
+pub use rounds::Spread;
+
+use clock::Clock;
+use cores::Cores;
+use rounds::Pace;
+use serde::Serialize;
+
+/// What was measured, where and when.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Calibration<T = f64> {
+    /// The version of Aldis that measured.
+    pub aldis: String,
+    /// The day, UTC: `2026-11-21`.
+    pub date: String,
+    /// The machine.
+    pub machine: Machine,
+    /// What each step costs there.
+    pub costs: Costs<T>,
+}
+
+/// What is measured together, in the order in which it is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Polls.
+    Poll,
+    /// Reads and writes.
+    Exchange,
+    /// Waking a worker that sleeps.
+    Wake,
+    /// Requests through the applications.
+    Request,
+    /// Cache lines that go from core to core.
+    HandOver,
+    /// One request at a time, there and back.
+    RoundTrip,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub const ALL: [Step; 6] =
+        [Step::Poll, Step::Exchange, Step::Wake, Step::Request, Step::HandOver, Step::RoundTrip];
+
+    /// What is measured, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Step::Poll => "polls",
+            Step::Exchange => "reads and writes",
+            Step::Wake => "waking a sleeper",
+            Step::Request => "requests through the applications",
+            Step::HandOver => "cache lines between two cores",
+            Step::RoundTrip => "round trips",
+        }
+    }
+}
+
+/// Why there is no calibration.
+#[derive(Debug)]
+pub enum Failure {
+    /// It was told to stop.
+    Stopped,
+    /// The system refused something that the step needs.
+    Refused(Step, io::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Stopped => f.write_str("stopped before everything was measured"),
+            Failure::Refused(step, error) => {
+                write!(f, "cannot measure {}: {error}", step.words())
+            }
+        }
+    }
+}
+
+/// Measures everything in about `length`; says through `tell` which step begins, and ends early when `stop` becomes true.
+/// The caller's thread stays where it is: a thread of its own is bound to a core.
+///
+/// # Errors
+/// [`Failure`]; nothing is left running then.
+pub fn run(
+    length: Duration,
+    stop: &AtomicBool,
+    tell: &mut (dyn FnMut(Step) + Send),
+) -> Result<Calibration<Spread>, Failure> {
+    let measured = thread::scope(|scope| {
+        scope.spawn(|| measure(length, stop, tell)).join().expect("measuring does not panic")
+    })?;
+    Ok(Calibration {
+        aldis: env!("CARGO_PKG_VERSION").into(),
+        date: machine::today(),
+        machine: Machine::here(),
+        costs: measured,
+    })
+}
+
+fn measure(
+    length: Duration,
+    stop: &AtomicBool,
+    tell: &mut (dyn FnMut(Step) + Send),
+) -> Result<Costs<Spread>, Failure> {
+    let cores = Cores::choose();
+    cores::pin(Some(cores.near));
+    let pace = Pace { length: length / Step::ALL.len() as u32, stop, clock: Clock::new() };
+    let mut begin = |step: Step| {
+        tell(step);
+        move |error: io::Error| match error.kind() {
+            io::ErrorKind::Interrupted => Failure::Stopped,
+            _ => Failure::Refused(step, error),
+        }
+    };
+    let failed = begin(Step::Poll);
+    let [poll, poll_event] = poll::measure(&pace, cores).map_err(failed)?;
+    let failed = begin(Step::Exchange);
+    let [read, read_byte, empty_read, write, write_byte] =
+        exchange::measure(&pace, cores).map_err(failed)?;
+    let failed = begin(Step::Wake);
+    let [wake, ring] = wake::measure(&pace, cores).map_err(failed)?;
+    let failed = begin(Step::Request);
+    let [batch, gather, request] = request::measure(&pace).map_err(failed)?;
+    let failed = begin(Step::HandOver);
+    let [cas] = hand_over::alone(&pace).map_err(failed)?;
+    let two = hand_over::between(&pace, cores).map_err(failed)?;
+    let failed = begin(Step::RoundTrip);
+    let [round_trip] = round_trip::measure(&pace, cores).map_err(failed)?;
+    Ok(Costs {
+        poll_ns: poll,
+        poll_event_ns: poll_event,
+        read_ns: read,
+        read_byte_ps: read_byte,
+        empty_read_ns: empty_read,
+        write_ns: write,
+        write_byte_ps: write_byte,
+        wake_ns: wake,
+        ring_ns: ring,
+        batch_ns: batch,
+        gather_ns: gather,
+        request_ns: request,
+        line_transfer_ns: two.map(|[transfer, _]| transfer),
+        cas_ns: cas,
+        contended_cas_ns: two.map(|[_, contended]| contended),
+        round_trip_ns: round_trip,
+    })
+}

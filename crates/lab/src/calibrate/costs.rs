@@ -1,0 +1,112 @@
+//! The costs themselves.
+
+use serde::{Deserialize, Serialize};
+
+/// What the steps of a worker cost: names that end in `_ns` in nanoseconds, in `_ps` in picoseconds.
+///
+/// `T` is a number, or the [`Spread`](super::Spread) of what was measured.
+///
+/// A visit that reads `b` bytes, serves `n` requests and writes `c` bytes costs
+/// `read_ns + b × read_byte_ps / 1000 + batch_ns + n × (gather_ns + request_ns) + write_ns + c × write_byte_ps / 1000`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs<T = f64> {
+    /// A poll that finds nothing.
+    pub poll_ns: T,
+    /// Each event that a poll finds, on top.
+    pub poll_event_ns: T,
+    /// A read that finds something.
+    pub read_ns: T,
+    /// Each byte of it, on top.
+    pub read_byte_ps: T,
+    /// A read that finds nothing.
+    pub empty_read_ns: T,
+    /// A write, delivery to a reader that is awake included.
+    pub write_ns: T,
+    /// Each byte of it, on top.
+    pub write_byte_ps: T,
+    /// From the beginning of a ring until the thread that slept runs.
+    pub wake_ns: T,
+    /// What ringing costs the one who rings.
+    pub ring_ns: T,
+    /// A batch, whatever its size.
+    pub batch_ns: T,
+    /// Each request, to chop and parse.
+    pub gather_ns: T,
+    /// Each request, in the applications: the learning switch with warm tables.
+    pub request_ns: T,
+    /// A cache line that another core changed, until its content is here. None where there is one core.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub line_transfer_ns: Option<T>,
+    /// A compare-and-swap on a word that no other core uses.
+    pub cas_ns: T,
+    /// A compare-and-swap, until it succeeds, on a word that one other core changes all the time. None where there is one
+    /// core.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub contended_cas_ns: Option<T>,
+    /// One request to the other end of the loop-back and one answer back, with nobody asleep; two reads and two writes
+    /// are in it.
+    pub round_trip_ns: T,
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+/// A cost with its name and what it is, for people.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Row<T> {
+    /// The name of the field.
+    pub name: &'static str,
+    /// What it is.
+    pub words: &'static str,
+    /// None where it was not measured, for want of a second core.
+    pub cost: Option<T>,
+}
+
+impl<T> Costs<T> {
+    /// All of them, in order.
+    pub fn rows(self) -> [Row<T>; 16] {
+        let row = |name, cost, words| Row { name, words, cost };
+        [
+            row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
+            row("poll_event_ns", Some(self.poll_event_ns), "each event that a poll finds"),
+            row("read_ns", Some(self.read_ns), "a read"),
+            row("read_byte_ps", Some(self.read_byte_ps), "each byte of it"),
+            row("empty_read_ns", Some(self.empty_read_ns), "a read that finds nothing"),
+            row("write_ns", Some(self.write_ns), "a write, to a reader that is awake"),
+            row("write_byte_ps", Some(self.write_byte_ps), "each byte of it"),
+            row("wake_ns", Some(self.wake_ns), "from a ring until the sleeper runs"),
+            row("ring_ns", Some(self.ring_ns), "the ring itself"),
+            row("batch_ns", Some(self.batch_ns), "a batch of requests"),
+            row("gather_ns", Some(self.gather_ns), "each request of it, chopped and parsed"),
+            row("request_ns", Some(self.request_ns), "each request of it, in the learning switch"),
+            row("line_transfer_ns", self.line_transfer_ns, "a cache line from core to core"),
+            row("cas_ns", Some(self.cas_ns), "a compare-and-swap, alone"),
+            row("contended_cas_ns", self.contended_cas_ns, "the same against another core"),
+            row("round_trip_ns", Some(self.round_trip_ns), "a request there, an answer back"),
+        ]
+    }
+
+    /// The same costs, each through `change`.
+    pub fn map<U>(self, change: impl Fn(T) -> U) -> Costs<U> {
+        Costs {
+            poll_ns: change(self.poll_ns),
+            poll_event_ns: change(self.poll_event_ns),
+            read_ns: change(self.read_ns),
+            read_byte_ps: change(self.read_byte_ps),
+            empty_read_ns: change(self.empty_read_ns),
+            write_ns: change(self.write_ns),
+            write_byte_ps: change(self.write_byte_ps),
+            wake_ns: change(self.wake_ns),
+            ring_ns: change(self.ring_ns),
+            batch_ns: change(self.batch_ns),
+            gather_ns: change(self.gather_ns),
+            request_ns: change(self.request_ns),
+            line_transfer_ns: self.line_transfer_ns.map(&change),
+            cas_ns: change(self.cas_ns),
+            contended_cas_ns: self.contended_cas_ns.map(&change),
+            round_trip_ns: change(self.round_trip_ns),
+        }
+    }
+}

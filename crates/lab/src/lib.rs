@@ -1,0 +1,9 @@
+//! The laboratory: experiments with the parts of Aldis, and what they need to know of the machine.
+//!
+//! 1. [`calibrate`] measures what the steps of a worker cost here, so that they can be simulated;
+//! 2. [`simulate`] runs the workers over simulated cores, with such costs.
+
+#![forbid(unsafe_code)]
+
+pub mod calibrate;
+pub mod simulate;

@@ -1,0 +1,228 @@
+//! Designs over workers, simulated: throughput, fairness and the delay of a probing switch, on cores that need not exist.
+//!
+//! A thin plan around [`aldis_engine::sim`]: the same switches for every design and number of workers, one row each. The
+//! application is a canned answer; what the learning switch costs is in the costs.
+
+use std::time::Duration;
+
+use aldis_control::Recipe;
+use aldis_engine::Design;
+use aldis_engine::sim::{self, Offer, Outcome, Plan, Refused, Responder, Switch};
+use serde::Serialize;
+
+use crate::calibrate;
+
+/// Emulators of scenario 1, and how far from the mean one of them may be (Maestro's figure 6).
+const EMULATORS: usize = 4;
+const EMULATOR_BIAS: f64 = 0.1;
+
+/// What is simulated.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Experiment {
+    /// The designs.
+    pub designs: Vec<Design>,
+    /// The numbers of workers.
+    pub workers: Vec<usize>,
+    /// Switches beside the probing one.
+    pub switches: usize,
+    /// What they offer.
+    pub load: Load,
+    /// Requests a second of the probing switch, at moments of chance.
+    pub probe_rate: f64,
+    /// How long is measured, of simulated time; a quarter as long is warm-up.
+    pub length: Duration,
+    /// What all chance follows from.
+    pub seed: u64,
+    /// What things cost.
+    pub costs: sim::Costs,
+}
+
+/// What the switches offer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Load {
+    /// Queues that are always full.
+    Full,
+    /// So many requests a second, of all together, at moments of chance: nearly uniform (Maestro's scenario 1).
+    NearUniform(f64),
+    /// The same, the switch of rank r in proportion to 1/r (scenarios 2 to 4).
+    Skewed(f64),
+}
+
+/// What came of one design with one number of workers.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Row {
+    /// The design.
+    pub design: &'static str,
+    /// Workers; I/O threads, where the design has them, come on top.
+    pub workers: usize,
+    /// Answers a second.
+    pub throughput_rps: f64,
+    /// The largest fairness deviation of a switch, without its sign; the probing one does not count.
+    pub deviation_max: f64,
+    /// The probing switch's delay in microseconds: median, 99th percentile, mean.
+    pub probe_us_p50: f64,
+    /// See above.
+    pub probe_us_p99: f64,
+    /// See above.
+    pub probe_us_mean: f64,
+}
+
+/// Simulates everything, in order, and hands each row to `row` as soon as it is there.
+///
+/// # Errors
+/// What cannot be simulated.
+pub fn run(experiment: &Experiment, mut row: impl FnMut(Row)) -> Result<(), Refused> {
+    let recipe = Recipe::default().with(Responder::default);
+    let plans = experiment.plans();
+    plans.iter().try_for_each(Plan::check)?;
+    for plan in &plans {
+        row(Row::new(plan, sim::run(plan, &recipe)?));
+    }
+    Ok(())
+}
+
+impl Experiment {
+    fn plans(&self) -> Vec<Plan> {
+        let mut switches: Vec<Switch> = self.offers().into_iter().map(Switch::new).collect();
+        switches.push(Switch::new(Offer::Poisson(self.probe_rate)));
+        let of = |design: Design, workers| Plan {
+            warm_up: self.length / 4,
+            duration: self.length,
+            seed: self.seed,
+            costs: self.costs,
+            ..Plan::new(design, workers, switches.clone())
+        };
+        let designs = self.designs.iter();
+        designs
+            .flat_map(|design| self.workers.iter().map(|workers| of(*design, *workers)))
+            .collect()
+    }
+
+    fn offers(&self) -> Vec<Offer> {
+        let (count, mut dice) = (self.switches, Dice(self.seed));
+        let divide = |total: f64, parts: Vec<f64>| {
+            let sum: f64 = parts.iter().sum();
+            parts.into_iter().map(|part| Offer::Poisson(total * part / sum)).collect()
+        };
+        match self.load {
+            Load::Full => vec![Offer::Full; count],
+            Load::NearUniform(total) => {
+                let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * dice.unit() - 1.0);
+                let speeds: [f64; EMULATORS] = std::array::from_fn(bias);
+                divide(total, (0..count).map(|index| speeds[index % EMULATORS]).collect())
+            }
+            Load::Skewed(total) => {
+                let mut parts: Vec<f64> = (1..=count).map(|rank| 1.0 / rank as f64).collect();
+                for index in (1..count).rev() {
+                    parts.swap(index, (dice.unit() * (index + 1) as f64) as usize);
+                }
+                divide(total, parts)
+            }
+        }
+    }
+}
+
+impl Row {
+    fn new(plan: &Plan, mut outcome: Outcome) -> Row {
+        let probe = outcome.switches.pop().map(|probe| probe.delay_ns).unwrap_or_default();
+        let us = |ns: u64| ns as f64 / 1000.0;
+        Row {
+            design: plan.design.name,
+            workers: plan.workers,
+            throughput_rps: outcome.throughput(),
+            deviation_max: outcome.deviation_max(),
+            probe_us_p50: us(probe.quantile(500)),
+            probe_us_p99: us(probe.quantile(990)),
+            probe_us_mean: us(probe.sum()) / probe.count().max(1) as f64,
+        }
+    }
+}
+
+/// The costs of a calibration, as a simulation takes them. What needs two cores is the default where there was one.
+pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
+    let usual = sim::Costs::default();
+    sim::Costs {
+        poll_ns: measured.poll_ns,
+        poll_event_ns: measured.poll_event_ns,
+        read_ns: measured.read_ns,
+        read_byte_ps: measured.read_byte_ps,
+        empty_read_ns: measured.empty_read_ns,
+        write_ns: measured.write_ns,
+        write_byte_ps: measured.write_byte_ps,
+        wake_ns: measured.wake_ns,
+        ring_ns: measured.ring_ns,
+        batch_ns: measured.batch_ns,
+        gather_ns: measured.gather_ns,
+        request_ns: measured.request_ns,
+        line_transfer_ns: measured.line_transfer_ns.unwrap_or(usual.line_transfer_ns),
+        cas_ns: measured.cas_ns,
+        round_trip_ns: measured.round_trip_ns,
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Dice(u64);
+
+impl Dice {
+    /// 0 to 1, 1 excluded.
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(load: Load) -> Experiment {
+        Experiment {
+            designs: vec![Design::default(), "maestro-static-partition".parse().unwrap()],
+            workers: vec![1, 2],
+            switches: 8,
+            load,
+            probe_rate: 2_000.0,
+            length: Duration::from_millis(40),
+            seed: 1,
+            costs: sim::Costs { request_ns: 2_000.0, ..sim::Costs::default() },
+        }
+    }
+
+    fn rows(experiment: &Experiment) -> Vec<Row> {
+        let mut rows = Vec::new();
+        run(experiment, |row| rows.push(row)).unwrap();
+        rows
+    }
+
+    #[test]
+    fn there_is_a_row_for_each_design_and_number_of_workers() {
+        let rows = rows(&experiment(Load::Full));
+        let seen: Vec<_> = rows.iter().map(|row| (row.design, row.workers)).collect();
+        let [fair, fixed] = ["fair-rounds", "maestro-static-partition"];
+        assert_eq!(seen, [(fair, 1), (fair, 2), (fixed, 1), (fixed, 2)]);
+        assert!(rows[1].throughput_rps > 1.8 * rows[0].throughput_rps, "{rows:?}");
+        assert!(
+            rows.iter().all(|row| row.probe_us_p50 > 0.0 && row.probe_us_p99 >= row.probe_us_p50)
+        );
+        // A new switch comes before those that never stop; in a static partition it waits for all of them.
+        assert!(rows[0].probe_us_p50 < 0.5 * rows[2].probe_us_p50, "{rows:?}");
+    }
+
+    #[test]
+    fn what_is_offered_below_the_capacity_is_answered() {
+        for load in [Load::NearUniform(1e5), Load::Skewed(1e5)] {
+            for row in rows(&experiment(load)) {
+                assert!((row.throughput_rps / 1e5 - 1.0).abs() < 0.06, "{load:?}: {row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_before_anything_runs() {
+        let none = Experiment { workers: vec![1, 0], ..experiment(Load::Full) };
+        assert_eq!(run(&none, |row| panic!("{row:?}")), Err(Refused::Workers(0)));
+    }
+}

@@ -1,0 +1,95 @@
+//! A whole calibration, short, on whatever machine runs the tests.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aldis_lab::calibrate::{self, Calibration, Failure, Spread, Step};
+
+const SHORT: Duration = Duration::from_millis(100);
+
+/// In ns, or ps: outside of these only a broken measurement lies, on a busy machine and without optimisation too. What a
+/// byte or a batch costs may be too little to be told from nothing.
+const SANE: std::ops::RangeInclusive<f64> = calibrate::COST_MIN..=1e7;
+
+/// Two at once would wait for each other's cores.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("aldis-calibrate-{name}-{}", process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn files(&self) -> Vec<String> {
+        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn every_cost_is_measured_written_and_read_again() {
+    let _alone = alone();
+    let mut steps = Vec::new();
+    let measured =
+        calibrate::run(SHORT, &AtomicBool::new(false), &mut |step| steps.push(step)).unwrap();
+    assert_eq!(steps, Step::ALL);
+    for row in measured.costs.rows() {
+        let Some(Spread { median, low, high }) = row.cost else {
+            assert_eq!(measured.machine.cores, 1, "{} is missing", row.name);
+            continue;
+        };
+        assert!(SANE.contains(&median), "{}: {median}", row.name);
+        assert!(low <= median && median <= high, "{}: {low} {median} {high}", row.name);
+    }
+    let folder = Folder::new("whole");
+    let path = folder.0.join("costs.toml");
+    calibrate::check(&path).unwrap();
+    assert!(folder.files().is_empty(), "a check leaves nothing");
+    measured.write(&path).unwrap();
+    calibrate::check(&path).unwrap();
+    assert_eq!(Calibration::read(&path).unwrap(), measured.medians());
+    assert_eq!(folder.files(), ["costs.toml"]);
+}
+
+#[test]
+fn it_stops_in_the_middle() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut last = None;
+    let stopped = calibrate::run(SHORT, &stop, &mut |step| {
+        last = Some(step);
+        stop.store(step == Step::Exchange, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(Failure::Stopped)), "{stopped:?}");
+    assert_eq!(last, Some(Step::Exchange));
+}
+
+#[test]
+fn nothing_but_costs_is_overwritten() {
+    let folder = Folder::new("other");
+    let path = folder.0.join("precious.toml");
+    fs::write(&path, "listen = []\n").unwrap();
+    let refused = calibrate::check(&path).unwrap_err().to_string();
+    assert!(refused.contains("precious.toml:1: listen: unknown field `listen`"), "{refused}");
+    assert!(refused.contains("is not overwritten"), "{refused}");
+    let nowhere = calibrate::check(&folder.0.join("no/such/folder.toml")).unwrap_err();
+    assert!(nowhere.to_string().contains("cannot write"), "{nowhere}");
+    assert_eq!(folder.files(), ["precious.toml"]);
+}

@@ -1,0 +1,31 @@
+//! `aldis lab`: experiments, and what they have to know of this machine.
+
+mod calibrate;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// Experiments, and what they have to know of this machine.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Subcommand)]
+enum Experiment {
+    /// Measure what the steps of a worker cost on this machine.
+    Calibrate(calibrate::Args),
+    /// Simulate the workers of one design or another on cores that are not there.
+    Simulate(simulate::Args),
+}
+
+/// Runs the one that was chosen.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    match args.experiment {
+        Experiment::Calibrate(args) => calibrate::run(args),
+        Experiment::Simulate(args) => simulate::run(args),
+    }
+}

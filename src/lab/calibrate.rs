@@ -1,0 +1,109 @@
+//! `aldis lab calibrate`: what the steps of a worker cost on this machine, as a table and as a file.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use aldis_lab::calibrate::{self, Calibration, Failure, Row, Spread, Step};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// What a shell says of a command that Ctrl-C ended.
+const EXIT_STOPPED: u8 = 130;
+
+/// Arguments of `aldis lab calibrate`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  aldis lab calibrate                          ten seconds, a table, and costs.toml in this folder
+  aldis lab calibrate --out lab.toml           the same, kept elsewhere
+  aldis lab calibrate --json | jq .costs       for programs
+
+A simulation of workers on cores that this machine does not have takes from such a file what a poll, a read, a request or \
+a wake-up costs. Measure on a machine that does nothing else: the table shows the median of many rounds and \
+between what bounds the middle half of them lay, and wide bounds mean that something disturbed.
+Two cores are used, where there are two; everything stays on the loop-back. Ctrl-C ends it and leaves nothing behind.")]
+pub(crate) struct Args {
+    /// The file that is written: TOML. One that is there is replaced, if it is one of costs.
+    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
+    out: PathBuf,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// How long to measure, about: 1 to 600 seconds, shared by all steps.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+}
+
+/// Measures, prints and writes.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    calibrate::check(&args.out).map_err(|refused| refused.to_string())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // A second signal ends the process at once, should anything hang.
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| format!("cannot watch for signals: {error}"))?;
+    }
+    let visible = std::io::stderr().is_terminal();
+    let measured = calibrate::run(Duration::from_secs(args.seconds), &stop, &mut |step| {
+        if visible {
+            say(step);
+        }
+    });
+    if visible {
+        eprint!("\r\x1b[K");
+    }
+    let calibration = match measured {
+        Ok(calibration) => calibration,
+        Err(Failure::Stopped) => {
+            eprintln!("aldis: {}; nothing is written", Failure::Stopped);
+            return Ok(ExitCode::from(EXIT_STOPPED));
+        }
+        Err(failure) => return Err(failure.to_string()),
+    };
+    // Before the file: what was measured is seen though a disk be full.
+    match args.json {
+        true => println!("{}", json(&calibration)),
+        false => print!("{}", table(&calibration)),
+    }
+    calibration.write(&args.out).map_err(|refused| refused.to_string())?;
+    if !args.json {
+        println!("\nWritten to {}.", args.out.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is measured now, over what was measured before.
+fn say(step: Step) {
+    let place = Step::ALL.iter().position(|other| *other == step).unwrap_or_default() + 1;
+    eprint!("\r\x1b[Kmeasuring {} ({place} of {})", step.words(), Step::ALL.len());
+    let _ = std::io::stderr().flush();
+}
+
+fn json(calibration: &Calibration<Spread>) -> String {
+    serde_json::to_string(calibration).expect("numbers and words")
+}
+
+fn table(Calibration { aldis, date, machine, costs }: &Calibration<Spread>) -> String {
+    let plural = if machine.cores == 1 { "" } else { "s" };
+    let mut text = format!(
+        "Aldis {aldis} on {date}: {}, {} core{plural}, {}\n\n{:<18} {:>10}     {:>21}  what it is\n",
+        machine.cpu, machine.cores, machine.kernel, "cost", "median", "half of the rounds"
+    );
+    for Row { name, words, cost } in costs.rows() {
+        let (name, unit) = name.rsplit_once('_').unwrap_or((name, ""));
+        let name = name.replace('_', " ");
+        let _ = match cost {
+            Some(Spread { median, low, high }) => {
+                let half = format!("{low:.1} – {high:.1}");
+                writeln!(text, "{name:<18} {median:>10.1} {unit}  {half:>21}  {words}")
+            }
+            None => writeln!(text, "{name:<18} {:>10}     {:>21}  {words}", "–", "needs two cores"),
+        };
+    }
+    text
+}

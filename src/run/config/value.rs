@@ -1,0 +1,126 @@
+//! What stands behind the keys: each value with its range, and a sentence for what is outside it.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use aldis_apps::LearningSwitch;
+use aldis_control::App;
+use serde::{Deserialize, Deserializer, de};
+
+/// A number of workers, 1 to 256: a worker's number is the highest byte of its transaction ids.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Workers(pub(crate) usize);
+
+impl FromStr for Workers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse()
+            .ok()
+            .filter(|count| (1..=256).contains(count))
+            .map(Workers)
+            .ok_or_else(|| format!("the number of workers is {text}, and has to be from 1 to 256"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Workers {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        i64::deserialize(from)?.to_string().parse().map_err(de::Error::custom)
+    }
+}
+
+/// A time of 1 to 3600 seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Seconds(pub(super) Duration);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let seconds = i64::deserialize(from)?;
+        match u64::try_from(seconds) {
+            Ok(seconds @ 1..=3600) => Ok(Seconds(Duration::from_secs(seconds))),
+            _ => Err(de::Error::custom(format!("{seconds} seconds; accepted are 1 to 3600"))),
+        }
+    }
+}
+
+/// An application by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AppName {
+    /// [`LearningSwitch`]
+    LearningSwitch,
+}
+
+impl AppName {
+    const ALL: [AppName; 1] = [AppName::LearningSwitch];
+
+    /// The name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            AppName::LearningSwitch => LearningSwitch::NAME,
+        }
+    }
+}
+
+impl FromStr for AppName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        AppName::ALL.into_iter().find(|app| app.name() == name).ok_or_else(|| {
+            let names: Vec<_> = AppName::ALL.iter().map(AppName::name).collect();
+            format!(
+                "there is no application \"{name}\"; the applications are: {}",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for AppName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        parsed(from)
+    }
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LogLevel(pub(crate) tracing::Level);
+
+impl FromStr for LogLevel {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = ["error", "warn", "info", "debug", "trace"].contains(&name);
+        match name.parse() {
+            Ok(level) if known => Ok(LogLevel(level)),
+            _ => Err(format!(
+                "there is no log level \"{name}\"; the levels are: error, warn, info, debug, trace"
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LogLevel {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        parsed(from)
+    }
+}
+
+pub(super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(
+    from: D,
+) -> Result<T, D::Error> {
+    String::deserialize(from)?.parse().map_err(de::Error::custom)
+}
+
+pub(super) fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    if texts.is_empty() {
+        return Err(de::Error::custom("at least one address is needed, such as \"0.0.0.0:6653\""));
+    }
+    let address = |text: &String| {
+        let refused =
+            || de::Error::custom(format!("\"{text}\" is no address; write it as \"0.0.0.0:6653\""));
+        text.parse().map_err(|_| refused())
+    };
+    texts.iter().map(address).collect()
+}

@@ -1,0 +1,87 @@
+//! What a controller says when it has started: what is running, and what to do next.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use aldis_apps::LearningSwitch;
+use aldis_control::App;
+use aldis_engine::design::Read;
+use aldis_engine::pin;
+
+use super::config::{AppName, Config};
+use super::knobs::Knobs;
+
+/// The lines.
+pub(crate) fn greeting(config: &Config, listening: &[SocketAddr]) -> String {
+    let apps: Vec<&str> = config.apps.iter().map(AppName::name).collect();
+    let addresses: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "Aldis {}: {}; design {}; applications: {}",
+        env!("CARGO_PKG_VERSION"),
+        crew(config.workers(), config.design.read, pin::cores().len(), config.workers.is_none()),
+        design(config),
+        apps.join(", ")
+    );
+    let _ = writeln!(
+        text,
+        "Listening for switches on {} (OpenFlow 1.0 and 1.3)",
+        addresses.join(" and ")
+    );
+    if let Some(first) = listening.first() {
+        let _ = writeln!(
+            text,
+            "Next, as root in another terminal:\n  mn --controller remote,ip=127.0.0.1,port={} --switch \
+             ovs,protocols=OpenFlow13 --topo single,3 --test pingall",
+            first.port()
+        );
+    }
+    if config.apps.iter().any(|app| app.name() == LearningSwitch::NAME) {
+        let _ = writeln!(
+            text,
+            "The learning switch floods: keep loops out of the network. Ctrl-C stops."
+        );
+    }
+    text
+}
+
+/// How many threads there are, and by which rule.
+fn crew(workers: usize, read: Read, cores: usize, by_rule: bool) -> String {
+    let io = match read {
+        Read::SharedQueue { io_threads, .. } => format!(" and {}", count(io_threads, "I/O thread")),
+        _ => String::new(),
+    };
+    let rest = if by_rule && workers < cores { ", one left to the rest" } else { "" };
+    format!("{}{io} on {}{rest}", count(workers, "worker"), count(cores, "core"))
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The preset, and the knobs that are not as it has them.
+fn design(config: &Config) -> String {
+    let keys: Vec<_> = Knobs::default().differing(&config.knobs).collect();
+    match &keys[..] {
+        [] => config.preset.name.to_owned(),
+        _ => format!("{} with other {}", config.preset.name, keys.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_engine::Design;
+
+    #[test]
+    fn the_rule_about_workers_is_said() {
+        let fair = Design::default().read;
+        assert_eq!(crew(15, fair, 16, true), "15 workers on 16 cores, one left to the rest");
+        assert_eq!(crew(2, fair, 2, true), "2 workers on 2 cores");
+        assert_eq!(crew(1, fair, 1, true), "1 worker on 1 core");
+        assert_eq!(crew(3, fair, 16, false), "3 workers on 16 cores");
+        let queue = Read::SharedQueue { io_threads: 2, per_switch: false };
+        assert_eq!(crew(1, queue, 2, false), "1 worker and 2 I/O threads on 2 cores");
+    }
+}

@@ -1,0 +1,134 @@
+//! The `aldis` command as a person starts it, ended with the test.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Longer than anything here takes on a machine that is busy with other things.
+pub(crate) const WITHIN: Duration = Duration::from_secs(30);
+
+fn aldis(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a command says that does not do what it was asked.
+pub(crate) fn refused(args: &[&str]) -> String {
+    let Output { status, stdout, stderr } = aldis(args).output().unwrap();
+    assert_eq!(status.code(), Some(2), "{args:?}");
+    assert!(stdout.is_empty());
+    String::from_utf8(stderr).unwrap()
+}
+
+/// A controller that is ended with the test.
+pub(crate) struct Running {
+    child: Child,
+    /// What it said before it listened, that line included.
+    pub(crate) said: Vec<String>,
+    pub(crate) address: String,
+    lines: Receiver<String>,
+    out: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    pub(crate) fn start(args: &[&str]) -> Running {
+        let mut child =
+            aldis(&[&["run", "--listen", "127.0.0.1:0"], args].concat()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        while !said.iter().any(|line: &String| line.starts_with("Listening")) {
+            said.push(lines.next().expect("it ended before it listened").unwrap());
+        }
+        let words = |line: &String| {
+            line.split(' ').find(|word| word.starts_with("127.")).map(str::to_owned)
+        };
+        let address = said.last().and_then(words).unwrap();
+        // What it says later is read away, so that it never waits for us.
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|line| drop(sender.send(line)));
+        });
+        Running { child, said, address, lines: receiver, out }
+    }
+
+    /// The next line of its log that holds these words.
+    pub(crate) fn says(&mut self, words: &str) -> String {
+        let deadline = Instant::now() + WITHIN;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line =
+                line.unwrap_or_else(|_| panic!("it did not say \"{words}\" within {WITHIN:?}"));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    /// The next line of its standard output.
+    pub(crate) fn line_out(&mut self) -> String {
+        self.out.next().expect("it ended").unwrap()
+    }
+
+    pub(crate) fn signal(&mut self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+
+    /// Has it run a quarter of the time at most, so that it is slower than any load, until what is returned is dropped.
+    pub(crate) fn slowed(&self) -> Slowed {
+        let pid = Pid::from_child(&self.child);
+        let over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            while !seen.load(Ordering::Relaxed) {
+                kill_process(pid, Signal::STOP).unwrap();
+                std::thread::sleep(Duration::from_millis(3));
+                kill_process(pid, Signal::CONT).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Slowed { over, thread: Some(thread) }
+    }
+
+    /// The exit code after a signal.
+    pub(crate) fn end(&mut self, signal: &str) -> Option<i32> {
+        self.signal(signal);
+        let deadline = Instant::now() + WITHIN;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::yield_now();
+        }
+        panic!("it did not stop on {signal} within {WITHIN:?}");
+    }
+}
+
+/// Ends with it.
+pub(crate) struct Slowed {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Slowed {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

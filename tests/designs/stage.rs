@@ -1,0 +1,185 @@
+//! A running engine, what it said, and a supply of switch numbers that nobody had before.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, Once};
+use std::time::{Duration, Instant};
+
+use aldis_apps::LearningSwitch;
+use aldis_apps::learning_switch::{self, Seed};
+use aldis_control::app::{Event, Next};
+use aldis_control::fact::{Fact, Facts};
+use aldis_control::session::{self, Close};
+use aldis_control::stats::SwitchCounts;
+use aldis_control::switch::Info;
+use aldis_control::{App, Output, Recipe, Time};
+use aldis_emulator::peer::bare;
+use aldis_engine::design::Knobs;
+use aldis_engine::{Config, Engine};
+use aldis_wire::header::kind::ECHO_REQUEST;
+
+use crate::combinations::Combination;
+
+/// Longer than anything here takes on a machine that is busy with other things.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long output may wait untaken, on stage.
+pub(crate) const STUCK_WITHIN: Duration = Duration::from_secs(1);
+
+/// The xid of what [`Clock`] says.
+pub(crate) const TICK: u32 = 0x5ec0_0000;
+
+/// Switches that a load generator plays are numbered from 1.
+const NUMBERS_FROM: u32 = 1000;
+
+/// An application that says something every second, whatever else is on its way.
+struct Clock;
+
+impl App for Clock {
+    type Slot = ();
+
+    const NAME: &'static str = "clock";
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn event(&mut self, _: Time, at: (&Info, &()), event: &Event, out: &mut Output) -> Next {
+        if *event == Event::Second {
+            out.append(&bare(at.0.version, ECHO_REQUEST, TICK));
+        }
+        Next::Continue
+    }
+}
+
+/// What the engine said and nobody asked for yet.
+#[derive(Default)]
+struct Record {
+    facts: Mutex<Vec<Fact>>,
+    more: Condvar,
+}
+
+impl Facts for Record {
+    fn tell(&self, fact: Fact) {
+        self.facts.lock().expect("nobody panics with it").push(fact);
+        self.more.notify_all();
+    }
+}
+
+/// An engine with its switches to come.
+pub(crate) struct Stage {
+    pub(crate) engine: Engine,
+    combination: Combination,
+    record: Arc<Record>,
+    numbers: AtomicU32,
+}
+
+/// Workers of any engine here that panicked.
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Workers end in silence where an engine is stopped; here their panics count.
+fn watch_workers() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if std::thread::current().name().is_some_and(|name| name.starts_with("worker-")) {
+                PANICS.fetch_add(1, Ordering::Relaxed);
+            }
+            SCENARIO.with_borrow(|scenario| eprintln!("{scenario}"));
+            usual(panic);
+        }));
+    });
+}
+
+thread_local! {
+    /// What is played on this thread, for whoever reads of its failure.
+    static SCENARIO: RefCell<String> = RefCell::default();
+}
+
+impl Stage {
+    pub(crate) fn open(combination: &Combination) -> Stage {
+        watch_workers();
+        let config = Config {
+            listen: vec![([127, 0, 0, 1], 0).into()],
+            workers: combination.workers,
+            design: combination.design,
+            spin: false,
+            knobs: Knobs::default(),
+            session: session::Config { stuck_within: STUCK_WITHIN, ..session::Config::default() },
+        };
+        let settings = learning_switch::Config::new(Seed::new([7; 16]));
+        let recipe = Recipe::default().with(move || LearningSwitch::new(settings)).with(|| Clock);
+        let record = Arc::<Record>::default();
+        let engine = Engine::start(&config, recipe, Arc::clone(&record) as _).expect("it starts");
+        let numbers = AtomicU32::new(NUMBERS_FROM);
+        Stage { engine, combination: *combination, record, numbers }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.engine.listening()[0]
+    }
+
+    /// A number that no switch had before.
+    pub(crate) fn number(&self) -> u32 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Plays a scenario; should it fail, its name and the combination are said.
+    pub(crate) fn play(&self, name: &str, scenario: impl FnOnce(&Stage)) {
+        SCENARIO.set(format!("{name}; {}", self.combination));
+        scenario(self);
+        SCENARIO.take();
+    }
+
+    /// Waits until this switch is up.
+    pub(crate) fn await_up(&self, number: u32) {
+        self.await_fact(|fact| match fact {
+            Fact::Up { dpid, .. } if dpid.0 == u64::from(number) => Some(()),
+            _ => None,
+        });
+    }
+
+    /// Waits until this switch is gone, and says why.
+    pub(crate) fn await_down(&self, number: u32) -> Close {
+        self.await_fact(|fact| match fact {
+            Fact::Down { dpid, why, .. } if dpid.0 == u64::from(number) => Some(why.clone()),
+            _ => None,
+        })
+    }
+
+    fn await_fact<T>(&self, wanted: impl Fn(&Fact) -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        let mut facts = self.record.facts.lock().expect("nobody panics with it");
+        loop {
+            let found = facts.iter().enumerate().find_map(|(at, fact)| Some((at, wanted(fact)?)));
+            if let Some((at, found)) = found {
+                facts.remove(at);
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "what was waited for did not happen; these did: {facts:?}");
+            facts = self.record.more.wait_timeout(facts, left).expect("nobody panics with it").0;
+        }
+    }
+
+    /// What is counted for a switch that is there.
+    pub(crate) fn counts(&self, number: u32) -> Option<SwitchCounts> {
+        let switches = self.engine.snapshot().switches;
+        let switch = switches.into_iter().find(|switch| switch.dpid.0 == u64::from(number));
+        switch.map(|switch| switch.counts)
+    }
+
+    /// Stops the engine: every thread ends, and none has panicked.
+    pub(crate) fn close(self) {
+        let (done, stopped) = sync_channel(1);
+        let engine = self.engine;
+        std::thread::spawn(move || {
+            engine.stop();
+            // Who waited too long is not there any more.
+            let _ = done.send(());
+        });
+        stopped.recv_timeout(PATIENCE).expect("the engine stops");
+        assert_eq!(PANICS.load(Ordering::Relaxed), 0, "workers panicked");
+    }
+}

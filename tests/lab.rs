@@ -1,0 +1,141 @@
+//! `aldis lab` as a person runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Output, Stdio};
+
+use aldis_lab::calibrate::Calibration;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("aldis-lab-{name}-{}", process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn is_empty(&self) -> bool {
+        fs::read_dir(&self.0).unwrap().next().is_none()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn calibrate(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    command.args(["lab", "calibrate"]).args(args).current_dir(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn the_file_holds_the_medians_that_are_printed() {
+    let folder = Folder::new("json");
+    let output = calibrate(&folder.0, &["--seconds", "1", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "no progress without a terminal: {output:?}");
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let kept = Calibration::read(&folder.0.join("costs.toml")).unwrap();
+    assert_eq!(printed["date"], kept.date);
+    assert_eq!(printed["machine"]["cores"], kept.machine.cores);
+    for row in kept.costs.rows() {
+        assert_eq!(printed["costs"][row.name]["median"].as_f64(), row.cost, "{}", row.name);
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let folder = Folder::new("stopped");
+    let child = calibrate(&folder.0, &["--seconds", "600"]).spawn().unwrap();
+    // It watches for signals once it has threads: one that measures, one at the other end.
+    let tasks = format!("/proc/{}/task", child.id());
+    while fs::read_dir(&tasks).unwrap().count() < 2 {
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert_eq!(status.code(), Some(130), "{}", text(&stderr));
+    assert!(stdout.is_empty() && folder.is_empty());
+    assert_eq!(
+        text(&stderr),
+        "aldis: stopped before everything was measured; nothing is written\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_measured() {
+    let folder = Folder::new("refused");
+    let refused = |args: &[&str]| {
+        let output = calibrate(&folder.0, args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        text(&output.stderr)
+    };
+    for seconds in ["0", "601", "-1", "many"] {
+        assert!(refused(&[&format!("--seconds={seconds}")]).contains("--seconds"));
+    }
+    let nowhere = refused(&["--out", "nowhere/costs.toml"]);
+    assert!(nowhere.contains("aldis: cannot write nowhere/costs.toml: No such file"), "{nowhere}");
+    fs::write(folder.0.join("mine.toml"), "[costs]\npoll_ns = -1\n").unwrap();
+    let mine = refused(&["--out", "mine.toml"]);
+    assert!(mine.contains("mine.toml:2: poll_ns: -1 is no cost; accepted are"), "{mine}");
+}
+
+#[test]
+fn the_help_teaches() {
+    let help = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_aldis")).args(args).output().unwrap();
+        text(&output.stdout)
+    };
+    assert!(help(&["lab", "--help"]).contains("calibrate"));
+    let calibrate = help(&["lab", "calibrate", "--help"]);
+    for word in ["--out", "--json", "--seconds", "Examples:", "Ctrl-C"] {
+        assert!(calibrate.contains(word), "{word} is missing");
+    }
+}
+
+fn simulate(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    command.args(["lab", "simulate"]).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn a_simulation_says_that_it_is_one_and_is_the_same_twice() {
+    let args = ["--design", "fair-rounds", "--workers", "1,2", "--switches", "5"];
+    let args = [&args[..], &["--milliseconds", "5", "--seed", "3"]].concat();
+    let table = simulate(&args);
+    assert!(table.status.success() && table.stderr.is_empty(), "{table:?}");
+    assert!(text(&table.stdout).starts_with("simulated: 5 switches"), "{table:?}");
+    let json = simulate(&[&args[..], &["--json"]].concat());
+    assert_eq!(json, simulate(&[&args[..], &["--json"]].concat()));
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&report["simulated"], &report["seed"]), (&true.into(), &3.into()));
+    let rows = report["rows"].as_array().unwrap();
+    assert!(rows.iter().map(|row| row["workers"].as_u64()).eq([Some(1), Some(2)]));
+}
+
+#[test]
+fn a_simulation_of_nonsense_is_refused_with_a_sentence() {
+    for (args, why) in [
+        (["--workers", "65"], "give 1 to 64"),
+        (["--switches", "0"], "give 1 to"),
+        (["--scenario", "5"], "give full, 1, 2, 3 or 4"),
+        (["--scale", "0"], "give 0.001 to 1000"),
+        (["--design", "beacom"], "there is no design"),
+        (["--costs", "nowhere.toml"], "cannot read nowhere.toml"),
+    ] {
+        let output = simulate(&args);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(why), "{args:?}: {said}");
+    }
+}
