@@ -31,7 +31,7 @@ use std::time::Duration;
 
 pub use costs::{Costs, Row};
 pub use file::{COST_MAX, COST_MIN, Refused, check};
-pub use machine::Machine;
+pub use machine::{Machine, today};
 pub use rounds::Spread;
 
 use clock::Clock;

@@ -20,7 +20,7 @@ pub struct Machine {
 
 impl Machine {
     /// This one.
-    pub(super) fn here() -> Machine {
+    pub fn here() -> Machine {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let model = model(&read("/proc/cpuinfo")).unwrap_or(std::env::consts::ARCH.into());
         let release = read("/proc/sys/kernel/osrelease");
@@ -40,7 +40,7 @@ fn model(cpuinfo: &str) -> Option<String> {
 }
 
 /// The day, UTC: `2026-11-21`.
-pub(super) fn today() -> String {
+pub fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     date(since.as_secs() / 86_400)
 }

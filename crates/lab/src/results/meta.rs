@@ -1,0 +1,75 @@
+//! `meta.toml`: what ran, where, and whether it ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fault;
+use crate::calibrate::Machine;
+
+/// What ran, where, and whether it ended.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Meta {
+    /// The plan's name: `maestro/figure-7`.
+    pub plan: String,
+    /// What it reproduces, in the paper's words: `Maestro, figure 7`.
+    pub source: String,
+    /// What the figure shows.
+    pub title: String,
+    /// How thoroughly.
+    pub form: Form,
+    /// The version of Aldis.
+    pub aldis: String,
+    /// The commit it was built from; `unknown` where nobody knew.
+    pub commit: String,
+    /// The command that ran it.
+    pub command: String,
+    /// The seed of everything random in it: below 2⁶³, which is what TOML can say.
+    pub seed: i64,
+    /// The day, UTC: `2026-11-21`.
+    pub date: String,
+    /// Not everything is here that the plan asked for.
+    pub partial: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What a reader has to know, a sentence each: what was simulated, which controller was missing.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Where it ran.
+    pub machine: Machine,
+}
+
+/// How thoroughly a plan ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// At most a minute.
+    Quick,
+    /// As the paper did, or as long as it takes.
+    Full,
+}
+
+impl Form {
+    /// `quick` or `full`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Quick => "quick",
+            Form::Full => "full",
+        }
+    }
+}
+
+impl Meta {
+    /// The file's text.
+    pub(super) fn text(&self) -> String {
+        toml::to_string(self).expect("words, numbers and one table, which is last")
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Meta, Fault> {
+        toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Fault { line, why: error.message().lines().collect::<Vec<_>>().join("; ") }
+        })
+    }
+}
