@@ -2,7 +2,7 @@
 //!
 //! [`load`] is switches that offer flow requests as fast as they are told to; [`null`] is the least that a controller can
 //! do, and so this machine's limit. Both run the same loop: level-triggered `epoll`, large reads into one buffer a thread,
-//! one write a visit. [`peer`] is one end of a connection as a script, for tests.
+//! one write a visit. [`topology`] is how emulated switches are joined to each other. [`peer`] is one end of a connection as a script, for tests.
 
 #![forbid(unsafe_code)]
 
@@ -13,3 +13,4 @@ pub mod peer;
 mod persona;
 mod poll;
 mod stream;
+pub mod topology;

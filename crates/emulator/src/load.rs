@@ -14,7 +14,7 @@ mod cast;
 mod check;
 mod course;
 mod demand;
-mod dice;
+pub(crate) mod dice;
 mod failure;
 pub mod fairness;
 mod generator;

@@ -1,10 +1,10 @@
 //! Numbers that look random and follow from a seed: the same run twice has the same switches fast and slow.
 
 /// A sequence of them: SplitMix64 (Steele, Lea and Flood, 2014).
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
         Dice(seed)
     }
 
@@ -17,14 +17,19 @@ impl Dice {
     }
 
     /// 0 to 1, 1 excluded.
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// A whole number below `bound`, which is 1 at least.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.unit() * bound as f64) as usize
+    }
+
     /// Puts `items` into an order of chance.
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for index in (1..items.len()).rev() {
-            let other = (self.unit() * (index + 1) as f64) as usize;
+            let other = self.below(index + 1);
             items.swap(index, other);
         }
     }
