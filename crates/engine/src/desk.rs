@@ -54,10 +54,11 @@ pub(crate) struct Desk<N: Net, W> {
     write: PhantomData<W>,
 }
 
-/// Output for the connection of one visit; it begins where the one before it ends.
+/// Output for the connection of one visit.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     visit: usize,
+    begin: usize,
     end: usize,
 }
 
@@ -325,8 +326,11 @@ impl<N: Net, W: Write> Desk<N, W> {
         self.stats.requests.add(requests.len() as u64);
         let mut batch = Batch { now: self.now, bytes, switches, runs, requests };
         self.pipeline.packet_ins(&mut batch, &mut self.output);
+        let mut begin = self.stretches.last().map_or(0, |stretch| stretch.end);
         for segment in self.output.take_segments() {
-            self.stretches.push(Stretch { visit: visit_of[segment.run], end: segment.end });
+            let (visit, end) = (visit_of[segment.run], segment.end);
+            self.stretches.push(Stretch { visit, begin, end });
+            begin = end;
         }
         self.gathered.clear_requests();
     }
@@ -335,23 +339,23 @@ impl<N: Net, W: Write> Desk<N, W> {
     /// have to be queued are given to `queue`.
     #[inline]
     pub(crate) fn write(&mut self, net: &mut N, mut queue: impl FnMut(Arc<Conn<N::Socket>>)) {
-        if self.together && !self.stretches.is_sorted_by_key(|stretch| stretch.visit) {
-            self.sort_output();
+        let visits = &self.gathered.visits;
+        let whose = |stretch: &Stretch| visits[stretch.visit].id;
+        if self.together && !self.stretches.is_sorted_by_key(whose) {
+            self.stretches.sort_unstable_by_key(|stretch| (whose(stretch), stretch.begin));
         }
-        let bytes = self.output.bytes();
-        let mut at = 0;
-        for group in self.stretches.chunk_by(|a, b| self.together && a.visit == b.visit) {
-            let conn = &self.gathered.visits[group[0].visit];
-            let end = group[group.len() - 1].end;
-            if !conn.is_gone() && at < end {
-                self.stats.writes.add(1);
-                self.stats.bytes_out.add((end - at) as u64);
-                let flushed = W::flush(net, conn, self.now, &bytes[at..end]);
-                if must_queue(conn, flushed) {
-                    queue(Arc::clone(conn));
-                }
+        for group in self.stretches.chunk_by(|a, b| self.together && whose(a) == whose(b)) {
+            let conn = &visits[group[0].visit];
+            if conn.is_gone() {
+                continue;
             }
-            at = end;
+            let bytes = put_together(group, self.output.bytes(), &mut self.joined);
+            self.stats.writes.add(1);
+            self.stats.bytes_out.add(bytes.len() as u64);
+            let flushed = W::flush(net, conn, self.now, bytes);
+            if must_queue(conn, flushed) {
+                queue(Arc::clone(conn));
+            }
         }
         self.stretches.clear();
         self.output.clear();
@@ -366,30 +370,6 @@ impl<N: Net, W: Write> Desk<N, W> {
             }
         }
         self.gathered.filled = 0;
-    }
-
-    /// Brings the output of each visit together, in the order of the visits: several applications answered.
-    #[cold]
-    fn sort_output(&mut self) {
-        let mut at = 0;
-        let mut pieces: Vec<_> = self
-            .stretches
-            .iter()
-            .map(|stretch| {
-                let piece = (stretch.visit, at..stretch.end);
-                at = stretch.end;
-                piece
-            })
-            .collect();
-        pieces.sort_by_key(|(visit, _)| *visit);
-        self.joined.clear();
-        self.stretches.clear();
-        for (visit, piece) in pieces {
-            self.joined.extend_from_slice(&self.output.bytes()[piece]);
-            self.stretches.push(Stretch { visit, end: self.joined.len() });
-        }
-        self.output.clear();
-        self.output.append(&self.joined);
     }
 
     /// A message that has to be alone: a PACKET_IN with LLDP is a batch of one, the rest is the session's.
@@ -429,10 +409,26 @@ impl<N: Net, W: Write> Desk<N, W> {
     /// What was said since the last batch or fence goes to the connection in hand.
     fn seal(&mut self) {
         let visit = self.gathered.visits.len() - 1;
-        let stretches = &mut self.stretches;
-        stretches
-            .extend(self.output.take_segments().map(|segment| Stretch { visit, end: segment.end }));
+        let mut begin = self.stretches.last().map_or(0, |stretch| stretch.end);
+        for segment in self.output.take_segments() {
+            self.stretches.push(Stretch { visit, begin, end: segment.end });
+            begin = segment.end;
+        }
     }
+}
+
+/// The output of one connection: where it is in several pieces, they are copied together.
+#[inline]
+fn put_together<'a>(pieces: &[Stretch], output: &'a [u8], joined: &'a mut Vec<u8>) -> &'a [u8] {
+    let (first, last) = (pieces[0].begin, pieces[pieces.len() - 1].end);
+    if pieces.windows(2).all(|pair| pair[0].end == pair[1].begin) {
+        return &output[first..last];
+    }
+    joined.clear();
+    for piece in pieces {
+        joined.extend_from_slice(&output[piece.begin..piece.end]);
+    }
+    joined
 }
 
 /// Whether a connection has to be queued after output was sent to it: it is to end, or its output waits and so a deadline has

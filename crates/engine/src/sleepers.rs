@@ -21,7 +21,8 @@ impl<A: Word> Sleepers<A> {
     }
 
     /// The worker is about to sleep. It has to look for work once more after this, and then may: whoever makes work after
-    /// that look wakes it.
+    /// that look wakes it. A worker that answers a ring in between, and so may have been found already, has to say this again
+    /// before it looks.
     pub(crate) fn lie_down(&self, worker: usize) {
         if self.asleep[worker].update(|_| 1) == 0 {
             self.count.update(|count| count + 1);
@@ -95,6 +96,38 @@ mod tests {
             let found = work.load(Ordering::Relaxed);
             let woken = maker.join().unwrap();
             assert!(found || woken);
+        });
+    }
+
+    /// A ring that comes late, for work that was found without it, does not hide the sleeper from those who make more.
+    #[test]
+    fn a_ring_that_was_answered_before_sleeping_hides_nobody() {
+        loom::model(|| {
+            let sleepers = Arc::new(Sleepers::<Watched>::new(1));
+            let (work, bell) = (Arc::new(Watched::new(1)), Arc::new(AtomicBool::new(false)));
+            sleepers.lie_down(0);
+            let maker = (Arc::clone(&sleepers), Arc::clone(&work), Arc::clone(&bell));
+            let maker = loom::thread::spawn(move || {
+                let (sleepers, work, bell) = maker;
+                let ring = || {
+                    if sleepers.find(0..1).is_some() {
+                        bell.swap(true, Ordering::AcqRel);
+                    }
+                };
+                // For the work that is there already.
+                ring();
+                work.fetch_add(1, Ordering::Relaxed);
+                ring();
+            });
+            let look = || work.swap(0, Ordering::Relaxed);
+            let mut done = look();
+            sleepers.lie_down(0);
+            if bell.swap(false, Ordering::AcqRel) {
+                sleepers.lie_down(0);
+            }
+            done += look();
+            maker.join().unwrap();
+            assert!(done == 2 || bell.swap(false, Ordering::AcqRel), "it sleeps beside work");
         });
     }
 }

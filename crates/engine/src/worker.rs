@@ -170,6 +170,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.desk.now = self.net.now();
         if self.poll_at <= self.desk.now {
             self.poll(Time::START);
+            if self.drowsy {
+                // The poll may have taken the ring of somebody who found it asleep: from here on it would not be found again.
+                self.post.hall.lie_down(self.post.index);
+            }
         }
         if self.pull() {
             self.drowsy = false;
@@ -346,10 +350,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
     }
 
-    /// How long it may sleep.
+    /// How long it may sleep. Not at all where it is to poll at once, since notes are left that nobody rings for again.
     #[cold]
     fn rest_until(&self) -> Time {
         match (self.post.spin, self.undelivered.is_empty()) {
+            _ if self.poll_at <= self.desk.now => Time::START,
             (true, _) => Time::START,
             (false, true) => self.next_timer(),
             (false, false) => self.next_timer().min(self.desk.now + RETRY_AFTER),

@@ -51,7 +51,6 @@ impl<N: Net, W: Write> Desk<N, W> {
         conn: &Conn<N::Socket>,
         hello: &[u8],
     ) -> Result<(), Close> {
-        self.stats.connections.add(1);
         W::flush(net, conn, self.now, hello)
     }
 

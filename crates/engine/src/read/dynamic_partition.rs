@@ -94,8 +94,7 @@ impl<S> Read<S> for DynamicPartition<S> {
     }
 
     #[inline]
-    fn next(&mut self, now: Time) -> Option<Visit<S>> {
-        let _ = now;
+    fn next(&mut self, _: Time) -> Option<Visit<S>> {
         self.own.pop()
     }
 

@@ -2,8 +2,8 @@
 //! together. The default.
 //!
 //! Deficit round robin ([`aldis_control::fair::Rounds`]): in each round a switch may use its weight times the quantum, in
-//! requests; what a visit takes beyond that is a debt. A switch that was idle comes before those that never stop, so that
-//! one which asks rarely waits for the visit in progress, and not for the round. Visits are as long as static partition's.
+//! requests; what a visit takes beyond that is a debt. A switch that was idle and asked for little the last time comes before
+//! those that never stop, so that one which asks rarely waits for the visit in progress, and not for the round. Visits are as long as static partition's.
 //!
 //! A worker that is through with its own takes what others have left of theirs, and nobody begins the next round before
 //! all have come to the end of this one: the shares are max-min over all workers, and yet a switch is nearly always

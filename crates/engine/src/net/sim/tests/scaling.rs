@@ -1,6 +1,9 @@
-//! Throughput over workers.
+//! Throughput over workers, and the writes it takes.
+
+use aldis_control::batching::Ibt;
 
 use super::*;
+use crate::design::Batching;
 
 fn throughput(name: &str, workers: usize, switches: usize) -> f64 {
     let duration = Duration::from_millis(200);
@@ -25,4 +28,20 @@ fn throughput_grows_with_the_workers() {
         let [one, sixteen] = [1, 16].map(|workers| throughput(name, workers, 80));
         assert!(sixteen > 14.0 * one, "{name}: {one} and {sixteen}");
     }
+}
+
+/// Several visits of a switch in one batch: the answers are one write, unless the knob says otherwise.
+#[test]
+fn output_batching_writes_once_a_batch_to_each_switch() {
+    let writes_a_batch = |output_batching| {
+        let design = Design {
+            batching: Batching::Fixed(Ibt::new(1000).unwrap()),
+            output_batching,
+            ..named("maestro-round-robin")
+        };
+        let total = simulated(&plan(design, 1, full(4))).snapshot.total;
+        total.writes as f64 / total.batches as f64
+    };
+    let (with, without) = (writes_a_batch(true), writes_a_batch(false));
+    assert!(with < 5.0 && without > 30.0, "{with} with, {without} without");
 }
