@@ -5,9 +5,14 @@
 //! one loop over its own switches; a visit reads, counts the answers, and writes new requests for them at once.
 //!
 //! **What is an answer.** A request is done when the first FLOW_MOD or PACKET_OUT for it arrives; what follows for the same
-//! request counts as a stray. Its number is its xid and, with buffers, its buffer id. A FLOW_MOD or PACKET_OUT that
-//! names a buffer answers that buffer's request, whatever its xid; one without a buffer answers the request with its xid;
-//! and a PACKET_OUT that carries the frame answers the request whose number stands in the frame.
+//! request counts as a stray. The request's number is its xid, with buffers its buffer id, and it stands in its frame.
+//! Controllers choose their own xids, so which request an answer is for is found out in this order:
+//!
+//! 1. A buffer id names the request, whatever else the message says.
+//! 2. A PACKET_OUT that carries one of our frames names it by the number in the frame.
+//! 3. A FLOW_MOD that adds or changes a rule for exactly one of our source addresses names the oldest request of that
+//!    address that waits; one that also has the xid of a request of that address names this one.
+//! 4. Anything else names the request with its xid, if there is one.
 
 mod answer;
 mod cast;
@@ -30,7 +35,7 @@ mod timing;
 
 pub use demand::{RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
-pub use report::{Counts, Delays, Phase, PortCounts, Probes, Report, Stragglers};
+pub use report::{Counts, Delays, Forms, Phase, PortCounts, Probes, Report, Stragglers};
 pub use sequence::Destinations;
 
 use crate::descriptors;

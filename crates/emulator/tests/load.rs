@@ -1,6 +1,7 @@
 //! Load against controllers that follow a script: what the report counts is what the controller saw, message for message.
 
 #[path = "common/scripted.rs"]
+#[allow(dead_code)]
 mod scripted;
 
 use aldis_emulator::load::{self, Destinations, Failure, Load, Mode, Rate, Spread};

@@ -50,6 +50,13 @@ pub enum Failure {
         /// How long it was given.
         after: Duration,
     },
+    /// The controller answered none of the packets that tell where the addresses live.
+    Unanswered {
+        /// The first switch that gave up.
+        switch: u32,
+        /// How long it waited.
+        after: Duration,
+    },
     /// The controller speaks only lower versions.
     Version {
         /// The switch.
@@ -102,6 +109,12 @@ impl fmt::Display for Failure {
             Failure::Handshake { switch, awaits, after } => write!(
                 f,
                 "switch {switch} still waits for {awaits} after {} ms; does the controller speak OpenFlow?",
+                after.as_millis()
+            ),
+            Failure::Unanswered { switch, after } => write!(
+                f,
+                "the controller answered none of the ARP packets that tell where the addresses of switch {switch} live, \
+                 for {} ms; is a switch application running in it? (--no-teach leaves this out)",
                 after.as_millis()
             ),
             Failure::Version { switch, ours, theirs } => write!(

@@ -218,6 +218,7 @@ impl<'a> Generator<'a> {
             let stragglers = match switch.role() {
                 Role::Normal | Role::Storm => {
                     report.counts += counts;
+                    report.forms += switch.forms();
                     report.ports.extend(switch.ports());
                     continue;
                 }

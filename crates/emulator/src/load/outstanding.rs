@@ -33,6 +33,11 @@ impl Outstanding {
         Outstanding { oldest: NUMBER_FIRST, next: NUMBER_FIRST, early, early_count: 0, capacity }
     }
 
+    /// The oldest request that was neither answered nor given up; the next one's number where there is none.
+    pub(crate) fn oldest(&self) -> u32 {
+        self.oldest
+    }
+
     /// The number of the next request to be sent.
     #[inline]
     pub(crate) fn next(&self) -> u32 {

@@ -54,6 +54,11 @@ impl Hosts {
     fn mac(self, index: u32) -> u64 {
         self.0 | u64::from(index)
     }
+
+    /// The index of the host with this address, if it is one of these.
+    pub(crate) fn index(self, mac: u64) -> Option<u32> {
+        (mac >> 24 == self.0 >> 24).then_some(mac as u32 & 0x00ff_ffff)
+    }
 }
 
 /// Requests one behind another, all of one version and for one purpose.

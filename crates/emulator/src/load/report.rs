@@ -1,6 +1,7 @@
 //! What a run measured.
 
 use super::Load;
+use super::answer::Form;
 use super::fairness::{Claim, Fairness};
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -33,6 +34,42 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
+/// Answered requests by what the answer named them by, since the run's start, warm-up included, teaching excluded.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Forms {
+    /// The buffer id of a FLOW_MOD or PACKET_OUT.
+    pub buffer_id: u64,
+    /// The frame that a PACKET_OUT carries.
+    pub frame: u64,
+    /// The source address that a FLOW_MOD matches on.
+    pub matched: u64,
+    /// The xid.
+    pub xid: u64,
+}
+
+impl Forms {
+    pub(super) fn unbuffered(&self) -> u64 {
+        self.frame + self.matched + self.xid
+    }
+
+    pub(super) fn count(&mut self, form: Form) {
+        *match form {
+            Form::Frame => &mut self.frame,
+            Form::Match => &mut self.matched,
+            Form::Xid => &mut self.xid,
+        } += 1;
+    }
+}
+
+impl std::ops::AddAssign for Forms {
+    fn add_assign(&mut self, other: Forms) {
+        self.buffer_id += other.buffer_id;
+        self.frame += other.frame;
+        self.matched += other.matched;
+        self.xid += other.xid;
+    }
+}
+
 /// The figures of a run. Unless they say otherwise they cover the measured loops only, and only the switches that count
 /// ([`super::Load::switches_that_count`]).
 #[derive(Clone, Debug)]
@@ -45,6 +82,8 @@ pub struct Report {
     pub per_switch: Vec<u64>,
     /// The whole run's counts.
     pub counts: Counts,
+    /// By what the answers among them named their requests.
+    pub forms: Forms,
     /// Delays in nanoseconds, from just before the write that carried a request to the read that brought its answer: of
     /// every request in latency mode, otherwise of one in 64 at most; those of the normal switches.
     pub delay: Delays,
@@ -135,6 +174,7 @@ impl Report {
             loops: Vec::new(),
             per_switch: vec![0; load.switches_that_count() as usize],
             counts: Counts::default(),
+            forms: Forms::default(),
             delay: delays(),
             elapsed: Duration::ZERO,
             phases: Vec::new(),
@@ -166,6 +206,7 @@ impl Report {
         self.loops.iter_mut().zip(&other.loops).for_each(|(mine, theirs)| *mine += theirs);
         add(&mut self.per_switch, &other.per_switch);
         self.counts += other.counts;
+        self.forms += other.forms;
         add_delays(&mut self.delay, &other.delay);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.probes.counts += other.probes.counts;

@@ -110,12 +110,19 @@ impl Packed {
 
 /// One round of requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Round(Arc<[Packed]>);
+pub(crate) struct Round {
+    hops: Arc<[Packed]>,
+    /// Whether the sources come in the order of their indices.
+    in_order: bool,
+}
+
+/// How far is looked ahead for the next request of a source in a round that is not in order.
+const LOOK_AHEAD_MAX: u32 = 4096;
 
 impl Round {
     /// Every source once.
     pub(crate) fn new(homes: &Homes) -> Round {
-        Round(hops(homes).map(Packed::new).collect())
+        Round { hops: hops(homes).map(Packed::new).collect(), in_order: true }
     }
 
     /// Port 1 sends `factor` requests for each one of every other port that has addresses.
@@ -135,7 +142,7 @@ impl Round {
                 round.extend(if is_hot { hot.next() } else { others.next() });
             }
         }
-        Round(round.into())
+        Round { hops: round.into(), in_order: false }
     }
 }
 
@@ -197,7 +204,7 @@ impl Sequence {
     /// The next `count` requests, which stay the next ones until they are passed.
     #[inline]
     pub(crate) fn ahead(&self, count: u32) -> impl ExactSizeIterator<Item = Hop> {
-        let round = &*self.round.0;
+        let round = &*self.round.hops;
         let mut place = self.place;
         (0..count).map(move |_| {
             let next = round[place].hop();
@@ -211,14 +218,30 @@ impl Sequence {
 
     /// The request that was passed `back` requests ago; 1 is the last.
     pub(crate) fn passed(&self, back: u32) -> Hop {
-        let len = self.round.0.len();
-        self.round.0[(self.place + len - back as usize % len) % len].hop()
+        let len = self.round.hops.len();
+        self.round.hops[(self.place + len - back as usize % len) % len].hop()
+    }
+
+    /// How many requests behind the one that was passed `back` requests ago the next one of `source` was passed; none if
+    /// it was not, or too far behind in a round that is not in order.
+    pub(crate) fn passed_from(&self, back: u32, source: u32) -> Option<u32> {
+        let behind = match self.round.in_order {
+            false => {
+                let mut places = 0..back.min(LOOK_AHEAD_MAX);
+                places.find(|behind| self.passed(back - behind).source == source)?
+            }
+            true => {
+                let len = self.round.hops.len() as u32;
+                (source < len).then(|| (source + len - self.passed(back).source) % len)?
+            }
+        };
+        (behind < back).then_some(behind)
     }
 
     /// Goes on by `count` requests.
     #[inline]
     pub(crate) fn pass(&mut self, count: u32) {
-        self.place = (self.place + count as usize) % self.round.0.len();
+        self.place = (self.place + count as usize) % self.round.hops.len();
     }
 }
 
@@ -277,7 +300,7 @@ mod tests {
             let homes = Homes::new(macs, ports, Destinations::All);
             let round = Round::with_hot_port(&homes, factor);
             let mut counts = vec![0; ports as usize];
-            for (index, packed) in (1..).zip(round.0.iter()) {
+            for (index, packed) in (1..).zip(round.hops.iter()) {
                 let hop = packed.hop();
                 prop_assert_eq!(hop.in_port, homes.port(hop.source));
                 prop_assert_ne!(hop.in_port, homes.port(hop.destination));
@@ -287,6 +310,19 @@ mod tests {
             }
             let inhabited = &counts[..ports.min(macs) as usize];
             prop_assert!(inhabited[1..].iter().all(|&others| others * factor == counts[0]), "{:?}", counts);
+        }
+
+        /// What was passed is found by its source, in rounds of either kind.
+        #[test]
+        fn what_was_passed_is_found_by_its_source(macs in 2u32..300, factor in 1u32..9, passed in 1u32..900, source in 0u32..320) {
+            let homes = Homes::new(macs, 4, Destinations::All);
+            let round = if factor == 1 { Round::new(&homes) } else { Round::with_hot_port(&homes, factor) };
+            let mut sequence = Sequence::new(round);
+            sequence.pass(17);
+            let sources: Vec<u32> = sequence.ahead(passed).map(|hop| hop.source).collect();
+            sequence.pass(passed);
+            let expected = sources.iter().position(|&other| other == source).map(|behind| behind as u32);
+            prop_assert_eq!(sequence.passed_from(passed, source), expected);
         }
 
         #[test]
@@ -301,7 +337,7 @@ mod tests {
         for macs in [4, 1000, 100_000] {
             let round = Round::new(&Homes::new(macs, 4, Destinations::All));
             let mut spoken_to: Vec<u32> =
-                round.0.iter().map(|packed| packed.hop().destination).collect();
+                round.hops.iter().map(|packed| packed.hop().destination).collect();
             spoken_to.sort_unstable();
             assert!(spoken_to.into_iter().eq(0..macs), "{macs}");
         }

@@ -3,13 +3,13 @@
 mod straggle;
 mod write;
 
-use super::answer;
+use super::answer::{self, Form};
 use super::cast::Role;
 use super::failure::Failure;
 use super::outstanding::Outstanding;
-use super::packet_in::{Hosts, Sheet};
+use super::packet_in::{Hosts, NO_BUFFER, Sheet};
 use super::ports::Ports;
-use super::report::{Counts, PortCounts};
+use super::report::{Counts, Forms, PortCounts};
 use super::sequence::{Homes, Round, Sequence};
 use super::straggler::Straggler;
 use super::timing::Timing;
@@ -40,6 +40,9 @@ const RING_MIN: u32 = 1024;
 
 /// Outside latency mode at most one request in so many is timed.
 const TIMED_EVERY: u32 = 64;
+
+/// How many outstanding requests of one host are looked at for one that waits.
+const SAME_HOST_MAX: u32 = 64;
 
 /// The highest version byte that was ever published: OpenFlow 1.5.
 const VERSION_BYTE_MAX: u8 = 6;
@@ -105,6 +108,7 @@ pub(super) struct Switch {
     due: u64,
     timing: Timing,
     counts: Counts,
+    forms: Forms,
     progress: (u64, Instant),
     /// By port, where one of them is hot.
     ports: Option<Box<Ports>>,
@@ -149,6 +153,7 @@ impl Switch {
             due: 0,
             timing: timing(mode, role),
             counts: Counts::default(),
+            forms: Forms::default(),
             progress: (0, Instant::now()),
             ports: is_hot.then(|| Box::new(Ports::new(ports))),
             straggler,
@@ -169,6 +174,11 @@ impl Switch {
 
     pub(super) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// By what its answers named their requests.
+    pub(super) fn forms(&self) -> Forms {
+        Forms { buffer_id: self.counts.answered - self.forms.unbuffered(), ..self.forms }
     }
 
     /// Requests that have become due so far; infinitely many where there is no rate.
@@ -247,6 +257,10 @@ impl Switch {
         if self.counts.answered != answered || self.outstanding.waiting() == 0 {
             self.progress = (self.counts.answered, now);
         } else if now.duration_since(since) >= load.patience {
+            if self.stage == Stage::Teaching && answered == 0 {
+                let switch = self.persona.number;
+                return Err(Failure::Unanswered { switch, after: load.patience });
+            }
             self.progress.1 = now;
             self.counts.lost += u64::from(self.outstanding.give_up_all());
             return self.resume(desk, poll);
@@ -331,12 +345,15 @@ impl Switch {
     /// Counts a FLOW_MOD or PACKET_OUT if it answers a request; whether that request was being timed.
     #[inline]
     fn count(&mut self, message: Raw<'_>) -> Result<bool, Failure> {
-        let number = answer::number(&message, self.persona.version, &self.outstanding);
-        let number = number.map_err(|malformed| self.garbage(malformed))?;
-        if !self.outstanding.answer(number) {
-            self.counts.strays += u64::from(self.stage == Stage::Offering);
-            return Ok(false);
-        }
+        let buffer_id = answer::buffer_id(&message, self.persona.version);
+        let number = match buffer_id.map_err(|malformed| self.garbage(malformed))? {
+            Some(buffer_id) if self.outstanding.answer(buffer_id) => buffer_id,
+            None if let Some(number) = self.unbuffered(message) => number,
+            _ => {
+                self.counts.strays += u64::from(self.stage == Stage::Offering);
+                return Ok(false);
+            }
+        };
         self.counts.answered += 1;
         if self.stage == Stage::Offering
             && let Some(ports) = &mut self.ports
@@ -344,6 +361,62 @@ impl Switch {
             ports.answered(number, &self.outstanding, &self.sequence);
         }
         Ok(self.timing.answered(number))
+    }
+
+    /// Takes an answer that names no buffer; the number of the request that waited for it.
+    #[inline(never)]
+    fn unbuffered(&mut self, message: Raw<'_>) -> Option<u32> {
+        let (number, form) = match message.header.kind {
+            kind::FLOW_MOD => self.named_by_flow_mod(&message),
+            _ => self.named_by_packet_out(&message),
+        };
+        self.outstanding.answer(number).then(|| {
+            self.forms.count(form);
+            number
+        })
+    }
+
+    /// The frame, if it is one of ours, says more than an xid that may be the controller's own.
+    fn named_by_packet_out(&self, message: &Raw<'_>) -> (u32, Form) {
+        match answer::frame(message, self.persona.version) {
+            Some((source, number)) if self.hosts.index(source).is_some() => (number, Form::Frame),
+            _ => (message.header.xid, Form::Xid),
+        }
+    }
+
+    /// A rule for one of our hosts answers its oldest request, unless the xid is that of another one of the same host.
+    fn named_by_flow_mod(&self, message: &Raw<'_>) -> (u32, Form) {
+        let xid = message.header.xid;
+        let source = answer::source(message, self.persona.version);
+        let Some(source) = source.and_then(|mac| self.hosts.index(mac)) else {
+            return (xid, Form::Xid);
+        };
+        if self.stage != Stage::Offering {
+            return (xid, Form::Xid);
+        }
+        let next = self.outstanding.next();
+        let is_of_source =
+            || self.sequence.passed(Outstanding::between(xid, next)).source == source;
+        match self.outstanding.contains(xid) && is_of_source() {
+            true => (xid, Form::Xid),
+            false => (self.oldest_of(source).unwrap_or(NO_BUFFER), Form::Match),
+        }
+    }
+
+    /// The oldest request of a host that waits for an answer.
+    fn oldest_of(&self, source: u32) -> Option<u32> {
+        let next = self.outstanding.next();
+        let mut number = self.outstanding.oldest();
+        for _ in 0..SAME_HOST_MAX {
+            let back = Outstanding::between(number, next);
+            let behind = self.sequence.passed_from(back, source)?;
+            number = Outstanding::later(number, behind);
+            if self.outstanding.contains(number) {
+                return Some(number);
+            }
+            number = Outstanding::later(number, 1);
+        }
+        None
     }
 
     /// Answers any other message.
@@ -368,6 +441,7 @@ impl Switch {
     /// Between teaching and offering: lessons are no requests.
     fn lesson_over(&mut self) {
         self.counts = Counts::default();
+        self.forms = Forms::default();
         self.progress = (0, Instant::now());
     }
 

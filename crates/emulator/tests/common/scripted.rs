@@ -52,6 +52,46 @@ impl Request {
         bytes
     }
 
+    /// A FLOW_MOD with this xid, command and buffer id whose rule matches the addresses of the request.
+    pub(crate) fn rule(&self, xid: u32, command: u8, buffer_id: u32) -> Vec<u8> {
+        let mut bytes = self.flow_mod(xid);
+        let (at, command_at, frame) = match self.version {
+            Version::V10 => (64, 57, self.frame()),
+            Version::V13 => (32, 25, self.frame()),
+        };
+        bytes[at..at + 4].copy_from_slice(&buffer_id.to_be_bytes());
+        bytes[command_at] = command;
+        match self.version {
+            // Everything but both addresses is a wildcard.
+            Version::V10 => {
+                bytes[8..12].copy_from_slice(&(0x003f_ffff_u32 & !(1 << 2 | 1 << 3)).to_be_bytes());
+                bytes[14..20].copy_from_slice(&frame[6..12]);
+                bytes[20..26].copy_from_slice(&frame[..6]);
+            }
+            Version::V13 => {
+                let port = &self.bytes[28..36];
+                let destination = [&[0x80, 0, 6, 6], &frame[..6]].concat();
+                let source = [&[0x80, 0, 8, 6], &frame[6..12]].concat();
+                bytes.truncate(48);
+                bytes.extend([0, 1, 0, 32]);
+                bytes.extend([port, &destination, &source].concat());
+                bytes[3] = bytes.len() as u8;
+            }
+        }
+        bytes
+    }
+
+    /// A PACKET_OUT with this xid, buffer id and frame.
+    pub(crate) fn packet_out_of(&self, xid: u32, buffer_id: u32, frame: &[u8]) -> Vec<u8> {
+        let head = if self.version == Version::V10 { 16 } else { 24 };
+        let mut bytes = self.packet_out(xid);
+        bytes.truncate(head);
+        bytes.extend_from_slice(frame);
+        bytes[3] = bytes.len() as u8;
+        bytes[8..12].copy_from_slice(&buffer_id.to_be_bytes());
+        bytes
+    }
+
     pub(crate) fn packet_out(&self, xid: u32) -> Vec<u8> {
         let head = if self.version == Version::V10 { 16 } else { 24 };
         let length = (head + self.frame().len()) as u16;
