@@ -2,6 +2,8 @@
 
 use crate::field::be16;
 use crate::neighbour::Neighbour;
+use crate::protocol;
+use core::net::Ipv6Addr;
 
 /// Length in bytes of what all messages have: type, code and checksum.
 pub const HEADER_LEN: usize = 4;
@@ -74,6 +76,27 @@ impl<'a> Icmpv6<'a> {
     pub fn body(&self) -> &'a [u8] {
         self.body
     }
+}
+
+/// The checksum of `message` between these addresses, computed over the checksum that stands in it too (RFC 4443 §2.3,
+/// RFC 8200 §8.1): over a zero there it is the one to write; over a right one it is zero.
+pub fn checksum(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
+    let words = |bytes: &[u8]| {
+        let whole = bytes.chunks(2).map(|two| match *two {
+            [high, low] => u32::from(u16::from_be_bytes([high, low])),
+            [high] => u32::from(high) << 8,
+            _ => 0,
+        });
+        // A message has 65,535 bytes at most, so that no sum of words overflows 32 bits.
+        whole.sum::<u32>()
+    };
+    let length = u32::from(message.len() as u16) + u32::from(protocol::ICMPV6);
+    let mut sum = length + words(&source.octets()) + words(&destination.octets());
+    sum += words(message.get(..0xffff).unwrap_or(message));
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !(sum as u16)
 }
 
 #[cfg(test)]

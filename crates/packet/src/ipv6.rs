@@ -114,6 +114,22 @@ impl<'a> Ipv6<'a> {
     }
 }
 
+/// The fixed header of a packet without traffic class and flow label, in front of `payload_len` bytes.
+pub fn header(
+    payload_len: u16,
+    next_header: u8,
+    hop_limit: u8,
+    (source, destination): (Ipv6Addr, Ipv6Addr),
+) -> [u8; HEADER_LEN] {
+    let mut bytes = [0; HEADER_LEN];
+    bytes[0] = 0x60;
+    bytes[4..6].copy_from_slice(&payload_len.to_be_bytes());
+    (bytes[6], bytes[7]) = (next_header, hop_limit);
+    bytes[8..24].copy_from_slice(&source.octets());
+    bytes[24..].copy_from_slice(&destination.octets());
+    bytes
+}
+
 /// One extension header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extension<'a> {
@@ -201,6 +217,16 @@ mod tests {
         assert_eq!(packet.source().octets(), [0x11; 16]);
         assert_eq!(packet.destination().octets(), [0x22; 16]);
         assert_eq!(packet.transport(), Some((17, &[1, 2, 3][..])));
+    }
+
+    #[test]
+    fn a_header_that_was_written_is_read() {
+        let bytes = header(0, 58, 255, ([0x11; 16].into(), [0x22; 16].into()));
+        let packet = Ipv6::new(&bytes).unwrap();
+        assert_eq!((packet.traffic_class(), packet.flow_label()), (0, 0));
+        assert_eq!((packet.payload_length(), packet.next_header()), (0, 58));
+        assert_eq!((packet.hop_limit(), packet.source().octets()), (255, [0x11; 16]));
+        assert_eq!(packet.destination().octets(), [0x22; 16]);
     }
 
     #[test]

@@ -28,6 +28,17 @@ pub mod tlv {
     pub const ORGANISATIONAL: u8 = 127;
 }
 
+/// The longest value of a unit, in bytes: nine bits tell its length.
+pub const VALUE_MAX: usize = 511;
+
+/// Writes one unit behind what is in `out`: its type, 0 to 127, and its value in `parts`, which are [`VALUE_MAX`] bytes
+/// together at most; what is beyond is left out.
+pub fn write(out: &mut impl Extend<u8>, kind: u8, parts: &[&[u8]]) {
+    let len = parts.iter().map(|part| part.len()).sum::<usize>().min(VALUE_MAX);
+    out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());
+    out.extend(parts.iter().flat_map(|part| part.iter().copied()).take(len));
+}
+
 /// One unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tlv<'a> {
@@ -166,6 +177,19 @@ mod tests {
         assert_eq!(units[0].organisational(), None);
         assert_eq!(units[1].organisational(), Some(([0, 0x26, 0xe1], 1, &[0xaa][..])));
         assert_eq!(units.len(), 2);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, tlv::CHASSIS_ID, &[&[7], b"s1"]);
+        write(&mut bytes, tlv::PORT_ID, &[b"\x02eth1"]);
+        write(&mut bytes, tlv::TTL, &[&[0, 120]]);
+        assert_eq!(bytes, first_three());
+        write(&mut bytes, tlv::SYSTEM_NAME, &[&[0x61; 500], &[0x62; 12]]);
+        write(&mut bytes, tlv::END, &[]);
+        let name = Lldp::new(&bytes).unwrap().tlvs().next().unwrap();
+        assert_eq!((name.value.len(), name.value[VALUE_MAX - 1]), (VALUE_MAX, 0x62));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::field::field;
+use crate::icmpv6::{NEIGHBOUR_ADVERTISEMENT, NEIGHBOUR_SOLICITATION, checksum};
 use core::net::Ipv6Addr;
 
 /// Option: the sender's link-layer address (in a solicitation).
@@ -81,6 +82,42 @@ impl<'a> Neighbour<'a> {
     #[inline]
     pub fn options(&self) -> Options<'a> {
         Options { rest: self.options }
+    }
+}
+
+/// Length in bytes of a message with one link-layer address, ICMPv6 header included.
+pub const LEN: usize = 32;
+
+/// A solicitation or advertisement to be sent, with one link-layer address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// An advertisement, with whether a router sends it, whether it answers, and whether it replaces what was known; or
+    /// else a solicitation.
+    pub advertises: Option<(bool, bool, bool)>,
+    /// The address asked about, or spoken for.
+    pub target: Ipv6Addr,
+    /// The Ethernet address of the one who asks, or of the target.
+    pub mac: [u8; 6],
+}
+
+impl Message {
+    /// The message as it stands behind the IPv6 header, with the checksum for these addresses.
+    pub fn to_bytes(&self, source: Ipv6Addr, destination: Ipv6Addr) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        match self.advertises {
+            None => (bytes[0], bytes[24]) = (NEIGHBOUR_SOLICITATION, SOURCE_LINK_LAYER),
+            Some((router, solicited, overrides)) => {
+                (bytes[0], bytes[24]) = (NEIGHBOUR_ADVERTISEMENT, TARGET_LINK_LAYER);
+                let flags = [(router, 0x80), (solicited, 0x40), (overrides, 0x20)];
+                bytes[4] = flags.iter().filter(|(set, _)| *set).map(|(_, flag)| flag).sum();
+            }
+        }
+        bytes[8..24].copy_from_slice(&self.target.octets());
+        bytes[25] = 1;
+        bytes[26..].copy_from_slice(&self.mac);
+        let sum = checksum(source, destination, &bytes);
+        bytes[2..4].copy_from_slice(&sum.to_be_bytes());
+        bytes
     }
 }
 

@@ -1,7 +1,8 @@
 //! What this crate reads of generated packets is what two other implementations wrote or read: etherparse and smoltcp.
 
 use aldis_packet::{
-    Arp, Dhcp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, arp, ethernet, ethertype, protocol,
+    Arp, Dhcp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, arp, ethernet, ethertype, icmpv6,
+    neighbour, protocol,
 };
 use etherparse::{
     Ipv4Slice, Ipv6Slice, PacketBuilder, PacketBuilderStep, SlicedPacket, TcpSlice, TransportSlice,
@@ -292,6 +293,30 @@ proptest! {
         prop_assert_eq!((neighbour.source_link_layer(), neighbour.target_link_layer()), expected);
         let read = u8::from(neighbour.from_router()) << 2 | u8::from(neighbour.solicited()) << 1 | u8::from(neighbour.overrides());
         prop_assert_eq!(read, if says { flags } else { 0 });
+    }
+
+    /// Neighbour Discovery as we write it, checksum and all, smoltcp reads; and any changed byte it refuses.
+    #[test]
+    fn our_neighbour_discovery_is_read_by_smoltcp(target: [u8; 16], mac: [u8; 6], flags: Option<(bool, bool, bool)>, addresses: ([u8; 16], [u8; 16]), at in 0..neighbour::LEN, change in 1u8..) {
+        let (source, destination) = (addresses.0.into(), addresses.1.into());
+        let message = neighbour::Message { advertises: flags, target: target.into(), mac };
+        let mut bytes = message.to_bytes(source, destination);
+        prop_assert_eq!(icmpv6::checksum(source, destination, &bytes), 0);
+        let read = |bytes: &[u8]| {
+            let packet = Icmpv6Packet::new_checked(bytes).ok()?;
+            Icmpv6Repr::parse(&source, &destination, &packet, &ChecksumCapabilities::default()).ok().map(|repr| format!("{repr:?}"))
+        };
+        let (target_addr, lladdr) = (target.into(), Some(EthernetAddress(mac).into()));
+        let expected = Icmpv6Repr::Ndisc(match flags {
+            None => NdiscRepr::NeighborSolicit { target_addr, lladdr },
+            Some((router, solicited, overrides)) => {
+                let bits = u8::from(router) << 7 | u8::from(solicited) << 6 | u8::from(overrides) << 5;
+                NdiscRepr::NeighborAdvert { flags: NdiscNeighborFlags::from_bits_truncate(bits), target_addr, lladdr }
+            }
+        });
+        prop_assert_eq!(read(&bytes), Some(format!("{expected:?}")));
+        bytes[at] ^= change;
+        prop_assert_ne!(icmpv6::checksum(source, destination, &bytes), 0);
     }
 
     /// DHCP as smoltcp writes it.
