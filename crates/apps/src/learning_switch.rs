@@ -11,7 +11,7 @@ mod config;
 mod counters;
 mod hosts;
 mod look;
-mod machine;
+pub(crate) mod machine;
 mod moves;
 mod ports;
 mod removal;

@@ -16,6 +16,9 @@ use crate::vlan::{Tag, Tags};
 /// Length of the header without tags, in bytes.
 pub const HEADER_LEN: usize = 14;
 
+/// The shortest frame, in bytes, without its checksum: what is shorter is filled up.
+pub const MIN_LEN: usize = 60;
+
 /// The address that means every host.
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 

@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Starts to bring `value` into the second cache.
 #[inline(always)]
-pub(super) fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and faults on no address, and the instruction is part of every x86-64.
     unsafe {

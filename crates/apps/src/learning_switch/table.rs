@@ -226,6 +226,12 @@ impl Seed {
         Seed(low as u64, high as u64 | 1)
     }
 
+    /// Its two words; the second is odd.
+    #[inline]
+    pub(crate) fn words(self) -> (u64, u64) {
+        (self.0, self.1)
+    }
+
     /// Well mixed in its upper bits and its lowest. One product alone would not do: its upper bits spread addresses in a
     /// row evenly with most seeds, and with one in ten very unevenly.
     #[inline(always)]

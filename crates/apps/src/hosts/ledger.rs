@@ -1,0 +1,492 @@
+//! Who keeps the table of hosts: one for the whole controller. Workers report sightings to it; it decides what they
+//! change, and makes the versions of the table that workers read.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use aldis_control::Time;
+use aldis_wire::DatapathId;
+use aldis_wire::msg::PortNo;
+
+use crate::learning_switch::Seed;
+use crate::place::SwitchPort;
+
+use super::ask::Ask;
+use super::chains::{Chain, Links};
+use super::dispute::{Claim, Disputes, Due, Subject, Verdict};
+use super::host::{Host, Identity};
+use super::index::NUMBER_MAX;
+use super::sighting::Sighting;
+use super::table::{Hosts, seconds};
+
+/// Between two versions of the table: workers that read a pointer each time a version comes out would read little else.
+const PUBLISH_EVERY: Duration = Duration::from_millis(1);
+
+/// Hosts that are forgotten at once. The rest waits for the next call, so that none takes long.
+const AGED_AT_ONCE: usize = 1024;
+
+/// Addresses by which a host is asked whether it is still there: one of each family.
+const ASKED_BY: usize = 2;
+
+/// Parts of the ageing time after which a host that is seen again is news.
+const EPOCHS: u32 = 8;
+
+/// The settings of the table of hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Spreads hosts over the table: random.
+    pub seed: Seed,
+    /// Hosts that there is room for; 16,777,214 at most. Who was not seen for longest makes room for others.
+    pub hosts_max: usize,
+    /// Of which so many may be behind one port, so that a port that makes them up does not push out all others.
+    pub port_hosts_max: usize,
+    /// A host that was silent for so long is forgotten; 8 s at least.
+    pub ageing: Duration,
+}
+
+impl Config {
+    /// A million hosts, half of them behind one port, forgotten after five minutes of silence (IEEE 802.1Q, table 8-7).
+    pub fn new(seed: Seed) -> Config {
+        let ageing = Duration::from_secs(300);
+        Config { seed, hosts_max: 1_000_000, port_hosts_max: 500_000, ageing }
+    }
+}
+
+/// What is known of a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PortState {
+    /// Hosts may be behind it.
+    #[default]
+    Edge,
+    /// A link to another switch: frames that come in there say nothing about where their senders are.
+    Link,
+    /// Down or gone, or its switch is: who was there may be anywhere.
+    Down,
+}
+
+/// Why a host is not in the table any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gone {
+    /// It was silent for the ageing time.
+    Aged,
+    /// Others needed the room.
+    Evicted,
+    /// Its port turned out to be a link between switches.
+    Link,
+}
+
+/// What happened to the table, and what it asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// A host was seen for the first time.
+    New(Identity, SwitchPort),
+    /// A host is at another port than before.
+    Moved {
+        /// Which one.
+        id: Identity,
+        /// Where it was.
+        from: SwitchPort,
+        /// Where it is.
+        to: SwitchPort,
+    },
+    /// A host has an address more.
+    Learnt(Identity, IpAddr),
+    /// A host has an address less: another has it now.
+    Lost(Identity, IpAddr),
+    /// A host is forgotten.
+    Gone(Identity, SwitchPort, Gone),
+    /// Somebody said to be a host that answered from elsewhere, or to have its address.
+    Refused(Claim),
+    /// A question is to be sent out of a port.
+    Ask(Ask),
+}
+
+/// What was done since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Hosts seen for the first time.
+    pub new: u64,
+    /// Hosts that moved.
+    pub moved: u64,
+    /// Hosts forgotten because they were silent.
+    pub aged: u64,
+    /// Hosts forgotten because others needed the room.
+    pub evicted: u64,
+    /// Sightings by a link between switches, of which nothing was learnt.
+    pub on_links: u64,
+    /// Sightings by a port that is down: late, and not believed.
+    pub on_down: u64,
+    /// Sightings at a port with as many hosts as it may have, or at one that is none.
+    pub no_room: u64,
+    /// Claims that were opened: the owner was asked.
+    pub asked: u64,
+    /// Claims that the owner's answer refuted.
+    pub refuted: u64,
+    /// Claims refused without asking: refuted shortly before, or no address to ask by.
+    pub refused: u64,
+    /// Claims refused because too many others were open.
+    pub disputes_full: u64,
+}
+
+#[derive(Debug, Default)]
+struct Port {
+    state: PortState,
+    hosts: Chain,
+}
+
+/// The keeper of the table.
+#[derive(Debug)]
+pub struct Ledger {
+    config: Config,
+    hosts: Hosts,
+    free: Vec<u32>,
+    /// All hosts, those not seen for longest first.
+    seen: Chain,
+    by_seen: Links,
+    by_port: Links,
+    ports: BTreeMap<SwitchPort, Port>,
+    disputes: Disputes,
+    counters: Counters,
+    changed: bool,
+    publish_at: Time,
+}
+
+impl Ledger {
+    /// An empty table.
+    pub fn new(mut config: Config) -> Ledger {
+        config.hosts_max = config.hosts_max.clamp(1, NUMBER_MAX);
+        let ageing_s = u32::try_from(config.ageing.as_secs()).unwrap_or(u32::MAX);
+        Ledger {
+            hosts: Hosts::new(config.seed, config.hosts_max, (ageing_s / EPOCHS).max(1)),
+            config,
+            free: Vec::new(),
+            seen: Chain::default(),
+            by_seen: Links::default(),
+            by_port: Links::default(),
+            ports: BTreeMap::new(),
+            disputes: Disputes::default(),
+            counters: Counters::default(),
+            changed: false,
+            publish_at: Time::START,
+        }
+    }
+
+    /// The table as it is now.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// What was done since the start.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The hosts behind a port, how many.
+    pub fn behind(&self, at: SwitchPort) -> usize {
+        self.ports.get(&at).map_or(0, |port| port.hosts.len())
+    }
+
+    /// A new version of the table, if something changed and the last one is a millisecond old.
+    pub fn publish(&mut self, now: Time) -> Option<Hosts> {
+        if !self.changed || now < self.publish_at {
+            return None;
+        }
+        (self.changed, self.publish_at) = (false, now + PUBLISH_EVERY);
+        Some(self.hosts.clone())
+    }
+
+    /// When [`Ledger::tick`] or [`Ledger::publish`] has something to do.
+    pub fn next(&self) -> Option<Time> {
+        let oldest = self.seen.first().map(|number| self.ages_at(number));
+        let publish = self.changed.then_some(self.publish_at);
+        [self.disputes.next(), oldest, publish].into_iter().flatten().min()
+    }
+
+    /// Time passed: asks again, decides claims, forgets who was silent for too long.
+    pub fn tick(&mut self, now: Time, out: &mut Vec<Effect>) {
+        while let Some(due) = self.disputes.due(now) {
+            match due {
+                Due::Ask(claim) => self.ask(claim, out),
+                Due::Granted(claim) => self.grant(now, claim, out),
+            }
+        }
+        for _ in 0..AGED_AT_ONCE {
+            let silent = self.seen.first().filter(|&number| self.ages_at(number) <= now);
+            let Some(number) = silent else { return };
+            self.counters.aged += 1;
+            self.forget(number, Gone::Aged, out);
+        }
+    }
+
+    /// A worker saw a host.
+    pub fn see(&mut self, now: Time, sighting: &Sighting, out: &mut Vec<Effect>) {
+        match self.state(sighting.at) {
+            PortState::Link => self.counters.on_links += 1,
+            PortState::Down => self.counters.on_down += 1,
+            PortState::Edge if self.is_there(now, sighting, out) => {
+                if let Some(number) = self.hosts.find(sighting.id) {
+                    self.hear(now, number, sighting, out);
+                }
+            }
+            PortState::Edge => {}
+        }
+    }
+
+    /// A port is a link, or none any more, or went down, or came up. Ports that nothing was said of are edges.
+    pub fn port(&mut self, now: Time, at: SwitchPort, state: PortState, out: &mut Vec<Effect>) {
+        self.ports.entry(at).or_default().state = state;
+        match state {
+            PortState::Edge => self.tidy(at),
+            PortState::Link => {
+                while let Some(number) = self.ports.get(&at).and_then(|port| port.hosts.first()) {
+                    self.forget(number, Gone::Link, out);
+                }
+            }
+            PortState::Down => self.left(now, at, out),
+        }
+    }
+
+    /// A switch is gone, and with it what it could say about its hosts: all its ports are down.
+    pub fn switch_gone(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Effect>) {
+        let ports: Vec<_> = self.ports.range(SwitchPort::all_of(dpid)).map(|(&at, _)| at).collect();
+        ports.into_iter().for_each(|at| self.port(now, at, PortState::Down, out));
+    }
+
+    fn state(&self, at: SwitchPort) -> PortState {
+        self.ports.get(&at).map_or(PortState::Edge, |port| port.state)
+    }
+
+    fn ages_at(&self, number: u32) -> Time {
+        let seen = Duration::from_secs(self.hosts.host(number).last_seen_s().into());
+        // Its last second may have been a whole one.
+        Time::START + seen + self.config.ageing.max(Duration::from_secs(EPOCHS.into()))
+    }
+
+    /// Whether the host is where it was seen, or is believed to be from now on.
+    fn is_there(&mut self, now: Time, sighting: &Sighting, out: &mut Vec<Effect>) -> bool {
+        let Some(number) = self.hosts.find(sighting.id) else {
+            return self.learn(now, sighting, out);
+        };
+        let what = Subject::Place(sighting.id);
+        let from = self.hosts.host(number).at();
+        if from == sighting.at {
+            self.touch(now, number);
+            self.refute(now, what, out);
+            return true;
+        }
+        let claim = Claim { what, by: sighting.id, at: sighting.at };
+        if self.state(from) != PortState::Edge {
+            return self.relocate(now, number, sighting.at, out);
+        }
+        self.dispute(now, claim, out);
+        false
+    }
+
+    /// What a host that is where it should be says of itself.
+    fn hear(&mut self, now: Time, number: u32, sighting: &Sighting, out: &mut Vec<Effect>) {
+        if let Some(router) = sighting.router.filter(|_| {
+            let host = self.hosts.host(number);
+            host.is_router() != sighting.router
+        }) {
+            self.hosts.host_mut(number).say_router(router);
+            self.changed = true;
+        }
+        let Some(ip) = sighting.ip else { return };
+        let what = Subject::Address(ip, sighting.id.vlan);
+        match self.hosts.find_ip(ip, sighting.id.vlan) {
+            None => self.bind(number, ip, out),
+            Some(owner) if owner == number => self.refute(now, what, out),
+            Some(owner) => {
+                let claim = Claim { what, by: sighting.id, at: sighting.at };
+                match self.state(self.hosts.host(owner).at()) {
+                    PortState::Edge => self.dispute(now, claim, out),
+                    PortState::Link | PortState::Down => self.grant(now, claim, out),
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, now: Time, sighting: &Sighting, out: &mut Vec<Effect>) -> bool {
+        let at = sighting.at;
+        if !self.has_room(at) {
+            return false;
+        }
+        if self.hosts.len() >= self.config.hosts_max
+            && let Some(oldest) = self.seen.first()
+        {
+            self.counters.evicted += 1;
+            self.forget(oldest, Gone::Evicted, out);
+        }
+        if self.free.is_empty() {
+            self.free.extend(self.hosts.widen().rev());
+        }
+        let Some(number) = self.free.pop() else { return false };
+        if !self.hosts.put(number, Host::new(sighting.id, at, seconds(now))) {
+            self.free.push(number);
+            self.counters.no_room += 1;
+            return false;
+        }
+        self.by_seen.push(&mut self.seen, number);
+        self.by_port.push(&mut self.ports.entry(at).or_default().hosts, number);
+        self.counters.new += 1;
+        self.changed = true;
+        out.push(Effect::New(sighting.id, at));
+        true
+    }
+
+    /// Whether one host more may be behind a port; counts where not.
+    fn has_room(&mut self, at: SwitchPort) -> bool {
+        let is_port = at.port.is_real() || at.port == PortNo::LOCAL;
+        let has_room = is_port && self.behind(at) < self.config.port_hosts_max;
+        self.counters.no_room += u64::from(!has_room);
+        has_room
+    }
+
+    fn forget(&mut self, number: u32, why: Gone, out: &mut Vec<Effect>) {
+        let host = self.hosts.take(number);
+        self.by_seen.remove(&mut self.seen, number);
+        self.leave(number, host.at());
+        self.free.push(number);
+        self.changed = true;
+        self.disputes.end(Subject::Place(host.id()));
+        for ip in host.addresses() {
+            self.disputes.end(Subject::Address(ip, host.id().vlan));
+        }
+        out.push(Effect::Gone(host.id(), host.at(), why));
+    }
+
+    /// Takes a host out of the list of its port.
+    fn leave(&mut self, number: u32, at: SwitchPort) {
+        if let Some(port) = self.ports.get_mut(&at) {
+            self.by_port.remove(&mut port.hosts, number);
+        }
+        self.tidy(at);
+    }
+
+    /// Forgets a port of which there is nothing to be known.
+    fn tidy(&mut self, at: SwitchPort) {
+        let is_idle = |port: &Port| port.hosts.len() == 0 && port.state == PortState::Edge;
+        if self.ports.get(&at).is_some_and(is_idle) {
+            self.ports.remove(&at);
+        }
+    }
+
+    fn touch(&mut self, now: Time, number: u32) {
+        let now_s = seconds(now);
+        if self.hosts.host(number).last_seen_s() < now_s {
+            self.hosts.host_mut(number).seen(now_s);
+            self.changed = true;
+            self.by_seen.remove(&mut self.seen, number);
+            self.by_seen.push(&mut self.seen, number);
+        }
+    }
+
+    fn bind(&mut self, number: u32, ip: IpAddr, out: &mut Vec<Effect>) {
+        if !self.hosts.bind(number, ip) {
+            self.counters.no_room += 1;
+            return;
+        }
+        self.changed = true;
+        out.push(Effect::Learnt(self.hosts.host(number).id(), ip));
+    }
+
+    /// Moves a host to a port, where there is room for it.
+    fn relocate(&mut self, now: Time, number: u32, to: SwitchPort, out: &mut Vec<Effect>) -> bool {
+        if !self.has_room(to) {
+            return false;
+        }
+        let (id, from) = (self.hosts.host(number).id(), self.hosts.host(number).at());
+        self.disputes.end(Subject::Place(id));
+        self.leave(number, from);
+        self.hosts.host_mut(number).move_to(to);
+        self.by_port.push(&mut self.ports.entry(to).or_default().hosts, number);
+        self.touch(now, number);
+        self.counters.moved += 1;
+        self.changed = true;
+        out.push(Effect::Moved { id, from, to });
+        true
+    }
+
+    /// The owner of what is claimed is there.
+    fn refute(&mut self, now: Time, what: Subject, out: &mut Vec<Effect>) {
+        if let Some(claim) = self.disputes.answered(now, what) {
+            self.counters.refuted += 1;
+            out.push(Effect::Refused(claim));
+        }
+    }
+
+    fn dispute(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
+        match self.disputes.claim(now, claim) {
+            Verdict::Ask if self.asks(claim).next().is_some() => {
+                self.counters.asked += 1;
+                self.ask(claim, out);
+            }
+            Verdict::Ask => {
+                // Nobody can ask a host that never said its address: it stays where it is until it is silent for the
+                // ageing time, or its port goes down.
+                self.disputes.answered(now, claim.what);
+                self.counters.refused += 1;
+                out.push(Effect::Refused(claim));
+            }
+            Verdict::Waits => {}
+            Verdict::Refused => self.counters.refused += 1,
+            Verdict::Full => self.counters.disputes_full += 1,
+        }
+    }
+
+    fn ask(&self, claim: Claim, out: &mut Vec<Effect>) {
+        out.extend(self.asks(claim).map(Effect::Ask));
+    }
+
+    /// What is to be asked about a claim.
+    fn asks(&self, claim: Claim) -> impl Iterator<Item = Ask> {
+        let (owner, only) = match claim.what {
+            Subject::Place(id) => (self.hosts.find(id), None),
+            Subject::Address(ip, vlan) => (self.hosts.find_ip(ip, vlan), Some(ip)),
+        };
+        let asks = owner.map(|number| self.hosts.host(number)).into_iter().flat_map(move |host| {
+            let by = host.addresses().filter(move |&ip| only.is_none_or(|only| only == ip));
+            by.map(move |ip| Ask { at: host.at(), id: host.id(), ip })
+        });
+        asks.take(ASKED_BY)
+    }
+
+    /// Nobody stands against a claim any more.
+    fn grant(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
+        let Some(number) = self.hosts.find(claim.by) else { return };
+        if self.state(claim.at) != PortState::Edge {
+            return;
+        }
+        match claim.what {
+            Subject::Place(_) => {
+                self.relocate(now, number, claim.at, out);
+            }
+            Subject::Address(ip, vlan) if self.hosts.host(number).at() == claim.at => {
+                if let Some(owner) = self.hosts.find_ip(ip, vlan) {
+                    self.hosts.unbind(owner, ip);
+                    out.push(Effect::Lost(self.hosts.host(owner).id(), ip));
+                }
+                self.disputes.end(claim.what);
+                self.bind(number, ip, out);
+            }
+            Subject::Address(..) => {}
+        }
+    }
+
+    /// A port went down: whoever was there and is claimed elsewhere is there.
+    fn left(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Effect>) {
+        let at_port = |ledger: &Ledger, claim: &Claim| {
+            match claim.what {
+                Subject::Place(id) => ledger.hosts.by_mac(id.mac, id.vlan),
+                Subject::Address(ip, vlan) => ledger.hosts.by_ip(ip, vlan),
+            }
+            .is_some_and(|host| host.at() == at)
+        };
+        let open: Vec<Claim> = self.disputes.open().filter(|claim| at_port(self, claim)).collect();
+        for claim in open {
+            self.disputes.end(claim.what);
+            self.grant(now, claim, out);
+        }
+    }
+}

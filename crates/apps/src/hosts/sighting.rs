@@ -1,0 +1,150 @@
+//! What one frame says about who sent it.
+
+use core::net::IpAddr;
+
+use aldis_packet::{Arp, Ethernet, Ipv6, ethertype, icmpv6, protocol};
+use aldis_wire::MacAddr;
+
+use crate::place::SwitchPort;
+
+use super::ask::ASKER;
+use super::host::Identity;
+
+/// The hop limit that no router has let pass (RFC 4861 §7.1).
+const HOPS: u8 = 255;
+
+/// A host was seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sighting {
+    /// Which one.
+    pub id: Identity,
+    /// Where its frame came in.
+    pub at: SwitchPort,
+    /// The address that it claims: by ARP or Neighbour Discovery. The source of an IP packet is no claim, for routers send
+    /// the packets of others.
+    pub ip: Option<IpAddr>,
+    /// Whether it says that it is a router, in a neighbour advertisement.
+    pub router: Option<bool>,
+}
+
+/// Why nothing is learnt from a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It is shorter than its header.
+    Short,
+    /// It says to come from a group of hosts, from nobody, or from us.
+    Source,
+    /// It claims an address for another host than its sender.
+    Claim,
+}
+
+impl Sighting {
+    /// What a frame says that came in at `at`.
+    pub fn of_frame(frame: &[u8], at: SwitchPort) -> Result<Sighting, Refusal> {
+        let frame = Ethernet::new(frame).ok_or(Refusal::Short)?;
+        let mac = MacAddr(frame.source());
+        if mac.is_group() || mac.to_u64() == 0 || mac == ASKER {
+            return Err(Refusal::Source);
+        }
+        let id = Identity { mac, vlan: frame.vlan().unwrap_or(0) };
+        let (ip, router) = claim(&frame)?;
+        Ok(Sighting { id, at, ip, router })
+    }
+}
+
+fn claim(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Refusal> {
+    match frame.ethertype() {
+        ethertype::ARP => arp(frame).map(|ip| (ip, None)),
+        ethertype::IPV6 => neighbour(frame),
+        _ => Ok((None, None)),
+    }
+}
+
+fn arp(frame: &Ethernet<'_>) -> Result<Option<IpAddr>, Refusal> {
+    let Some(arp) = Arp::new(frame.payload()) else { return Ok(None) };
+    if arp.sender_mac() != frame.source() {
+        return Err(Refusal::Claim);
+    }
+    Ok(Some(IpAddr::V4(arp.sender_ip())).filter(|&ip| is_host(ip)))
+}
+
+fn neighbour(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Refusal> {
+    let message = Ipv6::new(frame.payload()).and_then(|ip| match ip.transport() {
+        Some((protocol::ICMPV6, bytes)) => {
+            icmpv6::Icmpv6::new(bytes)?.neighbour().map(|said| (ip, bytes, said))
+        }
+        _ => None,
+    });
+    let Some((ip, bytes, said)) = message else { return Ok((None, None)) };
+    let is_sound = icmpv6::checksum(ip.source(), ip.destination(), bytes) == 0;
+    let of_sender = |mac: Option<[u8; 6]>| mac.is_none_or(|mac| mac == frame.source());
+    if ip.hop_limit() != HOPS || !is_sound {
+        return Err(Refusal::Claim);
+    }
+    if !of_sender(said.source_link_layer()) || !of_sender(said.target_link_layer()) {
+        return Err(Refusal::Claim);
+    }
+    let claims = if said.is_advertisement() { said.target() } else { ip.source() };
+    let router = said.is_advertisement().then_some(said.from_router());
+    Ok((Some(IpAddr::V6(claims)).filter(|&ip| is_host(ip)), router))
+}
+
+/// Whether one host can have this address.
+fn is_host(ip: IpAddr) -> bool {
+    let is_broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+    !(ip.is_unspecified() || ip.is_multicast() || ip.is_loopback() || is_broadcast)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_packet::{arp::Message, ethernet, ipv6, neighbour};
+    use core::net::Ipv6Addr;
+
+    const AT: SwitchPort = SwitchPort::new(1, 2);
+    const HOST: [u8; 6] = [2, 0, 0, 0, 0, 1];
+    const OTHER: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+    fn said(source: [u8; 6], ethertype: u16, payload: &[u8]) -> Result<Sighting, Refusal> {
+        let head = ethernet::header(ethernet::BROADCAST, source, ethertype);
+        Sighting::of_frame(&[&head[..], payload].concat(), AT)
+    }
+
+    fn advertises(sender: [u8; 6], target_mac: [u8; 6], hops: u8) -> Result<Sighting, Refusal> {
+        let (from, to) = (Ipv6Addr::from([0xfe; 16]), Ipv6Addr::from([0xff; 16]));
+        let message = neighbour::Message {
+            advertises: Some((true, true, true)),
+            target: from,
+            mac: target_mac,
+        };
+        let head = ipv6::header(neighbour::LEN as u16, 58, hops, (from, to));
+        said(sender, ethertype::IPV6, &[&head[..], &message.to_bytes(from, to)].concat())
+    }
+
+    #[test]
+    fn who_sends_is_seen_and_what_is_claimed_by_arp() {
+        let asks = Message::request(HOST, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
+        let seen = said(HOST, ethertype::ARP, &asks).unwrap();
+        assert_eq!((seen.id.mac.0, seen.id.vlan, seen.at), (HOST, 0, AT));
+        assert_eq!(seen.ip, Some(IpAddr::from([10, 0, 0, 1])));
+        assert_eq!(said(OTHER, ethertype::ARP, &asks), Err(Refusal::Claim));
+        let probes = Message::request(HOST, [0; 4].into(), [10, 0, 0, 2].into()).to_bytes();
+        assert_eq!(said(HOST, ethertype::ARP, &probes).unwrap().ip, None);
+        assert_eq!(said(HOST, ethertype::IPV4, &[0x45; 60]).unwrap().ip, None);
+    }
+
+    #[test]
+    fn an_advertisement_is_believed_of_its_sender_and_from_nearby() {
+        let seen = advertises(HOST, HOST, 255).unwrap();
+        assert_eq!((seen.ip, seen.router), (Some(IpAddr::from([0xfe; 16])), Some(true)));
+        assert_eq!(advertises(HOST, OTHER, 255), Err(Refusal::Claim));
+        assert_eq!(advertises(HOST, HOST, 254), Err(Refusal::Claim));
+    }
+
+    #[test]
+    fn groups_nobody_and_cut_frames_are_no_hosts() {
+        assert_eq!(said([3, 0, 0, 0, 0, 1], ethertype::IPV4, &[]), Err(Refusal::Source));
+        assert_eq!(said([0; 6], ethertype::IPV4, &[]), Err(Refusal::Source));
+        assert_eq!(Sighting::of_frame(&[2; 13], AT), Err(Refusal::Short));
+    }
+}

@@ -1,0 +1,242 @@
+//! The published table: every host that is known, found by address, as it was when this version was made.
+
+use core::net::IpAddr;
+
+use aldis_control::Time;
+use aldis_wire::{DatapathId, MacAddr};
+
+use crate::learning_switch::Seed;
+use crate::learning_switch::machine::prefetch;
+use crate::place::SwitchPort;
+
+use super::host::{Host, Identity};
+use super::index::{Hash, Index};
+use super::paged::Paged;
+use super::sighting::Sighting;
+
+/// Hosts of a page: 4 KiB.
+const PAGE: usize = 64;
+
+/// Keys that are looked for at once: as many lines as memory brings at a time, several times over.
+const BATCH: usize = 64;
+
+/// A version of the table of hosts. Making one costs some hundred pointers and what changed since the last; reading it
+/// takes no lock.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    seed: Seed,
+    epoch_s: u32,
+    hosts: Paged<Host, PAGE>,
+    by_mac: Index,
+    by_ip: Index,
+}
+
+impl Hosts {
+    pub(super) fn new(seed: Seed, hosts_max: usize, epoch_s: u32) -> Hosts {
+        let by_ip = Index::new(hosts_max.saturating_mul(ADDRESSES_A_HOST));
+        Hosts { seed, epoch_s, hosts: Paged::default(), by_mac: Index::new(hosts_max), by_ip }
+    }
+
+    /// How many hosts there are.
+    pub fn len(&self) -> usize {
+        self.by_mac.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The host with this address in this VLAN (0 where frames carry none).
+    pub fn by_mac(&self, mac: MacAddr, vlan: u16) -> Option<&Host> {
+        self.find(Identity { mac, vlan }).map(|number| self.hosts.item(number as usize))
+    }
+
+    /// The host that has this IP address in this VLAN.
+    pub fn by_ip(&self, ip: IpAddr, vlan: u16) -> Option<&Host> {
+        self.find_ip(ip, vlan).map(|number| self.hosts.item(number as usize))
+    }
+
+    /// The hosts with these addresses, in their order, behind those in `found`. Faster than one after the other: what one
+    /// needs of the memory is on its way while others are looked for.
+    pub fn by_macs<'a>(&'a self, asked: &[Identity], found: &mut Vec<Option<&'a Host>>) {
+        let hash = |id: &Identity| self.hash(*id);
+        let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
+        self.batched(&self.by_mac, asked, (hash, |host, id| host.id() == *id, get), found);
+    }
+
+    /// The hosts that have these IP addresses in these VLANs, likewise.
+    pub fn by_ips<'a>(&'a self, asked: &[(IpAddr, u16)], found: &mut Vec<Option<&'a Host>>) {
+        let hash = |asked: &(IpAddr, u16)| self.hash_ip(asked.0, asked.1);
+        let is = |host: &Host, asked: &(IpAddr, u16)| host.owns(asked.0, asked.1);
+        let get = |asked: &(IpAddr, u16)| self.by_ip(asked.0, asked.1);
+        self.batched(&self.by_ip, asked, (hash, is, get), found);
+    }
+
+    /// All hosts, in no order. Reads the whole table, as the next two do: for people, not for workers.
+    pub fn iter(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| host.is_some())
+    }
+
+    /// The hosts of a switch.
+    pub fn on_switch(&self, dpid: DatapathId) -> impl Iterator<Item = &Host> {
+        self.iter().filter(move |host| host.at().dpid == dpid)
+    }
+
+    /// The hosts of a port.
+    pub fn on_port(&self, at: SwitchPort) -> impl Iterator<Item = &Host> {
+        self.iter().filter(move |host| host.at() == at)
+    }
+
+    /// Whether a sighting says what this table does not: a host, place or address that is new, or a host that was not
+    /// seen for an epoch (an eighth of the ageing time). Workers report these and no others.
+    pub fn is_news(&self, sighting: &Sighting, now: Time) -> bool {
+        let Some(host) = self.by_mac(sighting.id.mac, sighting.id.vlan) else { return true };
+        host.at() != sighting.at
+            || seconds(now).saturating_sub(host.last_seen_s()) >= self.epoch_s
+            || sighting.ip.is_some_and(|ip| !host.has(ip))
+            || sighting.router.is_some() && sighting.router != host.is_router()
+    }
+
+    #[inline]
+    fn batched<'a, K>(
+        &'a self,
+        index: &'a Index,
+        asked: &[K],
+        (hash, is, get): (
+            impl Fn(&K) -> Hash,
+            impl Fn(&Host, &K) -> bool,
+            impl Fn(&K) -> Option<&'a Host>,
+        ),
+        found: &mut Vec<Option<&'a Host>>,
+    ) {
+        for asked in asked.chunks(BATCH) {
+            let mut hashes = [Hash::new(0); BATCH];
+            let mut firsts = [None; BATCH];
+            for (key, place) in asked.iter().zip(&mut hashes) {
+                *place = hash(key);
+                index.ask_for(*place);
+            }
+            for (hash, place) in hashes.iter().zip(&mut firsts).take(asked.len()) {
+                *place = index.first(*hash).map(|number| self.hosts.item(number as usize));
+                place.inspect(|host| prefetch(*host));
+            }
+            found.extend(asked.iter().zip(firsts).map(|(key, first)| match first {
+                Some(host) if is(host, key) => Some(host),
+                None => None,
+                Some(_) => get(key),
+            }));
+        }
+    }
+
+    fn hash(&self, id: Identity) -> Hash {
+        self.seed.hash(id.mac.to_u64(), u64::from(id.vlan))
+    }
+
+    fn hash_ip(&self, ip: IpAddr, vlan: u16) -> Hash {
+        let (family, bits) = match ip {
+            IpAddr::V4(ip) => (1 << 16, u128::from(ip.to_bits())),
+            IpAddr::V6(ip) => (1 << 17, ip.to_bits()),
+        };
+        self.seed
+            .hash(bits as u64, (bits >> 64) as u64 ^ (family | u64::from(vlan)).rotate_right(17))
+    }
+
+    pub(super) fn find(&self, id: Identity) -> Option<u32> {
+        self.by_mac.find(self.hash(id), |number| self.hosts.item(number as usize).id() == id)
+    }
+
+    pub(super) fn find_ip(&self, ip: IpAddr, vlan: u16) -> Option<u32> {
+        let is = |number: u32| self.hosts.item(number as usize).owns(ip, vlan);
+        self.by_ip.find(self.hash_ip(ip, vlan), is)
+    }
+
+    pub(super) fn host(&self, number: u32) -> &Host {
+        self.hosts.item(number as usize)
+    }
+
+    pub(super) fn host_mut(&mut self, number: u32) -> &mut Host {
+        self.hosts.item_mut(number as usize)
+    }
+
+    /// Room for so many hosts more, in places numbered from here on.
+    pub(super) fn widen(&mut self) -> core::ops::Range<u32> {
+        let first = self.hosts.pages() * PAGE;
+        self.hosts.push_page();
+        first as u32..(first + PAGE) as u32
+    }
+
+    /// Puts a host into a free place; false where the index has no room for it.
+    pub(super) fn put(&mut self, number: u32, host: Host) -> bool {
+        let added = self.by_mac.insert(self.hash(host.id()), number);
+        if added {
+            *self.host_mut(number) = host;
+        }
+        added
+    }
+
+    /// Takes a host out of its place, with its addresses.
+    pub(super) fn take(&mut self, number: u32) -> Host {
+        let host = core::mem::take(self.host_mut(number));
+        self.by_mac.remove(self.hash(host.id()), number);
+        for ip in host.addresses() {
+            self.by_ip.remove(self.hash_ip(ip, host.id().vlan), number);
+        }
+        host
+    }
+
+    /// Gives a host an address that nobody has; false where there is no room.
+    pub(super) fn bind(&mut self, number: u32, ip: IpAddr) -> bool {
+        let vlan = self.host(number).id().vlan;
+        if !self.by_ip.insert(self.hash_ip(ip, vlan), number) {
+            return false;
+        }
+        if let Some(gone) = self.host_mut(number).add(ip) {
+            self.by_ip.remove(self.hash_ip(gone, vlan), number);
+        }
+        true
+    }
+
+    /// Takes an address from the host that has it.
+    pub(super) fn unbind(&mut self, number: u32, ip: IpAddr) {
+        let vlan = self.host(number).id().vlan;
+        self.by_ip.remove(self.hash_ip(ip, vlan), number);
+        self.host_mut(number).remove(ip);
+    }
+
+    /// Pages that this version does not share with `other`.
+    #[cfg(test)]
+    pub(super) fn own_pages(&self, other: &Hosts) -> usize {
+        let indexes = self.by_mac.own_pages(&other.by_mac) + self.by_ip.own_pages(&other.by_ip);
+        self.hosts.own_pages(&other.hosts) + indexes
+    }
+}
+
+/// Addresses that the table of all hosts has room for, a host; one host may have more ([`super::host::FURTHER_MAX`]).
+const ADDRESSES_A_HOST: usize = 3;
+
+impl Host {
+    #[inline]
+    fn owns(&self, ip: IpAddr, vlan: u16) -> bool {
+        self.id().vlan == vlan && self.has(ip)
+    }
+}
+
+impl Seed {
+    /// Two products, each folded: its upper bits depend on all of both words.
+    #[inline]
+    fn hash(self, low: u64, high: u64) -> Hash {
+        let fold = |a: u64, b: u64| {
+            let product = u128::from(a) * u128::from(b);
+            product as u64 ^ (product >> 64) as u64
+        };
+        let (first, second) = self.words();
+        let inner = fold(low ^ first, high ^ second.rotate_left(32) | 1);
+        Hash::new(fold(inner ^ high.rotate_left(24) ^ second, first.rotate_left(32) | 1))
+    }
+}
+
+/// Whole seconds since the controller started.
+pub(super) fn seconds(now: Time) -> u32 {
+    u32::try_from(now.0 / 1_000_000_000).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,357 @@
+//! The table of hosts as its users see it: who is where, who is not believed, and what a version costs.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use aldis_control::Time;
+use aldis_wire::{DatapathId, MacAddr};
+use proptest::prelude::*;
+
+use super::*;
+use crate::learning_switch::Seed;
+use crate::place::SwitchPort;
+use crate::random::Random;
+
+const HERE: SwitchPort = SwitchPort::new(1, 1);
+const THERE: SwitchPort = SwitchPort::new(2, 5);
+
+fn config() -> Config {
+    Config::new(Seed::new(*b"\x1b\x8f\x35\xd2\x6c\xe0\x47\xa9\x53\xf1\x0d\x96\x7e\x2b\xc4\x68"))
+}
+
+fn at(ms: u64) -> Time {
+    Time::START + Duration::from_millis(ms)
+}
+
+fn id(host: u64) -> Identity {
+    Identity { mac: MacAddr::from_u64(0x0200_0000_0000 | host), vlan: 0 }
+}
+
+fn ip(host: u64) -> IpAddr {
+    IpAddr::from([10, (host >> 16) as u8, (host >> 8) as u8, host as u8])
+}
+
+fn seen(host: u64, at: SwitchPort) -> Sighting {
+    Sighting { id: id(host), at, ip: None, router: None }
+}
+
+fn says(host: u64, at: SwitchPort, ip: IpAddr) -> Sighting {
+    Sighting { ip: Some(ip), ..seen(host, at) }
+}
+
+/// A ledger with what it said.
+struct Lab {
+    ledger: Ledger,
+    said: Vec<Effect>,
+}
+
+impl Lab {
+    fn new(config: Config) -> Lab {
+        Lab { ledger: Ledger::new(config), said: Vec::new() }
+    }
+
+    fn see(&mut self, ms: u64, sighting: Sighting) -> Vec<Effect> {
+        self.ledger.see(at(ms), &sighting, &mut self.said);
+        std::mem::take(&mut self.said)
+    }
+
+    fn port(&mut self, ms: u64, place: SwitchPort, state: PortState) -> Vec<Effect> {
+        self.ledger.port(at(ms), place, state, &mut self.said);
+        std::mem::take(&mut self.said)
+    }
+
+    fn tick(&mut self, ms: u64) -> Vec<Effect> {
+        self.ledger.tick(at(ms), &mut self.said);
+        std::mem::take(&mut self.said)
+    }
+
+    fn place(&self, host: u64) -> Option<SwitchPort> {
+        self.ledger.hosts().by_mac(id(host).mac, 0).map(Host::at)
+    }
+
+    fn owner(&self, ip: IpAddr) -> Option<Identity> {
+        self.ledger.hosts().by_ip(ip, 0).map(Host::id)
+    }
+}
+
+#[test]
+fn a_host_is_found_by_all_it_is_known_by() {
+    let mut lab = Lab::new(config());
+    let learnt = [Effect::New(id(1), HERE), Effect::Learnt(id(1), ip(1))];
+    assert_eq!(lab.see(5000, says(1, HERE, ip(1))), learnt);
+    lab.see(6000, Sighting { id: Identity { vlan: 7, ..id(1) }, ..says(1, THERE, ip(1)) });
+    let hosts = lab.ledger.publish(at(6000)).unwrap();
+    assert_eq!((hosts.len(), hosts.by_mac(id(1).mac, 0).unwrap().first_seen_s()), (2, 5));
+    assert_eq!(hosts.by_ip(ip(1), 7).unwrap().at(), THERE);
+    assert_eq!(hosts.by_ip(ip(1), 0).unwrap().at(), HERE);
+    assert!(hosts.by_ip(ip(2), 0).is_none() && hosts.by_mac(id(1).mac, 8).is_none());
+    assert_eq!((hosts.on_port(HERE).count(), hosts.on_switch(DatapathId(2)).count()), (1, 1));
+}
+
+#[test]
+fn workers_report_what_is_news_only() {
+    let mut lab = Lab::new(config());
+    lab.see(1000, says(1, HERE, ip(1)));
+    let hosts = lab.ledger.hosts();
+    assert!(!hosts.is_news(&says(1, HERE, ip(1)), at(2000)));
+    assert!(hosts.is_news(&says(1, HERE, ip(1)), at(1000 + 300_000 / 8)));
+    assert!(hosts.is_news(&seen(1, THERE), at(2000)) && hosts.is_news(&seen(2, HERE), at(2000)));
+    assert!(hosts.is_news(&says(1, HERE, ip(2)), at(2000)));
+}
+
+#[test]
+fn nothing_is_learnt_on_links() {
+    let mut lab = Lab::new(config());
+    lab.see(0, says(1, HERE, ip(1)));
+    let gone = [Effect::Gone(id(1), HERE, Gone::Link)];
+    assert_eq!(lab.port(1, HERE, PortState::Link), gone);
+    assert_eq!(lab.see(2, says(1, HERE, ip(1))), []);
+    assert_eq!(lab.see(3, seen(1, THERE)), [Effect::New(id(1), THERE)]);
+    lab.port(4, HERE, PortState::Edge);
+    assert_eq!((lab.ledger.counters().on_links, lab.ledger.hosts().len()), (1, 1));
+}
+
+#[test]
+fn a_host_whose_port_went_down_moves_at_once() {
+    let mut lab = Lab::new(config());
+    lab.see(0, says(1, HERE, ip(1)));
+    lab.port(10, HERE, PortState::Down);
+    let moved = [Effect::Moved { id: id(1), from: HERE, to: THERE }];
+    assert_eq!(lab.see(20, seen(1, THERE)), moved);
+    assert_eq!(lab.see(30, seen(1, HERE)), []);
+    assert_eq!((lab.place(1), lab.owner(ip(1))), (Some(THERE), Some(id(1))));
+    assert_eq!((lab.ledger.behind(HERE), lab.ledger.behind(THERE)), (0, 1));
+}
+
+#[test]
+fn a_port_that_goes_down_decides_a_dispute() {
+    let mut lab = Lab::new(config());
+    lab.see(0, says(1, HERE, ip(1)));
+    assert!(matches!(lab.see(10, seen(1, THERE))[..], [Effect::Ask(_)]));
+    let moved = [Effect::Moved { id: id(1), from: HERE, to: THERE }];
+    lab.ledger.switch_gone(at(20), DatapathId(1), &mut lab.said);
+    assert_eq!(std::mem::take(&mut lab.said), moved);
+    assert_eq!((lab.tick(5000), lab.place(1)), (vec![], Some(THERE)));
+}
+
+#[test]
+fn a_host_that_does_not_answer_any_more_has_moved() {
+    let mut lab = Lab::new(config());
+    lab.see(0, says(1, HERE, ip(1)));
+    let ask = Effect::Ask(Ask { at: HERE, id: id(1), ip: ip(1) });
+    assert_eq!(lab.see(10, seen(1, THERE)), [ask]);
+    assert_eq!(lab.see(20, seen(1, THERE)), []);
+    assert_eq!((lab.tick(359), lab.tick(360), lab.tick(710)), (vec![], vec![ask], vec![ask]));
+    assert_eq!(lab.ledger.next(), Some(at(1060)).min(lab.ledger.next()));
+    assert_eq!(lab.tick(1060), [Effect::Moved { id: id(1), from: HERE, to: THERE }]);
+}
+
+#[test]
+fn a_host_that_answers_where_it_was_has_not() {
+    let mut lab = Lab::new(config());
+    lab.see(0, says(1, HERE, ip(1)));
+    lab.see(10, seen(1, THERE));
+    let claim = Claim { what: Subject::Place(id(1)), by: id(1), at: THERE };
+    assert_eq!(lab.see(20, says(1, HERE, ip(1))), [Effect::Refused(claim)]);
+    assert_eq!(lab.see(30, seen(1, THERE)), []);
+    assert_eq!((lab.tick(9000), lab.place(1)), (vec![], Some(HERE)));
+    lab.tick(10_020);
+    assert!(matches!(lab.see(10_030, seen(1, THERE))[..], [Effect::Ask(_)]));
+    assert_eq!((lab.ledger.counters().refuted, lab.ledger.counters().refused), (1, 1));
+}
+
+#[test]
+fn a_host_that_cannot_be_asked_stays() {
+    let mut lab = Lab::new(config());
+    lab.see(0, seen(1, HERE));
+    assert!(matches!(lab.see(10, seen(1, THERE))[..], [Effect::Refused(_)]));
+    lab.tick(5000);
+    assert_eq!(lab.place(1), Some(HERE));
+    lab.port(6000, HERE, PortState::Down);
+    lab.see(20_000, seen(1, THERE));
+    assert_eq!(lab.place(1), Some(THERE));
+}
+
+#[test]
+fn an_address_is_taken_over_from_the_silent_only() {
+    let mut lab = Lab::new(config());
+    lab.see(0, says(1, HERE, ip(1)));
+    let asked = lab.see(10, says(2, THERE, ip(1)));
+    assert_eq!(asked[0], Effect::New(id(2), THERE));
+    assert_eq!(asked[1], Effect::Ask(Ask { at: HERE, id: id(1), ip: ip(1) }));
+    let claim = Claim { what: Subject::Address(ip(1), 0), by: id(2), at: THERE };
+    assert_eq!(lab.see(20, says(1, HERE, ip(1))), [Effect::Refused(claim)]);
+    lab.tick(15_000);
+    assert_eq!(lab.owner(ip(1)), Some(id(1)));
+    lab.see(15_000, says(2, THERE, ip(1)));
+    let taken = (1..4).flat_map(|n| lab.tick(15_000 + n * 350)).collect::<Vec<_>>();
+    assert_eq!(taken[2..], [Effect::Lost(id(1), ip(1)), Effect::Learnt(id(2), ip(1))]);
+    assert_eq!(lab.owner(ip(1)), Some(id(2)));
+}
+
+#[test]
+fn the_silent_are_forgotten_and_the_oldest_make_room() {
+    let mut lab = Lab::new(Config { hosts_max: 3, port_hosts_max: 2, ..config() });
+    lab.see(0, says(1, HERE, ip(1)));
+    lab.see(1000, seen(2, HERE));
+    assert_eq!(lab.see(2000, seen(3, HERE)), []);
+    lab.see(3000, seen(3, THERE));
+    lab.see(4000, seen(1, HERE));
+    let evicts = [Effect::Gone(id(2), HERE, Gone::Evicted), Effect::New(id(4), THERE)];
+    assert_eq!(lab.see(5000, seen(4, THERE)), evicts);
+    assert_eq!(lab.ledger.next(), Some(Time::START));
+    assert!(lab.ledger.publish(at(5000)).is_some() && lab.ledger.publish(at(6000)).is_none());
+    assert_eq!((lab.ledger.next(), lab.tick(302_999)), (Some(at(303_000)), vec![]));
+    assert_eq!(lab.tick(304_000).len(), 2);
+    assert_eq!(lab.tick(305_000), [Effect::Gone(id(4), THERE, Gone::Aged)]);
+    assert!(lab.owner(ip(1)).is_none() && lab.ledger.hosts().is_empty());
+    assert_eq!((lab.ledger.counters().no_room, lab.ledger.counters().evicted), (1, 1));
+}
+
+#[test]
+fn a_version_shares_what_did_not_change() {
+    let mut lab = Lab::new(config());
+    for host in 0..50_000 {
+        lab.see(0, says(host, SwitchPort::new(host / 100, 1), ip(host)));
+    }
+    let before = lab.ledger.publish(at(1)).unwrap();
+    assert_eq!(before.own_pages(lab.ledger.hosts()), 0);
+    lab.see(1, says(50_000, HERE, ip(50_000)));
+    let after = lab.ledger.publish(at(2)).unwrap();
+    // The host's page, and of each index the page of its key and the two of a split.
+    assert!(after.own_pages(&before) <= 7, "{}", after.own_pages(&before));
+    assert!(before.by_ip(ip(50_000), 0).is_none() && after.by_ip(ip(50_000), 0).is_some());
+
+    let asked: Vec<Identity> = (0..50_200).step_by(3).map(id).collect();
+    let mut found = Vec::new();
+    after.by_macs(&asked, &mut found);
+    let asked_ips: Vec<_> = (0..50_200).step_by(3).map(|host| (ip(host), 0)).collect();
+    let mut found_ips = Vec::new();
+    after.by_ips(&asked_ips, &mut found_ips);
+    for (host, (by_mac, by_ip)) in (0..50_200).step_by(3).zip(found.iter().zip(&found_ips)) {
+        assert_eq!(by_mac.map(Host::id), (host <= 50_000).then_some(id(host)));
+        assert_eq!(by_ip.map(Host::id), by_mac.map(Host::id));
+    }
+}
+
+/// An attacker who says, at any port but the victim's and at any time, to be the victim or to have its address. The victim
+/// answers what it is asked, and is silent otherwise.
+fn attack(seed: u64, lie: impl Fn(&mut Random) -> Sighting) -> Lab {
+    let (mut random, mut lab) = (Random::new(seed), Lab::new(config()));
+    lab.see(0, says(1, HERE, ip(1)));
+    let mut now = 1000;
+    for _ in 0..60 {
+        now += random.below(1500);
+        let mut said = lab.tick(now);
+        said.extend(lab.see(now, lie(&mut random)));
+        let asked = said.iter().any(|effect| matches!(effect, Effect::Ask(ask) if ask.at == HERE));
+        if asked {
+            let due = now + random.below(300);
+            said.extend(lab.tick(due));
+            said.extend(lab.see(due, says(1, HERE, ip(1))));
+            now = due;
+        }
+        assert_eq!((lab.place(1), lab.owner(ip(1))), (Some(HERE), Some(id(1))), "seed {seed}");
+        assert!(lab.ledger.hosts().len() <= 2);
+    }
+    lab
+}
+
+#[test]
+fn no_host_is_hijacked_by_its_mac() {
+    for seed in 0..1000 {
+        let lab = attack(seed, |random| {
+            let place = SwitchPort::new(1 + random.below(3), 2 + random.below(4) as u32);
+            Sighting { ip: (random.below(2) == 0).then_some(ip(1)), ..seen(1, place) }
+        });
+        assert!(lab.ledger.counters().refuted > 0 && lab.ledger.counters().moved == 0);
+    }
+}
+
+#[test]
+fn no_host_is_hijacked_by_its_address() {
+    for seed in 0..1000 {
+        let lab = attack(seed, |_| says(2, THERE, ip(1)));
+        assert!(lab.ledger.counters().refuted > 0);
+    }
+}
+
+#[test]
+fn a_port_cannot_open_all_disputes() {
+    let mut lab = Lab::new(config());
+    (0..2000).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
+    (0..1000).for_each(|host| drop(lab.see(10, seen(host, THERE))));
+    assert_eq!(lab.ledger.counters().asked, PORT_DISPUTES_MAX as u64);
+    for host in 100..2000 {
+        lab.see(20, seen(host, SwitchPort::new(3, host as u32)));
+    }
+    assert_eq!(lab.ledger.counters().asked, DISPUTES_MAX as u64);
+}
+
+/// What may happen to a table.
+#[derive(Clone, Debug)]
+enum Step {
+    See { host: u64, port: u32, ip: Option<u64> },
+    Port { port: u32, state: PortState },
+    Pass { ms: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let state = prop_oneof![Just(PortState::Edge), Just(PortState::Link), Just(PortState::Down)];
+    prop_oneof![
+        8 => (0u64..40, 1u32..6, prop::option::of(0u64..40))
+            .prop_map(|(host, port, ip)| Step::See { host, port, ip }),
+        1 => (1u32..6, state).prop_map(|(port, state)| Step::Port { port, state }),
+        1 => (0u64..40_000).prop_map(|ms| Step::Pass { ms }),
+    ]
+}
+
+proptest! {
+    /// Whatever happens: what the effects say is what the table holds, each address belongs to one host, no host is
+    /// behind a link, and the bounds are kept.
+    #[test]
+    fn the_effects_tell_the_table(steps in prop::collection::vec(step(), 1..400)) {
+        let mut lab = Lab::new(Config { hosts_max: 24, port_hosts_max: 12, ..config() });
+        let (mut now, mut places, mut owners) = (0, BTreeMap::new(), BTreeMap::new());
+        for step in steps {
+            let said = match step {
+                Step::See { host, port, ip: None } => lab.see(now, seen(host, SwitchPort::new(1, port))),
+                Step::See { host, port, ip: Some(of) } => lab.see(now, says(host, SwitchPort::new(1, port), ip(of))),
+                Step::Port { port, state } => lab.port(now, SwitchPort::new(1, port), state),
+                Step::Pass { ms } => {
+                    now += ms;
+                    lab.tick(now)
+                }
+            };
+            for effect in said {
+                match effect {
+                    Effect::New(id, at) => prop_assert!(places.insert(id, at).is_none()),
+                    Effect::Moved { id, from, to } => prop_assert_eq!(places.insert(id, to), Some(from)),
+                    Effect::Learnt(id, ip) => {
+                        let others = owners.range((ip, id)..).take_while(|((had, _), ())| *had == ip);
+                        prop_assert_eq!(others.count(), 0);
+                        owners.insert((ip, id), ());
+                    }
+                    Effect::Lost(id, ip) => prop_assert!(owners.remove(&(ip, id)).is_some()),
+                    Effect::Gone(id, at, _) => {
+                        prop_assert_eq!(places.remove(&id), Some(at));
+                        owners.retain(|(_, owner), ()| *owner != id);
+                    }
+                    Effect::Refused(_) | Effect::Ask(_) => {}
+                }
+            }
+            let hosts = lab.ledger.hosts();
+            prop_assert!(hosts.iter().map(|host| (host.id(), host.at())).collect::<BTreeMap<_, _>>() == places);
+            for host in hosts.iter() {
+                for had in host.addresses() {
+                    prop_assert_eq!(hosts.by_ip(had, 0).map(Host::id), Some(host.id()));
+                }
+            }
+            let most = (1..6).map(|port| lab.ledger.behind(SwitchPort::new(1, port))).max();
+            prop_assert!(hosts.len() <= 24 && most <= Some(12));
+            let dropped = hosts.iter().map(|host| host.addresses().count()).sum::<usize>();
+            prop_assert!(dropped <= owners.len());
+        }
+    }
+}
