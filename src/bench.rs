@@ -2,17 +2,15 @@
 
 mod args;
 mod controller;
+mod measure;
+mod save;
 mod table;
 
-use aldis_emulator::load::{self, Load, Moment};
 use aldis_emulator::null::NullController;
 use args::LoadArgs;
 use clap::Subcommand;
-use controller::Controller;
-use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,10 +23,14 @@ Examples:
     aldis bench 127.0.0.1:6653 -t -s 79 --scenario 2 --scale 0.25 --probes 1
   One switch that floods, 63 that send 1,000 requests a second each:
     aldis bench 127.0.0.1:6653 -t -s 63 --switch-rate 1000 --storm 1
+  How each of 79 switches was served under skewed load, into files:
+    aldis bench 127.0.0.1:6653 --mode fairness -s 79 --scenario 2 --save results/
 
-What is an answer: the first FLOW_MOD or PACKET_OUT that names the request's buffer id, or that names none and \
-carries its xid or its frame; a second one for the same request does not count.
-Ctrl-C ends it; the switches disconnect.";
+What is an answer: the first FLOW_MOD or PACKET_OUT that names a request by its buffer id, the frame it carries, the source \
+address that its rule matches on, or its xid; a second one for the same request does not count. See docs/bench.md, which has \
+cbench's options side by side with these too.
+Exit code: 0; 2 where nothing could be measured; 3 where the run ended before its time or no request was answered: what was \
+measured until then is printed and saved, and marked partial. Ctrl-C ends a run so.";
 
 /// Measure a controller: emulated switches offer it flow requests.
 #[derive(clap::Args)]
@@ -61,7 +63,7 @@ struct NullArgs {
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     match (args.null, args.load) {
         (Some(Null::Null(args)), _) => serve(&args),
-        (None, Some(args)) => measure(&args),
+        (None, Some(args)) => measure::run(&args),
         (None, None) => Err("which controller? say aldis bench HOST:PORT".into()),
     }
 }
@@ -73,80 +75,4 @@ fn serve(args: &NullArgs) -> Result<ExitCode, String> {
     eprintln!("the null controller listens on {}; Ctrl-C ends it", running.address());
     running.wait().map_err(|error| format!("the null controller stopped: {error}"))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn measure(args: &LoadArgs) -> Result<ExitCode, String> {
-    let load = args.load();
-    let mut cpu = match args.pid {
-        Some(pid) => Some(Controller::with_pid(pid)?),
-        None => Controller::listening_on(load.controller),
-    };
-    let mut progress = Progress::new(&load, args.json);
-    let report = load::run_and_tell(&load, &mut |moment| {
-        match (moment, &mut cpu) {
-            (Moment::MeasureBegins, Some(cpu)) => cpu.begin(),
-            (Moment::MeasureEnds, Some(cpu)) => cpu.end(),
-            _ => {}
-        }
-        progress.tell(moment);
-    });
-    progress.clear();
-    let report = report.map_err(|failure| failure.to_string())?;
-    let usage = cpu.and_then(|cpu| cpu.usage());
-    let rows = table::rows(&load, &report, usage.as_ref());
-    match args.json {
-        true => println!("{}", table::json(&rows)),
-        false => print!("{}", table::text(&rows)),
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// What happens, on a terminal's stderr, once it has taken longer than a person likes to wait without a word.
-struct Progress {
-    switches: u32,
-    length: Duration,
-    begun: Instant,
-    silent: bool,
-    written: bool,
-}
-
-/// How long nothing is said.
-const QUIET: Duration = Duration::from_secs(2);
-
-impl Progress {
-    fn new(load: &Load, json: bool) -> Progress {
-        let length = load.measured_length();
-        let silent = json || !std::io::stderr().is_terminal();
-        Progress {
-            switches: load.switches_in_all(),
-            length,
-            begun: Instant::now(),
-            silent,
-            written: false,
-        }
-    }
-
-    fn tell(&mut self, moment: Moment) {
-        if self.silent || self.begun.elapsed() < QUIET && moment != Moment::MeasureBegins {
-            return;
-        }
-        let of = self.switches;
-        let words = match moment {
-            Moment::Connected(done) => format!("{done} of {of} switches connected"),
-            Moment::Taught(done) => format!("{done} of {of} switches have told their addresses"),
-            Moment::MeasureBegins if self.length > QUIET => {
-                format!("measuring for {:.1} s", self.length.as_secs_f64())
-            }
-            Moment::MeasureBegins | Moment::MeasureEnds => return,
-        };
-        eprint!("\r\x1b[K{words}");
-        let _ = std::io::stderr().flush();
-        self.written = true;
-    }
-
-    fn clear(&self) {
-        if self.written {
-            eprint!("\r\x1b[K");
-        }
-    }
 }

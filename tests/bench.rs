@@ -1,7 +1,13 @@
 //! `aldis bench` as a person runs it: against the null controller, and against nobody.
 
+use aldis_emulator::peer::{Peer, bare, hello};
+use aldis_wire::Version;
+use aldis_wire::header::kind;
+use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 /// A running null controller; it ends with the test.
 struct Null {
@@ -167,6 +173,10 @@ fn what_cannot_be_done_is_one_sentence_and_exit_code_2() {
         ["--dead", "10000"],
         ["--slow", "5"],
         ["--probe-rate", "101"],
+        ["--on-off", "1"],
+        ["--on-off", "1,2"],
+        ["-o", "0"],
+        ["--mode", "speed"],
     ] {
         refused(&wrong);
     }
@@ -176,4 +186,150 @@ fn what_cannot_be_done_is_one_sentence_and_exit_code_2() {
     assert_eq!(busy.status.code(), Some(2));
     let none = bench(&[&null.address, "--pid", "4000000000"]);
     assert_eq!(none.status.code(), Some(2));
+}
+
+/// A controller of one switch that answers so many requests and then hangs up; where it listens.
+fn mortal(answers: usize) -> (String, std::thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let controller = std::thread::spawn(move || {
+        let patience = Duration::from_secs(30);
+        let mut peer = Peer::over(listener.accept().unwrap().0, patience).unwrap();
+        peer.send(&[hello(Version::V10), bare(Version::V10, 5, 2)].concat()).unwrap();
+        for _ in 0..answers {
+            let request = peer.expect(kind::PACKET_IN).unwrap();
+            // A PACKET_OUT that names the buffer.
+            peer.send(&[&[1, 13, 0, 16, 0, 0, 0, 0], &request[8..12], &[0; 4]].concat()).unwrap();
+        }
+    });
+    (address, controller)
+}
+
+#[test]
+fn what_was_measured_before_the_controller_died_is_printed_and_saved() {
+    let (address, controller) = mortal(20);
+    let file =
+        std::env::temp_dir().join(format!("aldis-bench-partial-{}.json", std::process::id()));
+    let save = ["--save", file.to_str().unwrap(), "--no-teach", "-w", "0", "-s", "1", "-M", "10"];
+    let output = bench(&[&[address.as_str()], &save[..]].concat());
+    controller.join().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let why = "during the measurement";
+    assert!(said.starts_with("aldis: the result is partial: ") && said.contains(why), "{said}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("** partial **") && table.contains("requests/s"), "{table}");
+    let saved: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(saved["partial"].as_str().unwrap().contains(why), "{saved}");
+    assert!(saved["counts"]["answered"].as_u64() >= Some(19), "{saved}");
+}
+
+#[test]
+fn a_controller_that_answers_nothing_is_said_so() {
+    let null = Null::start();
+    let silent = ["--no-teach", "--rate", "0.001", "-l", "1", "-m", "50", "-w", "0", "-s", "1"];
+    let output = bench(&[&[null.address.as_str()], &silent[..]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("no request was due"), "{said}");
+}
+
+#[test]
+fn a_full_disk_is_said_so_and_the_table_was_printed() {
+    let null = Null::start();
+    let output = bench(&[&[null.address.as_str(), "--save", "/dev/full"], &SHORT[..]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("cannot save the result to /dev/full: No space left"), "{said}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("requests/s"));
+    let output = bench(&["127.0.0.1:1", "--save", "/no/such/place/result.json"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("there is no directory /no/such/place"), "before anything ran: {said}");
+}
+
+#[test]
+fn a_directory_gets_every_file_and_they_agree() {
+    let null = Null::start();
+    let dir = std::env::temp_dir().join(format!("aldis-bench-save-{}/", std::process::id()));
+    let wanted = ["--mode", "fairness", "-o", "100", "--save", dir.to_str().unwrap(), "--json"];
+    let output = bench(&[&[null.address.as_str()], &wanted[..], &SHORT].concat());
+    assert!(output.status.success(), "{output:?}");
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut files: Vec<_> =
+        std::fs::read_dir(&dir).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let text: Vec<String> =
+        files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    std::fs::remove_dir_all(&dir).unwrap();
+    let [delays, switches, summary, json] = &text[..] else { panic!("{files:?}") };
+    let saved: Value = serde_json::from_str(json).unwrap();
+    for key in ["requests_per_second", "counts", "delay_us", "fairness", "generator"] {
+        assert_eq!(saved[key], printed[key], "{key}");
+    }
+    let origin = &saved["origin"];
+    assert_eq!(origin["aldis"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(origin["seed"], 1);
+    assert!(origin["command"].as_str().unwrap().contains("--mode fairness"));
+    assert!(["commit", "date"].iter().all(|key| !origin[key].as_str().unwrap().is_empty()));
+    assert!(!origin["machine"]["cpu"].as_str().unwrap().is_empty());
+    // Every answer of the measured loops is some switch's, and every delay is in the histogram.
+    let served = saved["per_switch"].as_array().unwrap();
+    let dpids: Vec<_> = served.iter().map(|switch| switch["dpid"].as_u64().unwrap()).collect();
+    assert_eq!(dpids, [100, 101, 102]);
+    let histogram = saved["delay_histogram_ns"].as_array().unwrap();
+    let timed: u64 = histogram.iter().map(|seen| seen[1].as_u64().unwrap()).sum();
+    assert_eq!(saved["delay_us"]["samples"], timed);
+    assert_eq!(delays.lines().count(), 1 + histogram.len());
+    assert_eq!(switches.lines().count(), 1 + served.len());
+    assert!(summary.lines().any(|line| line == format!("delay_us.samples,{timed}")), "{summary}");
+}
+
+#[test]
+fn cbenchs_letters_are_understood() {
+    let null = Null::start();
+    let port = null.address.rsplit_once(':').unwrap().1;
+    let letters = [
+        "-c",
+        "127.0.0.1",
+        "-p",
+        port,
+        "-t",
+        "-L",
+        "-C",
+        "1",
+        "-o",
+        "7",
+        "-i",
+        "1",
+        "-I",
+        "2",
+        "-D",
+        "1",
+    ];
+    let output = bench(&[&letters[..], &SHORT].concat());
+    assert!(output.status.success(), "{output:?}");
+    let range = bench(&[&[null.address.as_str(), "-r"], &SHORT[..]].concat());
+    let table = String::from_utf8(range.stdout).unwrap();
+    let numbers: Vec<_> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("switches")?.split_whitespace().next())
+        .collect();
+    assert_eq!(numbers, ["1", "2", "3"], "{table}");
+    refused(&["-c", "127.0.0.1"]);
+    let none = bench(&["-s", "3"]);
+    assert!(String::from_utf8(none.stderr).unwrap().contains("which controller?"));
+}
+
+#[test]
+fn a_soak_says_what_changed() {
+    let null = Null::start();
+    let soak = ["--mode", "soak", "-s", "2", "-M", "20", "-l", "20", "-m", "20", "--json"];
+    let output = bench(&[&[null.address.as_str()], &soak[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["mode"]["mode"]["outstanding"], 16);
+    assert_eq!(report["phases"].as_array().unwrap().len(), 20);
+    let resident = report["soak"]["resident_bytes"].as_array().unwrap();
+    assert!(resident.len() == 21 && resident.iter().all(|bytes| bytes.as_u64() > Some(0)));
 }

@@ -1,9 +1,10 @@
 //! The options of `aldis bench` and the run that they describe.
 
-use aldis_emulator::load::{self, Destinations, Load, Mode, Rate, Spread, Step};
+use aldis_emulator::load::{self, Destinations, Load, Mode, OnOff, Rate, Spread, Step};
 use aldis_wire::Version;
 use clap::ValueEnum;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -22,16 +23,50 @@ enum VersionArg {
     V13,
 }
 
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum ModeArg {
+    /// One request outstanding a switch, the delay of each recorded. What is measured unless something else is said.
+    Latency,
+    /// As many requests as the sockets take, or --outstanding: the same as -t.
+    Throughput,
+    /// The same, and how each switch was served: the worst are printed, all are saved.
+    Fairness,
+    /// Handshakes: every switch connects, shakes hands, disconnects and begins again.
+    Connect,
+    /// A long run with --outstanding, 16 unless said otherwise, for an hour unless -l and -m say otherwise: what changes
+    /// between its beginning and its end, the controller's memory too.
+    Soak,
+}
+
+/// Where a controller listens unless -p says otherwise.
+const PORT: u16 = 6653;
+
 #[derive(clap::Args)]
 pub(super) struct LoadArgs {
     /// The controller.
-    #[arg(value_name = "HOST:PORT", value_parser = resolve)]
-    pub(super) controller: SocketAddr,
+    #[arg(value_name = "HOST:PORT", value_parser = resolve, conflicts_with_all = ["host", "port"])]
+    controller: Option<SocketAddr>,
+    /// The controller's host, another way to say it, as cbench has it.
+    #[arg(short = 'c', long = "controller", value_name = "HOST")]
+    host: Option<String>,
+    /// The controller's port, 6653 unless said otherwise, with -c or for localhost.
+    #[arg(short, long, value_name = "PORT")]
+    port: Option<u16>,
+    /// What is measured.
+    #[arg(long, value_name = "MODE", conflicts_with = "throughput")]
+    mode: Option<ModeArg>,
     /// Switches: 1 to 10,000, those of --storm, --probes, --slow and --dead included.
     #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
-    switches: u32,
+    pub(super) switches: u32,
+    /// Measure with 1, 2, 4 and so on up to --switches, one run after another.
+    #[arg(short, long, conflicts_with = "json")]
+    pub(super) ranged_test: bool,
+    /// The datapath id of the first switch, 1 to 55,535; the others follow. Two runs against one controller need others.
+    #[arg(short = 'o', long, value_name = "DPID", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=55_535))]
+    dpid_offset: u32,
     /// Addresses a switch: 1 to 1,000,000.
-    #[arg(short = 'M', long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::MACS_MAX)))]
+    #[arg(short = 'M', long, visible_alias = "mac-addresses", value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::MACS_MAX)))]
     macs: u32,
     /// Ports a switch: 2 to 4,095; with OpenFlow 1.0, whose FEATURES_REPLY has no room for more, to 1,364.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=i64::from(load::PORTS_MAX)))]
@@ -48,6 +83,9 @@ pub(super) struct LoadArgs {
     /// Do not tell the controller beforehand where the addresses live.
     #[arg(long)]
     no_teach: bool,
+    /// Tell it, which is done anyway: cbench's letter.
+    #[arg(short = 'L', long, conflicts_with = "no_teach")]
+    learn_dst_macs: bool,
     /// Throughput: offer as many requests as the sockets take. Without this and --outstanding: latency, one request
     /// outstanding a switch.
     #[arg(short, long, conflicts_with = "outstanding")]
@@ -77,7 +115,13 @@ pub(super) struct LoadArgs {
     /// zipf:S (the switch of rank r in proportion to 1/r^S, S from 0 to 10, ranks left to --seed).
     #[arg(long, value_name = "HOW", default_value = "even", value_parser = spread)]
     spread: Spread,
-    /// What is left to chance follows from this number: the ranks of --spread and when --probes are sent.
+    /// Every switch is on for ON seconds and off for OFF seconds, round and round, beginning at a place of chance; its part of
+    /// the rate is what it offers on average, all of it while it is on. Either may be a spread: 0.5-2,1-3 draws each
+    /// switch's own times once. With a rate only.
+    #[arg(long, value_name = "ON,OFF", value_parser = on_off)]
+    on_off: Option<OnOff>,
+    /// What is left to chance follows from this number: the ranks of --spread, when --on-off switches are on and when
+    /// --probes are sent.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// The weights of the switches by which the fairness of the controller is judged, cycled over them: 1,2,4 is 1 for
@@ -106,46 +150,97 @@ pub(super) struct LoadArgs {
     /// disconnects one is reported and no error.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
     dead: u32,
-    /// Measured loops.
-    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    loops: u32,
+    /// Measured loops: 10, in mode soak 3,600. Unlike cbench's they do not include those of -w and -C.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    loops: Option<u32>,
     /// Length of a loop in milliseconds; at least 100 for the CPU time to mean anything.
-    #[arg(short, long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    #[arg(short, long, visible_alias = "ms-per-test", value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     ms: u64,
     /// Loops before the measured ones.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: u32,
+    /// Loops behind the measured ones, of which nothing is counted.
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    cooldown: u32,
     /// Wait so many milliseconds behind the last handshake.
     #[arg(short = 'D', long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     delay: u64,
     /// Connect so many switches at once.
-    #[arg(short = 'i', long, value_name = "N", default_value_t = load::SWITCHES_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
+    #[arg(short = 'I', long, visible_alias = "connect-group-size", value_name = "N", default_value_t = load::SWITCHES_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
     connect_group: u32,
     /// Pause so many milliseconds between groups of connecting switches.
-    #[arg(short = 'I', long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=600_000))]
+    #[arg(short = 'i', long, visible_alias = "connect-delay", value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=600_000))]
     connect_pause: u64,
     /// Threads of the load generator: 1 to 64.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// The controller's process, for its CPU time; by default whichever listens on the port.
+    /// The controller's process, for its CPU time and memory; by default whichever listens on the port.
     #[arg(long, value_name = "PID")]
     pub(super) pid: Option<u32>,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     pub(super) json: bool,
+    /// Save the result: into a FILE as JSON, into three if its name ends in .csv, or into a DIR as both, named after the time.
+    /// With the machine, the commit, the command, the delays' histogram and how each switch was served.
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(super) save: Option<PathBuf>,
 }
 
 impl LoadArgs {
+    /// Where the controller is.
+    fn controller(&self) -> Result<SocketAddr, String> {
+        match (self.controller, &self.host, self.port) {
+            (Some(controller), ..) => Ok(controller),
+            (None, None, None) => Err("which controller? say aldis bench HOST:PORT".into()),
+            (None, host, port) => {
+                let host = host.as_deref().unwrap_or("localhost");
+                let port = port.unwrap_or(PORT);
+                let bracketed = match host.contains(':') && !host.starts_with('[') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                };
+                resolve(&bracketed).map_err(|error| format!("-c {host}: {error}"))
+            }
+        }
+    }
+
+    /// What is measured.
+    pub(super) fn what(&self) -> ModeArg {
+        match (self.mode, self.throughput || self.outstanding.is_some()) {
+            (Some(mode), _) => mode,
+            (None, true) => ModeArg::Throughput,
+            (None, false) => ModeArg::Latency,
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        match (self.what(), self.outstanding) {
+            (_, Some(outstanding)) => Mode::Window(outstanding),
+            (ModeArg::Soak, None) => Mode::Window(SOAK_OUTSTANDING),
+            (ModeArg::Throughput | ModeArg::Fairness, None) => Mode::Full,
+            (ModeArg::Latency | ModeArg::Connect, None) => Mode::Latency,
+        }
+    }
+
     /// The run that they describe.
-    pub(super) fn load(&self) -> Load {
+    ///
+    /// # Errors
+    /// A sentence about the options that cannot be together.
+    pub(super) fn load(&self) -> Result<Load, String> {
+        let is_soak = self.what() == ModeArg::Soak;
+        let loops = self.loops.unwrap_or(if is_soak { SOAK_LOOPS } else { 10 });
         let (rate, spread) = self.rate();
         let (slow, slow_rate) = self.slow.unwrap_or((0, 1));
-        Load {
+        let load = Load {
             version: match self.openflow {
                 VersionArg::V10 => Version::V10,
                 VersionArg::V13 => Version::V13,
             },
             switches: self.switches,
+            first_dpid: self.dpid_offset,
+            on_off: self.on_off,
+            cool_down: self.cooldown,
+            slices: if is_soak { loops.min(SOAK_SLICES) } else { 1 },
             macs: self.macs,
             ports: self.ports,
             buffered: !self.no_buffer,
@@ -154,11 +249,7 @@ impl LoadArgs {
                 DestinationsArg::One => Destinations::One,
             },
             teach: !self.no_teach,
-            mode: match (self.throughput, self.outstanding) {
-                (true, _) => Mode::Full,
-                (false, Some(outstanding)) => Mode::Window(outstanding),
-                (false, None) => Mode::Latency,
-            },
+            mode: self.mode(),
             rate,
             spread,
             seed: self.seed,
@@ -172,13 +263,18 @@ impl LoadArgs {
             dead: self.dead,
             threads: usize::from(self.threads),
             warm_up: self.warmup,
-            loops: self.loops,
+            loops,
             loop_length: Duration::from_millis(self.ms),
             settle: Duration::from_millis(self.delay),
             connect_group: self.connect_group,
             connect_pause: Duration::from_millis(self.connect_pause),
-            ..Load::new(self.controller)
+            ..Load::new(self.controller()?)
+        };
+        if self.on_off.is_some() && load.rate == Rate::Unlimited {
+            let why = "--on-off divides a rate over time: say --rate, --switch-rate, --steps or --scenario as well";
+            return Err(why.into());
         }
+        Ok(load)
     }
 
     /// The rate and how it is divided.
@@ -199,6 +295,11 @@ impl LoadArgs {
         }
     }
 }
+
+/// A soak's requests outstanding a switch, its loops, and the phases into which they are cut to be compared.
+const SOAK_OUTSTANDING: u32 = 16;
+const SOAK_LOOPS: u32 = 3600;
+const SOAK_SLICES: u32 = 60;
 
 /// The scenarios of Maestro's figure 6.
 const SCENARIOS: [(f64, Spread); 4] = [
@@ -260,6 +361,23 @@ fn spread(text: &str) -> Result<Spread, String> {
     }
 }
 
+fn on_off(text: &str) -> Result<OnOff, String> {
+    let span = |text: &str| {
+        let (least, most) = text.split_once('-').unwrap_or((text, text));
+        let seconds = |text| {
+            number(text)
+                .filter(|seconds| (0.0..=3600.0).contains(seconds))
+                .map(Duration::from_secs_f64)
+        };
+        Some((seconds(least)?, seconds(most)?)).filter(|(least, most)| least <= most)
+    };
+    let parsed = text.split_once(',').and_then(|(on, off)| Some((span(on)?, span(off)?)));
+    match parsed {
+        Some((on, off)) if on.0.as_millis() >= 1 => Ok(OnOff { on, off }),
+        _ => Err("seconds on and seconds off are wanted, for example 1,4 or 0.5-2,1-3: on 0.001 to 3600, off 0 to 3600".into()),
+    }
+}
+
 fn slow(text: &str) -> Result<(u32, u64), String> {
     let parsed = text.split_once(':').and_then(|(switches, bytes)| {
         Some((switches.parse().ok()?, bytes.replace('_', "").parse().ok()?))
@@ -294,6 +412,12 @@ mod tests {
         }
         for wrong in ["", "zipf", "zipf:", "zipf:11", "zipf:-1", "zipf:nan"] {
             assert!(spread(wrong).is_err(), "{wrong}");
+        }
+        let s = Duration::from_secs_f64;
+        assert_eq!(on_off("1,4"), Ok(OnOff { on: (s(1.0), s(1.0)), off: (s(4.0), s(4.0)) }));
+        assert_eq!(on_off("0.5-2,0-3"), Ok(OnOff { on: (s(0.5), s(2.0)), off: (s(0.0), s(3.0)) }));
+        for wrong in ["", "1", "0,1", "2-1,1", "1,3601", "1,-1", "nan,1", "1-2-3,1", "1,1,1"] {
+            assert!(on_off(wrong).is_err(), "{wrong}");
         }
         for wrong in ["", "3", "3:", "3:0", ":3", "10001:1", "-1:1", "1:1000000001"] {
             assert!(slow(wrong).is_err(), "{wrong}");

@@ -28,6 +28,15 @@ struct Used {
     system_ticks: u64,
 }
 
+/// What it held at one instant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    /// Memory in use, as the kernel counts it (`VmRSS`).
+    pub(super) resident_bytes: u64,
+    /// Open file descriptors.
+    pub(super) descriptors: usize,
+}
+
 /// CPU time between the two instants.
 pub(super) struct Usage {
     /// Whose.
@@ -70,6 +79,15 @@ impl Controller {
     /// The measurement ends.
     pub(super) fn end(&mut self) {
         self.end = used(self.pid);
+    }
+
+    /// What it holds now; nothing when it is gone.
+    pub(super) fn sample(&self) -> Option<Sample> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid)).ok()?.count();
+        Some(Sample { resident_bytes: kib * 1024, descriptors })
     }
 
     /// What it used in between; nothing when it was gone at either instant.

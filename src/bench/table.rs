@@ -1,14 +1,26 @@
 //! What `aldis bench` prints: rows of a name, a value and words, as a table or as one JSON object.
 
 mod further;
+mod soak;
 
-use super::controller::Usage;
-use aldis_emulator::load::{Delays, Destinations, Load, Mode, Rate, Report, Spread};
+use super::args::ModeArg;
+use super::controller::{Sample, Usage};
+use aldis_emulator::load::{Delays, Destinations, Forms, Load, Mode, Rate, Report, Spread};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// Below this share of idle time the generator, not the controller, was the limit.
-const IDLE_MIN: f64 = 0.05;
+/// A run, and what was seen beside it.
+pub(super) struct Measured<'a> {
+    pub(super) load: &'a Load,
+    pub(super) report: &'a Report,
+    pub(super) mode: ModeArg,
+    /// The controller's CPU time, where it could be seen.
+    pub(super) usage: Option<Usage>,
+    /// What the controller held when measuring began and at the end of each phase, where it could be seen.
+    pub(super) samples: Vec<Sample>,
+    /// Why the result is partial, if it is.
+    pub(super) partial: Option<&'a str>,
+}
 
 /// One row: the key in the JSON object and its value; what a person reads, on a line or some or none.
 pub(super) struct Row {
@@ -23,7 +35,8 @@ fn row(key: &'static str, value: impl Into<Value>, label: &'static str, words: S
 }
 
 /// All rows of a run, in order.
-pub(super) fn rows(load: &Load, report: &Report, usage: Option<&Usage>) -> Vec<Row> {
+pub(super) fn rows(measured: &Measured<'_>) -> Vec<Row> {
+    let Measured { load, report, .. } = *measured;
     let mut rows = setting(load);
     rows.extend([
         connected_row(report),
@@ -31,9 +44,13 @@ pub(super) fn rows(load: &Load, report: &Report, usage: Option<&Usage>) -> Vec<R
         delay_row("delay_us", "delay µs", &report.delay),
         spread_row(load, report),
         counts_row(report),
+        forms_row(report.forms),
     ]);
-    rows.extend(further::rows(load, report));
-    rows.extend([generator_row(report), cpu_row(report, usage)]);
+    rows.extend(further::rows(load, report, measured.mode));
+    rows.extend(soak::change(measured));
+    rows.extend([generator_row(report), cpu_row(report, measured.usage.as_ref())]);
+    let partial = measured.partial.map(|why| format!("** partial ** {why}")).unwrap_or_default();
+    rows.push(row("partial", measured.partial, "partial", partial));
     rows
 }
 
@@ -52,9 +69,12 @@ pub(super) fn text(rows: &[Row]) -> String {
 
 /// One JSON object, on one line.
 pub(super) fn json(rows: &[Row]) -> String {
-    let object: Map<String, Value> =
-        rows.iter().map(|row| (row.key.into(), row.value.clone())).collect();
-    Value::Object(object).to_string()
+    Value::Object(object(rows)).to_string()
+}
+
+/// The keys of all rows and their values.
+pub(super) fn object(rows: &[Row]) -> Map<String, Value> {
+    rows.iter().map(|row| (row.key.into(), row.value.clone())).collect()
 }
 
 fn setting(load: &Load) -> Vec<Row> {
@@ -113,7 +133,18 @@ fn rate(load: &Load) -> (Value, String) {
         }
     };
     (rate["spread"], rate["seed"]) = (spread, load.seed.into());
-    (rate, format!(", at most {words}{spread_words}"))
+    let mut words = format!(", at most {words}{spread_words}");
+    if let Some(on_off) = load.on_off {
+        let [on, off] =
+            [on_off.on, on_off.off].map(|(least, most)| [least, most].map(|t| t.as_secs_f64()));
+        rate["on_off_s"] = json!([on, off]);
+        let span = |[least, most]: [f64; 2]| match least == most {
+            true => format!("{least} s"),
+            false => format!("{least} to {most} s"),
+        };
+        words += &format!(", {} on and {} off", span(on), span(off));
+    }
+    (rate, words)
 }
 
 fn connected_row(report: &Report) -> Row {
@@ -204,8 +235,18 @@ fn counts_row(report: &Report) -> Row {
     )
 }
 
+/// By what the answers named their requests.
+fn forms_row(forms: Forms) -> Row {
+    let Forms { buffer_id, frame, matched, xid } = forms;
+    let value = json!({ "buffer_id": buffer_id, "frame": frame, "match": matched, "xid": xid });
+    let named = [(buffer_id, "buffer id"), (frame, "frame"), (matched, "match"), (xid, "xid")];
+    let named = named.into_iter().filter(|&(count, _)| count > 0);
+    let words: Vec<_> = named.map(|(count, what)| format!("{count} by {what}")).collect();
+    row("answered_by", value, "known", words.join(" · "))
+}
+
 fn generator_row(report: &Report) -> Row {
-    let limited = report.idle < IDLE_MIN;
+    let limited = report.is_generator_limited();
     let ns = per_request(report.generator_cpu.as_nanos() as f64, report);
     let mark = if limited { "  ** generator-limited **" } else { "" };
     row(

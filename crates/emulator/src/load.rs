@@ -17,6 +17,7 @@
 mod answer;
 mod cast;
 mod check;
+mod conduct;
 mod course;
 mod demand;
 pub(crate) mod dice;
@@ -33,19 +34,19 @@ mod straggler;
 mod switch;
 mod timing;
 
-pub use demand::{RATE_MAX, Rate, STEPS_MAX, Spread, Step};
+pub use conduct::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
+pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
-pub use report::{Counts, Delays, Forms, Phase, PortCounts, Probes, Report, Stragglers};
+pub use report::{
+    Counts, Delays, Forms, IDLE_MIN, Phase, PortCounts, Probes, Report, Served, Stragglers,
+};
 pub use sequence::Destinations;
 
-use crate::descriptors;
 use aldis_wire::Version;
 use cast::Role;
-use course::Course;
-use generator::Generator;
-use sequence::{Homes, Rounds};
+use sequence::Homes;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Most switches in a run.
 pub const SWITCHES_MAX: u32 = 10_000;
@@ -69,13 +70,15 @@ pub const WEIGHT_MAX: f64 = 1_000_000.0;
 /// Most generator threads, beside those of the switches that probe and that read badly.
 pub const THREADS_MAX: usize = 64;
 
+/// Most parts of a run.
+pub const PARTS_MAX: u32 = 64;
+/// The highest datapath id: the addresses of a switch's hosts have 16 bits for it.
+const DPID_MAX: u32 = 65_535;
+
 /// How many requests of a probing switch may be outstanding: more than it sends in the time it waits for them.
 const PROBE_WINDOW: u32 = 1024;
 /// Most addresses of a probing switch: it would be long in speaking for more.
 const PROBE_MACS_MAX: u32 = 100;
-
-/// Descriptors beside the switches' sockets.
-const DESCRIPTORS_SPARE: u64 = 64;
 
 /// How requests follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +91,15 @@ pub enum Mode {
     Full,
 }
 
+/// Which of several generators this one is, that together make one run: each plays every `of`th switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// From 0, below `of`.
+    pub index: u32,
+    /// 1, which is all of it, to [`PARTS_MAX`].
+    pub of: u32,
+}
+
 /// A run of load.
 #[derive(Clone, Debug)]
 pub struct Load {
@@ -97,6 +109,8 @@ pub struct Load {
     pub version: Version,
     /// How many switches: 1 to [`SWITCHES_MAX`], with those that storm, probe and read badly.
     pub switches: u32,
+    /// The datapath id of the first switch, 1 to 55,535; the others follow.
+    pub first_dpid: u32,
     /// Addresses a switch: 1 to [`MACS_MAX`].
     pub macs: u32,
     /// Ports a switch: 2 to [`PORTS_MAX`], with OpenFlow 1.0 to [`PORTS_MAX_V10`].
@@ -113,7 +127,10 @@ pub struct Load {
     pub rate: Rate,
     /// How the rate is divided among the switches.
     pub spread: Spread,
-    /// Decides what is left to chance: which switch has which part of the rate, and when the probes are sent.
+    /// Whether switches offer only now and then; with a rate only.
+    pub on_off: Option<OnOff>,
+    /// Decides what is left to chance: which switch has which part of the rate, when each is on, and when the
+    /// probes are sent.
     pub seed: u64,
     /// How much each switch counts in a fair division: cycled over the switches, all equal where there are none; each at
     /// most [`WEIGHT_MAX`] and at least its inverse.
@@ -137,10 +154,17 @@ pub struct Load {
     pub requests_per_switch: Option<u64>,
     /// Generator threads: 1 to [`THREADS_MAX`].
     pub threads: usize,
+    /// Which of several generators this one is.
+    pub part: Part,
     /// Loops before the measured ones.
     pub warm_up: u32,
     /// Measured loops, one at least.
     pub loops: u32,
+    /// Loops behind the measured ones, of which nothing is counted.
+    pub cool_down: u32,
+    /// Phases of about as many loops each into which the measured ones are cut, where the rate has no steps: 1 to
+    /// [`STEPS_MAX`] and no more than there are loops.
+    pub slices: u32,
     /// Length of a loop, a millisecond at least.
     pub loop_length: Duration,
     /// How long to wait behind the last handshake.
@@ -163,6 +187,7 @@ impl Load {
             controller,
             version: Version::V10,
             switches: 1,
+            first_dpid: 1,
             macs: 100_000,
             ports: 4,
             buffered: true,
@@ -171,6 +196,7 @@ impl Load {
             mode: Mode::Latency,
             rate: Rate::Unlimited,
             spread: Spread::Even,
+            on_off: None,
             seed: 1,
             weights: Vec::new(),
             hot_port: 1,
@@ -182,8 +208,11 @@ impl Load {
             dead: 0,
             requests_per_switch: None,
             threads: 1,
+            part: Part { index: 0, of: 1 },
             warm_up: 1,
             loops: 10,
+            cool_down: 0,
+            slices: 1,
             loop_length: Duration::from_secs(1),
             settle: Duration::ZERO,
             connect_group: SWITCHES_MAX,
@@ -242,110 +271,6 @@ impl Load {
             Role::Normal => self.rate != Rate::Unlimited,
             Role::Probe => true,
             Role::Storm | Role::Slow | Role::Dead => false,
-        }
-    }
-}
-
-/// What a run tells while it runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moment {
-    /// So many switches have shaken hands.
-    Connected(u32),
-    /// So many switches have told where their addresses live.
-    Taught(u32),
-    /// The measured loops begin now.
-    MeasureBegins,
-    /// The measured loops ended now.
-    MeasureEnds,
-}
-
-/// How often [`Moment`]s that count are told.
-const TELL_EVERY: Duration = Duration::from_millis(200);
-
-/// Runs the load to its end.
-///
-/// # Errors
-/// See [`Failure`]; every switch is disconnected by then.
-pub fn run(load: &Load) -> Result<Report, Failure> {
-    run_and_tell(load, &mut |_| {})
-}
-
-/// Like [`run`]; `tell` is called on this thread as the run goes on.
-///
-/// # Errors
-/// Those of [`run`].
-pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report, Failure> {
-    load.check()?;
-    let needed = u64::from(load.switches_in_all()) + DESCRIPTORS_SPARE;
-    let allowed = descriptors::allow(needed)?;
-    if allowed < needed {
-        return Err(Failure::Descriptors { needed, allowed });
-    }
-    let course = Course::new(load);
-    let rounds = Rounds::new(load);
-    std::thread::scope(|scope| {
-        let spawn = |(index, (crew, numbers))| {
-            let (course, rounds) = (&course, rounds.clone());
-            let thread = std::thread::Builder::new().name(format!("load-{index}"));
-            thread.spawn_scoped(scope, move || {
-                let generator = Generator::new(load, course, rounds, crew, numbers);
-                let outcome = generator.and_then(Generator::run);
-                course.left(crew, outcome.is_err());
-                outcome
-            })
-        };
-        let threads =
-            load.crews().into_iter().enumerate().map(spawn).collect::<Result<Vec<_>, _>>();
-        if threads.is_err() {
-            course.abort();
-        }
-        let mut report = Report::empty(load);
-        report.connected_in = conduct(load, &course, tell);
-        for thread in threads? {
-            let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            report.merge(outcome?);
-        }
-        Ok(report)
-    })
-}
-
-/// Leads all threads through the phases; returns early when one of them has failed. Answers how long connecting took.
-fn conduct(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) -> Duration {
-    let begun = Instant::now();
-    let all =
-        await_all(load, course, course::Step::Connected, &mut |done| tell(Moment::Connected(done)));
-    let connected_in = begun.elapsed();
-    if all {
-        conduct_connected(load, course, tell);
-    }
-    connected_in
-}
-
-fn conduct_connected(load: &Load, course: &Course, tell: &mut dyn FnMut(Moment)) {
-    course.pass(Instant::now() + load.settle);
-    course.begin(course::Step::Taught);
-    if !await_all(load, course, course::Step::Taught, &mut |done| tell(Moment::Taught(done))) {
-        return;
-    }
-    let start = course.start_offering();
-    let begin = start + load.warm_up_length();
-    if course.pass(begin) {
-        tell(Moment::MeasureBegins);
-        course.pass(begin + load.measured_length());
-        tell(Moment::MeasureEnds);
-    }
-}
-
-/// Waits until every switch has taken the step; whether all did.
-fn await_all(load: &Load, course: &Course, step: course::Step, tell: &mut dyn FnMut(u32)) -> bool {
-    loop {
-        let done = course.done(step);
-        tell(done);
-        if done == load.switches_in_all() {
-            return true;
-        }
-        if !course.await_change(step, done, TELL_EVERY) {
-            return false;
         }
     }
 }

@@ -1,15 +1,16 @@
 //! The rows about unequal load: fairness, steps, storms, probes, a hot port, and switches that read badly.
 
 use super::{Row, delay_words, delays, grouped, row};
+use crate::bench::args::ModeArg;
 use aldis_emulator::load::fairness::Fairness;
-use aldis_emulator::load::{Load, PortCounts, Report, Stragglers};
+use aldis_emulator::load::{Load, PortCounts, Report, Served, Stragglers};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The rows, in order; without words where the run has nothing of the kind.
-pub(super) fn rows(load: &Load, report: &Report) -> Vec<Row> {
+pub(super) fn rows(load: &Load, report: &Report, mode: ModeArg) -> Vec<Row> {
     vec![
-        fairness_row(load, report),
+        fairness_row(load, report, mode),
         phases_row(load, report),
         storm_row(load, report),
         probe_row(load, report),
@@ -19,12 +20,40 @@ pub(super) fn rows(load: &Load, report: &Report) -> Vec<Row> {
     ]
 }
 
-fn fairness_row(load: &Load, report: &Report) -> Row {
+/// How many switches are named that were served worst.
+const WORST_MAX: usize = 10;
+
+fn fairness_row(load: &Load, report: &Report, mode: ModeArg) -> Row {
     let fairness = report.fairness(load);
     let mut value = deviations(&fairness);
     value["sorted"] = fairness.sorted().iter().map(|&deviation| rounded(deviation)).collect();
     value["weights"] = json!(load.weights);
-    row("fairness", value, "fairness", fairness_words(&fairness))
+    let mut words = fairness_words(&fairness);
+    if mode == ModeArg::Fairness {
+        let mut served = report.served(load);
+        let farness = |switch: &Served| switch.deviation().unwrap_or(0.0).abs();
+        served.sort_by(|a, b| farness(b).total_cmp(&farness(a)));
+        for switch in served.iter().take(WORST_MAX) {
+            words += &served_words(switch);
+        }
+    }
+    row("fairness", value, "fairness", words)
+}
+
+fn served_words(switch: &Served) -> String {
+    let due = match switch.demand {
+        f64::INFINITY => "always full".into(),
+        demand => format!("{} due", grouped(demand)),
+    };
+    let deviation =
+        switch.deviation().map_or("none".into(), |off| format!("{:+.2} %", off * 100.0));
+    format!(
+        "\n  switch {}: {} answered of a share of {}, {due}, weight {}: {deviation}",
+        switch.dpid,
+        grouped(switch.answered as f64),
+        grouped(switch.share),
+        switch.weight
+    )
 }
 
 fn deviations(fairness: &Fairness) -> Value {
@@ -63,8 +92,8 @@ fn phases_row(load: &Load, report: &Report) -> Row {
             words += &format!("  probes {}\n", delay_words(&phase.probe_delay));
         }
     }
-    // One phase alone is the whole run.
-    let words = if phases.len() > 1 { words } else { String::new() };
+    // One phase alone is the whole run, and slices are summed up by the row on soaking.
+    let words = if phases.len() > 1 && load.slices == 1 { words } else { String::new() };
     row("phases", phases, "steps", words)
 }
 

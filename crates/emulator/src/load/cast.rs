@@ -3,7 +3,7 @@
 //! They are numbered through: first the normal ones, then those that storm, probe, read slowly, and never read. Those that
 //! probe have a thread of their own, so that no load delays their clock, and so have the ones that read badly.
 
-use super::Load;
+use super::{Load, Part};
 
 /// What a switch does in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +48,16 @@ impl Load {
         further.into_iter().fold(self.switches, u32::saturating_add)
     }
 
+    /// The switches that this part of the run plays.
+    pub fn switches_here(&self) -> u32 {
+        self.crews().iter().map(|(_, numbers)| numbers.len() as u32).sum()
+    }
+
+    /// The datapath id of switch `number`.
+    pub fn dpid(&self, number: u32) -> u32 {
+        self.first_dpid - 1 + number
+    }
+
     /// What switch `number` does.
     pub(super) fn role(&self, number: u32) -> Role {
         let counts = [self.switches, self.storms, self.probes, self.slow].map(u64::from);
@@ -60,14 +70,18 @@ impl Load {
         within.next().map_or(Role::Dead, |(role, _)| role)
     }
 
-    /// The threads of a run: what each plays, and the numbers of its switches.
+    /// The threads of this part of the run: what each plays, and the numbers of its switches.
     pub(super) fn crews(&self) -> Vec<(Crew, Vec<u32>)> {
+        let Part { index: part, of } = self.part;
+        let here = |number: &u32| (number - 1) % of == part;
         let loads = (0..self.threads).map(|index| {
-            let numbers = (1..=self.switches_that_count()).skip(index).step_by(self.threads);
-            (Crew::Load, numbers.collect())
+            let first = part as usize + index * of as usize;
+            let numbers = (1..=self.switches_that_count()).skip(first);
+            (Crew::Load, numbers.step_by(self.threads * of as usize).collect())
         });
         let probes = self.switches_that_count() + 1..=self.switches_that_count() + self.probes;
-        let stragglers = probes.end() + 1..=self.switches_in_all();
+        let stragglers = (probes.end() + 1..=self.switches_in_all()).filter(here);
+        let probes = probes.filter(here);
         let beside = [(Crew::Probes, probes.collect()), (Crew::Stragglers, stragglers.collect())];
         let beside = beside.into_iter().filter(|(_, numbers): &(_, Vec<u32>)| !numbers.is_empty());
         loads.chain(beside).collect()
@@ -114,6 +128,15 @@ mod tests {
                 (Crew::Stragglers, vec![9, 10, 11]),
             ]
         );
+        let part = |index| Load { part: Part { index, of: 3 }, ..load.clone() };
+        let mut numbers: Vec<u32> =
+            (0..3).flat_map(|index| part(index).crews()).flat_map(|(_, numbers)| numbers).collect();
+        numbers.sort_unstable();
+        assert!(
+            numbers.into_iter().eq(1..=11),
+            "each part plays its own, and together they are all"
+        );
+        assert_eq!((0..3).map(|index| part(index).switches_here()).sum::<u32>(), 11);
         assert_eq!(Load { probes: 0, slow: 0, dead: 0, ..load }.crews().len(), 2);
     }
 }

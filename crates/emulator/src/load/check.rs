@@ -1,11 +1,13 @@
 //! Whether a run can be as it is described.
 
+use super::OnOff;
 use super::{
-    Failure, HOT_PORT_MAX, Load, MACS_MAX, Mode, PORTS_MAX, PORTS_MAX_V10, PROBE_RATE_MAX,
-    RATE_MAX, Rate, SLOW_RATE_MAX, STEPS_MAX, SWITCHES_MAX, Spread, THREADS_MAX, WEIGHT_MAX,
-    WINDOW_MAX,
+    DPID_MAX, Failure, HOT_PORT_MAX, Load, MACS_MAX, Mode, ON_OFF_MAX, PARTS_MAX, PORTS_MAX,
+    PORTS_MAX_V10, PROBE_RATE_MAX, RATE_MAX, Rate, SLOW_RATE_MAX, STEPS_MAX, SWITCHES_MAX, Spread,
+    THREADS_MAX, WEIGHT_MAX, WINDOW_MAX,
 };
 use aldis_wire::Version;
+use std::time::Duration;
 
 impl Load {
     /// # Errors
@@ -18,7 +20,7 @@ impl Load {
         }
     }
 
-    fn checks_of_switches(&self) -> [(bool, &'static str, &'static str); 8] {
+    fn checks_of_switches(&self) -> [(bool, &'static str, &'static str); 9] {
         [
             (
                 self.switches >= 1 && self.switches_in_all() <= SWITCHES_MAX,
@@ -52,10 +54,15 @@ impl Load {
                 "1 to 1,000,000,000 bytes a second",
             ),
             (self.weights_are_valid(), "a weight", "0.000001 to 1,000,000"),
+            (
+                (1..=DPID_MAX - SWITCHES_MAX).contains(&self.first_dpid),
+                "the first datapath id",
+                "1 to 55,535",
+            ),
         ]
     }
 
-    fn checks_of_load(&self) -> [(bool, &'static str, &'static str); 8] {
+    fn checks_of_load(&self) -> [(bool, &'static str, &'static str); 12] {
         [
             (self.window_is_valid(), "the number of requests outstanding", "1 to 262,144"),
             (self.rate_is_valid(), "the rate", "above 0 and at most 1,000,000,000 a second"),
@@ -67,6 +74,26 @@ impl Load {
             (self.spread_is_valid(), "the exponent of a Zipf distribution", "0 to 10"),
             ((1..=THREADS_MAX).contains(&self.threads), "the number of threads", "1 to 64"),
             (self.loops >= 1, "the number of loops", "1 or more"),
+            (
+                (1..=self.loops.min(STEPS_MAX as u32)).contains(&self.slices),
+                "the number of slices",
+                "1 to 100 and no more than there are loops",
+            ),
+            (
+                (1..=PARTS_MAX).contains(&self.part.of) && self.part.index < self.part.of,
+                "the number of parts",
+                "1 to 64, and the index of each below it",
+            ),
+            (
+                self.on_off.is_none_or(|on_off| is_on_off(&on_off)),
+                "a time of being on or off",
+                "1 ms (off: 0) to 3600 s, the least no more than the most",
+            ),
+            (
+                self.on_off.is_none() || self.rate != Rate::Unlimited,
+                "the load of switches that are on and off",
+                "one with a rate",
+            ),
             (self.loop_length.as_millis() >= 1, "the length of a loop", "a millisecond or more"),
             (self.connect_group >= 1, "the number of switches that connect at once", "1 or more"),
         ]
@@ -97,6 +124,11 @@ impl Load {
     fn spread_is_valid(&self) -> bool {
         !matches!(self.spread, Spread::Zipf(exponent) if !(0.0..=10.0).contains(&exponent))
     }
+}
+
+fn is_on_off(OnOff { on, off }: &OnOff) -> bool {
+    let is_span = |(least, most): (Duration, Duration)| least <= most && most <= ON_OFF_MAX;
+    is_span(*on) && is_span(*off) && on.0.as_millis() >= 1
 }
 
 fn is_rate(rate: f64, most: f64) -> bool {

@@ -50,6 +50,64 @@ pub enum Spread {
     Zipf(f64),
 }
 
+/// The longest time that a switch that offers now and then may be on, or off.
+pub const ON_OFF_MAX: Duration = Duration::from_secs(3600);
+
+/// Offering now and then: every switch is on for a time and off for a time, round and round. Its times are drawn once, evenly
+/// out of these, and so is where in its round it begins; over many rounds it offers its part of the rate, all of it while
+/// it is on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OnOff {
+    /// How long it is on: from the least to the most; a millisecond to [`ON_OFF_MAX`].
+    pub on: (Duration, Duration),
+    /// How long it is off: from the least to the most; at most [`ON_OFF_MAX`].
+    pub off: (Duration, Duration),
+}
+
+impl OnOff {
+    /// The rounds of so many switches.
+    pub(super) fn cycles(&self, switches: u32, seed: u64) -> Vec<Cycle> {
+        let mut dice = Dice::new(seed ^ ON_OFF_SEED);
+        let mut drawn = |(least, most): (Duration, Duration)| {
+            least.as_secs_f64() + dice.unit() * (most.as_secs_f64() - least.as_secs_f64())
+        };
+        let mut cycle = |_| {
+            let (on, off) = (drawn(self.on), drawn(self.off));
+            let phase = drawn((Duration::ZERO, Duration::from_secs_f64(on + off)));
+            Cycle { on, period: on + off, phase }
+        };
+        (0..switches).map(&mut cycle).collect()
+    }
+}
+
+/// Beside the seed, so that who is on and who has which part of the rate are apart.
+const ON_OFF_SEED: u64 = 0x6f6e_206f_6666;
+
+/// The rounds of one switch, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Cycle {
+    on: f64,
+    period: f64,
+    /// Where in its round it begins.
+    phase: f64,
+}
+
+impl Cycle {
+    /// How many times its part of the rate it offers while it is on.
+    pub(super) fn factor(&self) -> f64 {
+        self.period / self.on
+    }
+
+    /// How long it has been on by then, and has then offered its part of the rate for, in seconds.
+    fn served(&self, elapsed: f64) -> f64 {
+        let on_until = |at: f64| {
+            let rounds = (at / self.period).floor();
+            rounds * self.on + (at - rounds * self.period).min(self.on)
+        };
+        (on_until(elapsed + self.phase) - on_until(self.phase)) * self.factor()
+    }
+}
+
 impl Spread {
     /// Each switch's part of the total; they add up to 1.
     pub(super) fn parts(self, switches: u32, seed: u64) -> Vec<f64> {
@@ -86,16 +144,23 @@ pub(super) struct Lap {
 impl Load {
     /// The total rate of each phase that is measured, where there is one, and how long it lasts.
     pub(super) fn phases(&self) -> Vec<(Option<f64>, Duration)> {
-        let length = self.loop_length * self.loops;
-        match &self.rate {
-            Rate::Unlimited => vec![(None, length)],
-            Rate::Total(rate) => vec![(Some(*rate), length)],
-            Rate::PerSwitch(rate) => vec![(Some(rate * f64::from(self.switches)), length)],
-            Rate::Steps(steps) => steps.iter().map(|step| (Some(step.rate), step.length)).collect(),
-        }
+        let rate = match &self.rate {
+            Rate::Unlimited => None,
+            Rate::Total(rate) => Some(*rate),
+            Rate::PerSwitch(rate) => Some(rate * f64::from(self.switches)),
+            Rate::Steps(steps) => {
+                return steps.iter().map(|step| (Some(step.rate), step.length)).collect();
+            }
+        };
+        // The loops as evenly among the slices as they go.
+        let loops_until =
+            |slice: u32| (u64::from(self.loops) * u64::from(slice) / u64::from(self.slices)) as u32;
+        let loops = (0..self.slices).map(|slice| loops_until(slice + 1) - loops_until(slice));
+        loops.map(|loops| (rate, self.loop_length * loops)).collect()
     }
 
-    /// The loops of a run, in order: those of the warm-up, then each phase cut into loops, of which the last may be shorter.
+    /// The loops of a run, in order: those of the warm-up, then each phase cut into loops, of which the last may be shorter,
+    /// then those that are not counted any more.
     pub(super) fn laps(&self) -> Vec<Lap> {
         let warm_up = (1..=self.warm_up).map(|index| (self.loop_length * index, None));
         let mut laps: Vec<_> = warm_up.collect();
@@ -106,6 +171,7 @@ impl Load {
             laps.extend(ends.map(|end| (begin + end, Some(phase))));
             begin += length;
         }
+        laps.extend((1..=self.cool_down).map(|index| (begin + self.loop_length * index, None)));
         laps.into_iter().map(|(end, phase)| Lap { end, phase }).collect()
     }
 
@@ -160,6 +226,17 @@ impl Volume {
         current.map_or(0.0, |piece| piece.due + (elapsed - piece.begin) * piece.rate)
     }
 
+    /// The same for one that is on only now and then.
+    pub(super) fn due_in(&self, cycle: &Cycle, elapsed: Duration) -> f64 {
+        let elapsed = elapsed.as_secs_f64();
+        let ends = self.0.iter().skip(1).map(|piece| piece.begin).chain([f64::INFINITY]);
+        let served = |(piece, end): (&Piece, f64)| {
+            let (begin, end) = (piece.begin.min(elapsed), end.min(elapsed));
+            piece.rate * (cycle.served(end) - cycle.served(begin))
+        };
+        self.0.iter().zip(ends).map(served).sum()
+    }
+
     /// The highest rate there is.
     pub(super) fn rate_max(&self) -> f64 {
         self.0.iter().map(|piece| piece.rate).fold(0.0, f64::max)
@@ -205,6 +282,57 @@ mod tests {
                 prop_assert!(parts.iter().all(|&part| part > 0.0));
             }
         }
+    }
+
+    proptest! {
+        /// Over whole rounds a switch that is on now and then offers what another does; nothing while it is off, at no time
+        /// less than before.
+        #[test]
+        fn on_and_off_is_the_rate_on_average(on in 1u64..2000, off in 0u64..2000, rounds in 1u32..20, seed: u64) {
+            let ms = Duration::from_millis;
+            let on_off = OnOff { on: (ms(on), ms(on)), off: (ms(off), ms(off)) };
+            let cycle = on_off.cycles(1, seed)[0];
+            let volume = Volume::steady(100.0);
+            let whole = ms(on + off) * rounds;
+            prop_assert!((volume.due_in(&cycle, whole) - volume.due_after(whole)).abs() < 1e-6);
+            let due: Vec<f64> = (0..100).map(|step| volume.due_in(&cycle, whole * step / 100)).collect();
+            prop_assert!(due.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9));
+            let most = 100.0 * cycle.factor() * whole.as_secs_f64() / 100.0;
+            prop_assert!(due.windows(2).all(|pair| pair[1] - pair[0] <= most + 1e-6));
+        }
+
+        /// Always on is no cycle at all, also where the rate changes.
+        #[test]
+        fn always_on_is_the_rate(at in 0u64..9000, seed: u64) {
+            let ms = Duration::from_millis;
+            let step = |rate, length| Step { rate, length: ms(length) };
+            let steps = vec![step(1000.0, 2500), step(10.0, 500), step(70.0, 4000)];
+            let volume = Load { rate: Rate::Steps(steps), ..load() }.volume().unwrap();
+            let always = OnOff { on: (ms(10), ms(900)), off: (ms(0), ms(0)) }.cycles(1, seed)[0];
+            prop_assert!((volume.due_in(&always, ms(at)) - volume.due_after(ms(at))).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn phases_of_on_and_off_follow_from_the_seed() {
+        let second = Duration::from_secs(1);
+        let on_off = OnOff { on: (second, 2 * second), off: (second, 3 * second) };
+        let cycles = on_off.cycles(50, 7);
+        assert_eq!(cycles, on_off.cycles(50, 7));
+        assert_ne!(cycles, on_off.cycles(50, 8));
+        assert!(cycles.iter().all(|cycle| (1.0..=2.0).contains(&cycle.on)));
+        assert!(cycles.iter().all(|cycle| (0.0..cycle.period).contains(&cycle.phase)));
+        assert!(cycles.iter().any(|cycle| cycle.phase > cycle.on), "somebody begins off");
+    }
+
+    #[test]
+    fn slices_are_phases_and_what_cools_down_is_none() {
+        let load = Load { warm_up: 1, loops: 7, slices: 3, cool_down: 2, ..load() };
+        let phases: Vec<_> = load.laps().iter().map(|lap| lap.phase).collect();
+        let slice = |index| Some(index);
+        let expected = [None, slice(0), slice(0), slice(1), slice(1), slice(2), slice(2), slice(2)];
+        assert_eq!(phases, [&expected[..], &[None, None]].concat());
+        assert_eq!(load.measured_length(), Duration::from_secs(7));
     }
 
     #[test]

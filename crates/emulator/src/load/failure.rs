@@ -80,6 +80,10 @@ pub enum Failure {
         /// The error's type and code by name.
         error: String,
     },
+    /// It was told to end.
+    Stopped,
+    /// The other parts of the run could not be waited for.
+    Parts(String),
     /// The system refused something that is no switch's fault.
     System(io::Error),
 }
@@ -130,6 +134,8 @@ impl fmt::Display for Failure {
             Failure::Refused { switch, error } => {
                 write!(f, "the controller answered switch {switch} with an OpenFlow error: {error}")
             }
+            Failure::Stopped => f.write_str("it was told to stop"),
+            Failure::Parts(what) => f.write_str(what),
             Failure::System(error) => write!(f, "the system refused: {error}"),
         }
     }

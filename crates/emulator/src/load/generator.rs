@@ -59,7 +59,7 @@ impl Mark {
     /// Answers a second since `earlier`.
     fn rate_since(&self, earlier: &Mark) -> f64 {
         let answered = self.answered.iter().sum::<u64>() - earlier.answered.iter().sum::<u64>();
-        answered as f64 / (self.at - earlier.at).as_secs_f64()
+        answered as f64 / (self.at - earlier.at).as_secs_f64().max(f64::MIN_POSITIVE)
     }
 }
 
@@ -92,19 +92,26 @@ impl<'a> Generator<'a> {
         })
     }
 
-    pub(super) fn run(mut self) -> Result<Report, Failure> {
+    /// Plays its switches to the end of the run; when it ends before, what was measured by then and why.
+    pub(super) fn run(mut self) -> (Report, Option<Failure>) {
+        let mut report = Report::empty(self.load);
+        let failure = self.run_into(&mut report).err();
+        (report, failure)
+    }
+
+    fn run_into(&mut self, report: &mut Report) -> Result<(), Failure> {
         if self.crew == Crew::Probes {
             hurry();
         }
         self.connect()?;
         if !self.pause_until(|course| course.allows(Step::Taught))? {
-            return Ok(Report::empty(self.load));
+            return Ok(());
         }
         self.teach()?;
         if !self.pause_until(|course| course.start().is_some())? {
-            return Ok(Report::empty(self.load));
+            return Ok(());
         }
-        self.offer()
+        self.offer(report)
     }
 
     /// Waits for the sockets and serves them; returns the time.
@@ -148,45 +155,44 @@ impl<'a> Generator<'a> {
     }
 
     /// Offers requests, phase after phase, loop after loop.
-    fn offer(&mut self) -> Result<Report, Failure> {
+    fn offer(&mut self, report: &mut Report) -> Result<(), Failure> {
         let start = self.course.start().unwrap_or_else(Instant::now);
-        let mut report = Report::empty(self.load);
         self.enter(Stage::Offering)?;
         let laps = self.load.laps();
         let mut last = self.mark();
-        let mut measured_from = None;
+        let mut measured: Option<(Mark, Mark)> = None;
+        let mut outcome = Ok(true);
         for laps in laps.chunk_by(|a, b| a.phase == b.phase) {
             let begin = last.clone();
             self.desk.delays.reset();
-            let mut goes_on = true;
             for lap in laps {
-                goes_on = self.offer_until(start, start + lap.end)?;
+                outcome = self.offer_until(start, start + lap.end);
                 let mark = self.mark();
                 if self.crew == Crew::Load && lap.phase.is_some() {
                     report.loops.push(mark.rate_since(&last));
                 }
                 last = mark;
-                if !goes_on {
+                if !matches!(outcome, Ok(true)) {
                     break;
                 }
             }
             if let Some(phase) = laps[0].phase {
                 let (rate, _) = self.load.phases()[phase];
                 report.push(self.phase(rate, &begin, &last));
-                measured_from.get_or_insert(begin);
+                measured = Some((measured.map_or(begin, |(begin, _)| begin), last.clone()));
             }
-            if !goes_on {
+            if !matches!(outcome, Ok(true)) {
                 break;
             }
         }
-        if self.crew == Crew::Stragglers {
+        if self.crew == Crew::Stragglers && outcome.is_ok() {
             // What was disconnected by now counts.
-            self.turn(Duration::ZERO)?;
+            outcome = self.turn(Duration::ZERO).map(|_| true);
         }
-        if let Some(begin) = measured_from {
-            self.conclude(&begin, &last, &mut report);
+        if let Some((begin, end)) = measured {
+            self.conclude(&begin, &end, report);
         }
-        Ok(report)
+        outcome.map(|_| ())
     }
 
     /// What was measured between two instants.

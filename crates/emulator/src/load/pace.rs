@@ -2,7 +2,7 @@
 
 use super::Load;
 use super::cast::{Crew, Role};
-use super::demand::Volume;
+use super::demand::{Cycle, Volume};
 use super::dice::Dice;
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub(super) struct Pace {
 struct Turn {
     /// Its part of the volume; 0 for one without a rate.
     part: f64,
+    /// Its rounds, where it offers now and then.
+    cycle: Option<Cycle>,
     /// How much of a request it is ahead: 0 to 1.
     ahead: f64,
     /// The most it may make up for.
@@ -56,14 +58,17 @@ impl Pace {
     fn of_load(load: &Load, numbers: &[u32]) -> Option<Pace> {
         let volume = load.volume()?;
         let parts = load.spread.parts(load.switches, load.seed);
+        let cycles = load.on_off.map(|on_off| on_off.cycles(load.switches, load.seed));
         let turn = |&number: &u32| {
+            let cycle = cycles.as_ref().and_then(|cycles| cycles.get(number as usize - 1));
             let part = match load.role(number) {
                 Role::Normal => parts[number as usize - 1],
                 _ => 0.0,
             };
             let ahead = f64::from(number - 1) / f64::from(load.switches_that_count());
-            let burst = (volume.rate_max() * part * BURST_S).ceil() as u64;
-            Turn { part, ahead, burst }
+            let rate_max = volume.rate_max() * part * cycle.map_or(1.0, Cycle::factor);
+            let burst = (rate_max * BURST_S).ceil() as u64;
+            Turn { part, cycle: cycle.copied(), ahead, burst }
         };
         let turns = numbers.iter().map(turn).collect();
         Some(Pace { volume, turns, next: 0, exact: false })
@@ -72,7 +77,7 @@ impl Pace {
     /// Each is due at a time of chance, so that none is in step with anything.
     fn of_probes(load: &Load, numbers: &[u32]) -> Pace {
         let mut dice = Dice::new(load.seed ^ PROBE_SEED);
-        let turn = |_: &u32| Turn { part: 1.0, ahead: dice.unit(), burst: u64::MAX };
+        let turn = |_: &u32| Turn { part: 1.0, cycle: None, ahead: dice.unit(), burst: u64::MAX };
         let turns = numbers.iter().map(turn).collect();
         Pace { volume: Volume::steady(load.probe_rate), turns, next: 0, exact: true }
     }
@@ -85,11 +90,13 @@ impl Pace {
             true => len,
             false => TURNS_IN_TICK.max(len.div_ceil(TICKS_IN_ROUND)).min(len),
         };
-        let (volume, first, turns) = (self.volume.due_after(elapsed), self.next, &self.turns);
+        let (due_after, first, turns) = (self.volume.due_after(elapsed), self.next, &self.turns);
+        let volume = &self.volume;
         self.next = (first + count) % len.max(1);
         (first..first + count).map(move |place| {
             let turn = turns[place % len];
-            (place % len, (volume * turn.part + turn.ahead) as u64, turn.burst)
+            let due = turn.cycle.map_or(due_after, |cycle| volume.due_in(&cycle, elapsed));
+            (place % len, (due * turn.part + turn.ahead) as u64, turn.burst)
         })
     }
 

@@ -153,7 +153,69 @@ pub struct Stragglers {
     pub evicted_after: Vec<Duration>,
 }
 
+/// Below this share of idle time of its busiest thread the generator, not the controller, may have been the limit: what was
+/// measured then says little about the controller.
+pub const IDLE_MIN: f64 = 0.05;
+
+/// How one switch was served.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Served {
+    /// Its datapath id.
+    pub dpid: u32,
+    /// How much it counts.
+    pub weight: f64,
+    /// Requests that became due by the rate; infinite where there is none.
+    pub demand: f64,
+    /// Answers.
+    pub answered: u64,
+    /// Its weighted max-min share of all answers.
+    pub share: f64,
+}
+
+impl Served {
+    /// (answered − share) ÷ share; none for one that has no share.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.share > 0.0).then(|| (self.answered as f64 - self.share) / self.share)
+    }
+}
+
 impl Report {
+    /// Whether the generator may have been the limit.
+    pub fn is_generator_limited(&self) -> bool {
+        self.idle < IDLE_MIN
+    }
+
+    /// Whether anything was measured.
+    pub fn is_empty(&self) -> bool {
+        self.elapsed.is_zero()
+    }
+
+    /// How each switch that counts was served in all measured loops together, switch 1 first.
+    pub fn served(&self, load: &Load) -> Vec<Served> {
+        let claims = claims(load, &self.demands());
+        let shares = super::fairness::shares(&claims, self.answered() as f64);
+        let numbers = 1..=self.per_switch.len() as u32;
+        let switches = numbers.zip(&claims).zip(shares.iter().zip(&self.per_switch));
+        let served =
+            |((number, claim), (&share, &answered)): ((u32, &Claim), (&f64, &u64))| Served {
+                dpid: load.dpid(number),
+                weight: claim.weight,
+                demand: claim.demand,
+                answered,
+                share,
+            };
+        switches.map(served).collect()
+    }
+
+    /// Requests that became due in all measured loops, by switch.
+    fn demands(&self) -> Vec<f64> {
+        let mut demands = vec![0.0; self.per_switch.len()];
+        for phase in &self.phases {
+            demands.iter_mut().zip(&phase.demands).for_each(|(sum, demand)| *sum += demand);
+        }
+        demands
+    }
+
     /// Answers in all measured loops.
     pub fn answered(&self) -> u64 {
         self.per_switch.iter().sum()
@@ -161,11 +223,7 @@ impl Report {
 
     /// How fairly all measured loops together were divided.
     pub fn fairness(&self, load: &Load) -> Fairness {
-        let mut demands = vec![0.0; self.per_switch.len()];
-        for phase in &self.phases {
-            demands.iter_mut().zip(&phase.demands).for_each(|(sum, demand)| *sum += demand);
-        }
-        fairness(load, &demands, &self.per_switch)
+        fairness(load, &self.demands(), &self.per_switch)
     }
 
     pub(super) fn empty(load: &Load) -> Report {
@@ -200,8 +258,8 @@ impl Report {
         self.phases.push(phase);
     }
 
-    /// Adds what another thread measured over other switches in the same loops.
-    pub(super) fn merge(&mut self, other: Report) {
+    /// Adds what another thread or part measured over other switches in the same loops.
+    pub fn merge(&mut self, other: Report) {
         self.loops.resize(self.loops.len().max(other.loops.len()), 0.0);
         self.loops.iter_mut().zip(&other.loops).for_each(|(mine, theirs)| *mine += theirs);
         add(&mut self.per_switch, &other.per_switch);
@@ -263,10 +321,13 @@ impl Stragglers {
 }
 
 fn fairness(load: &Load, demands: &[f64], received: &[u64]) -> Fairness {
-    let claim = |(number, &demand)| Claim { demand, weight: load.weight(number) };
-    let claims: Vec<Claim> = (1..).zip(demands).map(claim).collect();
     let received: Vec<f64> = received.iter().map(|&received| received as f64).collect();
-    Fairness::new(&claims, &received)
+    Fairness::new(&claims(load, demands), &received)
+}
+
+fn claims(load: &Load, demands: &[f64]) -> Vec<Claim> {
+    let claim = |(number, &demand)| Claim { demand, weight: load.weight(number) };
+    (1..).zip(demands).map(claim).collect()
 }
 
 fn add<T: Copy + std::ops::AddAssign>(mine: &mut [T], theirs: &[T]) {

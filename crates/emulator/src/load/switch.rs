@@ -83,6 +83,8 @@ impl Stage {
 }
 
 pub(super) struct Switch {
+    /// Its number in the run, from 1.
+    number: u32,
     role: Role,
     persona: Persona,
     controller: SocketAddr,
@@ -131,8 +133,9 @@ impl Switch {
         let straggler = Straggler::new(load, role).map(Box::new);
         let is_hot = number == 1 && load.has_hot_port();
         Switch {
+            number,
             role,
-            persona: Persona { version, number, ports, buffered },
+            persona: Persona { version, number: load.dpid(number), ports, buffered },
             controller: load.controller,
             socket,
             key,
@@ -142,7 +145,7 @@ impl Switch {
             stage: Stage::Connecting,
             greeted: false,
             homes,
-            hosts: Hosts::of(number),
+            hosts: Hosts::of(load.dpid(number)),
             lessons_left: if load.teach && !role.straggles() { homes.addresses() } else { 0 },
             sequence: Sequence::new(round),
             outstanding: Outstanding::new(ring(mode, role)),
@@ -168,7 +171,13 @@ impl Switch {
         self.stage
     }
 
+    /// Its number in the run, from 1.
     pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its datapath id, which is its name in messages.
+    pub(super) fn dpid(&self) -> u32 {
         self.persona.number
     }
 
@@ -319,9 +328,7 @@ impl Switch {
                 _ => self.converse(message, &mut desk.outbox)?,
             }
         }
-        if self.stage == Stage::ShakingHands {
-            self.plausible(chop.rest())?;
-        }
+        self.plausible(chop.rest())?;
         self.tail.keep(chop.rest());
         if timed {
             self.timing.record(&mut desk.delays);

@@ -41,14 +41,14 @@ impl Generator<'_> {
     }
 
     fn open(&mut self, number: u32) -> Result<(), Failure> {
-        let controller = self.load.controller;
+        let (controller, dpid) = (self.load.controller, self.load.dpid(number));
         let family = match controller.is_ipv4() {
             true => AddressFamily::INET,
             false => AddressFamily::INET6,
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let refused =
-            |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
+            |error: Errno| Failure::Connect { switch: dpid, controller, error: error.into() };
         let socket =
             rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(refused)?;
         sockopt::set_tcp_nodelay(&socket, true).map_err(refused)?;
@@ -85,7 +85,7 @@ impl Generator<'_> {
             .switches
             .iter()
             .find(|switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands));
-        let (switch, awaits) = late.map_or((0, "nothing"), |late| (late.number(), late.awaits()));
+        let (switch, awaits) = late.map_or((0, "nothing"), |late| (late.dpid(), late.awaits()));
         Failure::Handshake { switch, awaits, after: self.load.handshake_deadline }
     }
 }

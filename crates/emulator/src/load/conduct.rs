@@ -1,0 +1,230 @@
+//! Leading the threads of a run through its phases, and telling what happens.
+
+use super::Load;
+use super::course::{Course, Step};
+use super::failure::Failure;
+use super::generator::Generator;
+use super::report::Report;
+use super::sequence::Rounds;
+use crate::descriptors;
+use std::time::{Duration, Instant};
+
+/// Descriptors beside the switches' sockets.
+const DESCRIPTORS_SPARE: u64 = 64;
+
+/// How often [`Moment`]s that count are told, and [`Watch::is_stopped`] is asked.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// What a run tells while it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// So many switches have shaken hands.
+    Connected(u32),
+    /// So many switches have told where their addresses live.
+    Taught(u32),
+    /// The measured loops begin now.
+    MeasureBegins,
+    /// A phase of them ends now, the first being 0.
+    PhaseEnds(usize),
+    /// The measured loops ended now.
+    MeasureEnds,
+}
+
+/// Where a part of a run waits for the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// Its switches have shaken hands; behind it they tell where their addresses live.
+    Connected,
+    /// They have told it; behind it they begin to offer.
+    Taught,
+}
+
+/// Who looks on while a run runs, on the thread that started it.
+pub trait Watch {
+    /// Something has happened.
+    fn tell(&mut self, _moment: Moment) {}
+
+    /// Whether the run is to end before its time; asked several times a second.
+    fn is_stopped(&mut self) -> bool {
+        false
+    }
+
+    /// Waits until the other parts of the run, where there are any, are at the gate as well. The switches are served
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`Failure::Parts`]: they do not come.
+    fn pass(&mut self, _gate: Gate) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// A run at its end.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was measured; empty if it failed before the first measured loop.
+    pub report: Report,
+    /// Why it ended before its time, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Runs the load to its end.
+///
+/// # Errors
+/// See [`Failure`]; every switch is disconnected by then.
+pub fn run(load: &Load) -> Result<Report, Failure> {
+    run_and_tell(load, &mut |_| {})
+}
+
+/// Like [`run`]; `tell` is called on this thread as the run goes on.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report, Failure> {
+    let Outcome { report, failure } = measure(load, &mut Listener(tell));
+    failure.map_or(Ok(report), Err)
+}
+
+struct Listener<'a>(&'a mut dyn FnMut(Moment));
+
+impl Watch for Listener<'_> {
+    fn tell(&mut self, moment: Moment) {
+        (self.0)(moment);
+    }
+}
+
+/// Like [`run`]; keeps what was measured when the run ends before its time. Every switch is disconnected by then.
+pub fn measure(load: &Load, watch: &mut dyn Watch) -> Outcome {
+    let failed = |failure| Outcome { report: Report::empty(load), failure: Some(failure) };
+    match prepare(load) {
+        Ok(()) => play(load, watch).unwrap_or_else(failed),
+        Err(failure) => failed(failure),
+    }
+}
+
+/// Whether the run can be.
+fn prepare(load: &Load) -> Result<(), Failure> {
+    load.check()?;
+    let needed = u64::from(load.switches_here()) + DESCRIPTORS_SPARE;
+    let allowed = descriptors::allow(needed)?;
+    if allowed < needed {
+        return Err(Failure::Descriptors { needed, allowed });
+    }
+    Ok(())
+}
+
+fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
+    let course = Course::new(load);
+    let rounds = Rounds::new(load);
+    std::thread::scope(|scope| {
+        let spawn = |(index, (crew, numbers))| {
+            let (course, rounds) = (&course, rounds.clone());
+            let thread = std::thread::Builder::new().name(format!("load-{index}"));
+            thread.spawn_scoped(scope, move || {
+                let (report, failure) = match Generator::new(load, course, rounds, crew, numbers) {
+                    Ok(generator) => generator.run(),
+                    Err(failure) => (Report::empty(load), Some(failure)),
+                };
+                course.left(crew, failure.is_some());
+                (report, failure)
+            })
+        };
+        let threads =
+            load.crews().into_iter().enumerate().map(spawn).collect::<Result<Vec<_>, _>>();
+        if threads.is_err() {
+            course.abort();
+        }
+        let mut report = Report::empty(load);
+        let mut conductor = Conductor { load, course: &course, watch };
+        let led = conductor.lead(&mut report);
+        let mut failure = None;
+        for thread in threads? {
+            let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            report.merge(outcome.0);
+            failure = failure.or(outcome.1);
+        }
+        Ok(Outcome { report, failure: failure.or(led.err()) })
+    })
+}
+
+/// Leads all threads through the phases.
+struct Conductor<'a> {
+    load: &'a Load,
+    course: &'a Course,
+    watch: &'a mut dyn Watch,
+}
+
+impl Conductor<'_> {
+    /// Until offering is over or a thread has failed, which is no error here.
+    fn lead(&mut self, report: &mut Report) -> Result<(), Failure> {
+        let led = self.lead_on(report);
+        if led.is_err() {
+            self.course.abort();
+        }
+        led
+    }
+
+    fn lead_on(&mut self, report: &mut Report) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let all = self.await_all(Step::Connected, Moment::Connected)?;
+        report.connected_in = begun.elapsed();
+        if !all {
+            return Ok(());
+        }
+        self.watch.pass(Gate::Connected)?;
+        self.pass(Instant::now() + self.load.settle)?;
+        self.course.begin(Step::Taught);
+        if !self.await_all(Step::Taught, Moment::Taught)? {
+            return Ok(());
+        }
+        self.watch.pass(Gate::Taught)?;
+        let begin = self.course.start_offering() + self.load.warm_up_length();
+        if !self.pass(begin)? {
+            return Ok(());
+        }
+        self.watch.tell(Moment::MeasureBegins);
+        let mut end = begin;
+        for (index, (_, length)) in self.load.phases().into_iter().enumerate() {
+            end += length;
+            if self.pass(end)? {
+                self.watch.tell(Moment::PhaseEnds(index));
+            }
+        }
+        self.watch.tell(Moment::MeasureEnds);
+        self.pass(end + self.load.loop_length * self.load.cool_down).map(drop)
+    }
+
+    /// Waits until every switch of this part has taken the step; whether all did.
+    fn await_all(&mut self, step: Step, moment: fn(u32) -> Moment) -> Result<bool, Failure> {
+        let all = self.load.switches_here();
+        loop {
+            let done = self.course.done(step);
+            self.watch.tell(moment(done));
+            if done == all {
+                return Ok(true);
+            }
+            if !self.course.await_change(step, done, TELL_EVERY) {
+                return Ok(false);
+            }
+            self.look()?;
+        }
+    }
+
+    /// Lets the time until `deadline` pass; false when the run ended before.
+    fn pass(&mut self, deadline: Instant) -> Result<bool, Failure> {
+        loop {
+            let next = deadline.min(Instant::now() + TELL_EVERY);
+            if !self.course.pass(next) {
+                return Ok(false);
+            }
+            if next == deadline {
+                return Ok(true);
+            }
+            self.look()?;
+        }
+    }
+
+    fn look(&mut self) -> Result<(), Failure> {
+        if self.watch.is_stopped() { Err(Failure::Stopped) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,208 @@
+//! One measurement: the run, whoever looks on, what is printed and what is saved.
+
+use super::args::{LoadArgs, ModeArg};
+use super::controller::{Controller, Sample};
+use super::{save, table};
+use aldis_emulator::load::{self, Load, Moment, Watch};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The exit code of a run of which there is only a part.
+const EXIT_PARTIAL: u8 = 3;
+
+/// How long nothing is said.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// Measures, prints and saves.
+pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
+    let load = args.load()?;
+    let target = args.save.as_deref().map(save::Target::new).transpose()?;
+    let stop = stop_on_signals()?;
+    if !args.ranged_test {
+        return measure(args, &load, target.as_ref(), &stop);
+    }
+    let powers = (0..).map(|power| 1 << power).take_while(|&switches| switches < load.switches);
+    for switches in powers.chain([load.switches]) {
+        let target = target.as_ref().map(|target| target.of_switches(switches));
+        let load = Load { switches, ..load.clone() };
+        let code = measure(args, &load, target.as_ref(), &stop)?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+        println!();
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first signal ends the run, so that what was measured is kept; the second ends the process.
+fn stop_on_signals() -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, EXIT_PARTIAL.into(), stop.clone())
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .map_err(|error| format!("cannot watch for signals: {error}"))?;
+    }
+    Ok(stop)
+}
+
+fn measure(
+    args: &LoadArgs,
+    load: &Load,
+    target: Option<&save::Target>,
+    stop: &AtomicBool,
+) -> Result<ExitCode, String> {
+    let controller = match args.pid {
+        Some(pid) => Some(Controller::with_pid(pid)?),
+        None => Controller::listening_on(load.controller),
+    };
+    let mut onlooker = Onlooker::new(load, args, controller, stop);
+    let outcome = load::measure(load, &mut onlooker);
+    onlooker.clear();
+    let mut why = outcome.failure.map(|failure| failure.to_string());
+    let report = outcome.report;
+    match &why {
+        Some(why) if report.is_empty() => return Err(why.clone()),
+        None if report.counts.offered == 0 => {
+            why = Some("no request was due in the time that was measured".into());
+        }
+        None if report.answered() == 0 => {
+            why = Some(format!(
+                "the controller answered none of {} requests; is a switch application running in it?",
+                report.counts.offered
+            ));
+        }
+        _ => {}
+    }
+    let measured = table::Measured {
+        load,
+        report: &report,
+        mode: args.what(),
+        usage: onlooker.usage(),
+        samples: onlooker.samples,
+        partial: why.as_deref(),
+    };
+    let rows = table::rows(&measured);
+    match args.json {
+        true => println!("{}", table::json(&rows)),
+        false => print!("{}", table::text(&rows)),
+    }
+    if let Some(target) = target {
+        let saved = target.write(&measured, &rows)?;
+        if !args.json {
+            println!("{:<12} {saved}", "saved");
+        }
+    }
+    Ok(match why {
+        None => ExitCode::SUCCESS,
+        Some(why) => {
+            eprintln!("aldis: the result is partial: {why}");
+            ExitCode::from(EXIT_PARTIAL)
+        }
+    })
+}
+
+/// Who looks on: says what happens, on a terminal's stderr, once it has taken longer than a person likes to wait without a
+/// word; and looks at the controller's process at the beginning, at the end of each phase, and at the end.
+struct Onlooker<'a> {
+    switches: u32,
+    length: Duration,
+    begun: Instant,
+    silent: bool,
+    written: bool,
+    is_soak: bool,
+    stop: &'a AtomicBool,
+    controller: Option<Controller>,
+    /// What the controller held at the beginning and at the end of each phase.
+    samples: Vec<Sample>,
+    measuring_since: Instant,
+}
+
+impl<'a> Onlooker<'a> {
+    fn new(
+        load: &Load,
+        args: &LoadArgs,
+        controller: Option<Controller>,
+        stop: &'a AtomicBool,
+    ) -> Onlooker<'a> {
+        let now = Instant::now();
+        Onlooker {
+            switches: load.switches_here(),
+            length: load.measured_length(),
+            begun: now,
+            silent: args.json || !std::io::stderr().is_terminal(),
+            written: false,
+            is_soak: args.what() == ModeArg::Soak,
+            stop,
+            controller,
+            samples: Vec::new(),
+            measuring_since: now,
+        }
+    }
+
+    fn look(&mut self, moment: Moment) {
+        let Some(controller) = &mut self.controller else { return };
+        match moment {
+            Moment::MeasureBegins => controller.begin(),
+            Moment::MeasureEnds => controller.end(),
+            Moment::PhaseEnds(_) => {}
+            Moment::Connected(_) | Moment::Taught(_) => return,
+        }
+        if moment != Moment::MeasureEnds {
+            self.samples.extend(controller.sample());
+        }
+    }
+
+    fn say(&mut self, moment: Moment) {
+        if self.silent || self.begun.elapsed() < QUIET && moment != Moment::MeasureBegins {
+            return;
+        }
+        let of = self.switches;
+        let words = match moment {
+            Moment::Connected(done) => format!("{done} of {of} switches connected"),
+            Moment::Taught(done) => format!("{done} of {of} switches have told their addresses"),
+            Moment::MeasureBegins if self.length > QUIET => {
+                format!("measuring for {:.1} s", self.length.as_secs_f64())
+            }
+            Moment::PhaseEnds(_) if self.is_soak => self.soaked(),
+            Moment::MeasureBegins | Moment::PhaseEnds(_) | Moment::MeasureEnds => return,
+        };
+        eprint!("\r\x1b[K{words}");
+        let _ = std::io::stderr().flush();
+        self.written = true;
+    }
+
+    fn soaked(&self) -> String {
+        let since = self.measuring_since.elapsed().as_secs_f64();
+        let memory = self.samples.last().map_or(String::new(), |sample| {
+            format!("; the controller holds {} MiB", sample.resident_bytes >> 20)
+        });
+        format!("{since:.0} of {:.0} s{memory}", self.length.as_secs_f64())
+    }
+
+    fn clear(&self) {
+        if self.written {
+            eprint!("\r\x1b[K");
+        }
+    }
+
+    fn usage(&mut self) -> Option<super::controller::Usage> {
+        self.controller.take().and_then(Controller::usage)
+    }
+}
+
+impl Watch for Onlooker<'_> {
+    fn tell(&mut self, moment: Moment) {
+        if moment == Moment::MeasureBegins {
+            self.measuring_since = Instant::now();
+        }
+        self.look(moment);
+        self.say(moment);
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
