@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod datapath;
 mod descriptors;
 pub mod load;
 pub mod null;

@@ -1,0 +1,102 @@
+//! What a FLOW_MOD, a PACKET_OUT and a PORT_MOD do, whichever version asked for it.
+
+use super::action::Action;
+use super::bounds::{FRAME_MAX, FRAME_MIN};
+use super::flow::Reason;
+use super::forward::{Origin, Way};
+use super::packet::Packet;
+use super::tables::{Addition, Filter};
+use super::{Datapath, Sink, Wrong};
+use aldis_wire::MacAddr;
+use aldis_wire::v13::port::PortNo;
+use std::time::Duration;
+
+/// What a FLOW_MOD asks for.
+#[derive(Debug)]
+pub(super) enum Change {
+    Add(Box<Addition>),
+    /// Gives the flows of the filter another program; where there is none and `or_add` is set, adds one.
+    Modify {
+        filter: Filter,
+        new: Box<Addition>,
+        or_add: bool,
+    },
+    Delete(Filter),
+}
+
+/// A change to a port: the bits of `mask` become those of `config`.
+#[derive(Debug)]
+pub(super) struct PortChange {
+    pub(super) port: u32,
+    pub(super) address: MacAddr,
+    pub(super) config: u32,
+    pub(super) mask: u32,
+}
+
+impl Datapath {
+    pub(super) fn change(
+        &mut self,
+        change: Change,
+        now: Duration,
+        out: &mut impl Sink,
+    ) -> Result<(), Wrong> {
+        match change {
+            Change::Add(new) => self.tables.add(*new, now),
+            Change::Modify { filter, new, or_add } => {
+                let found = self.tables.find(&filter);
+                if found.is_empty() && or_add {
+                    return self.tables.add(*new, now);
+                }
+                self.tables.modify(&found, &new, now);
+                Ok(())
+            }
+            Change::Delete(filter) => {
+                let found = self.tables.find(&filter);
+                for removed in self.tables.remove(&found, Reason::DELETE) {
+                    self.tell_removed(&removed, now, out);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends a frame of the controller's. It came in by `in_port`, as far as flows and actions are concerned.
+    pub(super) fn packet_out(
+        &mut self,
+        in_port: u32,
+        actions: &[Action],
+        frame: &[u8],
+        now: Duration,
+        out: &mut impl Sink,
+    ) -> Result<(), Wrong> {
+        if !(FRAME_MIN..=FRAME_MAX).contains(&frame.len()) {
+            return Err(Wrong::BadPacket);
+        }
+        let Some(mut packet) = Packet::new(frame, in_port) else { return Err(Wrong::BadPacket) };
+        let mut way = Way::new(&mut self.world, out, now, frame.len());
+        for action in actions {
+            if matches!(action, Action::Output { port, .. } if *port == PortNo::TABLE.0) {
+                way.walk(&mut self.tables, &mut packet.clone());
+            } else if !way.act(std::slice::from_ref(action), &mut packet, Origin::NO_FLOW, 0) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn port_mod(
+        &mut self,
+        change: &PortChange,
+        out: &mut impl Sink,
+    ) -> Result<(), Wrong> {
+        let port = self.world.ports.get_mut(change.port).ok_or(Wrong::BadPort)?;
+        if port.address != change.address {
+            return Err(Wrong::BadHardwareAddress);
+        }
+        let config = port.config & !change.mask | change.config & change.mask;
+        if std::mem::replace(&mut port.config, config) != config {
+            self.port_changed(change.port, out);
+        }
+        Ok(())
+    }
+}

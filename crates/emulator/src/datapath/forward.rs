@@ -1,0 +1,218 @@
+//! A packet through the tables, and out.
+
+use super::action::{Action, ActionSet};
+use super::bounds::{COPIES_MAX, GROUP_DEPTH_MAX};
+use super::fields::METADATA;
+use super::group::Groups;
+use super::meter::Meters;
+use super::packet::Packet;
+use super::port::{Ports, config};
+use super::session::Session;
+use super::tables::Tables;
+use super::{Sink, v10, v13};
+use aldis_wire::Version;
+use aldis_wire::v13::packet_in::PacketInReason;
+use aldis_wire::v13::port::PortNo;
+use std::time::Duration;
+
+/// Everything of a datapath but its tables: what actions work on while a flow is looked at.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) version: Version,
+    pub(crate) ports: Ports,
+    pub(crate) groups: Groups,
+    pub(crate) meters: Meters,
+    pub(crate) session: Session,
+    /// Where messages are written before they are handed over.
+    pub(crate) scratch: Vec<u8>,
+}
+
+/// Which flow sent a packet to the controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) table: u8,
+    pub(crate) cookie: u64,
+    pub(crate) reason: PacketInReason,
+}
+
+impl Origin {
+    /// A packet that the controller sent itself, or that no flow matched.
+    pub(crate) const NO_FLOW: Origin =
+        Origin { table: 0, cookie: u64::MAX, reason: PacketInReason::ACTION };
+}
+
+/// A packet to the controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report<'a> {
+    pub(crate) origin: Origin,
+    pub(crate) in_port: u32,
+    pub(crate) metadata: u64,
+    /// The whole frame.
+    pub(crate) frame: &'a [u8],
+    /// How much of it is to go.
+    pub(crate) max_len: u16,
+}
+
+/// One packet's way: what bounds it, and where its copies go.
+pub(crate) struct Way<'a, S> {
+    pub(crate) world: &'a mut World,
+    pub(crate) out: &'a mut S,
+    pub(crate) now: Duration,
+    /// Length of the frame as it came, which is what flows and groups count.
+    len: usize,
+    copies: u32,
+}
+
+impl<'a, S: Sink> Way<'a, S> {
+    pub(crate) fn new(world: &'a mut World, out: &'a mut S, now: Duration, len: usize) -> Self {
+        Way { world, out, now, len, copies: COPIES_MAX }
+    }
+
+    /// From the first table on (OpenFlow 1.3.5 §5.1).
+    pub(crate) fn walk(&mut self, tables: &mut Tables, packet: &mut Packet<'_>) {
+        let mut set = ActionSet::default();
+        let mut table = 0;
+        let mut last = Origin::NO_FLOW;
+        loop {
+            let Some(flow) = tables.look_up(table, &packet.key) else {
+                self.miss(table, packet);
+                break;
+            };
+            flow.counters.count(self.len);
+            flow.used = self.now;
+            let reason = match flow.is_table_miss() && self.world.version == Version::V13 {
+                true => PacketInReason::NO_MATCH,
+                false => PacketInReason::ACTION,
+            };
+            last = Origin { table, cookie: flow.cookie, reason };
+            let program = &flow.program;
+            if let Some(meter) = program.meter.and_then(|id| self.world.meters.get_mut(&id))
+                && !meter.passes(self.len, self.now)
+            {
+                return;
+            }
+            if !self.act(&program.apply, packet, last, 0) {
+                break;
+            }
+            if program.clear {
+                set.clear();
+            }
+            set.write(&program.write);
+            if let Some((value, mask)) = program.metadata {
+                let old = packet.key.field(METADATA);
+                packet.key.set(METADATA, old & !mask | value & mask);
+            }
+            match program.goto {
+                Some(next) => table = next,
+                None => break,
+            }
+        }
+        self.act(&set.in_order(), packet, last, 0);
+    }
+
+    /// No flow matched: 1.0 asks the controller, 1.3 drops it.
+    fn miss(&mut self, table: u8, packet: &Packet<'_>) {
+        if self.world.version == Version::V10 {
+            let origin = Origin { table, reason: PacketInReason::NO_MATCH, ..Origin::NO_FLOW };
+            let max_len = self.world.session.miss_send_len;
+            self.report(packet, max_len, origin);
+        }
+    }
+
+    /// Does actions in their order; `false` where the packet's time to live ran out.
+    pub(crate) fn act(
+        &mut self,
+        actions: &[Action],
+        packet: &mut Packet<'_>,
+        origin: Origin,
+        depth: u32,
+    ) -> bool {
+        for action in actions {
+            match *action {
+                Action::Output { port, max_len } => self.output(packet, port, max_len, origin),
+                Action::Group(id) => self.group(id, packet, origin, depth),
+                _ => {
+                    if !action.change(packet) {
+                        let origin = Origin { reason: PacketInReason::INVALID_TTL, ..origin };
+                        self.report(packet, u16::MAX, origin);
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Through a group: what its buckets do to the packet ends with them.
+    fn group(&mut self, id: u32, packet: &Packet<'_>, origin: Origin, depth: u32) {
+        if depth == GROUP_DEPTH_MAX {
+            return;
+        }
+        let World { groups, ports, .. } = &mut *self.world;
+        let chosen = groups.choose(id, &packet.key, ports);
+        if let Some(group) = groups.0.get_mut(&id) {
+            group.counters.count(self.len);
+        }
+        let origin = Origin { reason: PacketInReason::ACTION, ..origin };
+        for at in chosen {
+            let bucket =
+                self.world.groups.0.get_mut(&id).and_then(|group| group.buckets.get_mut(at));
+            let Some(bucket) = bucket else { continue };
+            bucket.counters.count(self.len);
+            let actions = bucket.actions.clone();
+            self.act(&actions, &mut packet.clone(), origin, depth + 1);
+        }
+    }
+
+    fn output(&mut self, packet: &Packet<'_>, port: u32, max_len: u16, origin: Origin) {
+        let in_port = packet.in_port();
+        match PortNo(port) {
+            PortNo::IN_PORT => self.send(packet, in_port),
+            PortNo::CONTROLLER => self.report(packet, max_len, origin),
+            PortNo::ALL | PortNo::FLOOD => {
+                let flood = port == PortNo::FLOOD.0;
+                let all = self.world.ports.iter();
+                let wanted =
+                    all.filter(|to| to.number != in_port && !(flood && to.has(config::NO_FLOOD)));
+                let wanted: Vec<u32> = wanted.map(|to| to.number).collect();
+                wanted.into_iter().for_each(|to| self.send(packet, to));
+            }
+            _ if port == in_port => {}
+            _ => self.send(packet, port),
+        }
+    }
+
+    /// Out of a port that exists; to another it is dropped.
+    fn send(&mut self, packet: &Packet<'_>, port: u32) {
+        let Some(left) = self.copies.checked_sub(1) else { return };
+        self.copies = left;
+        if let Some(to) = self.world.ports.get_mut(port)
+            && to.send(packet.bytes().len())
+        {
+            self.out.to_port(port, packet.bytes());
+        }
+    }
+
+    fn report(&mut self, packet: &Packet<'_>, max_len: u16, origin: Origin) {
+        let in_port = packet.in_port();
+        let quiet =
+            self.world.ports.get(in_port).is_some_and(|port| port.has(config::NO_PACKET_IN));
+        let quiet = quiet && origin.reason == PacketInReason::NO_MATCH;
+        if quiet || !self.world.session.wants_packet_in(origin.reason) {
+            return;
+        }
+        let Some(left) = self.copies.checked_sub(1) else { return };
+        self.copies = left;
+        let metadata = packet.key.field(METADATA);
+        let report = Report { origin, in_port, metadata, frame: packet.bytes(), max_len };
+        let scratch = &mut self.world.scratch;
+        scratch.clear();
+        match self.world.version {
+            Version::V10 => v10::events::packet_in(&report, scratch),
+            Version::V13 => v13::events::packet_in(&report, scratch),
+        }
+        if !scratch.is_empty() {
+            self.out.to_controller(scratch);
+        }
+    }
+}

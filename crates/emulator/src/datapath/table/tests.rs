@@ -1,0 +1,120 @@
+//! The table against a list of flows that is searched from its beginning to its end.
+
+use super::*;
+use crate::datapath::action::Program;
+use crate::datapath::fields::*;
+use crate::datapath::flow::{Counters, Flags, Said};
+use aldis_wire::v10;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn flow(pattern: Pattern, priority: u16, cookie: u64) -> Flow {
+    Flow {
+        pattern,
+        priority,
+        cookie,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        flags: Flags::EMPTY,
+        program: Program::default(),
+        said: Said::V10 { match_: v10::Match::ANY, actions: Box::default() },
+        created: Duration::ZERO,
+        modified: Duration::ZERO,
+        used: Duration::ZERO,
+        counters: Counters::default(),
+    }
+}
+
+/// Few values in few fields, so that flows meet.
+fn pattern() -> impl Strategy<Value = Pattern> {
+    let part = || prop::option::of(0..3_u64);
+    let prefix = prop::option::of((0..4_u128, 0..3_u32));
+    (part(), part(), part(), prefix).prop_map(|(port, kind, mac, prefix)| {
+        let mut pattern = Pattern::ANY;
+        for (field, value) in [(IN_PORT, port), (ETH_TYPE, kind), (ETH_DST, mac)] {
+            if let Some(value) = value {
+                pattern.exactly(field, value);
+            }
+        }
+        if let Some((value, shift)) = prefix {
+            pattern.with_wide(SOURCE, value, u128::MAX << shift);
+        }
+        pattern
+    })
+}
+
+fn packet() -> impl Strategy<Value = Key> {
+    (0..3_u64, 0..3_u64, 0..3_u64, 0..4_u128).prop_map(|(port, kind, mac, address)| {
+        let mut key = Key::default();
+        key.set(IN_PORT, port);
+        key.set(ETH_TYPE, kind);
+        key.set(ETH_DST, mac);
+        key.set_wide(SOURCE, address);
+        key
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add(Pattern, u16),
+    Remove(usize),
+    LookUp(Key),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (pattern(), 0..5_u16).prop_map(|(pattern, priority)| Step::Add(pattern, priority)),
+        2 => any::<prop::sample::Index>().prop_map(|at| Step::Remove(at.index(64))),
+        4 => packet().prop_map(Step::LookUp),
+    ]
+}
+
+proptest! {
+    /// Every look-up finds a flow that matches and whose priority is the highest of those that do; no flow is lost.
+    #[test]
+    fn a_table_is_a_list_of_flows(steps in prop::collection::vec(step(), 1..120)) {
+        let mut table = Table::default();
+        let mut list: Vec<(Slot, Pattern, u16, u64)> = Vec::new();
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Add(pattern, priority) => {
+                    let there = list.iter().find(|known| known.1 == pattern && known.2 == priority);
+                    prop_assert_eq!(table.exact(&pattern, priority), there.map(|known| known.0));
+                    if there.is_none() {
+                        let cookie = number as u64;
+                        let slot = table.insert(flow(pattern, priority, cookie), cookie).unwrap();
+                        list.push((slot, pattern, priority, cookie));
+                    }
+                }
+                Step::Remove(at) => {
+                    if at < list.len() {
+                        let (slot, _, _, cookie) = list.swap_remove(at);
+                        prop_assert_eq!(table.remove(slot).map(|flow| flow.cookie), Some(cookie));
+                    }
+                }
+                Step::LookUp(packet) => {
+                    let matching = list.iter().filter(|known| known.1.matches(&packet));
+                    let best = matching.map(|known| known.2).max();
+                    let found = table.look_up(&packet);
+                    prop_assert_eq!(found.as_ref().map(|flow| flow.priority), best);
+                    prop_assert!(found.is_none_or(|flow| flow.pattern.matches(&packet)));
+                }
+            }
+            prop_assert_eq!(table.len() as usize, list.len());
+            prop_assert_eq!(table.iter().count(), list.len());
+        }
+    }
+}
+
+#[test]
+fn there_are_only_so_many_masks() {
+    let mut table = Table::default();
+    for number in 0..MASKS_MAX as u64 {
+        let mut pattern = Pattern::ANY;
+        pattern.with(ETH_DST, 0, number + 1);
+        assert!(table.insert(flow(pattern, 1, number), number).is_ok());
+    }
+    let mut pattern = Pattern::ANY;
+    pattern.exactly(IN_PORT, 1_u64);
+    assert_eq!(table.insert(flow(pattern, 1, 0), 0), Err(TooManyMasks));
+}

@@ -1,0 +1,190 @@
+//! A datapath as its controller and its neighbours see it.
+
+use aldis_emulator::datapath::{Datapath, PortSpec, Sink};
+use aldis_wire::v13::action::Action;
+use aldis_wire::v13::flow_mod::{FlowMod, FlowModCommand, FlowModFlags};
+use aldis_wire::v13::instruction::Instruction;
+use aldis_wire::v13::match_::Match;
+use aldis_wire::v13::oxm::Oxm;
+use aldis_wire::v13::port::PortNo;
+use aldis_wire::v13::stats::{MultipartReplyBody, MultipartRequest, MultipartRequestBody};
+use aldis_wire::v13::table_mod::TableNo;
+use aldis_wire::v13::{self, bucket::GroupNo};
+use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version, v10};
+use std::time::Duration;
+
+/// What came out.
+#[derive(Default)]
+struct Out {
+    messages: Vec<Vec<u8>>,
+    frames: Vec<(u32, Vec<u8>)>,
+}
+
+impl Sink for Out {
+    fn to_controller(&mut self, message: &[u8]) {
+        self.messages.push(message.to_vec());
+    }
+
+    fn to_port(&mut self, port: u32, frame: &[u8]) {
+        self.frames.push((port, frame.to_vec()));
+    }
+}
+
+impl Out {
+    /// The ports by which frames left, in order.
+    fn ports(&self) -> Vec<u32> {
+        self.frames.iter().map(|(port, _)| *port).collect()
+    }
+
+    fn v13(&self) -> Vec<v13::Message> {
+        let decoded = self.messages.iter().map(|bytes| v13::Message::decode(bytes).unwrap().1);
+        decoded.collect()
+    }
+}
+
+fn switch(version: Version) -> Datapath {
+    let port = |number: u32| PortSpec {
+        number,
+        address: MacAddr([2, 0, 0, 0, 1, number as u8]),
+        name: format!("s1-eth{number}"),
+    };
+    let ports: Vec<PortSpec> = (1..=4).map(port).collect();
+    Datapath::new(version, DatapathId(1), &ports)
+}
+
+const NOW: Duration = Duration::from_secs(100);
+const FRAME: [u8; 60] = {
+    let mut frame = [0; 60];
+    frame[5] = 2;
+    frame[11] = 1;
+    frame[12] = 0x88;
+    frame[13] = 0xb5;
+    frame
+};
+
+fn tell13(switch: &mut Datapath, message: v13::Message) -> Out {
+    let (mut bytes, mut out) = (Vec::new(), Out::default());
+    message.encode(7, &mut bytes).unwrap();
+    switch.message(&bytes, NOW, &mut out);
+    out
+}
+
+fn tell10(switch: &mut Datapath, message: v10::Message) -> Out {
+    let (mut bytes, mut out) = (Vec::new(), Out::default());
+    message.encode(7, &mut bytes).unwrap();
+    switch.message(&bytes, NOW, &mut out);
+    out
+}
+
+fn frame(switch: &mut Datapath, port: u32, now: Duration) -> Out {
+    let mut out = Out::default();
+    switch.frame(port, &FRAME, now, &mut out);
+    out
+}
+
+fn flow13(fields: Vec<Oxm>, actions: Vec<Action>) -> FlowMod {
+    FlowMod {
+        cookie: 5,
+        cookie_mask: 0,
+        table_id: TableNo(0),
+        command: FlowModCommand::ADD,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        priority: 100,
+        buffer_id: NO_BUFFER,
+        out_port: PortNo::ANY,
+        out_group: GroupNo::ANY,
+        flags: FlowModFlags::EMPTY,
+        match_: Match { fields },
+        instructions: vec![Instruction::ApplyActions(actions)],
+    }
+}
+
+fn output(port: u32) -> Action {
+    Action::output(PortNo(port))
+}
+
+#[test]
+fn without_flows_1_0_asks_and_1_3_drops() {
+    let out = frame(&mut switch(Version::V10), 1, NOW);
+    let (_, message) = v10::Message::decode(&out.messages[0]).unwrap();
+    let v10::Message::PacketIn(packet_in) = message else { panic!("{message:?}") };
+    assert_eq!((packet_in.in_port.0, packet_in.reason.0, packet_in.data.len()), (1, 0, 60));
+    let out = frame(&mut switch(Version::V13), 1, NOW);
+    assert!(out.messages.is_empty() && out.frames.is_empty());
+}
+
+#[test]
+fn a_flow_forwards_and_counts() {
+    let mut switch = switch(Version::V13);
+    let flow = flow13(vec![Oxm::InPort(PortNo(1))], vec![output(2), output(PortNo::FLOOD.0)]);
+    assert!(tell13(&mut switch, v13::Message::FlowMod(flow)).messages.is_empty());
+    assert_eq!(frame(&mut switch, 1, NOW).ports(), [2, 2, 3, 4]);
+    assert!(frame(&mut switch, 2, NOW).frames.is_empty());
+    let request = MultipartRequestBody::Aggregate(v13::stats::FlowStatsRequest {
+        table_id: TableNo::ALL,
+        out_port: PortNo(2),
+        out_group: GroupNo::ANY,
+        cookie: 5,
+        cookie_mask: u64::MAX,
+        match_: Match::default(),
+    });
+    let out = tell13(&mut switch, v13::Message::MultipartRequest(MultipartRequest::new(request)));
+    let [v13::Message::MultipartReply(reply)] = &out.v13()[..] else { panic!() };
+    let MultipartReplyBody::Aggregate(sum) = reply.body else { panic!("{reply:?}") };
+    assert_eq!((sum.flow_count, sum.packet_count, sum.byte_count), (1, 1, 60));
+}
+
+#[test]
+fn a_flow_of_1_0_forwards() {
+    let mut switch = switch(Version::V10);
+    let flow = v10::FlowMod {
+        match_: v10::Match::ANY.with_in_port(v10::PortNo(3)),
+        cookie: 0,
+        command: v10::FlowModCommand::ADD,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        priority: 1,
+        buffer_id: NO_BUFFER,
+        out_port: v10::PortNo::NONE,
+        flags: v10::FlowModFlags::EMPTY,
+        actions: vec![v10::Action::output(v10::PortNo(4))],
+    };
+    assert!(tell10(&mut switch, v10::Message::FlowMod(flow)).messages.is_empty());
+    assert_eq!(frame(&mut switch, 3, NOW).ports(), [4]);
+}
+
+#[test]
+fn timeouts_end_flows_and_are_told() {
+    let mut switch = switch(Version::V13);
+    let mut flow = flow13(vec![Oxm::InPort(PortNo(1))], vec![output(2)]);
+    flow.flags = FlowModFlags::SEND_FLOW_REM;
+    flow.idle_timeout = 10;
+    flow.hard_timeout = 25;
+    tell13(&mut switch, v13::Message::FlowMod(flow));
+    let at = |seconds| NOW + Duration::from_secs(seconds);
+    let mut out = Out::default();
+    assert_eq!(switch.expire(at(0), &mut out), Some(at(10)));
+    frame(&mut switch, 1, at(9));
+    assert_eq!(switch.expire(at(10), &mut out), Some(at(19)));
+    frame(&mut switch, 1, at(18));
+    assert_eq!(switch.expire(at(19), &mut out), Some(at(25)));
+    assert!(out.messages.is_empty());
+    assert_eq!(switch.expire(at(25), &mut out), None);
+    let [v13::Message::FlowRemoved(removed)] = &out.v13()[..] else { panic!("{:?}", out.v13()) };
+    assert_eq!((removed.reason.0, removed.packet_count, removed.duration_sec), (1, 2, 25));
+    assert_eq!(switch.flows(), 0);
+}
+
+#[test]
+fn a_link_that_falls_is_told_and_carries_nothing() {
+    let mut switch = switch(Version::V13);
+    tell13(&mut switch, v13::Message::FlowMod(flow13(vec![], vec![output(2)])));
+    let mut out = Out::default();
+    switch.set_link(2, false, &mut out);
+    switch.set_link(2, false, &mut out);
+    let [v13::Message::PortStatus(status)] = &out.v13()[..] else { panic!("{:?}", out.v13()) };
+    assert_eq!(status.desc.port_no.0, 2);
+    assert!(frame(&mut switch, 1, NOW).frames.is_empty());
+    assert!(frame(&mut switch, 2, NOW).frames.is_empty());
+}
