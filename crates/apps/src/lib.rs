@@ -8,6 +8,7 @@ pub mod learning_switch;
 mod place;
 #[cfg(test)]
 mod random;
+pub mod topology;
 
 pub use learning_switch::LearningSwitch;
 pub use place::SwitchPort;

@@ -1,0 +1,143 @@
+//! Topology: which ports of which switches are joined by links, found by probes and believed with care.
+//!
+//! Every port sends LLDP that says which port it is; where it comes in, a link ends. LLDP can be made by anyone, so each
+//! probe carries a tag that only the controller can make, over bytes that were never sent before (`frame`); it counts
+//! once, within two seconds, where it can have come. What is left to an attacker is to hand on real probes, so a port that
+//! showed a host does not become a link, one that went down and up to have that forgotten has to prove itself, and a link
+//! that takes longer than the others is pointed out (`relay`). Hong et al., "Poisoning Network Visibility in
+//! Software-Defined Networks" (NDSS 2015), and Skowyra et al., "Effective Topology Tampering Attacks and Defenses"
+//! (DSN 2018), describe these attacks.
+//!
+//! ```text
+//! switches, ports, hosts shown ──▶ Topology ──▶ events: a link came, changed, went
+//! PACKET_IN of a probe ──────────▶          ──▶ the next probe, and when it is due
+//! ```
+//!
+//! Not found: a relay that never showed a host and is as fast as a cable.
+
+mod discovery;
+mod frame;
+mod link;
+mod port;
+mod relay;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub use discovery::Topology;
+pub use frame::{FAR_ETHERTYPE, Key, Reach};
+pub use link::{Ends, Link, State};
+pub use port::FAR_MAX;
+pub use relay::{MARGIN, SAMPLES, SAMPLES_MIN, SPREADS};
+
+use std::time::Duration;
+
+use crate::place::SwitchPort;
+
+/// The settings of the search for links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Between two probes of a port, once it was probed three times; a fifth more or less.
+    pub interval: Duration,
+    /// Probes a second, of all ports together. Where there are more ports than that allows, the interval grows.
+    pub probes_per_s_max: u32,
+    /// Whether a link through a switch that is not ours may end at a port that shows hosts. Hosts of that switch show there;
+    /// but any host can hand on a broadcast, so it has to be asked for.
+    pub far_with_hosts: bool,
+}
+
+impl Default for Config {
+    /// Every five seconds, 40,000 a second.
+    fn default() -> Config {
+        Config { interval: Duration::from_secs(5), probes_per_s_max: 40_000, far_with_hosts: false }
+    }
+}
+
+/// What changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A link came, or is in another state than before.
+    Changed(Ends, Reach, State),
+    /// A link is gone.
+    Gone(Ends, Reach, Loss),
+    /// A link began to take longer than others, as through a relay, or does so no more.
+    Slow(Ends, bool),
+}
+
+/// Why a link is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// One of its ports went down, or the switch did.
+    PortDown,
+    /// Probes do not come through any more.
+    Silent,
+    /// One of its ports turned out to have a cable to another switch of ours.
+    Direct,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Heard {
+    /// It is no probe of ours.
+    Foreign,
+    /// There is a link from that port.
+    From(SwitchPort),
+    /// It is not believed.
+    Refused(Refusal),
+}
+
+/// Why a probe is not believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// Its tag is not ours.
+    Forged,
+    /// It was ours, and something was changed.
+    Altered,
+    /// It came in before, or was sent too long ago to be remembered.
+    Replayed,
+    /// It took longer than two seconds, or one of the ports went down meanwhile.
+    Late,
+    /// It came in where it cannot have come: at the port that it left, at one that is down, or at one that has a link to
+    /// another.
+    WrongPort,
+    /// One of the ports shows a host.
+    HostPort,
+}
+
+/// What was done since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Probes sent.
+    pub sent: u64,
+    /// Probes that came in and were believed.
+    pub heard: u64,
+    /// LLDP and the like of others.
+    pub foreign: u64,
+    /// Refused: [`Refusal::Forged`].
+    pub forged: u64,
+    /// Refused: [`Refusal::Altered`].
+    pub altered: u64,
+    /// Refused: [`Refusal::Replayed`].
+    pub replayed: u64,
+    /// Refused: [`Refusal::Late`].
+    pub late: u64,
+    /// Refused: [`Refusal::WrongPort`].
+    pub wrong_port: u64,
+    /// Refused: [`Refusal::HostPort`].
+    pub host_port: u64,
+    /// Links pointed out as slow.
+    pub slow: u64,
+}
+
+impl Counters {
+    fn refuse(&mut self, why: Refusal) {
+        *match why {
+            Refusal::Forged => &mut self.forged,
+            Refusal::Altered => &mut self.altered,
+            Refusal::Replayed => &mut self.replayed,
+            Refusal::Late => &mut self.late,
+            Refusal::WrongPort => &mut self.wrong_port,
+            Refusal::HostPort => &mut self.host_port,
+        } += 1;
+    }
+}

@@ -1,0 +1,437 @@
+//! The search for links: probes out, probes in, and what follows from them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aldis_control::Time;
+use aldis_wire::{DatapathId, MacAddr};
+
+use crate::place::SwitchPort;
+
+use super::frame::{Key, Probe, Reach, Read};
+use super::link::{Ends, Link, State};
+use super::port::{FAR_MAX, Port};
+use super::relay::{SAMPLES, SAMPLES_MIN, Usual, Window};
+use super::schedule::Schedule;
+use super::{Config, Counters, Event, Heard, Loss, Refusal};
+
+/// Between the first probes of a port, and after one that did not come through.
+const FAST: Duration = Duration::from_millis(500);
+
+/// Probes of a port that leave fast: one or two may be too early for the switch at the other end, the third is for those
+/// that are not ours.
+const FAST_TURNS: u32 = 3;
+
+/// A port without a cable to a switch of ours sends every third probe through switches that are not.
+const FAR_TURN: u32 = 3;
+
+/// How long a probe may take: a control channel that is slower is no use to anyone.
+const LIFE: Duration = Duration::from_secs(2);
+
+/// A direction in which so many probes in a row did not come through is gone: at a loss of one in a hundred, one link in
+/// a hundred million is given up wrongly, each time.
+const LOST_AFTER: u8 = 4;
+
+/// After a port came up or the other switch joined, so long hosts that showed at it do not stand against a link: frames
+/// may come through the new cable before the first probe, and did come before the other switch was ours.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// How long a host that showed stands against a link, where nobody says that it left.
+const SHOWN_FOR: Duration = Duration::from_secs(300);
+
+/// How long it is remembered that a port showed a host before it went down.
+const HISTORY_FOR: Duration = Duration::from_secs(600);
+
+/// How often it is looked at what links are usually like.
+const USUAL_EVERY: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+struct Switch {
+    up_at: Time,
+    /// Round trips between it and the controller.
+    control: Window,
+}
+
+/// All ports and links.
+#[derive(Debug)]
+pub struct Topology {
+    config: Config,
+    key: Key,
+    switches: BTreeMap<DatapathId, Switch>,
+    ports: BTreeMap<SwitchPort, Port>,
+    links: BTreeMap<Ends, Link>,
+    schedule: Schedule,
+    sequence: u64,
+    usual: Usual,
+    usual_at: Time,
+    counters: Counters,
+}
+
+impl Topology {
+    /// Nothing is known yet.
+    pub fn new(config: Config, key: Key) -> Topology {
+        Topology {
+            config,
+            key,
+            switches: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            links: BTreeMap::new(),
+            schedule: Schedule::new(config.probes_per_s_max),
+            sequence: 0,
+            usual: Usual::default(),
+            usual_at: Time::START,
+            counters: Counters::default(),
+        }
+    }
+
+    /// What was done since the start.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// All links, in the order of their ends.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.links.values()
+    }
+
+    /// The link between two ports.
+    pub fn link(&self, ends: Ends) -> Option<&Link> {
+        self.links.get(&ends)
+    }
+
+    /// Whether a port has a cable to a switch of ours: hosts are not behind it. A link that has to prove itself counts.
+    pub fn is_link(&self, port: SwitchPort) -> bool {
+        self.ports.get(&port).is_some_and(|port| port.link.is_some())
+    }
+
+    /// Whether a port was probed twice, so that it would be known if a link of ours began there.
+    pub fn was_probed(&self, port: SwitchPort) -> bool {
+        self.ports.get(&port).is_some_and(|port| port.up && port.turns >= 2)
+    }
+
+    /// A switch joined. Its ports come by [`Topology::port_up`].
+    pub fn switch_up(&mut self, now: Time, dpid: DatapathId) {
+        self.switches.insert(dpid, Switch { up_at: now, control: Window::EMPTY });
+    }
+
+    /// A switch is gone, and with it all its ports.
+    pub fn switch_down(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Event>) {
+        self.switches.remove(&dpid);
+        let ports: Vec<_> =
+            self.ports.range(SwitchPort::all_of(dpid)).map(|(&port, _)| port).collect();
+        for port in ports {
+            self.port_down(now, port, out);
+            if self.ports.get(&port).is_some_and(|port| port.history.is_none()) {
+                self.ports.remove(&port);
+            }
+        }
+    }
+
+    /// A port with this address of a switch that joined came up: it is probed at once. One that is up already is left as it
+    /// is.
+    pub fn port_up(&mut self, now: Time, at: SwitchPort, mac: MacAddr) {
+        let before = self.ports.get(&at);
+        if !self.switches.contains_key(&at.dpid) || before.is_some_and(|port| port.up) {
+            return;
+        }
+        let history = before.and_then(|port| port.history);
+        let history = history.filter(|&then| now.since(then) < HISTORY_FOR);
+        self.ports.insert(at, Port::new(mac, now, history));
+        self.schedule.add(now, at);
+    }
+
+    /// A port went down or away.
+    pub fn port_down(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Event>) {
+        let Some(port) = self.ports.get(&at).filter(|port| port.up) else { return };
+        self.schedule.remove(port.due, at);
+        for ends in port.link.iter().chain(&port.far).copied().collect::<Vec<_>>() {
+            self.lose(ends, Loss::PortDown, out);
+        }
+        if let Some(port) = self.ports.get_mut(&at) {
+            port.go_down(now, SHOWN_FOR);
+        }
+    }
+
+    /// A host was seen at a port, which is no link between switches of ours.
+    pub fn host_shown(&mut self, now: Time, at: SwitchPort) {
+        if let Some(port) = self.ports.get_mut(&at).filter(|port| port.up && port.link.is_none()) {
+            port.shown = Some(now);
+        }
+    }
+
+    /// All hosts that were seen at a port are elsewhere by now, or forgotten.
+    pub fn hosts_left(&mut self, at: SwitchPort) {
+        if let Some(port) = self.ports.get_mut(&at) {
+            port.shown = None;
+        }
+    }
+
+    /// What an echo took to a switch and back.
+    pub fn control_rtt(&mut self, dpid: DatapathId, took: Duration) {
+        if let Some(switch) = self.switches.get_mut(&dpid) {
+            switch.control.add(took);
+        }
+    }
+
+    /// When [`Topology::probe`] has something to send.
+    pub fn next(&self) -> Option<Time> {
+        self.schedule.next()
+    }
+
+    /// Writes the next probe that is due, and says which port it leaves by. To be called until there is none.
+    pub fn probe(
+        &mut self,
+        now: Time,
+        frame: &mut Vec<u8>,
+        out: &mut Vec<Event>,
+    ) -> Option<SwitchPort> {
+        let from = self.schedule.pop(now)?;
+        let reach = self.reach(from);
+        self.expect(from, reach, out);
+        self.sequence += 1;
+        let (sequence, nonce) = (self.sequence, self.key.nonce(self.sequence));
+        let probe = Probe { from, reach, sequence, nonce };
+        let delay = self.delay(from, u64::from(nonce[0]));
+        let port = self.ports.get_mut(&from).expect("only ports that are up have a probe due");
+        port.send(now, &probe);
+        port.due = now + delay;
+        probe.write(&self.key, port.mac, frame);
+        self.schedule.add(port.due, from);
+        self.counters.sent += 1;
+        Some(from)
+    }
+
+    /// A frame came in that says to be LLDP, or of [`super::FAR_ETHERTYPE`].
+    pub fn heard(
+        &mut self,
+        now: Time,
+        at: SwitchPort,
+        frame: &[u8],
+        out: &mut Vec<Event>,
+    ) -> Heard {
+        let believed = match Probe::read(&self.key, frame) {
+            Read::Foreign => {
+                self.counters.foreign += 1;
+                return Heard::Foreign;
+            }
+            Read::Untrue(Some(said)) if self.was_sent(&said) => Err(Refusal::Altered),
+            Read::Untrue(_) => Err(Refusal::Forged),
+            Read::Ours(probe) => self.admit(now, at, &probe).map(|sent| (probe, sent)),
+        };
+        match believed {
+            Ok((probe, sent)) => {
+                self.counters.heard += 1;
+                self.confirm(now, at, &probe, sent, out);
+                Heard::From(probe.from)
+            }
+            Err(why) => {
+                self.counters.refuse(why);
+                Heard::Refused(why)
+            }
+        }
+    }
+
+    fn was_sent(&mut self, probe: &Probe) -> bool {
+        self.ports.get_mut(&probe.from).is_some_and(|port| port.sent(probe).is_some())
+    }
+
+    /// Whether a probe of ours may have come in at `at` now: when it was sent.
+    fn admit(&mut self, now: Time, at: SwitchPort, probe: &Probe) -> Result<Time, Refusal> {
+        let to = self.ports.get(&at).filter(|port| port.up && at != probe.from);
+        let to_up_at = to.map(|port| port.up_at).ok_or(Refusal::WrongPort)?;
+        let from = self.ports.get_mut(&probe.from).ok_or(Refusal::Late)?;
+        let sent = from.sent(probe).ok_or(Refusal::Replayed)?;
+        if !sent.arrive(at) {
+            return Err(Refusal::Replayed);
+        }
+        let sent_at = sent.at;
+        if now.since(sent_at) > LIFE || sent_at < to_up_at {
+            return Err(Refusal::Late);
+        }
+        let ends = Ends::new(probe.from, at);
+        if self.links.get(&ends).is_some_and(|link| link.reach == probe.reach) {
+            return Ok(sent_at);
+        }
+        if !self.is_free(probe.from, probe.reach) || !self.is_free(at, probe.reach) {
+            return Err(Refusal::WrongPort);
+        }
+        let shows = self.shows_host(now, probe.from, at) || self.shows_host(now, at, probe.from);
+        let may = probe.reach == Reach::Far && self.config.far_with_hosts;
+        if shows && !may { Err(Refusal::HostPort) } else { Ok(sent_at) }
+    }
+
+    /// Whether a link may begin at a port that has none of the kind.
+    fn is_free(&self, at: SwitchPort, reach: Reach) -> bool {
+        let far_max = if reach == Reach::Far { FAR_MAX } else { usize::MAX };
+        self.ports.get(&at).is_some_and(|port| port.link.is_none() && port.far.len() < far_max)
+    }
+
+    /// Whether a host that showed at a port stands against a link from there to `other`.
+    fn shows_host(&self, now: Time, at: SwitchPort, other: SwitchPort) -> bool {
+        let Some(port) = self.ports.get(&at) else { return false };
+        let joined = self.switches.get(&other.dpid).map_or(Time::START, |switch| switch.up_at);
+        let is_fresh = |since: Time| now.since(since) < FRESH;
+        let excused = is_fresh(joined) || is_fresh(port.up_at) && port.history.is_none();
+        port.shown.is_some_and(|shown| now.since(shown) < SHOWN_FOR) && !excused
+    }
+
+    /// A probe that can be believed came in.
+    fn confirm(
+        &mut self,
+        now: Time,
+        at: SwitchPort,
+        probe: &Probe,
+        sent: Time,
+        out: &mut Vec<Event>,
+    ) {
+        let ends = Ends::new(probe.from, at);
+        let is_new = self.links.get(&ends).is_none_or(|link| link.reach != probe.reach);
+        if is_new {
+            self.join(now, ends, probe.reach, out);
+        }
+        let latency = self.latency(probe.from, at, now.since(sent));
+        self.look_around(now);
+        let Some(link) = self.links.get_mut(&ends) else { return };
+        link.heard(probe.from, now, latency);
+        let needs_answer = !link.is_both_ways();
+        self.judge(now, ends, is_new, out);
+        if needs_answer {
+            self.hasten(now, at);
+        }
+    }
+
+    /// A link that was not known.
+    fn join(&mut self, now: Time, ends: Ends, reach: Reach, out: &mut Vec<Event>) {
+        let old =
+            |port: &SwitchPort| self.ports.get(port).is_some_and(|port| port.history.is_some());
+        let must_prove = reach == Reach::Direct && ends.ports().iter().any(old);
+        if reach == Reach::Direct {
+            let far = ends.ports().into_iter().filter_map(|port| self.ports.get(&port));
+            let far: Vec<Ends> = far.flat_map(|port| port.far.iter().copied()).collect();
+            far.into_iter().for_each(|ends| self.lose(ends, Loss::Direct, out));
+        }
+        for end in ends.ports() {
+            let Some(port) = self.ports.get_mut(&end) else { continue };
+            match reach {
+                Reach::Direct => (port.link, port.shown) = (Some(ends), None),
+                Reach::Far => port.far.push(ends),
+            }
+        }
+        self.links.insert(ends, Link::new(ends, reach, must_prove, now));
+    }
+
+    fn lose(&mut self, ends: Ends, why: Loss, out: &mut Vec<Event>) {
+        let Some(link) = self.links.remove(&ends) else { return };
+        for end in ends.ports() {
+            let Some(port) = self.ports.get_mut(&end) else { continue };
+            port.link = port.link.filter(|&link| link != ends);
+            port.far.retain(|&far| far != ends);
+        }
+        out.push(Event::Gone(ends, link.reach, why));
+    }
+
+    /// What a probe took on the link itself, as far as that can be known.
+    fn latency(&self, from: SwitchPort, to: SwitchPort, took: Duration) -> Option<Duration> {
+        let control = |port: SwitchPort| self.switches.get(&port.dpid)?.control.quartile();
+        Some(took.saturating_sub((control(from)? + control(to)?) / 2))
+    }
+
+    /// Looks what links are usually like, now and then.
+    fn look_around(&mut self, now: Time) {
+        if now < self.usual_at {
+            return;
+        }
+        self.usual_at = now + USUAL_EVERY;
+        let believed = self
+            .links
+            .values()
+            .filter(|link| link.state == State::Up && link.reach == Reach::Direct && !link.slow);
+        let halves = believed.flat_map(|link| link.halves.iter().flatten());
+        let ready = halves.filter(|half| half.window.len() >= SAMPLES_MIN);
+        self.usual = Usual::of(ready.filter_map(|half| half.window.quartile()).collect());
+    }
+
+    /// What state a link is in after a probe came or did not come.
+    fn judge(&mut self, now: Time, ends: Ends, is_new: bool, out: &mut Vec<Event>) {
+        let Some(link) = self.links.get_mut(&ends) else { return };
+        let slow = |half: &super::link::Half| self.usual.stands_out(&half.window);
+        let slow: Vec<_> = link.halves.iter().flatten().map(slow).collect();
+        let is_slow = link.reach == Reach::Direct && slow.contains(&Some(true));
+        let is_known = slow.iter().all(Option::is_some);
+        let probed = link.halves.iter().flatten().map(|half| half.window.len()).min();
+        // Where there is nothing to compare with, or no round trip known, all that can be asked for is patience.
+        let had_time = now.since(link.since) >= self.config.interval * SAMPLES as u32;
+        let compared = is_known && probed.is_some_and(|probed| probed >= SAMPLES_MIN);
+        if link.is_both_ways() && !is_slow && (compared || had_time) {
+            link.must_prove = false;
+        }
+        let state = match link.is_both_ways() {
+            true if link.must_prove => State::Unproven,
+            true => State::Up,
+            false => State::OneWay,
+        };
+        if is_new || state != link.state {
+            (link.state, link.since) = (state, now);
+            out.push(Event::Changed(ends, link.reach, state));
+        }
+        if is_slow != link.slow && (is_slow || is_known) {
+            link.slow = is_slow;
+            self.counters.slow += u64::from(is_slow);
+            out.push(Event::Slow(ends, is_slow));
+        }
+    }
+
+    /// A probe leaves: directions in which too many before it did not come through are given up.
+    fn expect(&mut self, from: SwitchPort, reach: Reach, out: &mut Vec<Event>) {
+        let Some(port) = self.ports.get(&from) else { return };
+        let links: Vec<Ends> = match reach {
+            Reach::Direct => port.link.into_iter().collect(),
+            Reach::Far => port.far.clone(),
+        };
+        for ends in links {
+            let Some(link) = self.links.get_mut(&ends) else { continue };
+            let Some(half) = link.half_mut(from) else { continue };
+            if half.unheard < LOST_AFTER {
+                half.unheard += 1;
+                continue;
+            }
+            *link.half_mut(from) = None;
+            if link.halves.iter().all(Option::is_none) {
+                self.lose(ends, Loss::Silent, out);
+            } else if link.state != State::OneWay {
+                link.state = State::OneWay;
+                out.push(Event::Changed(ends, link.reach, State::OneWay));
+            }
+        }
+    }
+
+    fn reach(&self, from: SwitchPort) -> Reach {
+        let is_far = |port: &Port| port.link.is_none() && port.turns % FAR_TURN == FAR_TURN - 1;
+        if self.ports.get(&from).is_some_and(is_far) { Reach::Far } else { Reach::Direct }
+    }
+
+    /// How long after this probe the next leaves the port.
+    fn delay(&self, from: SwitchPort, random: u64) -> Duration {
+        let Some(port) = self.ports.get(&from) else { return FAST };
+        let waits = |ends: &Ends| {
+            let Some(link) = self.links.get(ends) else { return false };
+            let unheard = link.halves.iter().flatten().any(|half| half.unheard >= 2);
+            unheard || link.state == State::Unproven
+        };
+        if port.turns + 1 < FAST_TURNS || port.link.iter().chain(&port.far).any(waits) {
+            return FAST.min(self.config.interval);
+        }
+        // Four to six fifths, by a byte of the nonce.
+        self.config.interval * (4 * 255 + 2 * random as u32) / (5 * 255)
+    }
+
+    /// The other end of a link was heard of and not this one: it is probed now, if it was not just a moment ago.
+    fn hasten(&mut self, now: Time, at: SwitchPort) {
+        let Some(port) = self.ports.get_mut(&at).filter(|port| port.due > now + FAST) else {
+            return;
+        };
+        self.schedule.remove(port.due, at);
+        port.due = now;
+        self.schedule.add(now, at);
+    }
+}

@@ -1,0 +1,506 @@
+//! The search for links against a network whose cables are known: with switches that come and go, and with liars in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use aldis_control::Time;
+use aldis_wire::{DatapathId, MacAddr};
+use proptest::prelude::*;
+
+use super::*;
+use crate::place::SwitchPort;
+use crate::random::Random;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A network, and what the topology thinks of it.
+struct Net {
+    topology: Topology,
+    cables: BTreeMap<SwitchPort, SwitchPort>,
+    up: BTreeSet<SwitchPort>,
+    /// Probes on their way: when they arrive, and where.
+    wire: BTreeMap<(Time, u64), (SwitchPort, Vec<u8>)>,
+    sent: u64,
+    now: Time,
+    events: Vec<Event>,
+    /// Every probe that left, and by which port.
+    seen: Vec<(SwitchPort, Vec<u8>)>,
+}
+
+fn port(dpid: u64, port: u32) -> SwitchPort {
+    SwitchPort::new(dpid, port)
+}
+
+impl Net {
+    fn new(config: Config) -> Net {
+        Net {
+            topology: Topology::new(config, Key::new([3; 32])),
+            cables: BTreeMap::new(),
+            up: BTreeSet::new(),
+            wire: BTreeMap::new(),
+            sent: 0,
+            now: Time::START + MS,
+            events: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    fn join(&mut self, dpid: u64) {
+        self.topology.switch_up(self.now, DatapathId(dpid));
+    }
+
+    fn leave(&mut self, dpid: u64) {
+        self.topology.switch_down(self.now, DatapathId(dpid), &mut self.events);
+        self.up.retain(|port| port.dpid.0 != dpid);
+    }
+
+    fn port_up(&mut self, at: SwitchPort) {
+        self.topology.port_up(self.now, at, MacAddr::from_u64(0x0600_0000_0000 | at.dpid.0 << 8));
+        self.up.insert(at);
+    }
+
+    fn port_down(&mut self, at: SwitchPort) {
+        self.topology.port_down(self.now, at, &mut self.events);
+        self.up.remove(&at);
+    }
+
+    fn plug(&mut self, one: SwitchPort, other: SwitchPort) {
+        self.cables.insert(one, other);
+        self.cables.insert(other, one);
+    }
+
+    fn unplug(&mut self, one: SwitchPort) {
+        if let Some(other) = self.cables.remove(&one) {
+            self.cables.remove(&other);
+        }
+    }
+
+    /// Two switches with a cable from port 1 to port 1, hosts behind their ports 2 and 3, and known for a while.
+    fn of_two() -> Net {
+        let mut net = Net::new(Config::default());
+        net.plug(port(1, 1), port(2, 1));
+        for dpid in 1..3 {
+            net.join(dpid);
+            (1..4).for_each(|number| net.port_up(port(dpid, number)));
+        }
+        net.run(10_000);
+        for dpid in 1..3 {
+            (2..4).for_each(|number| net.topology.host_shown(net.now, port(dpid, number)));
+        }
+        assert_eq!(net.states(), net.real());
+        net
+    }
+
+    /// The links that there are.
+    fn real(&self) -> BTreeMap<Ends, State> {
+        let both = self.cables.iter().filter(|(a, b)| self.up.contains(a) && self.up.contains(b));
+        both.map(|(&one, &other)| (Ends::new(one, other), State::Up)).collect()
+    }
+
+    /// The links that are found.
+    fn states(&self) -> BTreeMap<Ends, State> {
+        self.topology.links().map(|link| (link.ends, link.state)).collect()
+    }
+
+    /// No link was found that there is not.
+    fn is_true(&self) -> bool {
+        let real = self.real();
+        self.topology.links().all(|link| real.contains_key(&link.ends))
+    }
+
+    fn heard(&mut self, at: SwitchPort, frame: &[u8]) -> Heard {
+        self.topology.heard(self.now, at, frame, &mut self.events)
+    }
+
+    fn send(&mut self, after: Duration, to: SwitchPort, frame: Vec<u8>) {
+        self.sent += 1;
+        self.wire.insert((self.now + after, self.sent), (to, frame));
+    }
+
+    /// Lets some time pass: probes leave, and arrive a millisecond later where a cable leads.
+    fn run(&mut self, ms: u64) {
+        self.run_with(ms, |_, _, _| {});
+    }
+
+    /// The same, with somebody who sees each probe that leaves.
+    fn run_with(&mut self, ms: u64, mut sees: impl FnMut(&mut Net, SwitchPort, &[u8])) {
+        let end = self.now + MS * ms as u32;
+        loop {
+            let probe = self.topology.next();
+            let arrival = self.wire.first_key_value().map(|(&(time, _), _)| time);
+            let Some(next) = probe.into_iter().chain(arrival).min().filter(|&next| next <= end)
+            else {
+                break;
+            };
+            self.now = self.now.max(next);
+            if arrival.is_some_and(|arrival| arrival <= self.now)
+                && let Some((_, (to, frame))) = self.wire.pop_first()
+                && self.up.contains(&to)
+            {
+                self.heard(to, &frame);
+            }
+            let mut frame = Vec::new();
+            while let Some(from) = self.topology.probe(self.now, &mut frame, &mut self.events) {
+                if let Some(&to) = self.cables.get(&from) {
+                    self.send(MS, to, frame.clone());
+                }
+                sees(self, from, &frame);
+            }
+        }
+        self.now = end;
+    }
+}
+
+#[test]
+fn a_link_is_found_both_ways_and_gone_with_its_port() {
+    let mut net = Net::new(Config::default());
+    let ends = Ends::new(port(1, 1), port(2, 1));
+    net.plug(port(1, 1), port(2, 1));
+    net.join(1);
+    net.port_up(port(1, 1));
+    net.run(20_000);
+    assert!(net.events.is_empty() && !net.topology.is_link(port(1, 1)));
+    net.join(2);
+    net.port_up(port(2, 1));
+    net.run(10);
+    let changed = |state| Event::Changed(ends, Reach::Direct, state);
+    assert_eq!(net.events, [changed(State::OneWay), changed(State::Up)]);
+    assert!(net.topology.is_link(port(1, 1)) && net.topology.is_link(port(2, 1)));
+    net.port_down(port(1, 1));
+    assert_eq!(net.events[2..], [Event::Gone(ends, Reach::Direct, Loss::PortDown)]);
+    assert!(!net.topology.is_link(port(2, 1)) && net.topology.links().next().is_none());
+}
+
+#[test]
+fn a_cable_that_is_cut_where_no_port_sees_it_is_missed_after_some_probes() {
+    let mut net = Net::of_two();
+    net.unplug(port(1, 1));
+    net.run(9_000);
+    let ends = Ends::new(port(1, 1), port(2, 1));
+    assert_eq!(net.events.last(), Some(&Event::Gone(ends, Reach::Direct, Loss::Silent)));
+    net.plug(port(1, 1), port(2, 1));
+    net.run(7_000);
+    assert_eq!(net.states(), net.real());
+}
+
+#[test]
+fn a_cable_that_works_one_way_is_no_link() {
+    let mut net = Net::new(Config::default());
+    net.cables.insert(port(1, 1), port(2, 1));
+    for dpid in 1..3 {
+        net.join(dpid);
+        net.port_up(port(dpid, 1));
+    }
+    net.run(30_000);
+    let link = net.topology.links().next().unwrap();
+    assert_eq!((link.state, link.seen_from(port(2, 1))), (State::OneWay, None));
+}
+
+#[test]
+fn one_lost_probe_in_three_loses_no_link() {
+    let mut net = Net::of_two();
+    let mut random = Random::new(5);
+    let lost = net.events.len();
+    for _ in 0..200 {
+        net.run(1000);
+        if random.below(3) == 0 {
+            net.wire.clear();
+        }
+    }
+    assert_eq!((net.states(), net.events.len()), (net.real(), lost));
+}
+
+#[test]
+fn a_link_through_a_switch_that_is_not_ours_is_found_by_broadcasts() {
+    for far_with_hosts in [false, true] {
+        let mut net = Net::new(Config { far_with_hosts, ..Config::default() });
+        let segment = [port(1, 1), port(2, 1), port(3, 1)];
+        for at in segment {
+            net.join(at.dpid.0);
+            net.port_up(at);
+        }
+        let everywhere = |net: &mut Net, from: SwitchPort, frame: &[u8]| {
+            if frame[12..14] == FAR_ETHERTYPE.to_be_bytes() {
+                segment
+                    .iter()
+                    .filter(|&&to| to != from)
+                    .for_each(|&to| net.send(MS, to, frame.to_vec()));
+            }
+        };
+        net.run_with(6000, everywhere);
+        assert!(
+            net.topology.links().all(|link| (link.reach, link.state) == (Reach::Far, State::Up))
+        );
+        assert_eq!((net.topology.links().count(), net.topology.is_link(port(1, 1))), (3, false));
+        net.port_down(port(1, 1));
+        assert_eq!(net.topology.links().count(), 1);
+        // Hosts of that switch show behind it.
+        segment.iter().for_each(|&at| net.topology.host_shown(net.now, at));
+        net.run_with(20_000, everywhere);
+        net.port_up(port(1, 1));
+        net.run(10_000);
+        net.topology.host_shown(net.now, port(1, 1));
+        net.run_with(40_000, everywhere);
+        assert_eq!(net.topology.links().count(), if far_with_hosts { 3 } else { 1 });
+    }
+}
+
+#[test]
+fn a_cable_takes_the_place_of_a_link_through_others() {
+    let mut net = Net::new(Config::default());
+    for at in [port(1, 1), port(2, 1)] {
+        net.join(at.dpid.0);
+        net.port_up(at);
+    }
+    let across = |net: &mut Net, from: SwitchPort, frame: &[u8]| {
+        let to = if from == port(1, 1) { port(2, 1) } else { port(1, 1) };
+        net.send(MS, to, frame.to_vec());
+    };
+    let far = FAR_ETHERTYPE.to_be_bytes();
+    net.run_with(20_000, |net, from, frame| {
+        if frame[12..14] == far {
+            across(net, from, frame);
+        }
+    });
+    assert_eq!(net.topology.links().next().map(|link| link.reach), Some(Reach::Far));
+    net.plug(port(1, 1), port(2, 1));
+    net.run(20_000);
+    let link = net.topology.links().next().unwrap();
+    assert_eq!(
+        (link.reach, link.state, net.topology.links().count()),
+        (Reach::Direct, State::Up, 1)
+    );
+}
+
+/// Replayed, relayed, forged and changed probes come in at all ports of two switches. Nothing comes of them.
+fn attack(seed: u64, mut lie: impl FnMut(&mut Random, &mut Net, SwitchPort, &[u8])) -> Counters {
+    let (mut random, mut net) = (Random::new(seed), Net::of_two());
+    net.run_with(15_000, |net, from, frame| {
+        net.seen.push((from, frame.to_vec()));
+        lie(&mut random, net, from, frame);
+        assert!(net.is_true(), "seed {seed}");
+    });
+    net.run(2500);
+    assert_eq!(net.states(), net.real(), "seed {seed}");
+    *net.topology.counters()
+}
+
+fn any_port(random: &mut Random) -> SwitchPort {
+    port(1 + random.below(2), 1 + random.below(3) as u32)
+}
+
+#[test]
+fn nothing_forged_is_believed() {
+    for seed in 0..1000 {
+        let counters = attack(seed, |random, net, _, _| {
+            let said = any_port(random);
+            let (sequence, nonce) = (random.below(200), [random.next() as u8; 16]);
+            let probe = frame::Probe { from: said, reach: Reach::Direct, sequence, nonce };
+            let mut frame = Vec::new();
+            probe.write(&Key::new([random.next() as u8 | 4; 32]), MacAddr::from_u64(2), &mut frame);
+            let at = any_port(random);
+            net.send(MS * random.below(3) as u32, at, frame);
+        });
+        assert!(counters.forged > 0);
+    }
+}
+
+#[test]
+fn nothing_replayed_is_believed() {
+    let mut late = 0;
+    for seed in 0..1000 {
+        let counters = attack(seed, |random, net, _, _| {
+            let (_, frame) = net.seen[random.below(net.seen.len() as u64) as usize].clone();
+            let at = any_port(random);
+            // What crossed the cable is heard once; then it comes again.
+            net.send(MS * (2 + random.below(4000) as u32), at, frame);
+        });
+        assert!(counters.replayed > 0);
+        late += counters.late;
+    }
+    assert!(late > 0);
+}
+
+#[test]
+fn nothing_relayed_between_hosts_is_believed() {
+    for seed in 0..1000 {
+        let counters = attack(seed, |random, net, from, frame| {
+            let to = port(1 + random.below(2), 2 + random.below(2) as u32);
+            if from.port.0 != 1 && to != from {
+                net.send(Duration::from_micros(random.below(5000)), to, frame.to_vec());
+            }
+        });
+        assert!(counters.host_port > 0);
+    }
+}
+
+#[test]
+fn nothing_with_a_changed_bit_is_believed() {
+    for seed in 0..1000 {
+        let counters = attack(seed, |random, net, _, frame| {
+            let mut frame = frame.to_vec();
+            let bit = random.below(8 * frame.len() as u64) as usize;
+            frame[bit / 8] ^= 1 << (bit % 8);
+            let at = any_port(random);
+            net.send(MS * random.below(2) as u32, at, frame);
+        });
+        assert!(counters.altered + counters.forged > 0);
+    }
+}
+
+#[test]
+fn a_port_that_went_down_to_be_forgotten_has_to_prove_itself() {
+    let mut net = Net::of_two();
+    let (one, other) = (port(1, 2), port(2, 2));
+    for at in [one, other] {
+        net.port_down(at);
+        net.run(100);
+        net.port_up(at);
+    }
+    net.plug(one, other);
+    net.run(10_000);
+    assert_eq!(net.states()[&Ends::new(one, other)], State::Unproven);
+    assert!(net.topology.is_link(one));
+    net.run(80_000);
+    assert_eq!(net.states(), net.real());
+}
+
+#[test]
+fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
+    let mut net = Net::new(Config::default());
+    for dpid in 1..8 {
+        net.join(dpid);
+        (1..3).for_each(|number| net.port_up(port(dpid, number)));
+        (0..20).for_each(|_| net.topology.control_rtt(DatapathId(dpid), MS / 2));
+        net.plug(port(dpid, 2), port(dpid + 1, 1));
+    }
+    let relay = Ends::new(port(1, 1), port(7, 2));
+    net.cables.remove(&port(7, 2));
+    net.run_with(120_000, |net, from, frame| {
+        if relay.ports().contains(&from) {
+            net.send(MS * 4, relay.across(from), frame.to_vec());
+        }
+    });
+    let slow: Vec<Ends> =
+        net.topology.links().filter(|link| link.slow).map(|link| link.ends).collect();
+    assert_eq!((slow, net.topology.counters().slow), (vec![relay], 1));
+    assert!(net.events.contains(&Event::Slow(relay, true)));
+    let latency = net.topology.link(relay).unwrap().latency_from(port(1, 1));
+    assert_eq!(latency, Some(Duration::from_micros(3500)));
+}
+
+/// The goal of a cold start: a ring with chords, of as many switches as the papers' largest topology.
+#[test]
+fn the_links_of_1347_switches_are_found_within_three_seconds() {
+    const SWITCHES: u64 = 1347;
+    let (mut net, mut random) = (Net::new(Config::default()), Random::new(1));
+    for dpid in 0..SWITCHES {
+        net.plug(port(dpid, 1), port((dpid + 1) % SWITCHES, 2));
+    }
+    for chord in 0..2 * SWITCHES {
+        let (one, other) = (random.below(SWITCHES), random.below(SWITCHES));
+        let free = 3 + chord as u32;
+        net.plug(port(one, free), port(other, 10_000 + free));
+    }
+    for dpid in 0..SWITCHES {
+        net.join(dpid);
+        let cabled: Vec<_> = net.cables.keys().copied().filter(|at| at.dpid.0 == dpid).collect();
+        cabled.into_iter().for_each(|at| net.port_up(at));
+        (20_000..20_010).for_each(|host| net.port_up(port(dpid, host)));
+    }
+    net.run(3000);
+    assert_eq!(net.states().len(), 3 * SWITCHES as usize);
+    assert_eq!(net.states(), net.real());
+    let sent = net.topology.counters().sent;
+    net.run(10_000);
+    let more = net.topology.counters().sent - sent;
+    let ports = net.up.len() as u64;
+    assert!(
+        more <= 2 * ports + ports / 2 + 40_000,
+        "{more} probes of {ports} ports in two intervals"
+    );
+}
+
+/// What happens to a network.
+#[derive(Clone, Debug)]
+enum Step {
+    Join(u64),
+    Leave(u64),
+    Up(SwitchPort),
+    Down(SwitchPort),
+    /// A cable, between ports that went down for it.
+    Plug(SwitchPort, SwitchPort),
+    Host(SwitchPort),
+    Loss,
+    Pass(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let place = || (0u64..5, 1u32..5).prop_map(|(dpid, number)| port(dpid, number));
+    prop_oneof![
+        1 => (0u64..5).prop_map(Step::Join),
+        1 => (0u64..5).prop_map(Step::Leave),
+        4 => place().prop_map(Step::Up),
+        2 => place().prop_map(Step::Down),
+        3 => (place(), place()).prop_map(|(one, other)| Step::Plug(one, other)),
+        1 => place().prop_map(Step::Host),
+        1 => Just(Step::Loss),
+        3 => (1u64..9000).prop_map(Step::Pass),
+    ]
+}
+
+fn apply(net: &mut Net, step: Step) {
+    match step {
+        Step::Join(dpid) if net.up.iter().all(|port| port.dpid.0 != dpid) => {
+            net.leave(dpid);
+            net.join(dpid);
+            (1..5).for_each(|number| net.port_up(port(dpid, number)));
+        }
+        Step::Leave(dpid) => net.leave(dpid),
+        Step::Up(at) if net.up.iter().any(|port| port.dpid == at.dpid) => net.port_up(at),
+        Step::Down(at) => net.port_down(at),
+        Step::Plug(one, other) if one != other => {
+            // Cables are changed where ports are, which go down for it and come up again.
+            let ends =
+                [one, other].into_iter().flat_map(|at| [Some(at), net.cables.get(&at).copied()]);
+            let ends: BTreeSet<_> = ends.flatten().filter(|at| net.up.contains(at)).collect();
+            ends.iter().for_each(|&at| net.port_down(at));
+            net.unplug(one);
+            net.unplug(other);
+            net.wire.clear();
+            net.plug(one, other);
+            ends.iter().for_each(|&at| net.port_up(at));
+        }
+        // A host is where no cable is.
+        Step::Host(at) if !net.cables.contains_key(&at) => net.topology.host_shown(net.now, at),
+        Step::Loss => net.wire.clear(),
+        Step::Pass(ms) => net.run(ms),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever comes and goes: never a link that there is not, and when it is quiet, every link that there is. The events
+    /// tell the links.
+    #[test]
+    fn no_link_is_false_and_none_is_lost(steps in prop::collection::vec(step(), 1..120)) {
+        let mut net = Net::new(Config::default());
+        for step in steps {
+            apply(&mut net, step);
+            prop_assert!(net.is_true());
+        }
+        net.run(100_000);
+        prop_assert_eq!(net.states(), net.real());
+        let mut told = BTreeMap::new();
+        for event in &net.events {
+            match *event {
+                Event::Changed(ends, _, state) => prop_assert_ne!(told.insert(ends, state), Some(state)),
+                Event::Gone(ends, ..) => prop_assert!(told.remove(&ends).is_some()),
+                Event::Slow(..) => {}
+            }
+        }
+        prop_assert_eq!(told, net.states());
+    }
+}
