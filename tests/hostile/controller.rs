@@ -141,30 +141,19 @@ impl Controller {
         self.heard.wait("its state", WITHIN, |news| news.state.take())
     }
 
-    /// Waits until it has so many descriptors as `test` wants.
-    pub(crate) fn await_descriptors(
-        &mut self,
-        test: impl Fn(usize) -> bool,
-        within: Duration,
-    ) -> State {
-        let deadline = Instant::now() + within;
-        loop {
-            let state = self.state();
-            if test(state.descriptors) {
-                return state;
-            }
-            assert!(Instant::now() < deadline, "{} descriptors are open", state.descriptors);
-        }
-    }
-
-    /// Fails where the controller does not come back to what it held `before`.
+    /// Waits until the controller comes back to what it held `before`, and fails where it does not.
     pub(crate) fn expect_as_before(&mut self, before: State) {
-        let after = self.await_descriptors(|count| count <= before.descriptors, WITHIN);
-        assert!(
-            after.heap <= before.heap + HEAP_SLACK
-                && after.resident <= before.resident + RESIDENT_SLACK,
-            "{before:?} before, {after:?} after"
-        );
+        let deadline = Instant::now() + WITHIN;
+        loop {
+            let after = self.state();
+            if after.descriptors <= before.descriptors
+                && after.heap <= before.heap + HEAP_SLACK
+                && after.resident <= before.resident + RESIDENT_SLACK
+            {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{before:?} before, {after:?} after");
+        }
     }
 }
 
