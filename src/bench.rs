@@ -2,6 +2,7 @@
 
 mod args;
 mod controller;
+mod handshakes;
 mod measure;
 mod save;
 mod table;

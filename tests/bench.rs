@@ -277,7 +277,7 @@ fn a_directory_gets_every_file_and_they_agree() {
     let served = saved["per_switch"].as_array().unwrap();
     let dpids: Vec<_> = served.iter().map(|switch| switch["dpid"].as_u64().unwrap()).collect();
     assert_eq!(dpids, [100, 101, 102]);
-    let histogram = saved["delay_histogram_ns"].as_array().unwrap();
+    let histogram = saved["request_delay_histogram_ns"].as_array().unwrap();
     let timed: u64 = histogram.iter().map(|seen| seen[1].as_u64().unwrap()).sum();
     assert_eq!(saved["delay_us"]["samples"], timed);
     assert_eq!(delays.lines().count(), 1 + histogram.len());
@@ -332,4 +332,30 @@ fn a_soak_says_what_changed() {
     assert_eq!(report["phases"].as_array().unwrap().len(), 20);
     let resident = report["soak"]["resident_bytes"].as_array().unwrap();
     assert!(resident.len() == 21 && resident.iter().all(|bytes| bytes.as_u64() > Some(0)));
+}
+
+#[test]
+fn handshakes_are_counted_and_saved() {
+    let null = Null::start();
+    let file = std::env::temp_dir().join(format!("aldis-bench-connect-{}.csv", std::process::id()));
+    let connect = ["--mode", "connect", "--save", file.to_str().unwrap()];
+    let output = bench(&[&[null.address.as_str()], &connect[..], &SHORT].concat());
+    assert!(output.status.success(), "{output:?}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.lines().any(|line| line.starts_with("handshakes/s")), "{table}");
+    let base = file.with_extension("");
+    let read = |end: &str| {
+        let path = format!("{}{end}", base.display());
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        text
+    };
+    let [summary, delays, _] = [".csv", "-delays.csv", "-switches.csv"].map(read);
+    let line = summary.lines().find_map(|line| line.strip_prefix("counts.done,"));
+    let timed: u64 = delays
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(line.unwrap().parse::<u64>(), Ok(timed));
 }

@@ -2,7 +2,7 @@
 
 use super::args::{LoadArgs, ModeArg};
 use super::controller::{Controller, Sample};
-use super::{save, table};
+use super::{handshakes, save, table};
 use aldis_emulator::load::{self, Load, Moment, Watch};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -21,6 +21,7 @@ pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
     let load = args.load()?;
     let target = args.save.as_deref().map(save::Target::new).transpose()?;
     let stop = stop_on_signals()?;
+    let measure = if args.what() == ModeArg::Connect { connect } else { measure };
     if !args.ranged_test {
         return measure(args, &load, target.as_ref(), &stop);
     }
@@ -54,28 +55,21 @@ fn measure(
     target: Option<&save::Target>,
     stop: &AtomicBool,
 ) -> Result<ExitCode, String> {
-    let controller = match args.pid {
-        Some(pid) => Some(Controller::with_pid(pid)?),
-        None => Controller::listening_on(load.controller),
-    };
-    let mut onlooker = Onlooker::new(load, args, controller, stop);
+    let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
     let outcome = load::measure(load, &mut onlooker);
     onlooker.clear();
-    let mut why = outcome.failure.map(|failure| failure.to_string());
     let report = outcome.report;
-    match &why {
-        Some(why) if report.is_empty() => return Err(why.clone()),
+    let why = match outcome.failure.map(|failure| failure.to_string()) {
+        Some(why) if report.is_empty() => return Err(why),
         None if report.counts.offered == 0 => {
-            why = Some("no request was due in the time that was measured".into());
+            Some("no request was due in the time that was measured".into())
         }
-        None if report.answered() == 0 => {
-            why = Some(format!(
-                "the controller answered none of {} requests; is a switch application running in it?",
-                report.counts.offered
-            ));
-        }
-        _ => {}
-    }
+        None if report.answered() == 0 => Some(format!(
+            "the controller answered none of {} requests; is a switch application running in it?",
+            report.counts.offered
+        )),
+        why => why,
+    };
     let measured = table::Measured {
         load,
         report: &report,
@@ -84,18 +78,66 @@ fn measure(
         samples: onlooker.samples,
         partial: why.as_deref(),
     };
-    let rows = table::rows(&measured);
+    let finding = save::Finding {
+        seed: load.seed,
+        rows: &table::rows(&measured),
+        served: report.served(load),
+        delays: vec![("request", &report.delay), ("probe", &report.probes.delay)],
+    };
+    publish(args, &finding, target, why.as_deref())
+}
+
+/// Counts handshakes, prints and saves.
+fn connect(
+    args: &LoadArgs,
+    load: &Load,
+    target: Option<&save::Target>,
+    stop: &AtomicBool,
+) -> Result<ExitCode, String> {
+    let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
+    let (result, failure) = load::handshakes(load, &mut onlooker);
+    onlooker.clear();
+    let why = match failure.map(|failure| failure.to_string()) {
+        Some(why) if result.elapsed.is_zero() => return Err(why),
+        None if result.done == 0 => {
+            Some("no handshake was over in the time that was measured".into())
+        }
+        why => why,
+    };
+    let finding = save::Finding {
+        seed: load.seed,
+        rows: &handshakes::rows(load, &result, onlooker.usage().as_ref(), why.as_deref()),
+        served: Vec::new(),
+        delays: vec![("handshake", &result.delay)],
+    };
+    publish(args, &finding, target, why.as_deref())
+}
+
+fn controller(args: &LoadArgs, load: &Load) -> Result<Option<Controller>, String> {
+    match args.pid {
+        Some(pid) => Controller::with_pid(pid).map(Some),
+        None => Ok(Controller::listening_on(load.controller)),
+    }
+}
+
+/// Prints and saves; `partial` says why there is only a part of it, if there is.
+fn publish(
+    args: &LoadArgs,
+    finding: &save::Finding<'_>,
+    target: Option<&save::Target>,
+    partial: Option<&str>,
+) -> Result<ExitCode, String> {
     match args.json {
-        true => println!("{}", table::json(&rows)),
-        false => print!("{}", table::text(&rows)),
+        true => println!("{}", table::json(finding.rows)),
+        false => print!("{}", table::text(finding.rows)),
     }
     if let Some(target) = target {
-        let saved = target.write(&measured, &rows)?;
+        let saved = target.write(finding)?;
         if !args.json {
             println!("{:<12} {saved}", "saved");
         }
     }
-    Ok(match why {
+    Ok(match partial {
         None => ExitCode::SUCCESS,
         Some(why) => {
             eprintln!("aldis: the result is partial: {why}");

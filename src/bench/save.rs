@@ -1,6 +1,6 @@
 //! Saving a result: one JSON file, or three of CSV, or all four, with what it takes to know where the figures come from.
 
-use super::table::{self, Measured, Row};
+use super::table::{self, Row};
 use aldis_emulator::load::{Delays, Served};
 use aldis_lab::calibrate::{Machine, today};
 use serde_json::{Value, json};
@@ -10,6 +10,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A result.
+pub(super) struct Finding<'a> {
+    pub(super) seed: u64,
+    pub(super) rows: &'a [Row],
+    /// How each switch was served; none where nothing was offered.
+    pub(super) served: Vec<Served>,
+    /// Whose delays they are, and which.
+    pub(super) delays: Vec<(&'static str, &'a Delays)>,
+}
 
 /// Where to.
 #[derive(Clone, Debug)]
@@ -69,17 +79,17 @@ impl Target {
     ///
     /// # Errors
     /// A sentence: which could not be written, and why. Those before it are whole.
-    pub(super) fn write(&self, measured: &Measured<'_>, rows: &[Row]) -> Result<String, String> {
-        let origin = origin(measured, &self.time);
+    pub(super) fn write(&self, finding: &Finding<'_>) -> Result<String, String> {
+        let origin = origin(finding.seed, &self.time);
         let mut files = Vec::new();
         if let Some(json) = &self.json {
-            files.push((json.clone(), whole(measured, rows, origin.clone()).to_string() + "\n"));
+            files.push((json.clone(), whole(finding, origin.clone()).to_string() + "\n"));
         }
         if let Some(base) = &self.csv {
-            let object = Value::Object(table::object(rows));
+            let object = Value::Object(table::object(finding.rows));
             files.push((with(base, ".csv"), summary(&origin, &object)));
-            files.push((with(base, "-switches.csv"), switches(measured)));
-            files.push((with(base, "-delays.csv"), delays(measured)));
+            files.push((with(base, "-switches.csv"), switches(finding)));
+            files.push((with(base, "-delays.csv"), delays(finding)));
         }
         for (path, text) in &files {
             let written = File::create(path).and_then(|mut file| {
@@ -111,7 +121,7 @@ fn now() -> String {
 }
 
 /// What ran where.
-fn origin(measured: &Measured<'_>, time: &str) -> Value {
+fn origin(seed: u64, time: &str) -> Value {
     let machine = Machine::here();
     let command: Vec<String> = std::env::args().map(|arg| quoted(&arg)).collect();
     json!({
@@ -119,7 +129,7 @@ fn origin(measured: &Measured<'_>, time: &str) -> Value {
         "commit": commit(),
         "date": time,
         "command": command.join(" "),
-        "seed": measured.load.seed,
+        "seed": seed,
         "machine": { "cpu": machine.cpu, "cores": machine.cores, "kernel": machine.kernel },
     })
 }
@@ -151,21 +161,21 @@ fn commit() -> String {
 }
 
 /// All of it: the rows, each switch, and every delay with how often it was seen.
-fn whole(measured: &Measured<'_>, rows: &[Row], origin: Value) -> Value {
-    let report = measured.report;
-    let mut whole = table::object(rows);
-    let switch = |served: Served| {
+fn whole(finding: &Finding<'_>, origin: Value) -> Value {
+    let mut whole = table::object(finding.rows);
+    let switch = |served: &Served| {
         json!({
             "dpid": served.dpid, "weight": served.weight,
             "due": served.demand.is_finite().then_some(served.demand),
             "answered": served.answered, "share": served.share, "deviation": served.deviation(),
         })
     };
-    let served: Vec<Value> = report.served(measured.load).into_iter().map(switch).collect();
+    let served: Vec<Value> = finding.served.iter().map(switch).collect();
     whole.insert("origin".into(), origin);
     whole.insert("per_switch".into(), served.into());
-    whole.insert("delay_histogram_ns".into(), histogram(&report.delay));
-    whole.insert("probe_delay_histogram_ns".into(), histogram(&report.probes.delay));
+    for (of, delays) in &finding.delays {
+        whole.insert(format!("{of}_delay_histogram_ns"), histogram(delays));
+    }
     Value::Object(whole)
 }
 
@@ -217,9 +227,9 @@ fn cell(words: &str) -> String {
     }
 }
 
-fn switches(measured: &Measured<'_>) -> String {
+fn switches(finding: &Finding<'_>) -> String {
     let mut text = String::from("dpid,weight,due,answered,share,deviation\n");
-    for served in measured.report.served(measured.load) {
+    for served in &finding.served {
         let due = if served.demand.is_finite() { served.demand.to_string() } else { "full".into() };
         let deviation = served.deviation().map_or(String::new(), |off| off.to_string());
         let Served { dpid, weight, answered, share, .. } = served;
@@ -229,10 +239,9 @@ fn switches(measured: &Measured<'_>) -> String {
 }
 
 /// The distribution of the delays: which, up to how many nanoseconds, how often, and the part of all up to there.
-fn delays(measured: &Measured<'_>) -> String {
+fn delays(finding: &Finding<'_>) -> String {
     let mut text = String::from("of,delay_ns,count,cumulative\n");
-    let report = measured.report;
-    for (of, delays) in [("requests", &report.delay), ("probes", &report.probes.delay)] {
+    for (of, delays) in &finding.delays {
         let mut seen = 0;
         for step in delays.iter_recorded() {
             seen += step.count_at_value();

@@ -30,7 +30,12 @@ pub(super) struct Row {
     words: String,
 }
 
-fn row(key: &'static str, value: impl Into<Value>, label: &'static str, words: String) -> Row {
+pub(super) fn row(
+    key: &'static str,
+    value: impl Into<Value>,
+    label: &'static str,
+    words: String,
+) -> Row {
     Row { key, value: value.into(), label, words }
 }
 
@@ -40,7 +45,7 @@ pub(super) fn rows(measured: &Measured<'_>) -> Vec<Row> {
     let mut rows = setting(load);
     rows.extend([
         connected_row(report),
-        rate_row(report),
+        loops_row("requests_per_second", "requests/s", &report.loops),
         delay_row("delay_us", "delay µs", &report.delay),
         spread_row(load, report),
         counts_row(report),
@@ -48,9 +53,16 @@ pub(super) fn rows(measured: &Measured<'_>) -> Vec<Row> {
     ]);
     rows.extend(further::rows(load, report, measured.mode));
     rows.extend(soak::change(measured));
-    rows.extend([generator_row(report), cpu_row(report, measured.usage.as_ref())]);
-    let partial = measured.partial.map(|why| format!("** partial ** {why}")).unwrap_or_default();
-    rows.push(row("partial", measured.partial, "partial", partial));
+    rows.extend([
+        generator_row(
+            report.idle,
+            report.is_generator_limited(),
+            report.generator_cpu.as_nanos() as f64,
+            report.answered(),
+        ),
+        cpu_row(report.answered(), measured.usage.as_ref()),
+        partial_row(measured.partial),
+    ]);
     rows
 }
 
@@ -77,7 +89,7 @@ pub(super) fn object(rows: &[Row]) -> Map<String, Value> {
     rows.iter().map(|row| (row.key.into(), row.value.clone())).collect()
 }
 
-fn setting(load: &Load) -> Vec<Row> {
+pub(super) fn setting(load: &Load) -> Vec<Row> {
     let (mode, mode_words) = match load.mode {
         Mode::Latency => (json!("latency"), "latency, one request outstanding a switch".into()),
         Mode::Window(window) => (
@@ -152,16 +164,17 @@ fn connected_row(report: &Report) -> Row {
     row("connected_in_ms", ms, "connected", format!("all switches in {ms} ms"))
 }
 
-fn rate_row(report: &Report) -> Row {
-    let mut sorted = report.loops.clone();
+/// So many a second in each loop.
+pub(super) fn loops_row(key: &'static str, label: &'static str, loops: &[f64]) -> Row {
+    let mut sorted = loops.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (min, max) = (sorted.first().copied(), sorted.last().copied());
     let [min, median, max] = [min, median(&sorted), max].map(Option::unwrap_or_default);
-    let loops: Vec<f64> = report.loops.iter().map(|rate| rate.round()).collect();
+    let loops: Vec<f64> = loops.iter().map(|rate| rate.round()).collect();
     row(
-        "requests_per_second",
+        key,
         json!({ "min": min.round(), "median": median.round(), "max": max.round(), "loops": loops }),
-        "requests/s",
+        label,
         format!(
             "min {} · median {} · max {} ({} loops)",
             grouped(min),
@@ -172,7 +185,7 @@ fn rate_row(report: &Report) -> Row {
     )
 }
 
-fn delay_row(key: &'static str, label: &'static str, delay: &Delays) -> Row {
+pub(super) fn delay_row(key: &'static str, label: &'static str, delay: &Delays) -> Row {
     row(key, delays(delay), label, delay_words(delay))
 }
 
@@ -245,25 +258,26 @@ fn forms_row(forms: Forms) -> Row {
     row("answered_by", value, "known", words.join(" · "))
 }
 
-fn generator_row(report: &Report) -> Row {
-    let limited = report.is_generator_limited();
-    let ns = per_request(report.generator_cpu.as_nanos() as f64, report);
+/// What the generator itself took for `done` requests, `cpu_ns` in all.
+pub(super) fn generator_row(idle: f64, limited: bool, cpu_ns: f64, done: u64) -> Row {
+    let ns = per_request(cpu_ns, done);
     let mark = if limited { "  ** generator-limited **" } else { "" };
     row(
         "generator",
-        json!({ "idle": report.idle, "limited": limited, "cpu_ns_per_request": ns }),
+        json!({ "idle": idle, "limited": limited, "cpu_ns_per_request": ns }),
         "generator",
-        format!("{:.1} % idle · {ns:.1} ns CPU per request{mark}", report.idle * 100.0),
+        format!("{:.1} % idle · {ns:.1} ns CPU per request{mark}", idle * 100.0),
     )
 }
 
-fn cpu_row(report: &Report, usage: Option<&Usage>) -> Row {
+/// What the controller took for `done` requests.
+pub(super) fn cpu_row(done: u64, usage: Option<&Usage>) -> Row {
     let label = "CPU/request";
     let Some(usage) = usage else {
         let words = "unknown: the controller's process is not on this machine or not ours to see";
         return row("controller_cpu", Value::Null, label, words.into());
     };
-    let [total, user] = [usage.total_ns, usage.user_ns].map(|ns| per_request(ns, report));
+    let [total, user] = [usage.total_ns, usage.user_ns].map(|ns| per_request(ns, done));
     row(
         "controller_cpu",
         json!({ "pid": usage.pid, "name": usage.name, "ns_per_request": total, "user_ns_per_request": user }),
@@ -275,11 +289,14 @@ fn cpu_row(report: &Report, usage: Option<&Usage>) -> Row {
     )
 }
 
-fn per_request(ns: f64, report: &Report) -> f64 {
-    match report.answered() {
-        0 => 0.0,
-        answered => ns / answered as f64,
-    }
+/// Why the result is partial, if it is.
+pub(super) fn partial_row(partial: Option<&str>) -> Row {
+    let words = partial.map(|why| format!("** partial ** {why}")).unwrap_or_default();
+    row("partial", partial, "partial", words)
+}
+
+fn per_request(ns: f64, done: u64) -> f64 {
+    if done == 0 { 0.0 } else { ns / done as f64 }
 }
 
 fn median(sorted: &[f64]) -> Option<f64> {

@@ -24,6 +24,7 @@ pub(crate) mod dice;
 mod failure;
 pub mod fairness;
 mod generator;
+mod handshakes;
 mod outstanding;
 mod pace;
 mod packet_in;
@@ -37,6 +38,7 @@ mod timing;
 pub use conduct::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
 pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
+pub use handshakes::{Handshakes, handshakes};
 pub use report::{
     Counts, Delays, Forms, IDLE_MIN, Phase, PortCounts, Probes, Report, Served, Stragglers,
 };

@@ -4,9 +4,11 @@
 //! yet is what a socket owns: its [`Tail`], at most one message long.
 
 use aldis_wire::header::MESSAGE_LEN_MAX;
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io;
+use std::net::SocketAddr;
 
 /// The bytes of a message that began in one read and ends in a later one.
 #[derive(Default, Debug)]
@@ -63,6 +65,21 @@ impl Inbox {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A socket that can be connected to `peer`: it never blocks and sends at once.
+///
+/// # Errors
+/// The system has no more of them.
+pub(crate) fn socket(peer: SocketAddr) -> Result<OwnedFd, Errno> {
+    let family = match peer.is_ipv4() {
+        true => AddressFamily::INET,
+        false => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(socket)
 }
 
 /// Writes what the socket takes now: the number of bytes, zero when it takes none.

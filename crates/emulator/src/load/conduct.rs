@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const DESCRIPTORS_SPARE: u64 = 64;
 
 /// How often [`Moment`]s that count are told, and [`Watch::is_stopped`] is asked.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+pub(super) const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// What a run tells while it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +103,7 @@ pub fn measure(load: &Load, watch: &mut dyn Watch) -> Outcome {
 }
 
 /// Whether the run can be.
-fn prepare(load: &Load) -> Result<(), Failure> {
+pub(super) fn prepare(load: &Load) -> Result<(), Failure> {
     load.check()?;
     let needed = u64::from(load.switches_here()) + DESCRIPTORS_SPARE;
     let allowed = descriptors::allow(needed)?;

@@ -318,22 +318,27 @@ impl<'a> Generator<'a> {
     }
 
     fn mark(&self) -> Mark {
-        let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let [_, delayed, slices] = schedstat();
         Mark {
             at: Instant::now(),
             answered: self.switches.iter().map(|switch| switch.counts().answered).collect(),
             demands: self.switches.iter().map(Switch::demand).collect(),
-            cpu: Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32),
+            cpu: thread_cpu(),
             delayed: Duration::from_nanos(delayed),
             slices,
         }
     }
 }
 
+/// CPU time that this thread has used, user and system.
+pub(super) fn thread_cpu() -> Duration {
+    let cpu = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32)
+}
+
 /// The figures of this thread's `schedstat`: nanoseconds run, nanoseconds waited for a processor, and how often it got
 /// one; zeros where the system keeps none.
-fn schedstat() -> [u64; 3] {
+pub(super) fn schedstat() -> [u64; 3] {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let mut figures = text.split_whitespace().map(|figure| figure.parse().unwrap_or(0));
     std::array::from_fn(|_| figures.next().unwrap_or(0))

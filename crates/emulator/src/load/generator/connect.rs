@@ -6,8 +6,9 @@ use super::super::straggler::RECEIVE_BUFFER;
 use super::super::switch::{Stage, Switch};
 use super::{CHECK, Generator, PAUSE};
 use crate::poll::Interest;
+use crate::stream;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::sockopt;
 use std::net::TcpStream;
 use std::time::Instant;
 
@@ -42,16 +43,9 @@ impl Generator<'_> {
 
     fn open(&mut self, number: u32) -> Result<(), Failure> {
         let (controller, dpid) = (self.load.controller, self.load.dpid(number));
-        let family = match controller.is_ipv4() {
-            true => AddressFamily::INET,
-            false => AddressFamily::INET6,
-        };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let refused =
             |error: Errno| Failure::Connect { switch: dpid, controller, error: error.into() };
-        let socket =
-            rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(refused)?;
-        sockopt::set_tcp_nodelay(&socket, true).map_err(refused)?;
+        let socket = stream::socket(controller).map_err(refused)?;
         let role = self.load.role(number);
         if role.straggles() {
             sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER).map_err(refused)?;
