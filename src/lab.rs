@@ -1,6 +1,7 @@
 //! `aldis lab`: experiments, and what they have to know of this machine.
 
 mod calibrate;
+mod report;
 mod simulate;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ pub(crate) struct Args {
 enum Experiment {
     /// Measure what the steps of a worker cost on this machine.
     Calibrate(calibrate::Args),
+    /// Show what experiments found: one page with plots and numbers, and Markdown.
+    Report(report::Args),
     /// Simulate the workers of one design or another on cores that are not there.
     Simulate(simulate::Args),
 }
@@ -26,6 +29,7 @@ enum Experiment {
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     match args.experiment {
         Experiment::Calibrate(args) => calibrate::run(args),
+        Experiment::Report(args) => report::run(args),
         Experiment::Simulate(args) => simulate::run(args),
     }
 }

@@ -100,7 +100,10 @@ pub struct Axis {
     pub relative_to: Option<X>,
 }
 
-/// From where to where: `[low, high]`, finite, the second above the first.
+/// How far from 0 an axis reaches at most, in whatever unit.
+pub const RANGE_MAX: f64 = 1e18;
+
+/// From where to where: `[low, high]`, at most [`RANGE_MAX`] from 0, the second above the first.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Range {
@@ -115,7 +118,7 @@ impl TryFrom<Vec<f64>> for Range {
 
     fn try_from(ends: Vec<f64>) -> Result<Self, String> {
         match ends[..] {
-            [low, high] if low.is_finite() && high.is_finite() && low < high => {
+            [low, high] if low.abs().max(high.abs()) <= RANGE_MAX && low < high => {
                 Ok(Range { low, high })
             }
             _ => Err("a range is `[low, high]`: two numbers, the second greater".into()),
@@ -226,6 +229,9 @@ impl Plot {
         if self.kind == Kind::Cdf && !self.also.is_empty() {
             return Err("a distribution has one metric: `also` belongs to another [[plot]]".into());
         }
+        if self.kind == Kind::Cdf && self.x.relative_to.is_some() {
+            return Err("a distribution has no `relative-to`: its x is the value itself".into());
+        }
         if self.also.len() >= PANELS_MAX {
             return Err(format!("`also` has {}; accepted are {}", self.also.len(), PANELS_MAX - 1));
         }
@@ -251,7 +257,7 @@ impl Axis {
             }
         }
         match self.range {
-            Some(Range { low, .. }) if self.log && low <= 0.0 => {
+            Some(Range { low, .. }) if self.log && low < 1.0 / RANGE_MAX => {
                 Err(format!("`range` begins at {low} with `log`: it has to begin above 0"))
             }
             _ => Ok(()),

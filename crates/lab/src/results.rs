@@ -220,7 +220,7 @@ impl Writer {
 }
 
 /// The folder of a plan's results below the folder of all: the plan's name, which may not lead elsewhere.
-fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
+pub(crate) fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
     let word = |word: &str| {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         !word.is_empty() && !word.starts_with('.') && word.chars().all(letter)
@@ -236,7 +236,7 @@ fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
 
 /// The sentence that says which file cannot be used and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused(String);
+pub struct Refused(pub(crate) String);
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -262,7 +262,7 @@ fn cannot_write(path: &Path, error: io::Error) -> Refused {
 }
 
 /// Writes a file whole or not at all, beside the one that is meant and then in its place.
-fn write(path: &Path, text: &str) -> Result<(), Refused> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Refused> {
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
     let written = File::create(&draft)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
@@ -285,7 +285,7 @@ fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Refused> {
     Ok(content)
 }
 
-fn text(path: &Path, most: u64) -> Result<String, Refused> {
+pub(crate) fn text(path: &Path, most: u64) -> Result<String, Refused> {
     let content = bytes(path, most)?;
     String::from_utf8(content)
         .map_err(|_| Refused(format!("{} is not written in UTF-8", path.display())))

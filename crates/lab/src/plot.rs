@@ -1,0 +1,101 @@
+//! Plots as SVG, in the papers' form: axes, logarithms, legends, distributions, and the papers' values beside ours.
+//!
+//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's dotted with crosses; a value that the
+//! generator limited has a ring. A line goes through the medians of the repeats, a whisker from the least to the greatest.
+//! Pictures bring no fonts and no script, and read on light and on dark pages.
+
+mod bars;
+mod canvas;
+mod data;
+mod frame;
+mod legend;
+mod lines;
+mod scale;
+mod unit;
+
+pub use data::{Figure, Panel, Role, Series, Spot, names, quantile};
+
+use canvas::{Align, Canvas, Font, Ink};
+use frame::Frame;
+use legend::Legend;
+
+use crate::figure::Kind;
+
+/// How wide a picture is, in pixels: as wide as a column of text.
+const WIDTH: f64 = 760.0;
+/// How high the area of values is, in pixels, where there is one panel, and where there are more.
+const HEIGHTS: [f64; 2] = [300.0, 210.0];
+/// What stays free around it all.
+const MARGIN: f64 = 14.0;
+
+const TITLE: Font = Font { size: 15.0, bold: true, ink: Ink::Text, align: Align::Left };
+
+/// A number as tables show it: three digits, with a prefix where its unit takes one.
+pub fn cell(value: f64, unit: &str) -> String {
+    unit::Style::of(unit).cell(value)
+}
+
+/// The picture; nothing for a table, and where no value can be drawn.
+pub fn draw(figure: &Figure) -> Option<String> {
+    if figure.plot.kind == Kind::Table {
+        return None;
+    }
+    let height = HEIGHTS[usize::from(figure.panels.len() > 1)];
+    let mut top = MARGIN;
+    let titles = wrapped(&figure.plot.title, &TITLE, WIDTH - 2.0 * MARGIN);
+    let first = top + titles.len() as f64 * 20.0 + 6.0;
+    top = first;
+    let mut frames = Vec::new();
+    let drawn = figure.panels.iter().filter(|panel| !panel.series.is_empty());
+    for panel in drawn {
+        let frame = Frame::new(figure, panel, top, height)?;
+        top = frame.bottom();
+        frames.push((panel, frame));
+    }
+    let (_, last) = frames.last_mut()?;
+    last.with_label();
+    let legend = Legend::new(figure, WIDTH - 2.0 * MARGIN);
+    let begin = last.bottom() + 10.0;
+    let size = (WIDTH, begin + legend.height() + MARGIN);
+    Some(Canvas::picture(size, &figure.plot.title, |canvas| {
+        for (line, title) in titles.iter().enumerate() {
+            canvas.text(title, (MARGIN, MARGIN + 8.0 + line as f64 * 20.0), TITLE);
+        }
+        for (panel, frame) in &frames {
+            frame.draw(canvas);
+            match figure.plot.kind {
+                Kind::Bars => bars::draw(canvas, frame, panel, figure),
+                _ => lines::draw(canvas, frame, panel, figure),
+            }
+        }
+        legend.draw(canvas, (MARGIN, begin));
+    }))
+}
+
+/// A text in lines of at most `width` pixels, cut at spaces.
+fn wrapped(text: &str, font: &Font, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if font.width(line) + font.width(" ") + font.width(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A text that is at most `width` pixels wide, its end given up for dots.
+fn shortened(text: &str, font: &Font, width: f64) -> String {
+    if font.width(text) <= width {
+        return text.to_owned();
+    }
+    let letters = (width / font.width("x")).floor() as usize;
+    let begin: String = text.chars().take(letters.saturating_sub(1)).collect();
+    format!("{}…", begin.trim_end())
+}
+
+#[cfg(test)]
+mod tests;

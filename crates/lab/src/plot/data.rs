@@ -1,0 +1,345 @@
+//! What a plot draws: the points of each series gathered by place, in the axis' unit, and the paper's beside them.
+
+use std::collections::BTreeMap;
+
+use super::unit;
+use crate::figure::{Axis, Kind, Paper, Plot};
+use crate::results::{Mark, Origin, Point, X};
+
+/// More places or samples than this are gathered in groups: more than there are pixels.
+const SPOTS_MAX: usize = 800;
+
+/// A plot with its values.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// What the plan says of it.
+    pub plot: Plot,
+    /// One a metric.
+    pub panels: Vec<Panel>,
+    /// The categories along x in their order; nothing where x is a number.
+    pub words: Option<Vec<String>>,
+    /// What was left out and why, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// The values of one metric.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Panel {
+    /// What the plan says of its axis.
+    pub axis: Axis,
+    /// The unit of all values.
+    pub unit: String,
+    /// A line, or bars, each; one name may come several times, in different roles.
+    pub series: Vec<Series>,
+}
+
+/// One line, or the bars of one colour.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// The legend's name.
+    pub name: String,
+    /// Its place among all names of the experiment: the colour.
+    pub colour: usize,
+    /// Whose values these are.
+    pub role: Role,
+    /// The values by place; in a paper's distribution x is the value and `median` the share.
+    pub spots: Vec<Spot>,
+    /// All values, sorted: the distribution. Empty for a paper's.
+    pub samples: Vec<f64>,
+    /// Where the paper says it.
+    pub from: Option<String>,
+}
+
+/// Whose values these are, and so how they are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Measured here: a solid line, filled dots.
+    Measured,
+    /// Simulated here: dashes, hollow dots.
+    Simulated,
+    /// The paper's: dots, crosses.
+    Paper,
+}
+
+/// All repeats at one place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spot {
+    /// Where.
+    pub x: X,
+    /// The median of the repeats.
+    pub median: f64,
+    /// The least.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+    /// How many.
+    pub repeats: usize,
+    /// At least one was measured while the generator was at its limit.
+    pub limited: bool,
+}
+
+/// The names of all series of an experiment in their order: the points', then the papers'. The place is the colour.
+pub fn names(points: &[Point], papers: &[Paper]) -> Vec<String> {
+    let mut names = Vec::new();
+    let ours = points.iter().map(|point| &point.series);
+    for name in ours.chain(papers.iter().map(|paper| &paper.series)) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+impl Figure {
+    /// Gathers what `plot` draws of `points` and `papers`.
+    pub fn new(plot: &Plot, points: &[Point], papers: &[Paper]) -> Figure {
+        let all = names(points, papers);
+        let shown = if plot.series.is_empty() { &all } else { &plot.series };
+        let mut gather = Gather { plot, points, papers, all: &all, shown, left_out: Vec::new() };
+        let panels: Vec<Panel> = plot.metrics().map(|axis| gather.panel(axis)).collect();
+        let left_out = gather.left_out;
+        let words = words(plot.kind, &panels);
+        let mut figure = Figure { plot: plot.clone(), panels, words, left_out };
+        figure.order();
+        figure
+    }
+
+    /// Whether there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        self.panels.iter().all(|panel| panel.series.is_empty())
+    }
+
+    /// The names that are drawn with their colours, in the legend's order.
+    pub fn legend(&self) -> Vec<(String, usize)> {
+        let mut names: Vec<(String, usize)> = Vec::new();
+        for series in self.panels.iter().flat_map(|panel| &panel.series) {
+            if !names.iter().any(|(name, _)| *name == series.name) {
+                names.push((series.name.clone(), series.colour));
+            }
+        }
+        names
+    }
+
+    /// Sorts each series along x.
+    fn order(&mut self) {
+        let words = self.words.as_deref().unwrap_or_default();
+        let place = |x: &X| match x {
+            X::Number(number) if words.is_empty() => *number,
+            x => words.iter().position(|word| *word == x.to_string()).unwrap_or(0) as f64,
+        };
+        for series in self.panels.iter_mut().flat_map(|panel| &mut panel.series) {
+            series.spots.sort_by(|a, b| place(&a.x).total_cmp(&place(&b.x)));
+            if self.words.is_none() {
+                series.spots = thinned(std::mem::take(&mut series.spots));
+            }
+        }
+    }
+}
+
+/// The categories in the order in which they first come, ours before the papers'.
+fn words(kind: Kind, panels: &[Panel]) -> Option<Vec<String>> {
+    if kind == Kind::Cdf {
+        return None;
+    }
+    let mut series: Vec<&Series> = panels.iter().flat_map(|panel| &panel.series).collect();
+    series.sort_by_key(|series| series.role == Role::Paper);
+    let spots = || series.iter().flat_map(|series| &series.spots);
+    if kind != Kind::Bars
+        && kind != Kind::Table
+        && spots().all(|spot| matches!(spot.x, X::Number(_)))
+    {
+        return None;
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut places: Vec<&X> = spots().map(|spot| &spot.x).collect();
+    if places.iter().all(|x| matches!(x, X::Number(_))) {
+        places.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    }
+    for word in places.into_iter().map(X::to_string) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    Some(words)
+}
+
+/// Neighbours together where there are more than can be seen: their median, from their least to their greatest.
+fn thinned(spots: Vec<Spot>) -> Vec<Spot> {
+    let group = spots.len().div_ceil(SPOTS_MAX);
+    if group <= 1 {
+        return spots;
+    }
+    let together = |spots: &[Spot]| {
+        let mut medians: Vec<f64> = spots.iter().map(|spot| spot.median).collect();
+        let spread = |pick: fn(f64, f64) -> f64, of: fn(&Spot) -> f64| {
+            spots.iter().map(of).reduce(pick).unwrap_or(0.0)
+        };
+        Spot {
+            x: spots[spots.len() / 2].x.clone(),
+            median: median(&mut medians),
+            low: spread(f64::min, |spot| spot.low),
+            high: spread(f64::max, |spot| spot.high),
+            repeats: spots.iter().map(|spot| spot.repeats).max().unwrap_or(0),
+            limited: spots.iter().any(|spot| spot.limited),
+        }
+    };
+    spots.chunks(group).map(together).collect()
+}
+
+/// What one plot gathers.
+struct Gather<'a> {
+    plot: &'a Plot,
+    points: &'a [Point],
+    papers: &'a [Paper],
+    all: &'a [String],
+    shown: &'a [String],
+    left_out: Vec<String>,
+}
+
+impl Gather<'_> {
+    fn panel(&mut self, axis: &Axis) -> Panel {
+        let drawn =
+            |point: &&Point| point.metric == axis.metric && self.shown.contains(&point.series);
+        let points: Vec<&Point> = self.points.iter().filter(drawn).collect();
+        let papers = self.papers.iter().filter(|paper| paper.metric == axis.metric);
+        let first = points.first().map(|point| &point.unit);
+        let first =
+            first.or_else(|| papers.clone().map(|paper| &paper.unit).find(|unit| !unit.is_empty()));
+        let given = Some(&axis.unit).filter(|unit| !unit.is_empty());
+        let unit = given.or(first).cloned().unwrap_or_default();
+        let mut series = Vec::new();
+        for name in self.shown {
+            let colour = self.all.iter().position(|other| other == name).unwrap_or(self.all.len());
+            for (origin, role) in
+                [(Origin::Measured, Role::Measured), (Origin::Simulated, Role::Simulated)]
+            {
+                let own =
+                    points.iter().filter(|point| point.series == *name && point.origin == origin);
+                let own: Vec<&Point> = own.copied().collect();
+                series.extend(self.ours(&own, &unit).map(|(spots, samples)| Series {
+                    name: name.clone(),
+                    colour,
+                    role,
+                    spots,
+                    samples,
+                    from: None,
+                }));
+            }
+            for paper in papers.clone().filter(|paper| paper.series == *name) {
+                let spots = self.paper(paper, &unit);
+                let from = Some(paper.from.clone());
+                series.extend(spots.map(|spots| {
+                    let name = name.clone();
+                    Series { name, colour, role: Role::Paper, spots, samples: Vec::new(), from }
+                }));
+            }
+        }
+        let unit = match &axis.relative_to {
+            Some(x) => {
+                series.retain_mut(|series| self.relate(series, x));
+                String::new()
+            }
+            None => unit,
+        };
+        Panel { axis: axis.clone(), unit, series }
+    }
+
+    /// The spots and samples of one series, if it has any.
+    fn ours(&mut self, points: &[&Point], unit: &str) -> Option<(Vec<Spot>, Vec<f64>)> {
+        let mut places: Vec<(X, Vec<f64>, bool)> = Vec::new();
+        let mut found: BTreeMap<String, usize> = BTreeMap::new();
+        let mut samples = Vec::new();
+        for point in points {
+            let Some(factor) = unit::factor(&point.unit, unit) else {
+                self.leave_out(&point.series, &point.unit, unit);
+                continue;
+            };
+            let value = point.value * factor;
+            samples.push(value);
+            let limited = point.mark == Mark::GeneratorLimited;
+            // A distribution's x is no more than the sample's number.
+            if self.plot.kind == Kind::Cdf {
+                continue;
+            }
+            let at = *found.entry(point.x.to_string()).or_insert(places.len());
+            if at == places.len() {
+                places.push((point.x.clone(), Vec::new(), false));
+            }
+            places[at].1.push(value);
+            places[at].2 |= limited;
+        }
+        samples.sort_by(f64::total_cmp);
+        let spots = places.into_iter().map(|(x, mut values, limited)| Spot {
+            x,
+            median: median(&mut values),
+            low: values[0],
+            high: values[values.len() - 1],
+            repeats: values.len(),
+            limited,
+        });
+        (!samples.is_empty()).then(|| (spots.collect(), samples))
+    }
+
+    /// A paper's spots, if they can be drawn here.
+    fn paper(&mut self, paper: &Paper, unit: &str) -> Option<Vec<Spot>> {
+        let own = if paper.unit.is_empty() { unit } else { &paper.unit };
+        let Some(factor) = unit::factor(own, unit) else {
+            self.leave_out(&format!("the paper's {}", paper.series), own, unit);
+            return None;
+        };
+        let spots = paper.values.pairs().into_iter().map(|(x, value)| {
+            let (x, value) = match (self.plot.kind, x) {
+                // The value is across, and the share has no unit.
+                (Kind::Cdf, X::Number(x)) => (X::Number(x * factor), value),
+                (_, x) => (x, value * factor),
+            };
+            Spot { x, median: value, low: value, high: value, repeats: 1, limited: false }
+        });
+        let spots: Vec<Spot> = spots.collect();
+        (!spots.is_empty()).then_some(spots)
+    }
+
+    /// Divides a series by its own value at `x`; whether it has one.
+    fn relate(&mut self, series: &mut Series, x: &X) -> bool {
+        let at = series.spots.iter().find(|spot| spot.x == *x).map(|spot| spot.median);
+        let Some(base) = at.filter(|value| *value > 0.0) else {
+            let sentence =
+                format!("{} has no value at {x} that the others could be related to", series.name);
+            self.say(sentence);
+            return false;
+        };
+        for spot in &mut series.spots {
+            spot.median /= base;
+            spot.low /= base;
+            spot.high /= base;
+        }
+        series.samples.iter_mut().for_each(|sample| *sample /= base);
+        true
+    }
+
+    fn leave_out(&mut self, series: &str, from: &str, to: &str) {
+        self.say(format!("{series} has values in `{from}`, which cannot be drawn in `{to}`"));
+    }
+
+    fn say(&mut self, sentence: String) {
+        if !self.left_out.contains(&sentence) {
+            self.left_out.push(sentence);
+        }
+    }
+}
+
+/// The median, the mean of the two in the middle where there are two. Sorts.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        0 => values[middle - 1].midpoint(values[middle]),
+        _ => values[middle],
+    }
+}
+
+/// The value that a share of sorted samples does not exceed: the least with at least that share at or below it.
+pub fn quantile(samples: &[f64], share: f64) -> f64 {
+    let rank = (share * samples.len() as f64).ceil() as usize;
+    samples[rank.clamp(1, samples.len()) - 1]
+}

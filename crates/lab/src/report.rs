@@ -1,0 +1,246 @@
+//! Reports of what was found: one HTML file that opens offline, and Markdown with pictures for the documents.
+//!
+//! A report is made of folders of [`results`] alone. The figures come from the copy of the plan beside the
+//! points, so that a report of old results stays what it was. What a person has to say of an experiment, what agrees with
+//! the paper and what does not, is a Markdown file of its own, `experiments/maestro/figure-7.md`, which a report takes in and
+//! never writes.
+
+mod html;
+mod markdown;
+mod prose;
+mod tables;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::figure::{self, Paper, Plot};
+use crate::plot::Figure;
+use crate::results::{self, Mark, Origin, PLAN, Refused, Results, TEXT_BYTES_MAX};
+
+/// All experiments of a report, in the order of their folders.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// What could be read.
+    pub experiments: Vec<Experiment>,
+    /// Folders that could not be read, and why, a sentence each.
+    pub refused: Vec<String>,
+}
+
+/// One experiment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Experiment {
+    /// What was found.
+    pub results: Results,
+    /// What is drawn of it.
+    pub figures: Vec<Figure>,
+    /// What the papers say in words: whose, what, where.
+    pub says: Vec<Said>,
+    /// What a person says of it, in Markdown.
+    pub discussion: Option<String>,
+    /// What could not be drawn, and why, a sentence each.
+    pub problems: Vec<String>,
+}
+
+/// A sentence of a paper.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Said {
+    /// Its system.
+    pub series: String,
+    /// What it says.
+    pub sentence: String,
+    /// Where.
+    pub from: String,
+}
+
+/// What a report reads of a plan; a plan says more.
+#[derive(Deserialize)]
+struct Plan {
+    #[serde(default)]
+    plot: Vec<Plot>,
+    #[serde(default)]
+    paper: Vec<Paper>,
+}
+
+impl Report {
+    /// Reads all results below `dir`, and below `discussions`, where that is given, what a person says of each.
+    ///
+    /// # Errors
+    /// That there are no results, or what keeps the folder from being searched. Single results that cannot be read are
+    /// told in the report.
+    pub fn read(dir: &Path, discussions: Option<&Path>) -> Result<Report, Refused> {
+        let folders = results::find(dir)?;
+        if folders.is_empty() {
+            let why = format!("no results in {}: no folder there has a meta.toml", dir.display());
+            return Err(Refused(format!("{why}; `aldis lab run` makes some")));
+        }
+        let mut report = Report { experiments: Vec::new(), refused: Vec::new() };
+        for folder in folders {
+            match Experiment::read(&folder, discussions) {
+                Ok(experiment) => report.experiments.push(experiment),
+                Err(refused) => report.refused.push(refused.to_string()),
+            }
+        }
+        Ok(report)
+    }
+
+    /// The page: HTML that needs nothing from outside.
+    pub fn html(&self) -> String {
+        html::page(self)
+    }
+
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// What the system refuses, with the file's name.
+    pub fn write_html(&self, path: &Path) -> Result<(), Refused> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make(folder)?;
+        }
+        results::write(path, &self.html())
+    }
+
+    /// Writes `README.md`, and a page an experiment with its pictures beside. Returns how many files.
+    ///
+    /// # Errors
+    /// What the system refuses, with the file's name.
+    pub fn write_markdown(&self, dir: &Path) -> Result<usize, Refused> {
+        let files = markdown::files(self);
+        for (name, text) in &files {
+            let path = dir.join(name);
+            make(path.parent().unwrap_or(dir))?;
+            results::write(&path, text)?;
+        }
+        Ok(files.len())
+    }
+}
+
+fn make(folder: &Path) -> Result<(), Refused> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Refused(format!("cannot make {}: {error}", folder.display())))
+}
+
+impl Experiment {
+    fn read(folder: &Path, discussions: Option<&Path>) -> Result<Experiment, Refused> {
+        let results = Results::read(folder)?;
+        // A name that leads elsewhere is refused before a file is looked for by it, or written.
+        let name = results::folder_of(&results.meta.plan)?;
+        let discussion = discussions.map(|dir| dir.join(name.with_added_extension("md")));
+        let discussion = discussion.filter(|path| path.is_file());
+        let discussion = discussion.map(|path| results::text(&path, TEXT_BYTES_MAX)).transpose()?;
+        Ok(Experiment::new(results, discussion, &folder.join(PLAN)))
+    }
+
+    /// Draws results; `plan` is the file that errors in the plan's copy are of.
+    fn new(results: Results, discussion: Option<String>, plan: &Path) -> Experiment {
+        let mut problems = Vec::new();
+        let plan = parse(results.plan.as_deref(), plan).unwrap_or_else(|why| {
+            problems.push(why);
+            Plan { plot: Vec::new(), paper: Vec::new() }
+        });
+        let draw = |plot: &Plot| Figure::new(plot, &results.points, &plan.paper);
+        let figures: Vec<Figure> = plan.plot.iter().map(draw).collect();
+        for figure in &figures {
+            let title = &figure.plot.title;
+            problems.extend(figure.left_out.iter().map(|why| format!("{title}: {why}.")));
+            if figure.is_empty() {
+                problems.push(format!("{title}: there is no value to draw."));
+            }
+        }
+        let says = plan.paper.into_iter().filter_map(|paper| {
+            let Paper { series, says, from, .. } = paper;
+            says.map(|sentence| Said { series, sentence, from })
+        });
+        let says = says.collect();
+        Experiment { results, figures, says, discussion, problems }
+    }
+
+    /// The name in links: `maestro-figure-7`.
+    fn anchor(&self) -> String {
+        self.results.meta.plan.replace('/', "-")
+    }
+
+    /// Why not everything is here; nothing where everything is.
+    fn partial(&self) -> Option<String> {
+        let meta = &self.results.meta;
+        let mut reasons: Vec<String> = Vec::new();
+        if meta.partial {
+            reasons.push(meta.why.clone().unwrap_or_else(|| "the run did not end".into()));
+        }
+        if self.results.cut {
+            reasons.push("the last line of the points was cut off, and is left out".into());
+        }
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    /// What was simulated, in a sentence; nothing where nothing was.
+    fn simulated(&self) -> Option<String> {
+        let points = &self.results.points;
+        let simulated = points.iter().filter(|point| point.origin == Origin::Simulated);
+        let mut series: Vec<&str> = Vec::new();
+        let mut count = 0;
+        for point in simulated {
+            count += 1;
+            if !series.contains(&point.series.as_str()) {
+                series.push(&point.series);
+            }
+        }
+        let all = points.len();
+        (count > 0).then(|| {
+            let of = if count == all { format!("All {all}") } else { format!("{count} of {all}") };
+            format!("{of} values are simulated ({}), drawn hollow and dashed.", series.join(", "))
+        })
+    }
+
+    /// How many values the generator limited, in a sentence; nothing where it limited none.
+    fn limited(&self) -> Option<String> {
+        let points = &self.results.points;
+        let count = points.iter().filter(|point| point.mark == Mark::GeneratorLimited).count();
+        (count > 0).then(|| {
+            format!(
+                "{count} of {} values are generator-limited: the emulator was less than 5 % idle, and the controller could \
+                 have served more. They meet no goal.",
+                points.len()
+            )
+        })
+    }
+
+    /// What is to be known of how it was found: a name and words each.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let meta = &self.results.meta;
+        let cores = if meta.machine.cores == 1 { "core" } else { "cores" };
+        let mut machine = String::new();
+        let _ = write!(machine, "{}, {} {cores}, ", meta.machine.cpu, meta.machine.cores);
+        machine.push_str(&meta.machine.kernel);
+        vec![
+            ("Source", meta.source.clone()),
+            ("Form", meta.form.name().into()),
+            ("Command", meta.command.clone()),
+            ("Aldis", format!("{}, commit {}", meta.aldis, meta.commit)),
+            ("Seed", meta.seed.to_string()),
+            ("Date", meta.date.clone()),
+            ("Machine", machine),
+            ("Values", self.results.points.len().to_string()),
+        ]
+    }
+}
+
+/// What a plan's copy says of the figures, or why it cannot be used.
+fn parse(text: Option<&str>, path: &Path) -> Result<Plan, String> {
+    let path: PathBuf = path.into();
+    let text =
+        text.ok_or_else(|| format!("There is no {}: nothing says what to draw.", path.display()))?;
+    let plan: Plan = toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let message = error.message().lines().collect::<Vec<_>>().join("; ");
+        format!("{}, line {line}: {message}.", path.display())
+    })?;
+    figure::check(&plan.plot, &plan.paper).map_err(|why| format!("{}: {why}.", path.display()))?;
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests;

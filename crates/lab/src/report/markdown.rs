@@ -1,0 +1,147 @@
+//! Pages for the documents: `README.md`, and for each experiment a page and its pictures.
+
+use std::fmt::Write as _;
+
+use super::tables::{Table, tables};
+use super::{Experiment, Report};
+use crate::plot;
+
+/// All files with their paths below the folder of results.
+pub(super) fn files(report: &Report) -> Vec<(String, String)> {
+    let mut files = vec![("README.md".to_owned(), index(report))];
+    for experiment in &report.experiments {
+        let plan = &experiment.results.meta.plan;
+        for (at, figure) in experiment.figures.iter().enumerate() {
+            files.extend(
+                plot::draw(figure).map(|picture| (format!("{plan}-{}.svg", at + 1), picture)),
+            );
+        }
+        files.push((format!("{plan}.md"), page(experiment)));
+    }
+    files
+}
+
+fn index(report: &Report) -> String {
+    let mut text = "# Results\n\nWritten by `aldis lab report --markdown`. Each page has the plot, the numbers with the paper's \
+                    beside them, and how they were found.\n\n| source | experiment | form | date | to be known |\n\
+                    | --- | --- | --- | --- | --- |\n"
+        .to_owned();
+    for experiment in &report.experiments {
+        let meta = &experiment.results.meta;
+        let known = [
+            experiment.partial().map(|_| "partial"),
+            experiment.simulated().map(|_| "simulated"),
+            experiment.limited().map(|_| "generator-limited"),
+        ];
+        let known: Vec<&str> = known.into_iter().flatten().collect();
+        let _ = writeln!(
+            text,
+            "| {} | [{}]({}.md) | {} | {} | {} |",
+            plain(&meta.source),
+            plain(&meta.title),
+            meta.plan,
+            meta.form.name(),
+            plain(&meta.date),
+            known.join(", ")
+        );
+    }
+    text + &list("Results that could not be read", &report.refused)
+}
+
+fn page(experiment: &Experiment) -> String {
+    let meta = &experiment.results.meta;
+    let mut text = format!(
+        "<!-- Written by aldis lab report. What a person says of it stands in experiments/{}.md. -->\n\n# {}\n\n{} · `{}`\n",
+        meta.plan,
+        plain(&meta.title),
+        plain(&meta.source),
+        meta.plan
+    );
+    if let Some(why) = experiment.partial() {
+        let _ = write!(
+            text,
+            "\n**Partial.** Not everything is here that the plan asked for: {}.\n",
+            plain(&why)
+        );
+    }
+    for sentence in [experiment.simulated(), experiment.limited()].into_iter().flatten() {
+        let _ = write!(text, "\n{}\n", plain(&sentence));
+    }
+    let file = meta.plan.rsplit('/').next().unwrap_or_default();
+    for (at, figure) in experiment.figures.iter().enumerate() {
+        if plot::draw(figure).is_some() {
+            let _ = write!(text, "\n![{}]({file}-{}.svg)\n", plain(&figure.plot.title), at + 1);
+        }
+        text.extend(tables(figure).iter().map(table));
+    }
+    let says = experiment.says.iter();
+    let says: Vec<String> =
+        says.map(|said| format!("{}: {} ({})", said.series, said.sentence, said.from)).collect();
+    text += &list("The paper says", &says);
+    if let Some(discussion) = &experiment.discussion {
+        let _ = write!(
+            text,
+            "\n## What agrees with the paper, and what does not\n\n{}\n",
+            discussion.trim()
+        );
+    }
+    text += &list("To be known", &meta.notes);
+    text += &list("Not drawn", &experiment.problems);
+    text += "\n## How it was found\n\n";
+    for (name, words) in experiment.facts() {
+        let words = if name == "Command" { code(&words) } else { plain(&words) };
+        let _ = writeln!(text, "- {name}: {words}");
+    }
+    text
+}
+
+fn table(table: &Table) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule = format!("| --- |{}\n", " ---: |".repeat(table.head.len().saturating_sub(1)));
+    let rows: String = table.rows.iter().map(|row| line(&row.cells)).collect();
+    let notes = if table.notes.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}\n", plain(&table.notes.join("; ")))
+    };
+    format!("\n**{}**\n\n{}{rule}{rows}{notes}", plain(&table.title), line(&table.head))
+}
+
+fn list(title: &str, sentences: &[String]) -> String {
+    let items: String =
+        sentences.iter().map(|sentence| format!("- {}\n", plain(sentence))).collect();
+    if sentences.is_empty() { String::new() } else { format!("\n## {title}\n\n{items}") }
+}
+
+/// Words that are not to be read as Markdown or as HTML, on one line.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for letter in text.chars() {
+        match letter {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' => {
+                plain.extend(['\\', letter])
+            }
+            '&' => plain.push_str("&amp;"),
+            letter if letter.is_control() => plain.push(' '),
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
+
+/// Words between backquotes, more of them than there are inside.
+fn code(text: &str) -> String {
+    let text: String =
+        text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let mut quote = "`".to_owned();
+    while text.contains(&quote) {
+        quote.push('`');
+    }
+    match quote.len() {
+        1 => format!("`{text}`"),
+        _ => format!("{quote} {text} {quote}"),
+    }
+}

@@ -1,0 +1,193 @@
+//! The numbers of a figure as tables: ours, and the paper's in the row below.
+
+use crate::figure::Kind;
+use crate::plot::{self, Figure, Panel, Role, Series, Spot, quantile};
+use crate::results::X;
+
+/// The most columns of values: more do not fit beside each other.
+const COLUMNS_MAX: usize = 9;
+/// The most rows of values: more are told by their ends and their middle.
+const ROWS_MAX: usize = 40;
+
+/// The shares of samples whose greatest value is told.
+const SHARES: [(f64, &str); 7] = [
+    (0.0, "least"),
+    (0.05, "5 %"),
+    (0.25, "25 %"),
+    (0.5, "median"),
+    (0.75, "75 %"),
+    (0.95, "95 %"),
+    (1.0, "greatest"),
+];
+
+/// How far from a share a paper's may lie to stand in its column.
+const NEAR: f64 = 0.005;
+
+/// Numbers in rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Table {
+    pub title: String,
+    pub head: Vec<String>,
+    pub rows: Vec<Row>,
+    /// What the signs in the cells mean.
+    pub notes: Vec<String>,
+}
+
+/// One row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Row {
+    pub cells: Vec<String>,
+    /// A paper's values, not ours.
+    pub paper: bool,
+}
+
+/// The tables of a figure, one a metric that has values.
+pub(super) fn tables(figure: &Figure) -> Vec<Table> {
+    let panels = figure.panels.iter().filter(|panel| !panel.series.is_empty());
+    panels.map(|panel| table(figure, panel)).collect()
+}
+
+fn table(figure: &Figure, panel: &Panel) -> Table {
+    let places = places(figure, panel);
+    let mut table = match figure.plot.kind {
+        Kind::Cdf => distribution(panel),
+        _ if places.len() <= COLUMNS_MAX => across(panel, &places),
+        _ if places.len() <= ROWS_MAX && panel.series.len() <= COLUMNS_MAX => down(panel, &places),
+        _ => ends(panel),
+    };
+    table.title = match (&panel.axis.relative_to, panel.unit.as_str()) {
+        (Some(x), _) => format!("{}, relative to {x}", panel.axis.label()),
+        (None, "") => panel.axis.label().to_owned(),
+        (None, unit) => format!("{} ({unit})", panel.axis.label()),
+    };
+    let label = figure.plot.x.label();
+    if figure.plot.kind != Kind::Cdf && places.len() <= ROWS_MAX && !label.is_empty() {
+        table.head[0] = label.to_owned();
+    }
+    let spots = panel.series.iter().flat_map(|series| &series.spots);
+    if spots.clone().any(|spot| spot.limited) && figure.plot.kind != Kind::Cdf {
+        table.notes.push(format!("{LIMITED} generator-limited"));
+    }
+    if spots.clone().any(|spot| spot.repeats > 1) {
+        table
+            .notes
+            .push("the median of the repeats, in brackets the least and the greatest".into());
+    }
+    table
+}
+
+const LIMITED: char = '†';
+
+/// All places of a panel in their order.
+fn places(figure: &Figure, panel: &Panel) -> Vec<X> {
+    let mut places: Vec<X> = Vec::new();
+    for spot in panel.series.iter().flat_map(|series| &series.spots) {
+        if !places.iter().any(|x| x.to_string() == spot.x.to_string()) {
+            places.push(spot.x.clone());
+        }
+        if places.len() > ROWS_MAX {
+            break;
+        }
+    }
+    let place = |x: &X| match (&figure.words, x) {
+        (Some(words), x) => {
+            words.iter().position(|word| *word == x.to_string()).unwrap_or(0) as f64
+        }
+        (None, X::Number(number)) => *number,
+        (None, X::Word(_)) => 0.0,
+    };
+    places.sort_by(|a, b| place(a).total_cmp(&place(b)));
+    places
+}
+
+/// A row a series, a column a place.
+fn across(panel: &Panel, places: &[X]) -> Table {
+    let head = std::iter::once(String::new()).chain(places.iter().map(X::to_string));
+    let row = |series: &Series| {
+        let cells = places.iter().map(|x| found(series, x, &panel.unit));
+        Row {
+            cells: std::iter::once(name(series)).chain(cells).collect(),
+            paper: series.role == Role::Paper,
+        }
+    };
+    plain(head.collect(), panel.series.iter().map(row).collect())
+}
+
+/// A row a place, a column a series.
+fn down(panel: &Panel, places: &[X]) -> Table {
+    let head = std::iter::once(String::new()).chain(panel.series.iter().map(name));
+    let row = |x: &X| {
+        let cells = panel.series.iter().map(|series| found(series, x, &panel.unit));
+        Row { cells: std::iter::once(x.to_string()).chain(cells).collect(), paper: false }
+    };
+    plain(head.collect(), places.iter().map(row).collect())
+}
+
+/// Too many places to tell them all.
+fn ends(panel: &Panel) -> Table {
+    let head = ["", "places", "least", "median", "greatest"].map(str::to_owned).into();
+    let row = |series: &Series| {
+        let mut medians: Vec<f64> = series.spots.iter().map(|spot| spot.median).collect();
+        medians.sort_by(f64::total_cmp);
+        let at = |share| plot::cell(quantile(&medians, share), &panel.unit);
+        let cells = vec![name(series), medians.len().to_string(), at(0.0), at(0.5), at(1.0)];
+        Row { cells, paper: series.role == Role::Paper }
+    };
+    let series = panel.series.iter().filter(|series| !series.spots.is_empty());
+    plain(head, series.map(row).collect())
+}
+
+fn distribution(panel: &Panel) -> Table {
+    let head = ["", "samples"].into_iter().chain(SHARES.map(|(_, name)| name));
+    let row = |series: &Series| {
+        let count = match series.role {
+            Role::Paper => String::new(),
+            _ => series.samples.len().to_string(),
+        };
+        let cells = SHARES.map(|(share, _)| match series.role {
+            Role::Paper => read_off(&series.spots, share, &panel.unit),
+            _ => plot::cell(quantile(&series.samples, share), &panel.unit),
+        });
+        Row {
+            cells: [name(series), count].into_iter().chain(cells).collect(),
+            paper: series.role == Role::Paper,
+        }
+    };
+    plain(head.map(str::to_owned).collect(), panel.series.iter().map(row).collect())
+}
+
+/// What a paper says of a share of its samples, where it says it.
+fn read_off(spots: &[Spot], share: f64, unit: &str) -> String {
+    let spot = spots.iter().find(|spot| (spot.median - share).abs() <= NEAR);
+    match spot.map(|spot| &spot.x) {
+        Some(X::Number(value)) => plot::cell(*value, unit),
+        _ => "–".into(),
+    }
+}
+
+fn plain(head: Vec<String>, rows: Vec<Row>) -> Table {
+    Table { title: String::new(), head, rows, notes: Vec::new() }
+}
+
+fn name(series: &Series) -> String {
+    match (series.role, &series.from) {
+        (Role::Measured, _) => series.name.clone(),
+        (Role::Simulated, _) => format!("{}, simulated", series.name),
+        (Role::Paper, Some(from)) => format!("{}, paper ({from})", series.name),
+        (Role::Paper, None) => format!("{}, paper", series.name),
+    }
+}
+
+fn found(series: &Series, x: &X, unit: &str) -> String {
+    let Some(spot) = series.spots.iter().find(|spot| spot.x.to_string() == x.to_string()) else {
+        return "–".into();
+    };
+    let mut cell = plot::cell(spot.median, unit);
+    if spot.limited {
+        cell.push(LIMITED);
+    }
+    if spot.repeats > 1 {
+        cell += &format!(" ({} – {})", plot::cell(spot.low, unit), plot::cell(spot.high, unit));
+    }
+    cell
+}

@@ -1,0 +1,252 @@
+//! Pages of results that exist nowhere else.
+
+use super::*;
+use crate::calibrate::Machine;
+use crate::results::{Form, Meta, Point, Writer, X};
+
+const PLAN_TEXT: &str = r#"
+title = "Table 2"
+runs = "whatever a runner needs"
+
+[[plot]]
+kind = "bars"
+title = "Throughput with seven workers"
+x = { label = "Topology" }
+y = { metric = "throughput", label = "Throughput", unit = "rps" }
+
+[[plot]]
+kind = "cdf"
+title = "Deviation"
+x = { metric = "deviation", label = "Deviation", unit = "%" }
+
+[[paper]]
+series = "beacon"
+metric = "throughput"
+values = { "79-uniform" = 3.08e6 }
+from = "table 2"
+
+[[paper]]
+series = "beacon"
+metric = "deviation"
+says = "up to 50 % either way"
+from = "figure 7"
+"#;
+
+fn meta(plan: &str) -> Meta {
+    Meta {
+        plan: plan.into(),
+        source: "Maestro, table 2".into(),
+        title: "Throughput <b>of</b> seven & more".into(),
+        form: Form::Quick,
+        aldis: "0.1.0".into(),
+        commit: "0123abcd".into(),
+        command: "aldis lab run maestro/table-2 --quick".into(),
+        seed: 7,
+        date: "2026-11-22".into(),
+        partial: false,
+        why: None,
+        notes: vec!["NOX | is not measured: it <no longer> builds.".into()],
+        machine: Machine { cpu: "A processor".into(), cores: 2, kernel: "Linux 6.12.0".into() },
+    }
+}
+
+fn point(series: &str, x: X, metric: &str, value: f64) -> Point {
+    let (origin, mark) = (Origin::Measured, Mark::None);
+    let unit = if metric == "throughput" { "rps".into() } else { "%".into() };
+    Point { series: series.into(), x, metric: metric.into(), value, unit, repeat: 0, origin, mark }
+}
+
+/// A folder of its own with results, gone in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("aldis-report-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    /// Results of `plan`; the folder where they are.
+    fn results(&self, plan: &str) -> PathBuf {
+        let mut writer = Writer::create(&self.0, &meta(plan), PLAN_TEXT).unwrap();
+        let uniform = || X::Word("79-uniform".into());
+        let mut points = vec![
+            point("beacon", uniform(), "throughput", 2.5e6),
+            point("beacon", X::Word("79-skewed".into()), "throughput", 2.0e6),
+            Point {
+                mark: Mark::GeneratorLimited,
+                ..point("<script>alert(1)</script>", uniform(), "throughput", 9e6)
+            },
+        ];
+        points.push(Point {
+            origin: Origin::Simulated,
+            ..point("nox", uniform(), "throughput", 1e6)
+        });
+        for sample in 0..100 {
+            points.push(point(
+                "beacon",
+                X::Number(f64::from(sample)),
+                "deviation",
+                f64::from(sample - 50),
+            ));
+        }
+        for point in &points {
+            writer.point(point).unwrap();
+        }
+        writer.finish(&meta(plan)).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The tags of a page that are opened and not closed, in their order; panics where one is closed that was not opened.
+fn unclosed(page: &str) -> Vec<String> {
+    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
+    let mut open: Vec<String> = Vec::new();
+    for tag in page.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').expect("a tag ends");
+        let name = tag.split([' ', '\n']).next().unwrap_or_default();
+        assert!(!tag.contains('<'), "{tag}");
+        if let Some(name) = name.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name), "closed in another order");
+        } else if !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name.to_owned());
+        }
+    }
+    open
+}
+
+#[test]
+fn the_page_is_whole_and_needs_nothing_from_outside() {
+    let scratch = Scratch::new("page");
+    scratch.results("maestro/table-2");
+    let page = Report::read(&scratch.0, None).unwrap().html();
+    assert_eq!(unclosed(&page), [""; 0]);
+    for outside in ["<script", "<link", "<img", "@import", "url(", "src=", "http://localhost"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let links = page.matches("http").count();
+    assert_eq!(
+        links,
+        page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count(),
+        "only names of formats"
+    );
+    assert_eq!(page.matches("<svg ").count(), 2);
+    assert!(page.contains("href=\"#maestro-table-2\"") && page.contains("id=\"maestro-table-2\""));
+}
+
+#[test]
+fn names_cannot_become_markup() {
+    let scratch = Scratch::new("markup");
+    scratch.results("maestro/table-2");
+    let report = Report::read(&scratch.0, None).unwrap();
+    let page = report.html();
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.contains("<script"));
+    assert!(page.contains("Throughput &lt;b&gt;of&lt;/b&gt; seven &amp; more"));
+    let files = markdown::files(&report);
+    let (_, text) = files.iter().find(|(name, _)| name == "maestro/table-2.md").unwrap();
+    assert!(text.contains("\\<script\\>") && text.contains("NOX \\| is not measured"));
+}
+
+#[test]
+fn the_numbers_stand_beside_the_papers() {
+    let scratch = Scratch::new("numbers");
+    scratch.results("maestro/table-2");
+    let report = Report::read(&scratch.0, None).unwrap();
+    let files = markdown::files(&report);
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["README.md", "maestro/table-2-1.svg", "maestro/table-2-2.svg", "maestro/table-2.md"]
+    );
+    let text = &files[3].1;
+    for line in [
+        "| Topology | 79-uniform | 79-skewed |",
+        "| beacon | 2.50 M | 2.00 M |",
+        "| beacon, paper (table 2) | 3.08 M | – |",
+        "| nox, simulated | 1.00 M | – |",
+        "† generator-limited",
+        "| beacon | 100 | -50.0 | -46.0 | -26.0 | -1.00 | 24.0 | 44.0 | 49.0 |",
+        "- beacon: up to 50 % either way (figure 7)",
+        "1 of 104 values are simulated (nox), drawn hollow and dashed.",
+        "1 of 104 values are generator-limited",
+        "![Deviation](table-2-2.svg)",
+        "- Command: `aldis lab run maestro/table-2 --quick`",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(
+        files[0].1.contains(
+            "](maestro/table-2.md) | quick | 2026-11-22 | simulated, generator-limited |"
+        )
+    );
+}
+
+#[test]
+fn what_did_not_end_is_shown_as_partial() {
+    let scratch = Scratch::new("partial");
+    let folder = scratch.results("maestro/table-2");
+    let whole = fs::read_to_string(folder.join(results::POINTS)).unwrap();
+    fs::write(folder.join(results::POINTS), &whole[..whole.len() - 3]).unwrap();
+    let died = Writer::create(&scratch.0, &meta("maestro/died"), PLAN_TEXT).unwrap();
+    drop(died);
+    let report = Report::read(&scratch.0, None).unwrap();
+    let page = report.html();
+    assert_eq!(page.matches("<strong>Partial.</strong>").count(), 2);
+    assert!(page.contains("the last line of the points was cut off"));
+    assert!(page.contains("the run has not ended, or something ended it"));
+    assert!(page.contains("2 of them did not end"));
+    assert!(page.contains("Deviation: there is no value to draw."));
+    assert_eq!(markdown::files(&report)[0].1.matches("partial").count(), 2);
+}
+
+#[test]
+fn what_a_person_wrote_is_taken_in_and_never_written() {
+    let scratch = Scratch::new("discussion");
+    scratch.results("results/maestro");
+    let written = "The order agrees.\n\nThe *size* does not: see `fair-rounds`.\n";
+    let discussion = scratch.0.join("experiments/results/maestro.md");
+    fs::create_dir_all(discussion.parent().unwrap()).unwrap();
+    fs::write(&discussion, written).unwrap();
+    let report = Report::read(&scratch.0, Some(&scratch.0.join("experiments"))).unwrap();
+    assert!(report.html().contains(
+        "<p>The order agrees.</p>\n<p>The *size* does not: see <code>fair-rounds</code>.</p>"
+    ));
+    report.write_markdown(&scratch.0.join("docs")).unwrap();
+    let page = fs::read_to_string(scratch.0.join("docs/results/maestro.md")).unwrap();
+    assert!(page.contains(
+        "## What agrees with the paper, and what does not\n\nThe order agrees.\n\nThe *size*"
+    ));
+    assert_eq!(fs::read_to_string(&discussion).unwrap(), written);
+}
+
+#[test]
+fn broken_results_do_not_hide_the_others() {
+    let scratch = Scratch::new("broken");
+    scratch.results("maestro/table-2");
+    let broken = scratch.results("maestro/broken");
+    fs::write(broken.join(results::POINTS), "nonsense\n").unwrap();
+    let unplanned = scratch.results("maestro/unplanned");
+    fs::write(unplanned.join(PLAN), "[[plot]]\nkind = \"pie\"\n").unwrap();
+    let elsewhere = scratch.results("maestro/elsewhere");
+    let text = fs::read_to_string(elsewhere.join(results::META)).unwrap();
+    fs::write(elsewhere.join(results::META), text.replace("maestro/elsewhere", "../../elsewhere"))
+        .unwrap();
+    let report = Report::read(&scratch.0, None).unwrap();
+    assert_eq!((report.experiments.len(), report.refused.len()), (2, 2));
+    let page = report.html();
+    assert!(page.contains("maestro/broken/points.csv, line 1: the first line has to be"));
+    assert!(page.contains("maestro/unplanned/plan.toml, line 2: unknown variant `pie`"));
+    assert!(page.contains("`../../elsewhere` is no plan&#39;s name"));
+    assert_eq!(unclosed(&page), [""; 0]);
+    let nothing = Report::read(&scratch.0.join("maestro/broken/.."), None);
+    assert!(nothing.is_ok());
+    fs::create_dir(scratch.0.join("empty")).unwrap();
+    let refused = Report::read(&scratch.0.join("empty"), None).unwrap_err().to_string();
+    assert!(refused.contains("no results in") && refused.contains("aldis lab run"), "{refused}");
+}
