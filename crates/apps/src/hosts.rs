@@ -26,6 +26,8 @@ mod paged;
 mod sighting;
 mod table;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use ask::{ASKER, Ask};

@@ -3,9 +3,13 @@
 //! They are written as a user's would be: time comes as an argument, answers go to an
 //! [`Output`](aldis_control::Output), and nothing here knows a clock, a thread or a socket.
 
+pub mod arp_proxy;
+pub mod dhcp;
 pub mod hosts;
 pub mod learning_switch;
+pub mod nd_proxy;
 mod place;
+pub mod proxy;
 #[cfg(test)]
 mod random;
 pub mod topology;

@@ -2,12 +2,16 @@
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::time::Duration;
 use std::sync::Arc;
 
+use aldis_control::Time;
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 
 use crate::place::SwitchPort;
+
+use super::table::seconds;
 
 /// Addresses of one host beyond its first of each family. Hosts have a handful, routers that answer for others some
 /// dozens; who has more loses the one learnt longest ago.
@@ -125,6 +129,11 @@ impl Host {
     /// When it was last seen, in seconds since the controller started; an eighth of the ageing time late at most.
     pub fn last_seen_s(&self) -> u32 {
         self.last_seen_s
+    }
+
+    /// Whether it was seen within this time before `now`, to a second.
+    pub fn was_seen_within(&self, time: Duration, now: Time) -> bool {
+        u64::from(seconds(now).saturating_sub(self.last_seen_s)) <= time.as_secs()
     }
 
     /// Whether it is a router, if it said so or the contrary (the R flag of RFC 4861 §4.4).

@@ -1,0 +1,49 @@
+//! A small network that tests of other modules ask about.
+
+use core::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use aldis_control::Time;
+use aldis_wire::MacAddr;
+
+use super::{Config, Hosts, Identity, Ledger, Sighting};
+use crate::learning_switch::Seed;
+use crate::place::SwitchPort;
+
+/// So many seconds after the start.
+pub(crate) fn at_s(s: u64) -> Time {
+    Time::START + Duration::from_secs(s)
+}
+
+/// The address of a host.
+pub(crate) fn host_mac(host: u64) -> MacAddr {
+    MacAddr::from_u64(0x0200_0000_0000 | host)
+}
+
+/// Its IPv6 address; its IPv4 address is 10.0.0.host.
+pub(crate) fn host_ipv6(host: u64) -> Ipv6Addr {
+    Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, host as u16)
+}
+
+/// Where it is: every fourth is behind the same port.
+pub(crate) fn place(host: u64) -> SwitchPort {
+    SwitchPort::new(host % 4, 1)
+}
+
+/// Eight hosts, seen after five seconds. Those of even numbers said that they are no routers, the last that it is one.
+pub(crate) fn network() -> Hosts {
+    let mut ledger = Ledger::new(Config::new(Seed::new([7; 16])));
+    for host in 0..8 {
+        let router = match host {
+            7 => Some(true),
+            host if host % 2 == 0 => Some(false),
+            _ => None,
+        };
+        for ip in [IpAddr::from([10, 0, 0, host as u8]), IpAddr::V6(host_ipv6(host))] {
+            let id = Identity { mac: host_mac(host), vlan: 0 };
+            let sighting = Sighting { id, at: place(host), ip: Some(ip), router };
+            ledger.see(at_s(5), &sighting, &mut Vec::new());
+        }
+    }
+    ledger.hosts().clone()
+}
