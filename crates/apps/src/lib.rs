@@ -12,6 +12,7 @@ mod place;
 pub mod proxy;
 #[cfg(test)]
 mod random;
+pub mod routing;
 pub mod topology;
 
 pub use learning_switch::LearningSwitch;

@@ -1,0 +1,176 @@
+//! The ways that an engine finds in a graph, found when asked for.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use aldis_wire::DatapathId;
+use aldis_wire::msg::PortNo;
+
+use super::engine::Engine;
+use super::graph::{Graph, Node};
+use super::search::{FAR, Tree};
+use super::site::Leg;
+
+/// An odd number without a pattern: 2⁶⁴ over the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What tells flows apart that may take different ways of equal cost: a hash of what its packets have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Flow(pub u64);
+
+impl Flow {
+    /// The flow as one switch sees it. Without this, all flows that took the first of two links at one switch would take
+    /// the first at the next, and half the links would carry nothing.
+    #[inline]
+    pub(super) fn at(self, dpid: DatapathId) -> Flow {
+        Flow(mix(self.0 ^ dpid.0.wrapping_mul(GOLDEN)))
+    }
+
+    /// How much the flow wants this port: it takes the one that it wants most of those there are.
+    #[inline]
+    pub(super) fn rank(self, port: PortNo) -> u64 {
+        mix(self.0.wrapping_add(u64::from(port.0).wrapping_mul(GOLDEN)))
+    }
+
+    /// A number below `count`, another for each draw.
+    pub(super) fn draw(self, draw: u64, count: usize) -> usize {
+        let drawn = mix(self.0.wrapping_add((draw + 1).wrapping_mul(GOLDEN)));
+        ((u128::from(drawn) * count as u128) >> 64) as usize
+    }
+}
+
+/// Spreads every bit over all others (the finaliser of SplitMix64).
+#[inline]
+fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+/// A link of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// The switch that it leaves.
+    pub node: Node,
+    /// The port by which it leaves.
+    pub out_port: PortNo,
+    /// The port by which it arrives at the next switch.
+    pub in_port: PortNo,
+}
+
+/// What was kept and what was done again, since the first version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Trees that were searched for.
+    pub searched: u64,
+    /// Trees that a change left as they were.
+    pub kept: u64,
+    /// Trees that a change made untrue.
+    pub dropped: u64,
+}
+
+/// Ways between all switches of a graph.
+///
+/// Immutable to whoever reads it: trees are added when first asked for, and two who ask at once find the same.
+#[derive(Debug)]
+pub struct Routes {
+    graph: Arc<Graph>,
+    engine: Arc<dyn Engine>,
+    trees: Box<[OnceLock<Arc<Tree>>]>,
+    searched: Arc<AtomicU64>,
+    kept: u64,
+    dropped: u64,
+}
+
+impl Routes {
+    /// Through this graph, none of them looked for yet.
+    pub fn new(engine: Arc<dyn Engine>, graph: Arc<Graph>) -> Routes {
+        let trees = (0..graph.places()).map(|_| OnceLock::new()).collect();
+        Routes { graph, engine, trees, searched: Arc::default(), kept: 0, dropped: 0 }
+    }
+
+    /// Through the graph that became of this one. Trees that hold for it too are taken over.
+    pub fn after(&self, graph: Arc<Graph>) -> Routes {
+        let differences: Vec<Node> = graph.differences(&self.graph).collect();
+        let (mut kept, mut dropped) = (self.kept, self.dropped);
+        let take_over = |at| {
+            let found = self.trees.get(at).and_then(|tree: &OnceLock<_>| tree.get());
+            let holds = |tree: &&Arc<Tree>| self.holds(&graph, tree, Node::at(at), &differences);
+            let taken_over = found.filter(holds).map(Arc::clone);
+            match (found, &taken_over) {
+                (Some(_), Some(_)) => kept += 1,
+                (Some(_), None) => dropped += 1,
+                (None, _) => {}
+            }
+            taken_over.map_or_else(OnceLock::new, OnceLock::from)
+        };
+        let trees = (0..graph.places()).map(take_over).collect();
+        let (engine, searched) = (Arc::clone(&self.engine), Arc::clone(&self.searched));
+        Routes { graph, engine, trees, searched, kept, dropped }
+    }
+
+    /// The switches and links that they lead over.
+    #[inline]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Who finds them.
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    /// How far every switch is from a destination; looked for if nobody did yet. `to` is a place of this graph.
+    #[inline]
+    pub fn tree(&self, to: Node) -> &Tree {
+        match self.trees[to.index()].get() {
+            Some(tree) => tree,
+            None => self.search(to),
+        }
+    }
+
+    /// How far one switch is from another, in the units of the engine; `None` where no way leads there.
+    #[inline]
+    pub fn distance(&self, from: Node, to: Node) -> Option<u32> {
+        Some(self.tree(to).distance(from)).filter(|&distance| distance != FAR)
+    }
+
+    /// All links by which `from` may be left for `to`, by port: each leads closer by exactly what it costs.
+    pub fn next_hops(&self, from: Node, to: Node) -> impl Iterator<Item = &Leg> {
+        let tree = self.tree(to);
+        let here = tree.distance(from);
+        self.graph.legs(from).iter().filter(move |leg| self.engine.leads(tree, leg, here))
+    }
+
+    /// Appends the links that a flow takes from one switch to another, none if they are the same; says whether there is a
+    /// way, and appends nothing where there is none.
+    #[inline]
+    pub fn path(&self, from: Node, to: Node, flow: Flow, path: &mut Vec<Hop>) -> bool {
+        self.engine.path(self, (from, to), flow, path)
+    }
+
+    /// What was kept and what was done again, up to this version.
+    pub fn tally(&self) -> Tally {
+        let searched = self.searched.load(Ordering::Relaxed);
+        Tally { searched, kept: self.kept, dropped: self.dropped }
+    }
+
+    /// The tree of a destination, if it is there.
+    #[cfg(test)]
+    pub(super) fn found(&self, to: Node) -> Option<&Tree> {
+        self.trees.get(to.index())?.get().map(|tree| &**tree)
+    }
+
+    #[cold]
+    fn search(&self, to: Node) -> &Tree {
+        let tree = Arc::new(self.engine.tree(&self.graph, to));
+        self.searched.fetch_add(1, Ordering::Relaxed);
+        // Nobody waits for somebody else's search: who is second throws away what is the same.
+        self.trees[to.index()].get_or_init(|| tree)
+    }
+
+    fn holds(&self, graph: &Graph, tree: &Tree, root: Node, differences: &[Node]) -> bool {
+        let same = self.graph.dpid(root).is_some() && self.graph.dpid(root) == graph.dpid(root);
+        same && differences.iter().all(|&node| self.engine.holds(graph, tree, root, node))
+    }
+}

@@ -1,0 +1,114 @@
+//! Distances of all switches from one: breadth first where every link costs the same, else Dijkstra's algorithm.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::graph::{Graph, Node};
+use super::metric::Metric;
+
+/// Neighbours that are looked at one by one sooner than a row of bits is fetched.
+const NEIGHBOURS_FEW: usize = 8;
+
+/// The distance of what cannot be reached.
+pub const FAR: u32 = u32::MAX;
+
+/// How far every switch is from one destination, in the units of the engine that found it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tree {
+    distances: Box<[u32]>,
+}
+
+impl Tree {
+    /// How far a switch is from the destination: 0 for the destination alone, [`FAR`] where no way leads there.
+    #[inline]
+    pub fn distance(&self, node: Node) -> u32 {
+        self.distances.get(node.index()).copied().unwrap_or(FAR)
+    }
+
+    /// Where every link costs 1.
+    pub(super) fn by_hops(graph: &Graph, root: Node) -> Tree {
+        let mut search = Breadth::new(graph.places());
+        let (mut next, mut queued) = (0, search.reach(root, 0, 0));
+        while next < queued && queued < graph.switches().len() {
+            queued = search.spread(graph, search.queue[next], queued);
+            next += 1;
+        }
+        Tree { distances: search.distances.into() }
+    }
+
+    /// Where `farther` says how far a switch is whose link costs so much and leads to a switch so far away.
+    pub(super) fn by_cost(graph: &Graph, root: Node, farther: impl Fn(Metric, u32) -> u32) -> Tree {
+        let mut distances = vec![FAR; graph.places()];
+        // The distance above, the place below: one comparison for both.
+        let mut heap = BinaryHeap::with_capacity(graph.places());
+        distances[root.index()] = 0;
+        heap.push(Reverse(root.index() as u64));
+        while let Some(Reverse(entry)) = heap.pop() {
+            let (distance, node) = ((entry >> 32) as u32, Node::at(entry as u32 as usize));
+            if distance != distances[node.index()] {
+                continue;
+            }
+            for &(neighbour, link) in graph.neighbours(node) {
+                let there = farther(link, distance);
+                if there < distances[neighbour.index()] {
+                    distances[neighbour.index()] = there;
+                    heap.push(Reverse(u64::from(there) << 32 | neighbour.index() as u64));
+                }
+            }
+        }
+        Tree { distances: distances.into() }
+    }
+}
+
+/// A search that goes outward link by link.
+struct Breadth {
+    distances: Vec<u32>,
+    // Of the switches that were reached, those next to one with many neighbours: one bit for each place.
+    marked: Vec<u64>,
+    // The switches in the order in which they were reached; one place more than there are.
+    queue: Vec<Node>,
+}
+
+impl Breadth {
+    fn new(places: usize) -> Breadth {
+        Breadth {
+            distances: vec![FAR; places],
+            marked: vec![0; places.div_ceil(64)],
+            queue: vec![Node::at(0); places + 1],
+        }
+    }
+
+    /// Reaches the neighbours of a switch; so many were reached before, and so many are afterwards. Where it has many, they
+    /// are compared with those reached already 64 at a time.
+    #[inline]
+    fn spread(&mut self, graph: &Graph, node: Node, mut queued: usize) -> usize {
+        let distance = self.distances[node.index()] + 1;
+        let neighbours = graph.neighbours(node);
+        let row = if neighbours.len() > NEIGHBOURS_FEW { graph.site(node).row() } else { None };
+        let Some((from, row)) = row else {
+            for &(neighbour, _) in neighbours {
+                queued = self.reach(neighbour, distance, queued);
+            }
+            return queued;
+        };
+        for (at, &bits) in row.iter().enumerate() {
+            let mut fresh = bits & !self.marked[from + at];
+            self.marked[from + at] |= bits;
+            while fresh != 0 {
+                let place = (from + at) * 64 + fresh.trailing_zeros() as usize;
+                queued = self.reach(Node::at(place), distance, queued);
+                fresh &= fresh - 1;
+            }
+        }
+        queued
+    }
+
+    /// Reaches a switch, if it was not reached before. Without a branch: whether it was is anybody's guess.
+    #[inline(always)]
+    fn reach(&mut self, node: Node, distance: u32, queued: usize) -> usize {
+        let before = self.distances[node.index()];
+        self.distances[node.index()] = before.min(distance);
+        self.queue[queued] = node;
+        queued + usize::from(before == FAR)
+    }
+}
