@@ -12,7 +12,9 @@ mod place;
 pub mod proxy;
 #[cfg(test)]
 mod random;
+pub mod recent;
 pub mod routing;
+pub mod spanning;
 pub mod topology;
 
 pub use learning_switch::LearningSwitch;
