@@ -13,6 +13,7 @@ pub mod proxy;
 #[cfg(test)]
 mod random;
 pub mod recent;
+pub mod route_flow;
 pub mod routing;
 pub mod spanning;
 pub mod topology;
