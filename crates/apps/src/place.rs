@@ -20,6 +20,11 @@ impl SwitchPort {
         SwitchPort { dpid: DatapathId(dpid), port: PortNo(port) }
     }
 
+    /// This port of this switch.
+    pub const fn of(dpid: DatapathId, port: PortNo) -> SwitchPort {
+        SwitchPort { dpid, port }
+    }
+
     /// The first and the last of all ports of a switch, in the order of ports.
     pub(crate) fn all_of(dpid: DatapathId) -> core::ops::RangeInclusive<SwitchPort> {
         SwitchPort { dpid, port: PortNo(0) }..=SwitchPort { dpid, port: PortNo(u32::MAX) }

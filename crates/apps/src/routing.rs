@@ -22,7 +22,7 @@ pub(crate) mod tests;
 
 pub use engine::{Engine, Shortest, Spread, Weight, Widest};
 pub use engines::{Engines, Unknown};
-pub use graph::{Change, End, Graph, Node, SWITCHES_MAX};
+pub use graph::{Change, Graph, Node, SWITCHES_MAX};
 pub use metric::Metric;
 pub use routes::{Flow, Hop, Routes, Tally};
 pub use search::{FAR, Tree};

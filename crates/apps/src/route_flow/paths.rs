@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use aldis_wire::MacAddr;
 
 use super::rule::{Key, Rule};
-use crate::routing::End;
+use crate::place::SwitchPort;
 
 /// No seat.
 const NONE: u32 = u32::MAX;
@@ -20,7 +20,7 @@ pub struct Reroute<'p> {
     /// The flow.
     pub key: Key,
     /// Where it comes in.
-    pub from: End,
+    pub from: SwitchPort,
     /// Its new rules, the last hop's first; none where there is no way any more.
     pub install: &'p [Rule],
     /// Rules that no longer hold, the first hop's first. None of them matches what a new one matches: those are replaced.
@@ -31,7 +31,7 @@ pub struct Reroute<'p> {
 #[derive(Debug)]
 pub struct Paths {
     max: usize,
-    by_flow: HashMap<(Key, End), u32>,
+    by_flow: HashMap<(Key, SwitchPort), u32>,
     // The first seat of each row.
     rows: HashMap<Mark, u32>,
     paths: Vec<Option<Path>>,
@@ -44,15 +44,15 @@ pub struct Paths {
 /// By what a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Mark {
-    Link(End),
+    Link(SwitchPort),
     Host(MacAddr),
 }
 
 #[derive(Debug)]
 struct Path {
     key: Key,
-    from: End,
-    to: End,
+    from: SwitchPort,
+    to: SwitchPort,
     // The last hop's first.
     rules: Box<[Rule]>,
     seats: Box<[u32]>,
@@ -102,7 +102,7 @@ impl Paths {
     pub fn insert(
         &mut self,
         key: Key,
-        (from, to): (End, End),
+        (from, to): (SwitchPort, SwitchPort),
         rules: &[Rule],
         remove: &mut Vec<Rule>,
     ) {
@@ -131,7 +131,8 @@ impl Paths {
             self.paths.len() as u32 - 1
         });
         // The last rule leads to a host, and its port is no end of a link.
-        let links = rules.iter().skip(1).map(|rule| Mark::Link(End::new(rule.dpid, rule.out_port)));
+        let links =
+            rules.iter().skip(1).map(|rule| Mark::Link(SwitchPort::of(rule.dpid, rule.out_port)));
         let hosts = [Mark::Host(key.src), Mark::Host(key.dst)];
         let seats = links.chain(hosts).map(|mark| self.sit(place, mark)).collect();
         let path = Path { key, from, to, rules: rules.into(), seats };
@@ -140,7 +141,7 @@ impl Paths {
     }
 
     /// Forgets the path of a flow. Appends its rules to `remove`, the first hop's first.
-    pub fn remove(&mut self, key: Key, from: End, remove: &mut Vec<Rule>) {
+    pub fn remove(&mut self, key: Key, from: SwitchPort, remove: &mut Vec<Rule>) {
         let Some(place) = self.by_flow.remove(&(key, from)) else { return };
         let Some(path) = self.paths[place as usize].take() else { return };
         path.seats.iter().for_each(|&seat| self.stand(seat));
@@ -149,12 +150,12 @@ impl Paths {
     }
 
     /// The rules of a flow's path, the last hop's first.
-    pub fn rules(&self, key: Key, from: End) -> Option<&[Rule]> {
+    pub fn rules(&self, key: Key, from: SwitchPort) -> Option<&[Rule]> {
         self.find(key, from).map(|path| &*path.rules)
     }
 
     /// The paths that leave a switch by this end of a link.
-    pub(super) fn over(&self, end: End) -> impl Iterator<Item = u32> {
+    pub(super) fn over(&self, end: SwitchPort) -> impl Iterator<Item = u32> {
         self.row(Mark::Link(end))
     }
 
@@ -164,7 +165,7 @@ impl Paths {
     }
 
     /// The flow of a path, and where it begins and ends.
-    pub(super) fn ends(&self, path: u32) -> Option<(Key, (End, End))> {
+    pub(super) fn ends(&self, path: u32) -> Option<(Key, (SwitchPort, SwitchPort))> {
         let path = self.paths.get(path as usize)?.as_ref()?;
         Some((path.key, (path.from, path.to)))
     }
@@ -175,7 +176,7 @@ impl Paths {
         self.rows.is_empty() && self.free_seats.len() == self.seats.len()
     }
 
-    fn find(&self, key: Key, from: End) -> Option<&Path> {
+    fn find(&self, key: Key, from: SwitchPort) -> Option<&Path> {
         let place = self.by_flow.get(&(key, from))?;
         self.paths[*place as usize].as_ref()
     }

@@ -8,8 +8,9 @@ use aldis_control::Time;
 
 use super::paths::{Paths, Reroute};
 use super::rule::{Key, Rule};
+use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
-use crate::routing::{End, Hop, Routes};
+use crate::routing::{Hop, Routes};
 
 /// How long the flows of an answered request may be on their way. Later, a switch that asks again lost them.
 pub const IN_FLIGHT: Duration = Duration::from_millis(100);
@@ -23,12 +24,12 @@ pub enum Answer<'p> {
         /// The flows, the last hop's first.
         rules: &'p [Rule],
         /// The destination's port.
-        release: End,
+        release: SwitchPort,
         /// Flows that are to go.
         remove: &'p [Rule],
     },
     /// The flows are on their way already: send the packet out of this port.
-    Release(End),
+    Release(SwitchPort),
     /// The destination is where the packet came from: it heard the packet, and nothing is to be done.
     Filter,
     /// No way leads there.
@@ -65,7 +66,7 @@ impl Planner {
         now: Time,
         (routes, version): (&Routes, u64),
         key: Key,
-        (from, to): (End, End),
+        (from, to): (SwitchPort, SwitchPort),
     ) -> Answer<'_> {
         if from == to {
             return Answer::Filter;
@@ -108,7 +109,7 @@ impl Planner {
     }
 
     /// The flow of the first hop is gone, and so will be the others: forgets the path.
-    pub fn expired(&mut self, key: Key, from: End) {
+    pub fn expired(&mut self, key: Key, from: SwitchPort) {
         self.remove.clear();
         self.paths.remove(key, from, &mut self.remove);
     }
@@ -125,7 +126,7 @@ impl Planner {
     }
 
     /// Fills in the rules of a flow's path, the last hop's first. There are none if there is no way.
-    fn plan(&mut self, routes: &Routes, key: &Key, (from, to): (End, End)) -> bool {
+    fn plan(&mut self, routes: &Routes, key: &Key, (from, to): (SwitchPort, SwitchPort)) -> bool {
         self.hops.clear();
         self.rules.clear();
         let graph = routes.graph();
@@ -139,14 +140,14 @@ impl Planner {
         for hop in self.hops.iter().rev() {
             self.rules.push(Rule { dpid: out.dpid, in_port: hop.in_port, out_port: out.port });
             let Some(dpid) = graph.dpid(hop.node) else { return false };
-            out = End::new(dpid, hop.out_port);
+            out = SwitchPort::of(dpid, hop.out_port);
         }
         self.rules.push(Rule { dpid: out.dpid, in_port: from.port, out_port: out.port });
         true
     }
 }
 
-fn hash(key: &Key, from: End, to: End, version: u64) -> u64 {
+fn hash(key: &Key, from: SwitchPort, to: SwitchPort, version: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     (key, from, to, version).hash(&mut hasher);
     hasher.finish()

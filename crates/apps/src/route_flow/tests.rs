@@ -10,44 +10,50 @@ use aldis_wire::{DatapathId, MacAddr, v13};
 use proptest::prelude::*;
 
 use super::*;
+use crate::place::SwitchPort;
 use crate::recent::Recent;
 use crate::routing::tests::{a_history, ring};
-use crate::routing::{Change, End, Graph, Routes, Shortest};
+use crate::routing::{Change, Graph, Routes, Shortest};
 
 /// Where every switch has its host.
 const HOST: PortNo = PortNo(100);
 
 /// The flows in all switches: where the packets of a flow leave that came in at an end.
 #[derive(Default)]
-struct Tables(BTreeMap<(Key, End), PortNo>);
+struct Tables(BTreeMap<(Key, SwitchPort), PortNo>);
 
 impl Tables {
     fn install(&mut self, key: Key, rule: &Rule) {
-        self.0.insert((key, End::new(rule.dpid, rule.in_port)), rule.out_port);
+        self.0.insert((key, SwitchPort::of(rule.dpid, rule.in_port)), rule.out_port);
     }
 
     /// As a switch does, only what leads where it is said to lead.
     fn remove(&mut self, key: Key, rule: &Rule) {
-        let place = (key, End::new(rule.dpid, rule.in_port));
+        let place = (key, SwitchPort::of(rule.dpid, rule.in_port));
         if self.0.get(&place) == Some(&rule.out_port) {
             self.0.remove(&place);
         }
     }
 
     /// Where a packet leaves the network, or where it is a request; nothing where it circles.
-    fn sends(&self, graph: &Graph, key: Key, mut at: End) -> Option<Result<End, End>> {
+    fn sends(
+        &self,
+        graph: &Graph,
+        key: Key,
+        mut at: SwitchPort,
+    ) -> Option<Result<SwitchPort, SwitchPort>> {
         for _ in 0..=graph.switches().len() {
             let Some(&port) = self.0.get(&(key, at)) else { return Some(Err(at)) };
             let leg = graph.legs(graph.node(at.dpid)?).iter().find(|leg| leg.port == port);
-            let Some(leg) = leg else { return Some(Ok(End::new(at.dpid, port))) };
-            at = End::new(graph.dpid(leg.node)?, leg.far_port);
+            let Some(leg) = leg else { return Some(Ok(SwitchPort::of(at.dpid, port))) };
+            at = SwitchPort::of(graph.dpid(leg.node)?, leg.far_port);
         }
         None
     }
 }
 
-fn host(dpid: u64) -> End {
-    End::new(DatapathId(dpid), HOST)
+fn host(dpid: u64) -> SwitchPort {
+    SwitchPort::of(DatapathId(dpid), HOST)
 }
 
 fn key(src: u64, dst: u64) -> Key {
@@ -136,7 +142,7 @@ proptest! {
                 rules.iter().for_each(|rule| expected.install(*flow, rule));
             }
             // A switch that went took its flows along, and a path that only ended there is still remembered.
-            let up = |(_, end): &(Key, End)| graph.node(end.dpid).is_some();
+            let up = |(_, end): &(Key, SwitchPort)| graph.node(end.dpid).is_some();
             tables.0.retain(|place, _| up(place) && remembered.contains(&place.0));
             prop_assert_eq!(&tables.0, &expected.0);
         }
@@ -192,7 +198,7 @@ fn requests_that_were_on_their_way_get_no_flows_again() {
     };
     let later = Time::START + 2 * IN_FLIGHT;
     assert_eq!(ask(Time::START, 1, 3), "install 3 remove 0");
-    assert_eq!(ask(Time::START, 1, 3), "release 0000000000000003:100");
+    assert_eq!(ask(Time::START, 1, 3), "release 0000000000000003/100");
     assert_eq!(ask(later, 1, 3), "install 3 remove 0");
     // New routes, and the flows of the old ones may be gone.
     assert_eq!(ask(later, 2, 3), "install 3 remove 0");

@@ -7,7 +7,6 @@
 //! A link is used only if it is known from both ends. What is known from one end is remembered: its ports are no place for
 //! hosts, and the other half may be heard of any moment.
 
-use core::fmt;
 use std::sync::Arc;
 
 use aldis_wire::DatapathId;
@@ -15,38 +14,10 @@ use aldis_wire::msg::PortNo;
 
 use super::metric::Metric;
 use super::site::{Far, Leg, Side, Site};
+use crate::place::SwitchPort;
 
 /// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left out.
 pub const SWITCHES_MAX: usize = 65_535;
-
-/// One end of a link: a port of a switch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct End {
-    /// The switch.
-    pub dpid: DatapathId,
-    /// The port.
-    pub port: PortNo,
-}
-
-impl End {
-    /// A port of a switch.
-    pub const fn new(dpid: DatapathId, port: PortNo) -> End {
-        End { dpid, port }
-    }
-}
-
-/// As `0000000000000001:3`.
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.dpid, self.port)
-    }
-}
-
-impl fmt::Debug for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
 
 /// What was found out about the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,16 +30,16 @@ pub enum Change {
     /// only for switches that are up.
     Link {
         /// Where it leaves.
-        from: End,
+        from: SwitchPort,
         /// Where it arrives.
-        to: End,
+        to: SwitchPort,
         /// What it costs in this direction.
         metric: Metric,
     },
     /// What leaves by `from` arrives at no switch. A link that is cut is told from both ends.
     NoLink {
         /// Where it leaves.
-        from: End,
+        from: SwitchPort,
     },
 }
 
@@ -155,11 +126,11 @@ impl Graph {
     }
 
     /// The links that can be used, each once, from its lower end.
-    pub fn links(&self) -> impl Iterator<Item = (End, End, Leg)> {
+    pub fn links(&self) -> impl Iterator<Item = (SwitchPort, SwitchPort, Leg)> {
         let both = self.switches().flat_map(move |(dpid, node)| {
             self.legs(node).iter().filter_map(move |leg| {
-                let to = End::new(self.dpid(leg.node)?, leg.far_port);
-                Some((End::new(dpid, leg.port), to, *leg))
+                let to = SwitchPort::of(self.dpid(leg.node)?, leg.far_port);
+                Some((SwitchPort::of(dpid, leg.port), to, *leg))
             })
         });
         both.filter(|(from, to, _)| from < to)
@@ -195,7 +166,7 @@ impl Graph {
     }
 
     /// The ends of links that could be used in `before`, and cannot any more or lead elsewhere now.
-    pub fn lost(&self, before: &Graph) -> impl Iterator<Item = End> {
+    pub fn lost(&self, before: &Graph) -> impl Iterator<Item = SwitchPort> {
         let stays = |was: &Leg, leg: &Leg| {
             (was.port, was.node, was.far_port) == (leg.port, leg.node, leg.far_port)
         };
@@ -206,7 +177,7 @@ impl Graph {
                 !(is_there && far && self.legs(node).iter().any(|leg| stays(was, leg)))
             };
             let lost = before.legs(node).iter().filter(is_lost);
-            lost.filter_map(move |was| Some(End::new(before.dpid(node)?, was.port)))
+            lost.filter_map(move |was| Some(SwitchPort::of(before.dpid(node)?, was.port)))
         })
     }
 
@@ -248,7 +219,7 @@ impl Graph {
         *self.site_mut(node) = Site::default();
     }
 
-    fn link(&mut self, from: End, to: End, metric: Metric, touched: &mut Vec<Node>) {
+    fn link(&mut self, from: SwitchPort, to: SwitchPort, metric: Metric, touched: &mut Vec<Node>) {
         let (Some(source), Some(target)) = (self.node(from.dpid), self.node(to.dpid)) else {
             return;
         };

@@ -11,12 +11,13 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use proptest::prelude::*;
 
 use super::*;
+use crate::place::SwitchPort;
 
 /// What the network is known to be, in the plainest words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     up: BTreeSet<DatapathId>,
-    ways: BTreeMap<End, (End, Metric)>,
+    ways: BTreeMap<SwitchPort, (SwitchPort, Metric)>,
 }
 
 impl Model {
@@ -39,7 +40,7 @@ impl Model {
     }
 
     /// Links known from both ends: from, to and what they cost in this direction.
-    fn links(&self) -> impl Iterator<Item = (End, End, Metric)> {
+    fn links(&self) -> impl Iterator<Item = (SwitchPort, SwitchPort, Metric)> {
         self.ways.iter().filter_map(|(&from, &(to, metric))| {
             let back = self.ways.get(&to)?;
             (back.0 == from).then_some((from, to, metric))
@@ -91,8 +92,9 @@ fn cost(weight: Weight, metric: Metric) -> u32 {
 const SWITCHES: u64 = 9;
 const PORTS: u32 = 5;
 
-fn an_end() -> impl Strategy<Value = End> {
-    (1..=SWITCHES, 1..=PORTS).prop_map(|(dpid, port)| End::new(DatapathId(dpid), PortNo(port)))
+fn an_end() -> impl Strategy<Value = SwitchPort> {
+    (1..=SWITCHES, 1..=PORTS)
+        .prop_map(|(dpid, port)| SwitchPort::of(DatapathId(dpid), PortNo(port)))
 }
 
 /// Few different costs, so that ways of equal cost are common.
@@ -136,11 +138,11 @@ fn an_engine() -> impl Strategy<Value = Arc<dyn Engine>> {
 }
 
 /// The links of a graph, from both ends.
-fn links(graph: &Graph) -> BTreeSet<(End, End, Metric)> {
+fn links(graph: &Graph) -> BTreeSet<(SwitchPort, SwitchPort, Metric)> {
     let of = |(dpid, node)| {
         graph.legs(node).iter().map(move |leg| {
-            let to = End::new(graph.dpid(leg.node).unwrap(), leg.far_port);
-            (End::new(dpid, leg.port), to, leg.out)
+            let to = SwitchPort::of(graph.dpid(leg.node).unwrap(), leg.far_port);
+            (SwitchPort::of(dpid, leg.port), to, leg.out)
         })
     };
     graph.switches().flat_map(of).collect()
@@ -151,8 +153,8 @@ fn pairs(graph: &Graph) -> impl Iterator<Item = (Node, Node)> {
 }
 
 /// The path in words that mean the same in every graph.
-fn in_words(graph: &Graph, path: &[Hop]) -> Vec<End> {
-    path.iter().map(|hop| End::new(graph.dpid(hop.node).unwrap(), hop.out_port)).collect()
+fn in_words(graph: &Graph, path: &[Hop]) -> Vec<SwitchPort> {
+    path.iter().map(|hop| SwitchPort::of(graph.dpid(hop.node).unwrap(), hop.out_port)).collect()
 }
 
 proptest! {
@@ -170,7 +172,7 @@ proptest! {
             for (dpid, node) in graph.switches() {
                 prop_assert_eq!(graph.node(dpid), Some(node));
                 let out = model.ways.keys().copied();
-                let ends: BTreeSet<End> =
+                let ends: BTreeSet<SwitchPort> =
                     out.chain(model.ways.values().map(|(to, _)| *to)).collect();
                 let ends = ends.iter().filter(|end| end.dpid == dpid).map(|end| end.port);
                 prop_assert!(graph.ends(node).eq(ends));
@@ -304,12 +306,12 @@ proptest! {
     }
 }
 
-fn end(dpid: u64, port: u32) -> End {
-    End::new(DatapathId(dpid), PortNo(port))
+fn end(dpid: u64, port: u32) -> SwitchPort {
+    SwitchPort::of(DatapathId(dpid), PortNo(port))
 }
 
 /// Both directions of a link that costs little.
-pub(crate) fn both(a: End, b: End) -> [Change; 2] {
+pub(crate) fn both(a: SwitchPort, b: SwitchPort) -> [Change; 2] {
     let metric = Metric { latency: 1, capacity: 1 };
     [Change::Link { from: a, to: b, metric }, Change::Link { from: b, to: a, metric }]
 }

@@ -3,7 +3,8 @@
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
-use crate::routing::{End, Graph, Node};
+use crate::place::SwitchPort;
+use crate::routing::{Graph, Node};
 
 /// Which ends of links floods leave by, and which they do not.
 ///
@@ -11,8 +12,8 @@ use crate::routing::{End, Graph, Node};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Forest {
     // Both in order.
-    open: Vec<End>,
-    closed: Vec<End>,
+    open: Vec<SwitchPort>,
+    closed: Vec<SwitchPort>,
 }
 
 /// What has to change at ports so that floods take another forest. Everything is closed before anything is opened: when
@@ -23,9 +24,9 @@ pub struct Forest {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Transition {
     /// Ports that floods do not leave by any more.
-    pub close: Vec<End>,
+    pub close: Vec<SwitchPort>,
     /// Ports that floods leave by from then on.
-    pub open: Vec<End>,
+    pub open: Vec<SwitchPort>,
 }
 
 impl Forest {
@@ -46,7 +47,7 @@ impl Forest {
         open.sort_unstable();
         let ends = graph
             .switches()
-            .flat_map(|(dpid, node)| graph.ends(node).map(move |port| End::new(dpid, port)));
+            .flat_map(|(dpid, node)| graph.ends(node).map(move |port| SwitchPort::of(dpid, port)));
         let closed = ends.filter(|end| open.binary_search(end).is_err()).collect();
         Forest { open, closed }
     }
@@ -54,7 +55,7 @@ impl Forest {
     /// Whether no flood leaves by this port: it leads to a switch, but not by a link of the forest. What arrives here was
     /// sent before its sender knew that.
     #[inline]
-    pub fn is_closed(&self, end: End) -> bool {
+    pub fn is_closed(&self, end: SwitchPort) -> bool {
         self.closed.binary_search(&end).is_ok()
     }
 
@@ -65,7 +66,7 @@ impl Forest {
     }
 
     /// The ends of all links of the forest, in order.
-    pub fn ends(&self) -> &[End] {
+    pub fn ends(&self) -> &[SwitchPort] {
         &self.open
     }
 

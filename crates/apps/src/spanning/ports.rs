@@ -7,7 +7,7 @@ use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 
 use super::Forest;
-use crate::routing::End;
+use crate::place::SwitchPort;
 
 /// Probes that have to leave by a port before it is believed to lead to no switch. One may be lost, or come before its
 /// receiver's controller.
@@ -73,7 +73,7 @@ impl Ports {
         in_port: PortNo,
     ) -> impl Iterator<Item = PortNo> {
         let ports = self.up.iter().map(|&(port, _)| port);
-        ports.filter(move |&port| port != in_port && !forest.is_closed(End::new(dpid, port)))
+        ports.filter(move |&port| port != in_port && !forest.is_closed(SwitchPort::of(dpid, port)))
     }
 
     fn place(&self, port: PortNo) -> Result<usize, usize> {

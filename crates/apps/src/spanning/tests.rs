@@ -11,21 +11,22 @@ use petgraph::unionfind::UnionFind;
 use proptest::prelude::*;
 
 use super::*;
+use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::routing::tests::{a_history, both};
-use crate::routing::{Change, End, Graph};
+use crate::routing::{Change, Graph};
 
 /// Where every switch has its host.
 const HOST: PortNo = PortNo(100);
 
 /// The network as it is, and what each switch was told.
 struct Net {
-    links: BTreeMap<End, End>,
+    links: BTreeMap<SwitchPort, SwitchPort>,
     // Ports that floods do not leave by.
-    closed: BTreeSet<End>,
+    closed: BTreeSet<SwitchPort>,
     switches: Vec<DatapathId>,
     // Copies of the frame on their way to a port.
-    flight: Vec<End>,
+    flight: Vec<SwitchPort>,
     heard: BTreeMap<DatapathId, usize>,
     recent: Option<Recent>,
     random: u64,
@@ -59,7 +60,7 @@ impl Net {
     }
 
     /// A switch floods what arrived, as its flow or its controller has it.
-    fn floods(&mut self, arrived: End) {
+    fn floods(&mut self, arrived: SwitchPort) {
         let dpid = arrived.dpid;
         let repeat = self.recent.as_ref().is_some_and(|recent| {
             let now = Time::START + Duration::from_millis(self.moves as u64 / 10);
@@ -80,7 +81,7 @@ impl Net {
     /// The host of a switch sends a broadcast.
     fn sends(&mut self, dpid: DatapathId) {
         self.heard.clear();
-        self.floods(End::new(dpid, HOST));
+        self.floods(SwitchPort::of(dpid, HOST));
     }
 
     fn draw(&mut self, below: usize) -> usize {
@@ -103,7 +104,7 @@ impl Net {
     }
 }
 
-fn links(graph: &Graph) -> BTreeMap<End, End> {
+fn links(graph: &Graph) -> BTreeMap<SwitchPort, SwitchPort> {
     graph.links().flat_map(|(a, b, _)| [(a, b), (b, a)]).collect()
 }
 
@@ -117,7 +118,10 @@ fn apart(history: Vec<Vec<Change>>) -> Vec<Vec<Change>> {
 }
 
 /// Of the links that are the same in both, and only those.
-fn common(a: &BTreeMap<End, End>, b: &BTreeMap<End, End>) -> BTreeMap<End, End> {
+fn common(
+    a: &BTreeMap<SwitchPort, SwitchPort>,
+    b: &BTreeMap<SwitchPort, SwitchPort>,
+) -> BTreeMap<SwitchPort, SwitchPort> {
     a.iter().filter(|(from, to)| b.get(from) == Some(to)).map(|(a, b)| (*a, *b)).collect()
 }
 
@@ -254,7 +258,7 @@ proptest! {
 
 #[test]
 fn a_port_of_a_link_known_from_one_end_is_closed() {
-    let [a, b] = [1, 2].map(|dpid| End::new(DatapathId(dpid), PortNo(1)));
+    let [a, b] = [1, 2].map(|dpid| SwitchPort::of(DatapathId(dpid), PortNo(1)));
     let up = [Change::SwitchUp(a.dpid), Change::SwitchUp(b.dpid)];
     let half = both(a, b)[0];
     let graph = Graph::default().with(&[up[0], up[1], half]);
