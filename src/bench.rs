@@ -4,6 +4,7 @@ mod args;
 mod controller;
 mod handshakes;
 mod measure;
+mod parts;
 mod save;
 mod table;
 

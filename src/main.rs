@@ -32,7 +32,7 @@ enum Command {
     /// List the workload distributions that `run --design` knows.
     Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     /// Experiments, and what they have to know of this machine.
     Lab(lab::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(args),
         Command::Designs(args) => designs::run(args),
-        Command::Bench(args) => bench::run(args),
+        Command::Bench(args) => bench::run(*args),
         Command::Lab(args) => lab::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),

@@ -42,6 +42,13 @@ pub(super) enum ModeArg {
 /// Where a controller listens unless -p says otherwise.
 const PORT: u16 = 6653;
 
+/// The options of a run that this process plays a part of.
+#[derive(clap::Parser)]
+pub(super) struct Joined {
+    #[command(flatten)]
+    pub(super) load: LoadArgs,
+}
+
 #[derive(clap::Args)]
 pub(super) struct LoadArgs {
     /// The controller.
@@ -60,7 +67,7 @@ pub(super) struct LoadArgs {
     #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
     pub(super) switches: u32,
     /// Measure with 1, 2, 4 and so on up to --switches, one run after another.
-    #[arg(short, long, conflicts_with = "json")]
+    #[arg(short, long, conflicts_with_all = ["json", "coordinate"])]
     pub(super) ranged_test: bool,
     /// The datapath id of the first switch, 1 to 55,535; the others follow. Two runs against one controller need others.
     #[arg(short = 'o', long, value_name = "DPID", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=55_535))]
@@ -174,6 +181,16 @@ pub(super) struct LoadArgs {
     /// Threads of the load generator: 1 to 64.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
+    /// Measure together with other processes, --parts of them with this one, which wait for each other here: each plays its
+    /// part of the switches, and this one prints the whole.
+    #[arg(long, value_name = "ADDR:PORT", requires = "parts")]
+    pub(super) coordinate: Option<SocketAddr>,
+    /// How many processes measure together: 2 to 64.
+    #[arg(long, value_name = "N", requires = "coordinate", value_parser = clap::value_parser!(u32).range(2..=i64::from(load::PARTS_MAX)))]
+    pub(super) parts: Option<u32>,
+    /// Play a part of what the process at ADDR coordinates; all else is its to say.
+    #[arg(long, value_name = "ADDR:PORT", exclusive = true)]
+    pub(super) join: Option<SocketAddr>,
     /// The controller's process, for its CPU time and memory; by default whichever listens on the port.
     #[arg(long, value_name = "PID")]
     pub(super) pid: Option<u32>,

@@ -2,8 +2,9 @@
 
 use super::args::{LoadArgs, ModeArg};
 use super::controller::{Controller, Sample};
+use super::parts::{self, Coordinator};
 use super::{handshakes, save, table};
-use aldis_emulator::load::{self, Load, Moment, Watch};
+use aldis_emulator::load::{self, Failure, Gate, Load, Moment, Part, Watch};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +19,13 @@ const QUIET: Duration = Duration::from_secs(2);
 
 /// Measures, prints and saves.
 pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
+    if let Some(coordinator) = args.join {
+        return parts::join(coordinator, &*stop_on_signals()?);
+    }
     let load = args.load()?;
+    if args.coordinate.is_some() && args.what() == ModeArg::Connect {
+        return Err("--coordinate is for requests; handshakes have --threads".into());
+    }
     let target = args.save.as_deref().map(save::Target::new).transpose()?;
     let stop = stop_on_signals()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
@@ -56,7 +63,14 @@ fn measure(
     stop: &AtomicBool,
 ) -> Result<ExitCode, String> {
     let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
-    let outcome = load::measure(load, &mut onlooker);
+    let part = Part { index: 0, of: args.parts.unwrap_or(1) };
+    if let Some(address) = args.coordinate {
+        onlooker.coordinator = Some(Coordinator::gather(address, part.of, stop)?);
+    }
+    let mut outcome = load::measure(&Load { part, ..load.clone() }, &mut onlooker);
+    if let Some(coordinator) = onlooker.coordinator.take() {
+        coordinator.collect(&mut outcome, stop);
+    }
     onlooker.clear();
     let report = outcome.report;
     let why = match outcome.failure.map(|failure| failure.to_string()) {
@@ -160,6 +174,8 @@ struct Onlooker<'a> {
     /// What the controller held at the beginning and at the end of each phase.
     samples: Vec<Sample>,
     measuring_since: Instant,
+    /// The other parts, where there are any.
+    coordinator: Option<Coordinator>,
 }
 
 impl<'a> Onlooker<'a> {
@@ -181,6 +197,7 @@ impl<'a> Onlooker<'a> {
             controller,
             samples: Vec::new(),
             measuring_since: now,
+            coordinator: None,
         }
     }
 
@@ -246,5 +263,10 @@ impl Watch for Onlooker<'_> {
 
     fn is_stopped(&mut self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    fn pass(&mut self, gate: Gate) -> Result<(), Failure> {
+        let stop = self.stop;
+        self.coordinator.as_mut().map_or(Ok(()), |coordinator| coordinator.pass(gate, stop))
     }
 }

@@ -4,6 +4,7 @@ use super::Load;
 use super::answer::Form;
 use super::fairness::{Claim, Fairness};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The longest delay told apart from longer ones, in nanoseconds: ten minutes.
@@ -13,7 +14,7 @@ const DELAY_NS_MAX: u64 = 600_000_000_000;
 pub type Delays = Histogram<u64>;
 
 /// Requests by what became of them, since the run's start, warm-up included, teaching excluded.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Counts {
     /// Sent.
     pub offered: u64,
@@ -35,7 +36,7 @@ impl std::ops::AddAssign for Counts {
 }
 
 /// Answered requests by what the answer named them by, since the run's start, warm-up included, teaching excluded.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Forms {
     /// The buffer id of a FLOW_MOD or PACKET_OUT.
     pub buffer_id: u64,
@@ -72,7 +73,7 @@ impl std::ops::AddAssign for Forms {
 
 /// The figures of a run. Unless they say otherwise they cover the measured loops only, and only the switches that count
 /// ([`super::Load::switches_that_count`]).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// From the first connection to the last handshake's end, of all switches.
     pub connected_in: Duration,
@@ -86,6 +87,7 @@ pub struct Report {
     pub forms: Forms,
     /// Delays in nanoseconds, from just before the write that carried a request to the read that brought its answer: of
     /// every request in latency mode, otherwise of one in 64 at most; those of the normal switches.
+    #[serde(with = "histogram")]
     pub delay: Delays,
     /// How long was measured.
     pub elapsed: Duration,
@@ -107,7 +109,7 @@ pub struct Report {
 }
 
 /// A part of the measured time with one rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Phase {
     /// The rate of all switches together, those that storm excluded, where there is one.
     pub rate: Option<f64>,
@@ -116,19 +118,23 @@ pub struct Phase {
     /// Answers by switch.
     pub per_switch: Vec<u64>,
     /// Requests that became due by the rate, by switch: infinite where there is none.
+    #[serde(with = "demands")]
     pub demands: Vec<f64>,
     /// Delays, as in [`Report::delay`].
+    #[serde(with = "histogram")]
     pub delay: Delays,
     /// Delays, as in [`Probes::delay`].
+    #[serde(with = "histogram")]
     pub probe_delay: Delays,
 }
 
 /// What probing switches saw.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Probes {
     /// The whole run's counts.
     pub counts: Counts,
     /// Delays of every request in nanoseconds, from just before its write to the read that brought its answer.
+    #[serde(with = "histogram")]
     pub delay: Delays,
     /// How long on average the probing thread waited for a processor before it could look at its clock: what the delays
     /// have of the generator's own machine.
@@ -136,7 +142,7 @@ pub struct Probes {
 }
 
 /// Requests of one port since the run's start, warm-up included, teaching excluded.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct PortCounts {
     /// Sent.
     pub offered: u64,
@@ -145,7 +151,7 @@ pub struct PortCounts {
 }
 
 /// What became of switches that read badly, since offering began.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Stragglers {
     /// The whole run's counts; of those that never read only what they offered.
     pub counts: Counts,
@@ -348,4 +354,40 @@ pub(super) fn delays() -> Delays {
 /// The same, small until it is filled: there may be many phases.
 fn few_delays() -> Delays {
     Histogram::new(3).expect("three digits are as many as there may be")
+}
+
+/// Delays as pairs: the highest that counts as the same, and how often it was seen.
+mod histogram {
+    use super::{Delays, few_delays};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(delays: &Delays, to: S) -> Result<S::Ok, S::Error> {
+        let pairs =
+            delays.iter_recorded().map(|seen| (seen.value_iterated_to(), seen.count_at_value()));
+        pairs.collect::<Vec<(u64, u64)>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Delays, D::Error> {
+        let mut delays = few_delays();
+        for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
+            // It grows as it has to.
+            let _ = delays.record_n(value, count);
+        }
+        Ok(delays)
+    }
+}
+
+/// Demands, of which those without an end have no number in JSON.
+mod demands {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(demands: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        let finite = demands.iter().map(|demand| demand.is_finite().then_some(*demand));
+        finite.collect::<Vec<Option<f64>>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let demands = Vec::<Option<f64>>::deserialize(from)?;
+        Ok(demands.into_iter().map(|demand| demand.unwrap_or(f64::INFINITY)).collect())
+    }
 }
