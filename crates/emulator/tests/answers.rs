@@ -233,3 +233,18 @@ fn a_controller_that_answers_no_lesson_is_said_so() {
     assert!(matches!(failure, Failure::Unanswered { switch: 1, .. }), "{failure}");
     assert!(failure.to_string().contains("--no-teach"), "{failure}");
 }
+
+#[test]
+fn a_controller_that_was_not_ready_is_told_again() {
+    // The first ten packets, which are all lessons, are passed over.
+    let (address, controller) = scripted(Version::V13, 1, |index, request| match index {
+        0..10 => Vec::new(),
+        _ => request.packet_out(0),
+    });
+    let load = Load { teach: true, buffered: false, ..counted(address, Version::V13, 1, 30) };
+    let report = load::run(&load).unwrap();
+    let seen = controller.join().unwrap().remove(0);
+    let (lessons, requests) = seen.split_at(20);
+    assert!(lessons.iter().all(|lesson| lesson.frame()[..6] == [0xff; 6]));
+    assert_eq!((requests.len(), report.counts.answered), (30, 30));
+}

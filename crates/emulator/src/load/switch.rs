@@ -41,6 +41,9 @@ const RING_MIN: u32 = 1024;
 /// Outside latency mode at most one request in so many is timed.
 const TIMED_EVERY: u32 = 64;
 
+/// After how long without any answer a switch tells once more where its addresses live.
+const TELL_AGAIN: Duration = Duration::from_secs(1);
+
 /// How many outstanding requests of one host are looked at for one that waits.
 const SAME_HOST_MAX: u32 = 64;
 
@@ -99,6 +102,8 @@ pub(super) struct Switch {
     homes: Homes,
     hosts: Hosts,
     lessons_left: u32,
+    /// Whether they were begun anew.
+    told_again: bool,
     sequence: Sequence,
     outstanding: Outstanding,
     window: u32,
@@ -146,6 +151,7 @@ impl Switch {
             greeted: false,
             homes,
             hosts: Hosts::of(load.dpid(number)),
+            told_again: load.patience <= TELL_AGAIN,
             lessons_left: if load.teach && !role.straggles() { homes.addresses() } else { 0 },
             sequence: Sequence::new(round),
             outstanding: Outstanding::new(ring(mode, role)),
@@ -265,6 +271,11 @@ impl Switch {
         }
         if self.counts.answered != answered || self.outstanding.waiting() == 0 {
             self.progress = (self.counts.answered, now);
+        } else if self.was_not_heard(now.duration_since(since)) {
+            self.outstanding.give_up_all();
+            self.lessons_left = self.homes.addresses();
+            (self.told_again, self.progress.1) = (true, now);
+            return self.resume(desk, poll);
         } else if now.duration_since(since) >= load.patience {
             if self.stage == Stage::Teaching && answered == 0 {
                 let switch = self.persona.number;
@@ -275,6 +286,13 @@ impl Switch {
             return self.resume(desk, poll);
         }
         Ok(())
+    }
+
+    /// Whether nothing that it told was answered for a while, so that it has to tell it once more: a controller may pass over
+    /// what comes before it has asked all it wants to know.
+    fn was_not_heard(&self, silence: Duration) -> bool {
+        let teaches = self.stage == Stage::Teaching && self.counts.answered == 0;
+        teaches && !self.told_again && silence >= TELL_AGAIN
     }
 
     /// Writes what may be written although the socket has said nothing new.
