@@ -33,7 +33,7 @@ const CUTS: usize = 20;
 const PATHS: usize = 100_000;
 
 fn main() {
-    println!("{:<12} {:<34} {:>10} {:>10} {:>10}", "network", "figure", "least", "median", "most");
+    println!("{:<12} {:<40} {:>10} {:>10} {:>10}", "network", "figure", "least", "median", "most");
     let networks = [
         ("grown, 79", topologies::grown(79)),
         ("grown, 1347", topologies::grown(1347)),
@@ -71,7 +71,12 @@ impl Bench {
 
     fn engine(&self, name: &str, engine: &Arc<dyn Engine>) {
         let rounds = (0..ROUNDS).map(|_| micros(|| drop(self.all(engine))) / 1000.0).collect();
-        self.show(&format!("{name}: all pairs, ms"), rounds);
+        self.show(&format!("{name}: all pairs one by one, ms"), rounds);
+        let at_once = || {
+            let routes = Routes::new(Arc::clone(engine), Arc::clone(&self.graph));
+            micros(|| routes.search_all()) / 1000.0
+        };
+        self.show(&format!("{name}: all pairs, ms"), (0..ROUNDS).map(|_| at_once()).collect());
         let (warm, mut over, mut first) = (self.all(engine), Vec::new(), Vec::new());
         let mut dropped = Vec::new();
         for at in 0..CUTS {
@@ -159,7 +164,7 @@ impl Bench {
         values.sort_by(f64::total_cmp);
         let (Some(least), Some(most)) = (values.first(), values.last()) else { return };
         let median = values[values.len() / 2];
-        println!("{:<12} {figure:<34} {least:>10.1} {median:>10.1} {most:>10.1}", self.name);
+        println!("{:<12} {figure:<40} {least:>10.1} {median:>10.1} {most:>10.1}", self.name);
     }
 }
 

@@ -39,6 +39,11 @@ pub trait Engine: Send + Sync + fmt::Debug {
         Tree::by_cost(graph, root, |link, beyond| self.farther(link, beyond))
     }
 
+    /// How far every switch is from each of `roots`, at most 64, in their order: as [`Engine::tree`], but at once.
+    fn trees(&self, graph: &Graph, roots: &[Node]) -> Vec<Tree> {
+        roots.iter().map(|&root| self.tree(graph, root)).collect()
+    }
+
     /// Whether the distance of one switch from `root` is what its links say. Where that is so of every switch that changed,
     /// the tree holds for the changed graph.
     fn holds(&self, graph: &Graph, tree: &Tree, root: Node, node: Node) -> bool {

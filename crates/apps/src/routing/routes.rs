@@ -8,7 +8,7 @@ use aldis_wire::msg::PortNo;
 
 use super::engine::Engine;
 use super::graph::{Graph, Node};
-use super::search::{FAR, Tree};
+use super::search::{AT_ONCE, FAR, Tree};
 use super::site::Leg;
 
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
@@ -126,6 +126,20 @@ impl Routes {
         match self.trees[to.index()].get() {
             Some(tree) => tree,
             None => self.search(to),
+        }
+    }
+
+    /// Looks into all destinations that nobody asked for yet, many at once: for whoever publishes the routes, so that nobody
+    /// who reads them has to.
+    pub fn search_all(&self) {
+        let missing = |&node: &Node| self.trees[node.index()].get().is_none();
+        let roots: Vec<Node> =
+            self.graph.switches().map(|(_, node)| node).filter(missing).collect();
+        for roots in roots.chunks(AT_ONCE) {
+            self.searched.fetch_add(roots.len() as u64, Ordering::Relaxed);
+            for (root, tree) in roots.iter().zip(self.engine.trees(&self.graph, roots)) {
+                self.trees[root.index()].get_or_init(|| Arc::new(tree));
+            }
         }
     }
 

@@ -9,6 +9,13 @@ use super::metric::Metric;
 /// Neighbours that are looked at one by one sooner than a row of bits is fetched.
 const NEIGHBOURS_FEW: usize = 8;
 
+/// Destinations that are looked into at once: one bit of a word each.
+pub(super) const AT_ONCE: usize = 64;
+
+/// Links from a destination beyond which each is looked into alone: to ask all switches at every step pays in networks that
+/// are crossed in few.
+const STEPS_MAX: u32 = 32;
+
 /// The distance of what cannot be reached.
 pub const FAR: u32 = u32::MAX;
 
@@ -34,6 +41,45 @@ impl Tree {
             next += 1;
         }
         Tree { distances: search.distances.into() }
+    }
+
+    /// Of up to [`AT_ONCE`] destinations, where every link costs 1: a switch is a step farther from all destinations from which
+    /// its neighbours were reached in the step before. One look at a link serves all of them.
+    pub(super) fn many_by_hops(graph: &Graph, roots: &[Node]) -> Vec<Tree> {
+        let all = u64::MAX >> (AT_ONCE - roots.len().clamp(1, AT_ONCE));
+        let mut distances = vec![vec![FAR; graph.places()]; roots.len()];
+        let mut reached = vec![0u64; graph.places()];
+        for (at, root) in roots.iter().enumerate() {
+            reached[root.index()] |= 1 << at;
+            distances[at][root.index()] = 0;
+        }
+        let (mut last, mut fresh) = (reached.clone(), vec![0u64; graph.places()]);
+        for step in 1..=STEPS_MAX {
+            let mut any = 0;
+            for place in 0..graph.places() {
+                fresh[place] = 0;
+                let missing = all & !reached[place];
+                if missing == 0 {
+                    continue;
+                }
+                let neighbours = graph.neighbours(Node::at(place)).iter();
+                let came = neighbours.fold(0, |came, (near, _)| came | last[near.index()]);
+                fresh[place] = came & missing;
+                reached[place] |= fresh[place];
+                any |= fresh[place];
+                let mut bits = fresh[place];
+                while bits != 0 {
+                    distances[bits.trailing_zeros() as usize][place] = step;
+                    bits &= bits - 1;
+                }
+            }
+            if any == 0 {
+                let tree = |distances: Vec<u32>| Tree { distances: distances.into() };
+                return distances.into_iter().map(tree).collect();
+            }
+            core::mem::swap(&mut last, &mut fresh);
+        }
+        roots.iter().map(|&root| Tree::by_hops(graph, root)).collect()
     }
 
     /// Where `farther` says how far a switch is whose link costs so much and leads to a switch so far away.

@@ -208,6 +208,26 @@ proptest! {
     }
 
     #[test]
+    fn many_destinations_at_once_are_as_far_as_one_by_one(
+        history in a_history(),
+        engine in an_engine(),
+        asked: prop::sample::Index,
+    ) {
+        let graph = Arc::new(Graph::default().with(&history.concat()));
+        let [one, all] = [0; 2].map(|_| Routes::new(Arc::clone(&engine), Arc::clone(&graph)));
+        let up: Vec<Node> = graph.switches().map(|(_, node)| node).collect();
+        if !up.is_empty() {
+            all.tree(*asked.get(&up));
+        }
+        all.search_all();
+        prop_assert_eq!(all.tally().searched, up.len() as u64);
+        for (from, to) in pairs(&graph) {
+            prop_assert_eq!(all.distance(from, to), one.distance(from, to));
+        }
+        prop_assert_eq!(all.tally(), one.tally());
+    }
+
+    #[test]
     fn no_way_is_wider_than_the_widest(history in a_history()) {
         let mut model = Model::default();
         history.concat().iter().for_each(|change| model.apply(change));
@@ -398,6 +418,10 @@ fn a_long_line_and_a_wide_star_are_searched_alike() {
     let graph = Graph::default().with(&ups(3000).chain(line).collect::<Vec<_>>());
     let at = |dpid| graph.node(DatapathId(dpid)).unwrap();
     assert_eq!(by_hops(graph.clone()).distance(at(1), at(3000)), Some(2999));
+    let ring = Arc::new(Graph::default().with(&ring(150)));
+    let [one, all] = [0; 2].map(|_| Routes::new(Arc::new(Shortest::default()), Arc::clone(&ring)));
+    all.search_all();
+    assert!(pairs(&ring).all(|(from, to)| all.distance(from, to) == one.distance(from, to)));
     let star = (2..3000).flat_map(|dpid| both(end(1, dpid), end(dpid.into(), 1)));
     let graph = Graph::default().with(&ups(3000).chain(star).collect::<Vec<_>>());
     let routes = by_hops(graph.clone());

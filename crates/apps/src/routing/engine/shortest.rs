@@ -51,4 +51,11 @@ impl Engine for Shortest {
             weight => Tree::by_cost(graph, root, |link, beyond| beyond + weight.of(link)),
         }
     }
+
+    fn trees(&self, graph: &Graph, roots: &[Node]) -> Vec<Tree> {
+        match self.weight {
+            Weight::Hop => Tree::many_by_hops(graph, roots),
+            _ => roots.iter().map(|&root| self.tree(graph, root)).collect(),
+        }
+    }
 }

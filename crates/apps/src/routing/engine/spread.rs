@@ -42,6 +42,10 @@ impl Engine for Spread {
         Shortest { weight: self.weight }.tree(graph, root)
     }
 
+    fn trees(&self, graph: &Graph, roots: &[Node]) -> Vec<Tree> {
+        Shortest { weight: self.weight }.trees(graph, roots)
+    }
+
     fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
         let (from, to) = way;
         let straight = Shortest { weight: self.weight };
