@@ -1,6 +1,8 @@
 //! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
 
+mod apps;
 mod bench;
+mod catalogue;
 mod decode;
 mod designs;
 mod lab;
@@ -29,6 +31,8 @@ struct Cli {
 enum Command {
     /// Run the controller: listen for switches and program them.
     Run(run::Args),
+    /// List the applications, and print how those that run work together.
+    Apps(apps::Args),
     /// List the workload distributions that `run --design` knows.
     Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
@@ -44,6 +48,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(args),
+        Command::Apps(args) => apps::run(args),
         Command::Designs(args) => designs::run(args),
         Command::Bench(args) => bench::run(*args),
         Command::Lab(args) => lab::run(args),

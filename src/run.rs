@@ -17,12 +17,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aldis_apps::LearningSwitch;
-use aldis_control::Recipe;
 use aldis_engine::{Design, Engine};
 use tracing::{error, info, warn};
 
-use config::{AppName, Config, LogLevel, Workers};
+use crate::catalogue::AppName;
+pub(crate) use config::Config;
+use config::{LogLevel, Workers};
 use greeting::greeting;
 use knobs::Setting;
 use reload::Changes;
@@ -40,6 +40,7 @@ Examples:
   aldis run                                       listen on 6653 and 6633, all defaults
   aldis run --listen 127.0.0.1:6653 --workers 1   one worker, this machine only
   aldis run --config aldis.toml --log debug       settings from a file, every connection logged
+  aldis run --apps learning-switch                what \"aldis apps\" lists, in this order
   aldis run --design maestro-round-robin --set bdu-us=300 --weight 1=4
                                                   another design and knob; switch 1 is due four times as much
 
@@ -95,9 +96,10 @@ pub(crate) struct Args {
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let config = configure(&args)?;
+    let recipe = config.recipe()?;
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
-    let engine = Engine::start(&config.engine(), recipe(&config), Arc::new(reporter.facts()))
+    let engine = Engine::start(&config.engine(), recipe, Arc::new(reporter.facts()))
         .map_err(|error| error.to_string())?;
     say(&greeting(&config, engine.listening()));
     let mut running = Running { args, config, engine, look_at: None };
@@ -211,7 +213,7 @@ fn configure(args: &Args) -> Result<Config, String> {
         config.listen.clone_from(&args.listen);
     }
     if !args.apps.is_empty() {
-        config.apps.clone_from(&args.apps);
+        config = config.with_apps(args.apps.clone());
     }
     config.workers = args.workers.or(config.workers);
     config.preset = args.design.unwrap_or(config.preset);
@@ -219,18 +221,7 @@ fn configure(args: &Args) -> Result<Config, String> {
     config.log = args.log.unwrap_or(config.log);
     config.stats = args.stats.clone().or(config.stats);
     config.stats.as_deref().map_or(Ok(()), counters::check)?;
-    config.settle(&args.set, &args.weight)
-}
-
-fn recipe(config: &Config) -> Recipe {
-    let mut recipe = Recipe::default();
-    for app in &config.apps {
-        recipe = match app {
-            AppName::LearningSwitch => {
-                let settings = config.learning_switch();
-                recipe.with(move || LearningSwitch::new(settings))
-            }
-        };
-    }
-    recipe
+    let config = config.settle(&args.set, &args.weight)?;
+    config.recipe()?;
+    Ok(config)
 }

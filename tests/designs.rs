@@ -4,10 +4,14 @@
 //! Short scenarios run over every combination ([`combinations::all`]), several on one engine. Those that take their time
 //! run over a part of them ([`combinations::covering`], which says what it leaves out).
 
+#[path = "designs/alone.rs"]
+mod alone;
 #[path = "designs/combinations.rs"]
 mod combinations;
 #[path = "designs/company.rs"]
 mod company;
+#[path = "designs/flip.rs"]
+mod flip;
 #[path = "designs/order.rs"]
 mod order;
 #[path = "designs/pump.rs"]

@@ -4,6 +4,7 @@
 //! would be accepted; nothing is guessed.
 
 mod place;
+mod sequence;
 mod value;
 
 use std::fs::File;
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::session;
+use aldis_control::{Recipe, session};
 use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
@@ -21,7 +22,9 @@ use serde::Deserialize;
 
 use place::{explain, line_at, place};
 use value::Seconds;
-pub(crate) use value::{AppName, LogLevel, Workers};
+pub(crate) use value::{LogLevel, Workers};
+
+use crate::catalogue::AppName;
 
 use super::knobs::{Knobs, LIVE, Refused, Setting};
 use super::weights::{Rule, Rules, Table};
@@ -43,6 +46,9 @@ pub(crate) struct Config {
     pub(crate) workers: Option<Workers>,
     /// The applications, in order.
     pub(crate) apps: Vec<AppName>,
+    /// In which order they see what.
+    #[serde(rename = "sequence")]
+    sequences: Vec<sequence::Told>,
     /// How switches are shared among workers: a preset.
     #[serde(rename = "design", deserialize_with = "value::parsed")]
     pub(crate) preset: Design,
@@ -81,7 +87,8 @@ impl Default for Config {
         Config {
             listen: PORTS.map(|port| SocketAddr::from(([0, 0, 0, 0], port))).into(),
             workers: None,
-            apps: vec![AppName::LearningSwitch],
+            apps: AppName::defaults(),
+            sequences: vec![],
             preset: Design::default(),
             knobs: Knobs::default(),
             design: Design::default(),
@@ -150,6 +157,29 @@ impl Config {
         self.workers.map_or_else(pin::workers_default, |Workers(count)| count)
     }
 
+    /// With these applications, in this order; what the file says of applications does not count.
+    pub(crate) fn with_apps(self, apps: Vec<AppName>) -> Config {
+        Config { apps, sequences: vec![], ..self }
+    }
+
+    /// The applications, which can work together.
+    ///
+    /// # Errors
+    /// One sentence that begins with the place of what is wrong, where that is in a file.
+    pub(crate) fn recipe(&self) -> Result<Recipe, String> {
+        let recipe =
+            self.apps.iter().fold(Recipe::default(), |recipe, app| app.add_to(recipe, self));
+        let sequences = self.sequences.iter().map(sequence::Told::sequence);
+        let recipe =
+            sequences.fold(recipe, |recipe, sequence| recipe.sequence(sequence.on, sequence.apps));
+        recipe.graph().map_err(|wrong| {
+            let told = wrong.sequence().and_then(|at| self.sequences.get(at));
+            told.map_or_else(String::new, |told| self.place_at(told.place(&wrong)))
+                + &wrong.to_string()
+        })?;
+        Ok(recipe)
+    }
+
     /// The engine's part.
     pub(crate) fn engine(&self) -> aldis_engine::Config {
         aldis_engine::Config {
@@ -186,6 +216,7 @@ impl Config {
             ("listen", self.listen != other.listen),
             ("workers", self.workers != other.workers),
             ("apps", self.apps != other.apps),
+            ("[[sequence]]", sequence::differ(&self.sequences, &other.sequences)),
             ("design", self.preset.name != other.preset.name),
             ("poll", self.poll != other.poll),
             ("log", self.log != other.log),
@@ -274,6 +305,7 @@ fn random() -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aldis_control::On;
     use aldis_control::batching::Bdu;
     use aldis_wire::DatapathId;
     use std::time::Duration;
@@ -304,6 +336,7 @@ mod tests {
             listen = ["127.0.0.1:7000"]
             workers = 3
             apps = ["learning-switch"]
+            sequence = [{ on = "lldp", apps = [] }]
             design = "maestro-round-robin"
             stats = "/tmp/stats.json"
             poll = true
@@ -326,6 +359,8 @@ mod tests {
         let engine = config.engine();
         assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
         assert!(engine.session.delete_flows);
+        let sequences = config.recipe().unwrap().graph().unwrap().sequences;
+        assert!(!sequences.iter().any(|(on, _)| *on == On::Lldp) && sequences.len() == 3);
         assert_eq!(engine.session.echo_within, Duration::from_secs(9));
         assert_eq!(engine.session.stuck_within, Duration::from_secs(11));
         assert_eq!(config.learning_switch().idle_timeout_s, 30);
@@ -354,6 +389,8 @@ mod tests {
             ("listen = []\n", "1: listen: ", "at least one"),
             ("log = \"loud\"\n", "1: log: ", "trace"),
             ("wrokers = 1\n", "1: wrokers: ", "workers"),
+            ("[[sequence]]\non = \"packet-in\"\napps = []", "2: on: ", "flow-request"),
+            ("[[sequence]]\non = \"up\"\n", "1: ", "apps"),
             ("[session]\necho-every-s = 0\n", "2: echo-every-s: ", "1 to 3600"),
             ("workers = \n", "1", ""),
         ];
@@ -373,6 +410,34 @@ mod tests {
         let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
         let rules: Vec<Rule> = rules.iter().map(|text| text.parse().unwrap()).collect();
         config.settle(&settings, &rules).expect_err("it has to be refused")
+    }
+
+    #[test]
+    fn applications_that_cannot_work_together_are_refused_with_their_place() {
+        let cases = [
+            ("apps = [\"learning-switch\", \"learning-switch\"]", "the application", "twice"),
+            (
+                "[[sequence]]\non = \"up\"\napps = [\n  \"hub\"]",
+                "a.toml:4: there is no application \"hub\"",
+                "learning-switch",
+            ),
+            (
+                "[[sequence]]\non = \"up\"\napps = [\"learning-switch\"]",
+                "a.toml:3: apps: the application \"learning-switch\" does not start on \"up\"",
+                "flow-request, lldp",
+            ),
+            (
+                "[[sequence]]\non = \"up\"\napps = []\n[[sequence]]\non = \"up\"\napps = []",
+                "a.toml:5: on: there are two sequences on \"up\"",
+                "one order",
+            ),
+        ];
+        for (text, place, accepted) in cases {
+            let source = Some(Source { path: "a.toml".into(), text: text.to_owned() });
+            let config = Config { source, ..toml::from_str(text).unwrap() };
+            let refusal = config.recipe().expect_err("it has to be refused");
+            assert!(refusal.starts_with(place) && refusal.contains(accepted), "{refusal}");
+        }
     }
 
     #[test]

@@ -8,12 +8,13 @@ use aldis_control::App;
 use aldis_engine::design::Read;
 use aldis_engine::pin;
 
-use super::config::{AppName, Config};
+use super::config::Config;
 use super::knobs::Knobs;
+use crate::catalogue::AppName;
 
 /// The lines.
 pub(crate) fn greeting(config: &Config, listening: &[SocketAddr]) -> String {
-    let apps: Vec<&str> = config.apps.iter().map(AppName::name).collect();
+    let apps: Vec<&str> = config.apps.iter().copied().map(AppName::name).collect();
     let addresses: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
     let mut text = String::new();
     let _ = writeln!(

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::app::{Event, Next};
+use aldis_control::app::{At, Event, Next};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::session::{self, Close};
 use aldis_control::stats::SwitchCounts;
 use aldis_control::switch::Info;
-use aldis_control::{App, Output, Recipe, Time};
+use aldis_control::{App, On, Output, Recipe, Time};
 use aldis_emulator::peer::bare;
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Engine};
@@ -42,12 +42,12 @@ impl App for Clock {
 
     const NAME: &'static str = "clock";
 
+    const STARTS: &'static [On] = &[On::Second];
+
     fn join(&mut self, _: Time, _: &Info) {}
 
-    fn event(&mut self, _: Time, at: (&Info, &()), event: &Event, out: &mut Output) -> Next {
-        if *event == Event::Second {
-            out.append(&bare(at.0.version, ECHO_REQUEST, TICK));
-        }
+    fn event(&mut self, at: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
+        out.append(&bare(at.switch.version, ECHO_REQUEST, TICK));
         Next::Continue
     }
 }
@@ -98,7 +98,15 @@ thread_local! {
 }
 
 impl Stage {
+    /// With a learning switch, and a clock.
     pub(crate) fn open(combination: &Combination) -> Stage {
+        let settings = learning_switch::Config::new(Seed::new([7; 16]));
+        let recipe = Recipe::default().with(move || LearningSwitch::new(settings)).with(|| Clock);
+        Stage::open_with(combination, recipe)
+    }
+
+    /// With these applications.
+    pub(crate) fn open_with(combination: &Combination, recipe: Recipe) -> Stage {
         watch_workers();
         let config = Config {
             listen: vec![([127, 0, 0, 1], 0).into()],
@@ -108,8 +116,6 @@ impl Stage {
             knobs: Knobs::default(),
             session: session::Config { stuck_within: STUCK_WITHIN, ..session::Config::default() },
         };
-        let settings = learning_switch::Config::new(Seed::new([7; 16]));
-        let recipe = Recipe::default().with(move || LearningSwitch::new(settings)).with(|| Clock);
         let record = Arc::<Record>::default();
         let engine = Engine::start(&config, recipe, Arc::clone(&record) as _).expect("it starts");
         let numbers = AtomicU32::new(NUMBERS_FROM);

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{Config, Seed};
 use aldis_control::switch::Info;
-use aldis_control::{Batch, Output, Pipeline, Recipe, Request, Run, Switch, Time};
+use aldis_control::world::View;
+use aldis_control::{Batch, On, Output, Pipeline, Recipe, Request, Run, Switch, Time};
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
@@ -66,7 +67,8 @@ struct Bench {
 impl Bench {
     fn new(switches: usize, version: Version) -> Bench {
         let config = Config::new(Seed::new(*b"0123456789abcdef"));
-        let mut pipeline = Recipe::default().with(move || LearningSwitch::new(config)).pipeline();
+        let recipe = Recipe::default().with(move || LearningSwitch::new(config));
+        let mut pipeline = recipe.settle().expect("it works alone").pipeline(0);
         let join = |dpid| pipeline.join(Time::START, info(dpid as u64, version));
         let mut bench = Bench {
             switches: (0..switches).map(join).collect(),
@@ -123,7 +125,9 @@ impl Bench {
 
     fn run(&mut self, switch: usize) -> Duration {
         let mut batch = Batch {
+            on: On::FlowRequest,
             now: Time::START,
+            world: View::nothing(),
             bytes: &self.bytes,
             switches: &self.switches,
             runs: &[Run { switch, requests: 0..self.requests.len() }],

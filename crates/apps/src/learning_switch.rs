@@ -1,12 +1,13 @@
 //! A learning switch: remembers behind which port it saw each host, and lets flows carry what is sent to them.
 //!
 //! The example of how an application is written. It is *parallel*: several workers may run it over the requests of one
-//! switch at once, because what they share, [`Hosts`], is lock-free. What requests need of the tables
-//! is on its way before their turn comes (`stages`).
+//! switch at once, because what they share, [`Hosts`], is lock-free. How a batch goes its way (`clerk`) and how its
+//! answers are worded (`answer`) are other modules.
 
 mod age;
 mod ahead;
 mod answer;
+mod clerk;
 mod config;
 mod counters;
 mod hosts;
@@ -15,55 +16,50 @@ pub(crate) mod machine;
 mod moves;
 mod ports;
 mod removal;
-mod stages;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use aldis_control::app::{Event, Next, Slots};
-use aldis_control::switch::Info;
-use aldis_control::{App, Batch, Output, Request, Time};
-use aldis_wire::msg::{PortChange, PortChangeReason};
+use aldis_control::app::{At, Event, Next, Parallel, Slots};
+use aldis_control::{App, Batch, On, Output, Request, Time, switch::Info};
 
 use ahead::{Kind, header, is_for_bridges};
-use answer::{Desk, Dialect, V10, V13};
-use removal::Removal;
-use stages::Sheet;
+use answer::{Desk, Dialect};
+pub use clerk::LearningSwitch;
+pub use {config::Config, counters::Counters, hosts::Hosts, ports::PORTS_MAX, table::Seed};
 
-pub use config::Config;
-pub use counters::Counters;
-pub use hosts::Hosts;
-pub use ports::PORTS_MAX;
-pub use table::Seed;
+impl App for LearningSwitch {
+    type Slot = Parallel<Hosts>;
 
-/// The application: one instance for each worker.
-#[derive(Debug)]
-pub struct LearningSwitch {
-    config: Config,
-    v10: V10,
-    v13: V13,
-    counters: Counters,
-    sheets: Vec<Sheet>,
-    scratch: Vec<u8>,
-}
+    const NAME: &'static str = "learning-switch";
+    const STARTS: &'static [On] = &[On::FlowRequest, On::Lldp, On::PortChange, On::Second];
 
-impl LearningSwitch {
-    /// An instance; those of other workers get the same settings.
-    pub fn new(config: Config) -> LearningSwitch {
-        let flows = config.flows();
-        LearningSwitch {
-            config,
-            v10: V10::new(&flows),
-            v13: V13::new(&flows),
-            counters: Counters::default(),
-            sheets: Vec::new(),
-            scratch: Vec::new(),
-        }
+    fn join(&mut self, now: Time, switch: &Info) -> Hosts {
+        Hosts::new(&self.config, now, &switch.ports)
     }
 
-    /// What this instance did so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    fn packet_ins(
+        &mut self,
+        batch: &mut Batch<'_>,
+        slots: Slots<'_, Parallel<Hosts>>,
+        out: &mut Output,
+    ) {
+        self.answer(batch, slots, out);
+    }
+
+    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let mut removal = self.removal(at.switch.version);
+        match event {
+            Event::Second => {
+                at.slot.second(at.now).for_each(|port| removal.towards_port(port, out));
+            }
+            Event::Port(change) if change.is_loss() => {
+                at.slot.forget_port(change.port.number.0);
+                removal.port(change.port.number.0, out);
+            }
+            _ => {}
+        }
+        Next::Continue
     }
 }
 
@@ -77,44 +73,5 @@ fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request) {
         Some(_) => desk.filter(request),
         None if is_for_bridges(dst) => desk.ignore(request),
         None => desk.flood(request),
-    }
-}
-
-/// Whether nobody can be behind the port any more.
-fn is_loss(change: &PortChange) -> bool {
-    change.reason == PortChangeReason::Removed || !change.port.is_up()
-}
-
-impl App for LearningSwitch {
-    type Slot = Hosts;
-
-    const NAME: &'static str = "learning-switch";
-
-    fn join(&mut self, now: Time, switch: &Info) -> Hosts {
-        Hosts::new(&self.config, now, &switch.ports)
-    }
-
-    fn packet_ins(&mut self, batch: &mut Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
-        self.answer(batch, slots, out);
-    }
-
-    fn event(
-        &mut self,
-        now: Time,
-        (switch, hosts): (&Info, &Hosts),
-        event: &Event,
-        out: &mut Output,
-    ) -> Next {
-        let (version, cookie) = (switch.version, self.config.cookie);
-        let mut removal = Removal { version, cookie, scratch: &mut self.scratch };
-        match event {
-            Event::Second => hosts.second(now).for_each(|port| removal.towards_port(port, out)),
-            Event::Port(change) if is_loss(change) => {
-                hosts.forget_port(change.port.number.0);
-                removal.port(change.port.number.0, out);
-            }
-            Event::Up | Event::Down | Event::Port(_) => {}
-        }
-        Next::Continue
     }
 }

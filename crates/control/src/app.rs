@@ -1,33 +1,56 @@
 //! The contract of an application.
 //!
 //! An application is single-threaded code: the platform makes one instance per worker, hands it whole batches, and
-//! never calls it from two threads. What it keeps is either its own (`&mut self`: scratch, counters) or a slot on the
-//! switch ([`App::Slot`]), which several workers may use at once. It returns commands by writing them to the
-//! [`Output`]; it never holds a socket. Time comes as an argument.
+//! never calls it from two threads. What it keeps is one of three things, and there is no fourth:
+//!
+//! 1. *its own* (`&mut self`): scratch, counters;
+//! 2. *per switch* ([`App::Slot`]): [`Exclusive`], one worker's at a time, or [`Parallel`], which several workers use at
+//!    once;
+//! 3. *published*: parts of the [`World`](crate::world), which it reads as they were when the batch began, and to which it
+//!    reports what is new ([`Output::report`]).
+//!
+//! It returns commands by writing them to the [`Output`], or to the [`Far`] where no switch is in hand; it never holds a
+//! socket. Time comes as an argument.
 
-use aldis_wire::msg;
+mod event;
+mod on;
+mod slot;
+
+pub use event::{At, Event, Moment, Next, Timer};
+pub use on::{On, UnknownEvent};
+pub use slot::{Cell, Exclusive, Held, Parallel, Slot, Slots};
+
+pub(crate) use slot::kept;
 
 use crate::batch::Batch;
-use crate::output::Output;
+use crate::output::{Far, Output};
 use crate::switch::Info;
 use crate::time::Time;
+use crate::world::{PartId, Publishers, View};
 
 /// An application, as its author writes it.
 ///
-/// Every method but [`App::join`] has a default that does nothing and lets the event go on.
+/// It is called for what it says that it starts on ([`App::STARTS`]), in the order that the configuration has for that
+/// event, and for nothing else. Every method but [`App::join`] has a default that does nothing and lets the event go on.
 pub trait App: Send + 'static {
-    /// What the application keeps for each switch.
-    type Slot: Send + Sync + 'static;
+    /// What the application keeps for each switch: `()`, [`Exclusive<T>`](Exclusive) or [`Parallel<T>`](Parallel).
+    type Slot: Slot;
 
     /// The name by which it is configured and shown.
     const NAME: &'static str;
 
-    /// A switch joined: makes its slot. Runs before any other event of that switch, once for all workers.
-    fn join(&mut self, now: Time, switch: &Info) -> Self::Slot;
+    /// The events that it starts on.
+    const STARTS: &'static [On];
 
-    /// Flow requests arrived. Requests that are `stopped` are to be passed over; setting `stopped` keeps a request
-    /// from the applications that come later. Before writing an answer, turn the output to the run it belongs to
-    /// ([`Output::turn_to`]).
+    /// The parts of the World that it reads.
+    const READS: &'static [PartId] = &[];
+
+    /// A switch joins: makes its slot. Runs before any event of that switch, once for all workers.
+    fn join(&mut self, now: Time, switch: &Info) -> <Self::Slot as Slot>::State;
+
+    /// Flow requests arrived ([`On::FlowRequest`]), or one frame about links ([`On::Lldp`], [`Batch::on`]). Requests that
+    /// are `stopped` are to be passed over; setting `stopped` keeps a request from the applications that come later.
+    /// Before writing an answer, turn the output to the run it belongs to ([`Output::turn_to`]).
     fn packet_ins(
         &mut self,
         batch: &mut Batch<'_>,
@@ -38,75 +61,30 @@ pub trait App: Send + 'static {
     }
 
     /// Something else happened at a switch. Answers go to that switch.
-    fn event(
-        &mut self,
-        now: Time,
-        switch: (&Info, &Self::Slot),
-        event: &Event,
-        out: &mut Output,
-    ) -> Next {
-        let _ = (now, switch, event, out);
+    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let _ = (at, event, out);
         Next::Continue
     }
-}
 
-/// Whether the applications that come later see the event too (Beacon's `CONTINUE` and `STOP`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Next {
-    /// They do.
-    Continue,
-    /// They do not.
-    Stop,
-}
-
-/// What happens at a switch, other than flow requests.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// It joined and can be programmed.
-    Up,
-    /// It is gone; nothing can be sent to it any more.
-    Down,
-    /// A port came, went or changed.
-    Port(msg::PortChange),
-    /// A second passed. Comes about once a second for each connected switch.
-    Second,
-}
-
-/// An application's slots on the switches of a batch.
-#[derive(Debug)]
-pub struct Slots<'b, S> {
-    switches: &'b [alloc::sync::Arc<crate::switch::Switch>],
-    place: usize,
-    slot: core::marker::PhantomData<&'b S>,
-}
-
-impl<S> Clone for Slots<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Slots<'_, S> {}
-
-impl<'b, S: 'static> Slots<'b, S> {
-    pub(crate) fn new(
-        switches: &'b [alloc::sync::Arc<crate::switch::Switch>],
-        place: usize,
-    ) -> Self {
-        Slots { switches, place, slot: core::marker::PhantomData }
+    /// How often [`App::tick`] is called, and where. Asked at the start and after every tick.
+    fn timer(&self) -> Timer {
+        Timer::Never
     }
 
-    /// The slot on the switch of a run ([`crate::batch::Run::switch`]).
-    #[inline]
-    pub fn of(&self, switch: usize) -> &'b S {
-        slot(&self.switches[switch], self.place)
+    /// The time came ([`On::Timer`]).
+    fn tick(&mut self, moment: Moment<'_>, far: &mut Far) {
+        let _ = (moment, far);
     }
-}
 
-/// The slot that the application in `place` keeps on `switch`.
-#[inline]
-pub(crate) fn slot<S: 'static>(switch: &crate::switch::Switch, place: usize) -> &S {
-    switch.slots[place]
-        .downcast_ref()
-        .expect("the pipeline that made the slot is the one that reads it")
+    /// A part of the World that it reads has changed since `before` ([`On::Publication`]); [`Moment::world`] is how it is
+    /// now. Runs on one worker, after the last batch that read the old one has sent what it had to say: what is removed
+    /// here stays removed.
+    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
+        let _ = (before, moment, far);
+    }
+
+    /// What makes the parts of the World that it publishes. Asked of one instance, at the start.
+    fn publishers(&self) -> Publishers {
+        Publishers::default()
+    }
 }

@@ -7,8 +7,10 @@
 use alloc::sync::Arc;
 use core::ops::Range;
 
+use crate::app::On;
 use crate::switch::Switch;
 use crate::time::Time;
+use crate::world::View;
 
 /// One flow request: a PACKET_IN, parsed as far as every application needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,8 +45,12 @@ pub struct Run {
 /// A batch, as it is handed to one application after the other.
 #[derive(Debug)]
 pub struct Batch<'b> {
+    /// What the requests are: [`On::FlowRequest`], or [`On::Lldp`].
+    pub on: On,
     /// When the batch was closed.
     pub now: Time,
+    /// The World, the same for the whole batch.
+    pub world: View<'b>,
     /// The received bytes that the requests point into.
     pub bytes: &'b [u8],
     /// The switches that have requests here.

@@ -51,3 +51,13 @@ pub const SHED_PORTS_MAX: usize = 256;
 /// The greatest value that a histogram tells from others: eighteen minutes of nanoseconds. A switch that waited for as long
 /// was given up long ago; each power of two above would cost every histogram 128 bytes.
 pub const RECORDED_MAX: u64 = (1 << 40) - 1;
+
+/// Reports that wait for the publisher of one part of the World. With a version a millisecond, and a worker reporting what
+/// is new at a million a second, it holds what eight workers have to say until it is taken; 64 bytes each are a megabyte.
+pub const REPORTS_MAX: usize = 16_384;
+
+/// Reports that a publisher takes in one round, so that the other parts of the World are not kept waiting for it.
+pub const REPORTS_PER_ROUND: usize = 4096;
+
+/// The shortest interval of an application's timer. A worker looks at its timers when it polls.
+pub const TIMER_MIN: Duration = Duration::from_millis(1);

@@ -12,12 +12,15 @@ use aldis_wire::{Header, Malformed, PacketInView, Version, v10, v13};
 use crate::batch::Request;
 
 /// Ethertype of LLDP: about links, and so never independent of what else is known of them.
-const ETHERTYPE_LLDP: [u8; 2] = [0x88, 0xcc];
+const LLDP: [u8; 2] = [0x88, 0xcc];
+
+/// Ethertype of what takes its place where a switch that is not ours lies between: such switches pass it on (BDDP).
+const BDDP: [u8; 2] = [0x89, 0x42];
 
 /// Takes the flow requests at `bytes[at..]` and says where the first other thing begins: a fence, the beginning of a
 /// message still to come, or the end.
 ///
-/// A PACKET_IN that cannot be parsed, and one that carries LLDP, are fences.
+/// A PACKET_IN that cannot be parsed, and one that carries LLDP or BDDP, are fences.
 #[inline]
 pub fn gather(version: Version, bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
     match version {
@@ -69,7 +72,7 @@ fn gather_with(
 
 #[inline(always)]
 fn is_lldp(frame: &[u8]) -> bool {
-    frame.get(12..14).is_some_and(|ethertype| ethertype == ETHERTYPE_LLDP)
+    frame.get(12..14).is_some_and(|ethertype| ethertype == LLDP || ethertype == BDDP)
 }
 
 #[inline(always)]
@@ -119,6 +122,7 @@ mod tests {
         let mut requests = vec![];
         let lldp = packet_in(1, 0x88cc);
         assert_eq!(gather(Version::V10, &lldp, 0, &mut requests), 0);
+        assert_eq!(gather(Version::V10, &packet_in(1, 0x8942), 0, &mut requests), 0);
         assert_eq!(request(Version::V10, &lldp, 0, 82).unwrap().frame_at, 18);
         let plain = packet_in(1, 0x800);
         assert_eq!(gather(Version::V13, &plain, 0, &mut requests), 0);

@@ -22,11 +22,13 @@ pub mod stats;
 pub mod switch;
 pub mod time;
 pub mod weights;
+pub mod world;
 
-pub use app::{App, Event};
+pub use app::{App, Event, On};
 pub use batch::{Batch, Request, Run};
-pub use output::Output;
-pub use pipeline::{Pipeline, Recipe};
+pub use output::{Far, Output};
+pub use pipeline::{Pipeline, Program, Recipe};
 pub use session::Session;
 pub use switch::Switch;
 pub use time::Time;
+pub use world::{Part, Publisher, World};

@@ -1,11 +1,17 @@
 //! What a worker has to send at the end of a batch: one buffer, in segments that each belong to one switch.
 //!
 //! The buffer belongs to the worker and not to the switch, so that it stays in the cache. Messages made from a template
-//! are stamped into it in place ([`Output::stamp`]); the others are encoded at its end ([`Output::append_with`]).
+//! are stamped into it in place ([`Output::stamp`]); the others are encoded at its end ([`Output::append_with`]). What goes
+//! to other switches than those of the batch, and what is reported to the World, goes by the [`Far`].
+
+mod far;
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
+
+use crate::world::Part;
+pub use far::{Far, Piece, taker};
 
 /// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
 const ROOM_START: usize = 256 * 1024;
@@ -31,11 +37,21 @@ pub struct Output {
     taken: usize,
     // Where messages are encoded that no template makes: encoders append to vectors.
     scratch: Vec<u8>,
+    far: Far,
 }
 
+/// Of a worker without a World.
 impl Default for Output {
     fn default() -> Self {
+        Output::new(Far::new(0, alloc::sync::Arc::default()))
+    }
+}
+
+impl Output {
+    /// With the way to other switches.
+    pub(crate) fn new(far: Far) -> Self {
         Output {
+            far,
             room: vec![0; ROOM_START],
             len: 0,
             segments: Vec::with_capacity(64),
@@ -44,9 +60,32 @@ impl Default for Output {
             scratch: vec![],
         }
     }
-}
 
-impl Output {
+    /// The way to other switches.
+    #[inline]
+    pub fn far(&mut self) -> &mut Far {
+        &mut self.far
+    }
+
+    /// Whether there is something for other switches.
+    #[inline]
+    pub fn has_far(&self) -> bool {
+        !self.far.is_empty()
+    }
+
+    /// Tells the publisher of a part of the World what is new: [`Far::report`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
+        self.far.report::<P>(report)
+    }
+
+    /// A transaction id whose reply comes back here: [`Far::xid`].
+    pub fn xid(&mut self) -> u32 {
+        self.far.xid()
+    }
+
     /// Everything that follows goes to the switch of `run`.
     #[inline]
     pub fn turn_to(&mut self, run: usize) {

@@ -1,25 +1,51 @@
-//! The ordered pipeline of applications.
+//! The ordered pipelines of applications, one for each kind of event.
 //!
-//! A [`Recipe`] makes one [`Pipeline`] for each worker. Dispatch is one virtual call per application and batch, never
-//! per message.
+//! A [`Recipe`] says which applications there are and in which order they see what. Once it is settled, as a [`Program`],
+//! it makes one [`Pipeline`] for each worker. Dispatch is one virtual call per application and batch, never per message.
+
+mod graph;
+mod stage;
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::any::Any;
 
-use crate::app::{App, Event, Next, Slots, slot};
+use crate::app::{App, Event, Next, On, Timer};
 use crate::batch::Batch;
-use crate::output::Output;
+use crate::bounds::TIMER_MIN;
+use crate::output::{Far, Output};
 use crate::switch::{Info, Switch};
 use crate::time::Time;
+use crate::world::{Press, Publishers, Queues, View, World};
+use stage::Stage;
 
-type Maker = Box<dyn Fn() -> Box<dyn Stage> + Send + Sync>;
+pub use graph::{AppNode, Graph, PartNode, Wrong};
 
-/// How to make the applications, in order: one instance of each for every worker.
+/// How to make the applications: one instance of each for every worker.
 #[derive(Default)]
 pub struct Recipe {
-    makers: Vec<(&'static str, Maker)>,
+    apps: Vec<Entry>,
+    sequences: Vec<Sequence>,
+}
+
+/// An application of a recipe.
+struct Entry {
+    name: &'static str,
+    starts: &'static [On],
+    reads: &'static [crate::world::PartId],
+    exclusive: bool,
+    make: Box<dyn Fn() -> Box<dyn Stage> + Send + Sync>,
+    publishers: Box<dyn Fn() -> Publishers + Send + Sync>,
+}
+
+/// The order in which applications see one kind of event (Maestro's DAGs, on one thread).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sequence {
+    /// On what it starts.
+    pub on: On,
+    /// The applications, by name, in order.
+    pub apps: Vec<String>,
 }
 
 impl core::fmt::Debug for Recipe {
@@ -30,25 +56,137 @@ impl core::fmt::Debug for Recipe {
 
 impl Recipe {
     /// Adds an application at the end.
-    pub fn with<A: App>(mut self, make: impl Fn() -> A + Send + Sync + 'static) -> Self {
-        self.makers.push((A::NAME, Box::new(move || Box::new(make()))));
+    pub fn with<A: App>(mut self, make: impl Fn() -> A + Clone + Send + Sync + 'static) -> Self {
+        let maker = make.clone();
+        self.apps.push(Entry {
+            name: A::NAME,
+            starts: A::STARTS,
+            reads: A::READS,
+            exclusive: <A::Slot as crate::app::Slot>::EXCLUSIVE,
+            make: Box::new(move || Box::new(make())),
+            publishers: Box::new(move || maker().publishers()),
+        });
+        self
+    }
+
+    /// Says which applications see this kind of event, and in which order. Where nothing is said, all that start on it do,
+    /// in the order in which they were added.
+    pub fn sequence(mut self, on: On, apps: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.sequences.push(Sequence { on, apps: apps.into_iter().map(Into::into).collect() });
         self
     }
 
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.makers.iter().map(|(name, _)| *name)
+        self.apps.iter().map(|app| app.name)
     }
 
-    /// A pipeline for one worker.
-    pub fn pipeline(&self) -> Pipeline {
-        Pipeline { stages: self.makers.iter().map(|(_, make)| make()).collect() }
+    /// Checks that it can work, and makes what all workers share.
+    ///
+    /// # Errors
+    /// What is missing, double or unknown, or goes in a circle.
+    pub fn settle(&self) -> Result<Program<'_>, Wrong> {
+        let (orders, makers) = self.check()?;
+        let queues = makers.iter().map(|maker| (maker.part(), maker.queue())).collect();
+        Ok(Program {
+            recipe: self,
+            orders: Arc::new(orders),
+            queues: Arc::new(Queues::new(queues)),
+            press: Press::new(makers),
+        })
+    }
+}
+
+/// The places of the applications that see each kind of event, in order.
+type Orders = [Box<[usize]>; On::ALL.len()];
+
+/// Applications that can work together, and the World that they make.
+#[derive(Debug)]
+pub struct Program<'r> {
+    recipe: &'r Recipe,
+    orders: Arc<Orders>,
+    queues: Arc<Queues>,
+    press: Press,
+}
+
+impl Program<'_> {
+    /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire on number 0.
+    pub fn pipeline(&self, worker: u8) -> Pipeline {
+        let stages: Vec<_> = self.recipe.apps.iter().map(|app| (app.make)()).collect();
+        let timers = stages.iter().map(|stage| Alarm::first(stage.timer(), worker)).collect();
+        let mut pipeline = Pipeline {
+            stages,
+            orders: Arc::clone(&self.orders),
+            timers,
+            next_tick: Time::NEVER,
+            worker,
+            exclusive: self.recipe.apps.iter().any(|app| app.exclusive),
+        };
+        pipeline.find_next_tick();
+        pipeline
+    }
+
+    /// What the applications of one worker write to.
+    pub fn output(&self, worker: u8) -> Output {
+        Output::new(Far::new(worker, Arc::clone(&self.queues)))
+    }
+
+    /// The World as it begins; without a version where nobody publishes anything.
+    pub fn world(&self) -> Arc<World> {
+        Arc::clone(self.press.world())
+    }
+
+    /// The queues of reports.
+    pub fn queues(&self) -> Arc<Queues> {
+        Arc::clone(&self.queues)
+    }
+
+    /// Whether any application wants to see this kind of event.
+    pub fn starts_on(&self, on: On) -> bool {
+        !self.orders[on as usize].is_empty()
+    }
+
+    /// What makes the World. There is one.
+    pub fn press(self) -> Press {
+        self.press
+    }
+}
+
+/// When a timer fires next.
+#[derive(Clone, Copy, Debug)]
+enum Alarm {
+    Never,
+    /// The first time, which counts from when the worker first looks.
+    Unset(core::time::Duration),
+    At(Time),
+}
+
+impl Alarm {
+    fn first(timer: Timer, worker: u8) -> Alarm {
+        match timer.interval(worker.into()) {
+            Some(interval) => Alarm::Unset(interval.max(TIMER_MIN)),
+            None => Alarm::Never,
+        }
+    }
+
+    /// When the worker has to look.
+    fn due(self) -> Time {
+        match self {
+            Alarm::Never => Time::NEVER,
+            Alarm::Unset(_) => Time::START,
+            Alarm::At(at) => at,
+        }
     }
 }
 
 /// One worker's applications.
 pub struct Pipeline {
     stages: Vec<Box<dyn Stage>>,
+    orders: Arc<Orders>,
+    timers: Vec<Alarm>,
+    next_tick: Time,
+    worker: u8,
+    exclusive: bool,
 }
 
 impl core::fmt::Debug for Pipeline {
@@ -58,62 +196,91 @@ impl core::fmt::Debug for Pipeline {
 }
 
 impl Pipeline {
-    /// A switch joined: every application makes its slot.
+    /// A switch joins: every application makes its slot.
     pub fn join(&mut self, now: Time, info: Info) -> Arc<Switch> {
         let slots = self.stages.iter_mut().map(|stage| stage.join(now, &info)).collect();
         Arc::new(Switch { info, slots })
     }
 
-    /// Hands a batch to every application in turn.
+    /// Whether an application wants to be alone with a switch: one batch of each may run at a time.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Whether any application wants to see this kind of event.
+    #[inline]
+    pub fn starts_on(&self, on: On) -> bool {
+        !self.orders[on as usize].is_empty()
+    }
+
+    /// Hands a batch to the applications in turn, by [`Batch::on`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
-        for (place, stage) in self.stages.iter_mut().enumerate() {
-            stage.packet_ins(place, batch, out);
+        let Pipeline { stages, orders, .. } = self;
+        for &place in &orders[batch.on as usize] {
+            stages[place].packet_ins(place, batch, out);
         }
     }
 
     /// Hands an event to the applications in turn, until one stops it.
-    pub fn event(&mut self, now: Time, switch: &Switch, event: &Event, out: &mut Output) {
-        for (place, stage) in self.stages.iter_mut().enumerate() {
-            if stage.event(place, now, switch, event, out) == Next::Stop {
+    pub fn event(
+        &mut self,
+        now: Time,
+        world: &World,
+        switch: &Switch,
+        event: &Event,
+        out: &mut Output,
+    ) {
+        let Pipeline { stages, orders, .. } = self;
+        for &place in &orders[event.on() as usize] {
+            let what = stage::What { place, now, world, switch, event };
+            if stages[place].event(what, out) == Next::Stop {
                 return;
+            }
+        }
+    }
+
+    /// When [`Pipeline::tick`] has something to do.
+    #[inline]
+    pub fn next_tick(&self) -> Time {
+        self.next_tick
+    }
+
+    /// Fires the timers whose time has come, in the order of the applications.
+    pub fn tick(&mut self, now: Time, world: &World, far: &mut Far) {
+        let Pipeline { stages, orders, timers, worker, .. } = self;
+        for &place in &orders[On::Timer as usize] {
+            let (stage, alarm) = (&mut stages[place], &mut timers[place]);
+            match *alarm {
+                Alarm::Unset(interval) => *alarm = Alarm::At(now + interval),
+                Alarm::At(at) if at <= now => {
+                    stage.tick(now, world, far);
+                    let interval = stage.timer().interval((*worker).into());
+                    let next = |interval: core::time::Duration| now + interval.max(TIMER_MIN);
+                    *alarm = interval.map_or(Alarm::Never, |interval| Alarm::At(next(interval)));
+                }
+                Alarm::At(_) | Alarm::Never => {}
+            }
+        }
+        self.find_next_tick();
+    }
+
+    fn find_next_tick(&mut self) {
+        let places = self.orders[On::Timer as usize].iter();
+        self.next_tick = places.map(|&place| self.timers[place].due()).min().unwrap_or(Time::NEVER);
+    }
+
+    /// The World is not as it was `before`: tells the applications that read a part that changed.
+    pub fn published(&mut self, now: Time, before: &World, after: &World, far: &mut Far) {
+        let Pipeline { stages, orders, .. } = self;
+        for &place in &orders[On::Publication as usize] {
+            let stage = &mut stages[place];
+            if stage.reads().iter().any(|&id| after.differs(before, id)) {
+                stage.published(View::of(before, stage.reads()), now, after, far);
             }
         }
     }
 }
 
-/// An application whose slot type is forgotten.
-trait Stage: Send {
-    fn join(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync>;
-    fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output);
-    fn event(
-        &mut self,
-        place: usize,
-        now: Time,
-        switch: &Switch,
-        event: &Event,
-        out: &mut Output,
-    ) -> Next;
-}
-
-impl<A: App> Stage for A {
-    fn join(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync> {
-        Box::new(App::join(self, now, info))
-    }
-
-    fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output) {
-        let slots = Slots::new(batch.switches, place);
-        App::packet_ins(self, batch, slots, out);
-    }
-
-    fn event(
-        &mut self,
-        place: usize,
-        now: Time,
-        switch: &Switch,
-        event: &Event,
-        out: &mut Output,
-    ) -> Next {
-        App::event(self, now, (&switch.info, slot(switch, place)), event, out)
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,7 @@ use core::time::Duration;
 
 use aldis_wire::chop::Raw;
 use aldis_wire::header::kind;
+use aldis_wire::msg::Message;
 use aldis_wire::{DatapathId, Malformed, Reason, Version};
 
 use crate::app::Event;
@@ -126,7 +127,7 @@ enum Phase {
 pub struct Counts {
     /// PACKET_INs and port changes that came before anyone could use them.
     pub early: u64,
-    /// Replies that nobody awaited, or not any more; HELLOs after the first.
+    /// Replies that neither the session nor an application awaited, or not any more; HELLOs after the first.
     pub unawaited: u64,
     /// Messages that were malformed, of another version, or a controller's to send.
     pub faults: u64,
@@ -182,6 +183,9 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
         let xid = raw.header.xid;
+        if self.is_up() && heard.is_for_applications(xid) {
+            return Ok(self.for_applications(raw));
+        }
         match heard {
             Heard::Error(complaint) => return self.refused(xid, complaint, out),
             Heard::Features(features) => return self.features(now, features),
@@ -195,9 +199,24 @@ impl Session {
             Heard::EchoRequest => dialect::echo_reply(raw, out),
             Heard::OtherReply => self.counts.unawaited += 1,
             Heard::PacketIn if !self.is_up() => self.counts.early += 1,
-            Heard::PacketIn | Heard::OtherNotice | Heard::FromControllersOnly => {}
+            Heard::PacketIn
+            | Heard::FlowRemoved
+            | Heard::OtherNotice
+            | Heard::FromControllersOnly => {}
         }
         Ok(Step::Nothing)
+    }
+
+    /// A notice or a reply that only applications understand, in neutral words.
+    fn for_applications(&self, raw: Raw<'_>) -> Step {
+        let decoded = self.version.and_then(|version| Message::decode(version, raw.bytes).ok());
+        match decoded.map(|(xid, message)| (xid, message.meaning())) {
+            Some((_, Message::FlowRemoved(removed))) => {
+                Step::Event(Event::FlowRemoved(Box::new(removed)))
+            }
+            Some((xid, message)) => Step::Event(Event::Reply { xid, message: Box::new(message) }),
+            None => Step::Nothing,
+        }
     }
 
     /// The peer did something wrong: it is told, unless what it sent was an error itself, and it is counted.

@@ -24,7 +24,7 @@ pub struct Info {
 
 /// A connected switch: what is known of it, and one slot of state for each application of the pipeline.
 ///
-/// Several workers may hold it at once; a slot is therefore `Sync`, and its application *parallel*.
+/// Several workers may hold it at once.
 pub struct Switch {
     /// What the handshake found out.
     pub info: Info,

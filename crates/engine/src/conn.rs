@@ -20,6 +20,7 @@ use crate::desk::shedding::Watch;
 use crate::flight::Flight;
 use crate::limits::CARRY_KEPT;
 use crate::outgoing::Outgoing;
+use crate::turn::Turn;
 
 /// Names a connection among all there ever were.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -33,7 +34,9 @@ pub(crate) enum Call {
     /// The switch that you waited for is free: go on as its main connection.
     AdmitMain,
     /// The main connection is known: go on as an auxiliary one.
-    AdmitAuxiliary(Arc<Switch>),
+    AdmitAuxiliary(Member),
+    /// The switch's turn is free: try again.
+    TurnIsFree,
     /// Your connection cannot stay.
     Refuse(Refusal),
     /// Your connection has to end.
@@ -73,9 +76,17 @@ pub(crate) struct Conn<S> {
     state: Mutex<State>,
 }
 
+/// What all connections of a switch share.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) switch: Arc<Switch>,
+    /// Where an application wants to be alone with the switch.
+    pub(crate) turn: Option<Arc<Turn>>,
+}
+
 #[derive(Debug)]
 struct Joined {
-    switch: Arc<Switch>,
+    member: Member,
     auxiliary: bool,
 }
 
@@ -169,17 +180,22 @@ impl<S> Conn<S> {
     /// The switch, once its requests may go to the applications.
     #[inline]
     pub(crate) fn switch(&self) -> Option<&Arc<Switch>> {
-        self.joined.get().map(|joined| &joined.switch)
+        self.joined.get().map(|joined| &joined.member.switch)
+    }
+
+    /// Whose turn it is with the switch, where that matters.
+    pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
+        self.joined.get().and_then(|joined| joined.member.turn.as_ref())
     }
 
     /// The switch, where this is its main connection.
     pub(crate) fn main_of(&self) -> Option<&Arc<Switch>> {
-        self.joined.get().filter(|joined| !joined.auxiliary).map(|joined| &joined.switch)
+        self.joined.get().filter(|joined| !joined.auxiliary).map(|joined| &joined.member.switch)
     }
 
     /// The applications know the switch from now on. Once.
-    pub(crate) fn join(&self, switch: Arc<Switch>, auxiliary: bool) {
-        let _ = self.joined.set(Joined { switch, auxiliary });
+    pub(crate) fn join(&self, member: Member, auxiliary: bool) {
+        let _ = self.joined.set(Joined { member, auxiliary });
     }
 
     /// Which switch it says it is, once it did.

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::Recipe;
 use aldis_control::fact::Facts;
+use aldis_control::{Program, World};
 
 use crate::design::{self, Batching, Design};
 use crate::desk::{Desk, Supplies};
@@ -65,13 +65,19 @@ impl Crew {
     }
 
     /// Where they meet.
-    pub(crate) fn hall<N: Net>(&self, config: &Config, inboxes: Box<[Inbox<N>]>) -> Arc<Hall<N>> {
+    pub(crate) fn hall<N: Net>(
+        &self,
+        config: &Config,
+        inboxes: Box<[Inbox<N>]>,
+        world: Arc<World>,
+    ) -> Arc<Hall<N>> {
         let Config { design, knobs, session, .. } = config;
         let knobs = knobs.clone().over(design);
         let prt = knobs.prt.unwrap_or(usize::MAX);
         let per_switch = matches!(design.read, design::Read::SharedQueue { per_switch: true, .. });
         let jobs = Jobs::new(prt, per_switch);
-        Arc::new(Hall::new(inboxes, self.readers, self.workers(), session.clone(), jobs, knobs))
+        let (readers, workers) = (self.readers, self.workers());
+        Arc::new(Hall::new(inboxes, readers, workers, session.clone(), jobs, knobs, world))
     }
 
     /// A seat for each, with what is needed there.
@@ -80,7 +86,7 @@ impl Crew {
         config: &Config,
         hall: &Arc<Hall<N>>,
         nets: Vec<N>,
-        recipe: &Recipe,
+        program: &Program<'_>,
         facts: &Arc<dyn Facts>,
     ) -> Vec<Seat<N>> {
         let design = config.design;
@@ -89,8 +95,13 @@ impl Crew {
         let seat = |(index, net)| {
             let duty = self.duty(index);
             let per_read = design.batching == Batching::PerRead;
-            let supplies = Supplies {
-                pipeline: recipe.pipeline(),
+            let supplies: Supplies<N::Socket> = Supplies {
+                index,
+                pipeline: program.pipeline(index as u8),
+                output: program.output(index as u8),
+                newest: Arc::clone(&hall.newest),
+                roster: Arc::clone(&hall.roster),
+                has_world: program.world().version() > 0,
                 read_max: design.read_max,
                 ahead: if design.read == design::Read::FairRounds { SHED_AHEAD } else { 0 },
                 batch_bytes: if per_read { 0 } else { BATCH_BYTES },
@@ -149,7 +160,7 @@ pub(crate) trait Occupy<N: Net> {
 pub(crate) struct Seat<N: Net> {
     post: Post<N>,
     net: N,
-    supplies: Supplies,
+    supplies: Supplies<N::Socket>,
     design: Design,
     sharing: Arc<Sharing<N::Socket>>,
 }

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use aldis_control::fact::Facts;
 use aldis_control::session::{Close, Session};
 use aldis_control::stats::WorkerStats;
-use aldis_control::{Batch, Event, Output, Pipeline, Time, gather};
+use aldis_control::world::View;
+use aldis_control::{Batch, Event, On, Output, Pipeline, Time, World, gather};
 use aldis_wire::header::kind::PACKET_IN;
 use aldis_wire::{Chop, Raw, Version};
 
@@ -21,12 +22,17 @@ use crate::conn::{Call, Conn, State};
 use crate::gathered::{Gathered, aloft_max, visit_bytes};
 use crate::limits::{EARLY_MAX, OUTBOX_PER_READ, READ_MORE, SHED_PER_REQUEST};
 use crate::net::Net;
+use crate::newest::Newest;
 use crate::registry::{Errand, Registry};
+use crate::roster::Roster;
 use crate::write::{self, Write};
 
 mod affairs;
+mod far;
 pub(crate) mod shedding;
+mod world;
 
+use far::Mail;
 use shedding::Shedder;
 
 /// A worker's tools.
@@ -34,8 +40,11 @@ pub(crate) struct Desk<N: Net, W> {
     pub(crate) now: Time,
     pub(crate) stats: Arc<WorkerStats>,
     pub(crate) errands: Vec<Errand>,
+    /// What switches said to applications of other workers.
+    pub(crate) forwards: Vec<Forward<N::Socket>>,
     pub(crate) gathered: Box<Gathered<N::Socket>>,
     output: Output,
+    mail: Mail<N::Socket>,
     stretches: Vec<Stretch>,
     joined: Vec<u8>,
     read_max: usize,
@@ -49,7 +58,17 @@ pub(crate) struct Desk<N: Net, W> {
     /// Whether the answers of a batch to one switch are written together.
     together: bool,
     pipeline: Pipeline,
+    /// Its place among the workers.
+    index: usize,
+    /// The World of the batch in hand, or of the last one.
+    world: Arc<World>,
+    /// Whether it sits: it has a World in hand.
+    sits: bool,
+    /// Whether anybody publishes a World.
+    has_world: bool,
+    newest: Arc<Newest>,
     registry: Arc<Registry>,
+    roster: Arc<Roster<N::Socket>>,
     facts: Arc<dyn Facts>,
     write: PhantomData<W>,
 }
@@ -62,9 +81,22 @@ struct Stretch {
     end: usize,
 }
 
+/// What a switch said to the applications of another worker.
+#[derive(Debug)]
+pub(crate) struct Forward<S> {
+    pub(crate) worker: usize,
+    pub(crate) conn: Arc<Conn<S>>,
+    pub(crate) event: Event,
+}
+
 /// What a desk is made of.
-pub(crate) struct Supplies {
+pub(crate) struct Supplies<S> {
+    pub(crate) index: usize,
     pub(crate) pipeline: Pipeline,
+    pub(crate) output: Output,
+    pub(crate) newest: Arc<Newest>,
+    pub(crate) roster: Arc<Roster<S>>,
+    pub(crate) has_world: bool,
     pub(crate) read_max: usize,
     /// The most bytes that a visit may chop where it reads ahead; 0 where none does.
     pub(crate) ahead: usize,
@@ -79,9 +111,14 @@ pub(crate) struct Supplies {
 }
 
 impl<N: Net, W: Write> Desk<N, W> {
-    pub(crate) fn new(supplies: Supplies) -> Self {
+    pub(crate) fn new(supplies: Supplies<N::Socket>) -> Self {
         let Supplies {
+            index,
             pipeline,
+            output,
+            newest,
+            roster,
+            has_world,
             read_max,
             ahead,
             batch_bytes,
@@ -97,8 +134,10 @@ impl<N: Net, W: Write> Desk<N, W> {
             stats,
             together,
             errands: Vec::new(),
+            forwards: Vec::new(),
             gathered: Box::new(Gathered::new(visit_bytes + batch_bytes)),
-            output: Output::default(),
+            output,
+            mail: Mail::new(),
             stretches: Vec::with_capacity(64),
             joined: Vec::new(),
             read_max,
@@ -107,7 +146,13 @@ impl<N: Net, W: Write> Desk<N, W> {
             shedder: Shedder::new(),
             runs_here,
             pipeline,
+            index,
+            world: Arc::default(),
+            sits: false,
+            has_world,
+            newest,
             registry,
+            roster,
             facts,
             write: PhantomData,
         }
@@ -139,7 +184,7 @@ impl<N: Net, W: Write> Desk<N, W> {
     /// Whether a visit brought nothing for the applications, but something to be sent.
     #[inline]
     pub(crate) fn only_answers(&self) -> bool {
-        self.gathered.requests.is_empty() && !self.output.is_empty()
+        self.gathered.requests.is_empty() && (!self.output.is_empty() || self.has_far())
     }
 
     /// Begins a visit: acts on the word that was left, lets waiting output go on, and reads, at most `read_max` bytes; more
@@ -158,6 +203,9 @@ impl<N: Net, W: Write> Desk<N, W> {
     ) -> Result<usize, Close> {
         self.gathered.visits.push(Arc::clone(conn));
         let aloft = conn.flight.take_off();
+        if !self.take_turn(conn, state) {
+            return Ok(0);
+        }
         if state.called {
             state.called = false;
             self.answer_calls(conn, state)?;
@@ -299,7 +347,7 @@ impl<N: Net, W: Write> Desk<N, W> {
     fn fence_may_pass(&mut self, conn: &Arc<Conn<N::Socket>>, bytes: &[u8]) -> bool {
         let own = self.gathered.visits_of(conn);
         if self.gathered.requests.is_empty() || self.runs_here {
-            self.run_over(bytes);
+            self.run_over(On::FlowRequest, bytes);
             conn.flight.is_clear(own)
         } else {
             // They are about to be handed on, and land elsewhere.
@@ -311,20 +359,22 @@ impl<N: Net, W: Write> Desk<N, W> {
     #[inline]
     pub(crate) fn run(&mut self) {
         let received = mem::take(&mut self.gathered.received);
-        self.run_over(&received);
+        self.run_over(On::FlowRequest, &received);
         self.gathered.received = received;
     }
 
     #[inline]
-    fn run_over(&mut self, bytes: &[u8]) {
-        let Gathered { requests, runs, switches, visit_of, .. } = &mut *self.gathered;
-        if requests.is_empty() {
+    fn run_over(&mut self, on: On, bytes: &[u8]) {
+        if self.gathered.requests.is_empty() {
             return;
         }
+        self.sit_down();
+        let Gathered { requests, runs, switches, visit_of, .. } = &mut *self.gathered;
         self.stats.batches.add(1);
         self.stats.batch_size.record(requests.len() as u64);
         self.stats.requests.add(requests.len() as u64);
-        let mut batch = Batch { now: self.now, bytes, switches, runs, requests };
+        let world = View::of(&self.world, &[]);
+        let mut batch = Batch { on, now: self.now, world, bytes, switches, runs, requests };
         self.pipeline.packet_ins(&mut batch, &mut self.output);
         let mut begin = self.stretches.last().map_or(0, |stretch| stretch.end);
         for segment in self.output.take_segments() {
@@ -359,6 +409,10 @@ impl<N: Net, W: Write> Desk<N, W> {
         }
         self.stretches.clear();
         self.output.clear();
+        if self.has_far() {
+            self.send_far(net, &mut queue);
+        }
+        self.stand_up();
     }
 
     /// The batch is answered: its visits land.
@@ -370,6 +424,9 @@ impl<N: Net, W: Write> Desk<N, W> {
             }
         }
         self.gathered.filled = 0;
+        if !self.gathered.turns.is_empty() {
+            self.give_turns_back();
+        }
     }
 
     /// A message that has to be alone: a PACKET_IN with LLDP is a batch of one, the rest is the session's.
@@ -390,7 +447,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             conn.stats.batches.add(1);
             self.gathered.requests.push(request);
             self.gathered.add_run(switch, 0..1);
-            self.run_over(bytes);
+            self.run_over(On::Lldp, bytes);
             return Ok(());
         }
         if is_early(conn, state, &raw) {
@@ -398,12 +455,6 @@ impl<N: Net, W: Write> Desk<N, W> {
             return Ok(());
         }
         self.session(conn, state, |session, now, out| session.receive(now, raw, out))
-    }
-
-    fn event(&mut self, conn: &Conn<N::Socket>, event: &Event) {
-        if let Some(switch) = conn.switch() {
-            self.pipeline.event(self.now, switch, event, &mut self.output);
-        }
     }
 
     /// What was said since the last batch or fence goes to the connection in hand.

@@ -9,7 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use aldis_control::fact::Facts;
-use aldis_control::{Recipe, session};
+use aldis_control::pipeline::Wrong;
+use aldis_control::{On, Program, Recipe, session};
 
 use crate::clock::Clock;
 use crate::crew::{Crew, Occupy, Seat};
@@ -22,6 +23,7 @@ use crate::metrics::{self, Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::pin;
+use crate::publisher::Publisher;
 use crate::read::Read;
 use crate::worker::Worker;
 use crate::write::Write;
@@ -55,6 +57,8 @@ pub enum StartError {
     },
     /// The design's knobs do not go together.
     Design(Contradiction),
+    /// The applications cannot work together.
+    Apps(Wrong),
     /// A worker could not be made.
     Worker {
         /// Which one, from 0.
@@ -76,6 +80,7 @@ impl fmt::Display for StartError {
             }
             StartError::Listen { addr, error } => write!(f, "cannot listen on {addr}: {error}"),
             StartError::Design(why) => write!(f, "{why}"),
+            StartError::Apps(why) => write!(f, "{why}"),
             StartError::Worker { index, error } => {
                 write!(f, "cannot start worker {index}: {error}")
             }
@@ -101,13 +106,14 @@ impl Engine {
     /// Starts to listen and to serve.
     ///
     /// # Errors
-    /// A busy port, or a machine without descriptors or threads to spare. Nothing is left behind.
+    /// Applications that cannot work together, a busy port, or a machine without descriptors or threads to spare. Nothing is left behind.
     pub fn start(
         config: &Config,
         recipe: Recipe,
         facts: Arc<dyn Facts>,
     ) -> Result<Engine, StartError> {
         config.design.check().map_err(StartError::Design)?;
+        let program = recipe.settle().map_err(StartError::Apps)?;
         let listener = |&addr| listen(addr).map_err(|error| StartError::Listen { addr, error });
         let listeners = config.listen.iter().map(listener).collect::<Result<Vec<_>, _>>()?;
         let listening =
@@ -116,8 +122,9 @@ impl Engine {
         let worker = |index| Epoll::new(clock).map_err(|error| StartError::Worker { index, error });
         let crew = Crew::of(&config.design, config.workers);
         let nets = (0..crew.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
-        let hall = crew.hall(config, nets.iter().map(|net| Inbox::new(net.bell())).collect());
-        let seats = crew.seats(config, &hall, nets, &recipe, &facts);
+        let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
+        let hall = crew.hall(config, inboxes, program.world());
+        let seats = crew.seats(config, &hall, nets, &program, &facts);
         let mut engine = Engine {
             listening,
             stop: Arc::default(),
@@ -138,6 +145,7 @@ impl Engine {
         let started = engine.start_workers(&config.design, seats);
         let started =
             started.and_then(|()| engine.spawn(0, "acceptor".into(), move || acceptor.run()));
+        let started = started.and_then(|()| engine.start_publisher(program));
         match started {
             Ok(()) => Ok(engine),
             Err(error) => {
@@ -171,6 +179,7 @@ impl Engine {
     pub fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
         self.hall.inboxes.iter().for_each(Inbox::ring);
+        self.hall.newest.ring();
         for thread in self.threads {
             // A worker that panicked said so already; the others still end in order.
             let _ = thread.join();
@@ -195,6 +204,17 @@ impl Engine {
             self.spawn(index, format!("worker-{index}"), work)?;
         }
         Ok(())
+    }
+
+    /// The thread that makes the World, where anybody publishes one.
+    fn start_publisher(&mut self, program: Program<'_>) -> Result<(), StartError> {
+        let acts = program.starts_on(On::Publication);
+        let publisher = Publisher::new(program.press(), acts);
+        if publisher.is_idle() {
+            return Ok(());
+        }
+        let (clock, hall, stop) = (self.clock, Arc::clone(&self.hall), Arc::clone(&self.stop));
+        self.spawn(0, "publisher".into(), move || publisher.run(clock, &hall, &stop))
     }
 
     fn spawn(

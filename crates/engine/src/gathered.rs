@@ -8,6 +8,7 @@ use aldis_wire::header::MESSAGE_LEN_MAX;
 
 use crate::conn::Conn;
 use crate::limits::{ALOFT_MAX, EARLY_MAX, READ_MORE};
+use crate::turn::Turn;
 
 /// A batch in the making. Its bytes stay where they were read.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Gathered<S> {
     pub(crate) switches: Vec<Arc<Switch>>,
     /// The visit of each run.
     pub(crate) visit_of: Vec<usize>,
+    /// The turns that it has, of switches that an application is alone with.
+    pub(crate) turns: Vec<Arc<Turn>>,
 }
 
 impl<S> Gathered<S> {
@@ -37,6 +40,7 @@ impl<S> Gathered<S> {
             runs: Vec::with_capacity(64),
             switches: Vec::with_capacity(64),
             visit_of: Vec::with_capacity(64),
+            turns: Vec::new(),
         }
     }
 

@@ -5,13 +5,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aldis_control::session;
+use aldis_control::{World, session};
 
 use crate::conn::{Conn, ConnId};
 use crate::design::Knobs;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::net::Net;
+use crate::newest::Newest;
+use crate::roster::Roster;
 use crate::sleepers::Sleepers;
 
 /// Where workers meet.
@@ -30,6 +32,10 @@ pub(crate) struct Hall<N: Net> {
     workers: Range<usize>,
     sleepers: Sleepers,
     directory: Mutex<Directory<N::Socket>>,
+    /// Which switch has which connection.
+    pub(crate) roster: Arc<Roster<N::Socket>>,
+    /// The World.
+    pub(crate) newest: Arc<Newest>,
     next_id: AtomicU64,
     numbers: Mutex<Numbers>,
     knobs: Mutex<Knobs>,
@@ -54,11 +60,14 @@ impl<N: Net> Hall<N> {
         session: session::Config,
         jobs: Jobs<N::Socket>,
         knobs: Knobs,
+        world: Arc<World>,
     ) -> Self {
         Hall {
             readers,
             workers,
             sleepers: Sleepers::new(inboxes.len()),
+            roster: Arc::default(),
+            newest: Arc::new(Newest::new(inboxes.len(), world)),
             inboxes,
             connections: AtomicUsize::new(0),
             session: Arc::new(session),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use aldis_control::{Event, World};
 use crossbeam_queue::ArrayQueue;
 
 use crate::conn::Conn;
@@ -22,6 +23,17 @@ pub(crate) enum Note<S> {
     Forget(Arc<Conn<S>>),
     /// This connection was another worker's and is yours now; you are its claimant.
     Take(Arc<Conn<S>>),
+    /// This came for the applications of yours that asked for it.
+    Heard(Arc<Conn<S>>, Event),
+    /// A second passed at a switch of yours, which somebody was alone with.
+    Second(Arc<Conn<S>>),
+    /// The World is another one now, and nobody has the old one any more.
+    Published {
+        /// As it was when this was last told.
+        before: Arc<World>,
+        /// As it is now, or was a moment ago.
+        after: Arc<World>,
+    },
 }
 
 /// A worker's bounded inbox. Any thread may post.

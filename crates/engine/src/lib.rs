@@ -6,7 +6,8 @@
 //!          read/…: whose turn it is       write/…: when replies are sent
 //! ```
 //!
-//! The engine is handed a pipeline of applications and a taker of facts; it knows neither by name.
+//! The engine is handed a recipe of applications and a taker of facts; it knows neither by name. Beside the workers one
+//! thread makes the World that the applications read (publisher, newest).
 
 #![forbid(unsafe_code)]
 
@@ -26,12 +27,16 @@ pub mod limits;
 mod listen;
 pub mod metrics;
 pub(crate) mod net;
+mod newest;
 mod outgoing;
 pub mod pin;
+mod publisher;
 mod read;
 mod registry;
+mod roster;
 mod slab;
 mod sleepers;
+mod turn;
 mod worker;
 mod write;
 

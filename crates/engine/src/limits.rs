@@ -36,6 +36,10 @@ pub const NOTES_PER_ROUND: usize = 256;
 /// pauses as long as anything waits, and what was on its way by then ([`ALOFT_MAX`]) finds room.
 pub const OUTBOX_PER_READ: usize = 4;
 
+/// Bytes from the batches of other switches that may wait for a switch which does not read, beside its own answers: some
+/// hundred flows. More would be a path's worth of flows that are stale when they arrive.
+pub const FAR_MAX: usize = 64 * 1024;
+
 /// What the kernel may hold of the output of one switch, in bytes; it counts twice as many, its own included. Left alone it
 /// would hold megabytes of a switch that does not read, and hide for minutes whether one that reads slowly reads at all.
 pub const SEND_BUFFER: usize = 128 * 1024;
@@ -78,6 +82,9 @@ pub const HELP_AFTER: Duration = Duration::from_micros(50);
 
 /// When a note that a full inbox did not take is posted again.
 pub const RETRY_AFTER: Duration = Duration::from_millis(1);
+
+/// How often the publisher looks whether the last batch that read an old World has ended. Batches take less.
+pub const PASSED_LOOK_EVERY: Duration = Duration::from_micros(100);
 
 /// Batches that wait in the queue between those who read and those who work: 25 MB of received bytes at most.
 pub const JOBS_MAX: usize = 128;

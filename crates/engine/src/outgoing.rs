@@ -11,6 +11,7 @@ use aldis_control::Time;
 use aldis_control::outbox::{Full, Outbox};
 
 use crate::claim::Word;
+use crate::limits::FAR_MAX;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -66,13 +67,17 @@ pub(crate) struct Outgoing {
     outbox: Mutex<Outbox>,
     /// How much is in the outbox: reading pauses until nothing is.
     waiting: AtomicUsize,
+    /// Bytes from other switches' batches that were promised room, and are not here yet.
+    promised: AtomicUsize,
     /// When the switch is to be dropped, in nanoseconds; [`Time::NEVER`] while the outbox is empty.
     deadline: AtomicU64,
 }
 
 impl Outgoing {
-    /// Nothing waits. Never more than `max` bytes will, and for no longer than `within` if none of them is taken.
+    /// Nothing waits. Never more than `max` bytes will, and [`FAR_MAX`] that were promised room, and for no longer than
+    /// `within` if none of them is taken.
     pub(crate) fn new(max: usize, within: Duration) -> Self {
+        let max = max + FAR_MAX;
         Outgoing {
             token: Token::default(),
             left: Mutex::new(Vec::new()),
@@ -80,6 +85,7 @@ impl Outgoing {
             within,
             outbox: Mutex::new(Outbox::new(max)),
             waiting: AtomicUsize::new(0),
+            promised: AtomicUsize::new(0),
             deadline: AtomicU64::new(Time::NEVER.0),
         }
     }
@@ -101,6 +107,21 @@ impl Outgoing {
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
         Time(self.deadline.load(Ordering::Acquire))
+    }
+
+    /// Promises room for so many bytes that are not an answer to this switch, unless it does not read and has [`FAR_MAX`]
+    /// waiting already. Answers have room beside them.
+    pub(crate) fn reserve(&self, bytes: usize) -> bool {
+        let waiting = self.waiting.load(Ordering::Acquire);
+        let fits = |promised: usize| {
+            Some(promised + bytes).filter(|promised| waiting + promised <= FAR_MAX)
+        };
+        self.promised.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).is_ok()
+    }
+
+    /// They were sent, or will not be.
+    pub(crate) fn redeem(&self, bytes: usize) {
+        self.promised.fetch_sub(bytes, Ordering::AcqRel);
     }
 
     /// Sends `fresh` through `send`, which is given the outbox and bytes to put behind what it holds, or leaves it to
@@ -201,6 +222,8 @@ mod tests {
     #[test]
     fn what_is_left_while_another_sends_is_sent_by_it() {
         let outgoing = Outgoing::new(8, WITHIN);
+        assert!(outgoing.reserve(FAR_MAX - 1) && !outgoing.reserve(2) && outgoing.reserve(1));
+        outgoing.redeem(FAR_MAX);
         let mut seen = vec![];
         let sent: Result<(), Said> = outgoing.send(&[1], |_, bytes| {
             seen.extend_from_slice(bytes);
@@ -214,7 +237,8 @@ mod tests {
         assert!(sent.is_ok());
         assert_eq!(seen, [1, 2, 3]);
         assert!(!outgoing.is_behind());
-        let full = outgoing.send(&[1], |_, _| outgoing.send(&[0; 9], |_, _| Err(Said(vec![9]))));
+        let full =
+            outgoing.send(&[1], |_, _| outgoing.send(&[0; 9 + FAR_MAX], |_, _| Err(Said(vec![9]))));
         assert!(full.is_err_and(|Said(bytes)| bytes.is_empty()));
     }
 

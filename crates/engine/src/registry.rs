@@ -4,20 +4,19 @@
 //! decided here is left with the connections concerned as [`Call`]s; the lock is never held while they are served.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use aldis_control::Switch;
 use aldis_control::session::duplicate::{Claim, Verdict};
 use aldis_control::session::{Close, Refusal};
 use aldis_wire::DatapathId;
 
-use crate::conn::{Call, ConnId};
+use crate::conn::{Call, ConnId, Member};
 
 #[derive(Debug, Default)]
 struct Entry {
     claim: Claim<ConnId>,
     /// The holder's switch, once its handshake is done.
-    switch: Option<Arc<Switch>>,
+    switch: Option<Member>,
 }
 
 /// Datapath ids and their connections.
@@ -46,7 +45,7 @@ impl Registry {
             Verdict::Auxiliary { replaced, .. } => {
                 let replaced = replaced.map(|old| (old, Call::Close(Close::Superseded)));
                 let joined = match &entry.switch {
-                    Some(switch) => (conn, Call::AdmitAuxiliary(Arc::clone(switch))),
+                    Some(switch) => (conn, Call::AdmitAuxiliary(switch.clone())),
                     None => refuse(conn, Refusal::NoMain),
                 };
                 replaced.into_iter().chain([joined]).collect()
@@ -57,11 +56,11 @@ impl Registry {
     }
 
     /// The main connection finished its handshake: auxiliary ones may join from now on.
-    pub(crate) fn up(&self, conn: ConnId, switch: &Arc<Switch>) {
-        if let Some(entry) = self.lock().get_mut(&switch.info.dpid)
+    pub(crate) fn up(&self, conn: ConnId, member: &Member) {
+        if let Some(entry) = self.lock().get_mut(&member.switch.info.dpid)
             && entry.claim.holder() == Some(conn)
         {
-            entry.switch = Some(Arc::clone(switch));
+            entry.switch = Some(member.clone());
         }
     }
 

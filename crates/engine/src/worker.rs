@@ -19,7 +19,7 @@ use aldis_control::batching::Batching;
 use aldis_control::session::Close;
 
 use crate::conn::{Conn, State};
-use crate::desk::Desk;
+use crate::desk::{Desk, Forward};
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::jobs::Pulled;
@@ -337,6 +337,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let Worker { desk, read, undelivered, post, .. } = self;
         let now = desk.now;
         desk.land(|conn| queue(read, post, undelivered, now, conn));
+        self.run_errands();
     }
 
     /// Runs and answers what is gathered, at once: something has to happen between two batches.
@@ -404,6 +405,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             return self.release(conn, state, 1);
         }
         self.desk.farewell(conn, why);
+        self.send();
         self.net.close(&conn.socket);
         drop(state);
         let hall = &self.post.hall;
@@ -435,12 +437,27 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Leaves word with the connections that something came up for.
     #[inline]
     fn run_errands(&mut self) {
+        if !self.desk.forwards.is_empty() {
+            self.forward();
+        }
         while let Some((id, call)) = self.desk.errands.pop() {
             let conn = self.post.hall.directory().get(&id).map(Arc::clone);
             if let Some(conn) = conn
                 && conn.call(call)
             {
                 self.queue(conn);
+            }
+        }
+    }
+
+    /// Posts what switches said to the applications of other workers.
+    #[cold]
+    fn forward(&mut self) {
+        let workers = self.post.hall.inboxes.len();
+        for Forward { worker, conn, event } in std::mem::take(&mut self.desk.forwards) {
+            // A switch may make up the id of a worker that is not there.
+            if worker < workers {
+                self.post(worker, Note::Heard(conn, event));
             }
         }
     }

@@ -4,8 +4,6 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use aldis_apps::LearningSwitch;
-use aldis_control::App;
 use serde::{Deserialize, Deserializer, de};
 
 /// A number of workers, 1 to 256: a worker's number is the highest byte of its transaction ids.
@@ -41,44 +39,6 @@ impl<'de> Deserialize<'de> for Seconds {
             Ok(seconds @ 1..=3600) => Ok(Seconds(Duration::from_secs(seconds))),
             _ => Err(de::Error::custom(format!("{seconds} seconds; accepted are 1 to 3600"))),
         }
-    }
-}
-
-/// An application by its name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AppName {
-    /// [`LearningSwitch`]
-    LearningSwitch,
-}
-
-impl AppName {
-    const ALL: [AppName; 1] = [AppName::LearningSwitch];
-
-    /// The name.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            AppName::LearningSwitch => LearningSwitch::NAME,
-        }
-    }
-}
-
-impl FromStr for AppName {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        AppName::ALL.into_iter().find(|app| app.name() == name).ok_or_else(|| {
-            let names: Vec<_> = AppName::ALL.iter().map(AppName::name).collect();
-            format!(
-                "there is no application \"{name}\"; the applications are: {}",
-                names.join(", ")
-            )
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for AppName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parsed(from)
     }
 }
 

@@ -13,9 +13,9 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::Config;
 use super::age::{AGES, Ageing, Epoch};
+use super::clerk::Sheet;
 use super::moves::Moves;
 use super::ports::{PortSlot, Ports, is_learnable};
-use super::stages::Sheet;
 use super::table::{Key, LINES_MIN, Put, Seed, Seen, Table, WORDS};
 
 /// A VLAN id, or the name of frames without one (as in [`aldis_wire::L2Hit::vlan`]).

@@ -4,7 +4,10 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use aldis_control::switch::Info;
-use aldis_control::{Batch, Event, Output, Pipeline, Recipe, Request, Run, Switch, Time};
+use aldis_control::world::View;
+use aldis_control::{
+    Batch, Event, On, Output, Pipeline, Recipe, Request, Run, Switch, Time, World,
+};
 use aldis_wire::msg::{
     Action, Field, FlowMod, FlowModCommand, Instruction, Message, PacketOut, Port, PortChange,
     PortChangeReason, PortDetails, PortNo,
@@ -37,7 +40,8 @@ impl Lab {
     }
 
     fn with(version: Version, config: Config) -> Lab {
-        let mut pipeline = Recipe::default().with(move || LearningSwitch::new(config)).pipeline();
+        let pipeline = Recipe::default().with(move || LearningSwitch::new(config));
+        let mut pipeline = pipeline.settle().unwrap().pipeline(0);
         let ports = (1..=4).map(|number| port(number, false)).collect();
         let info = Info { dpid: DatapathId(1), version, buffers: 256, tables: 1, ports };
         let switches =
@@ -71,7 +75,9 @@ impl Lab {
             places.push(Run { switch: *switch, requests: first..requests.len() });
         }
         let mut batch = Batch {
+            on: On::FlowRequest,
             now: self.now,
+            world: View::nothing(),
             bytes: &bytes,
             switches: &self.switches,
             runs: &places,
@@ -91,7 +97,7 @@ impl Lab {
     fn happens(&mut self, event: Event) -> Vec<String> {
         self.out.clear();
         let switch = Arc::clone(&self.switches[0]);
-        self.pipeline.event(self.now, &switch, &event, &mut self.out);
+        self.pipeline.event(self.now, &World::NOTHING, &switch, &event, &mut self.out);
         self.said().concat()
     }
 
@@ -465,7 +471,9 @@ fn a_stopped_request_is_passed_over() {
         xid: 77,
     }];
     let mut batch = Batch {
+        on: On::FlowRequest,
         now: Time::START,
+        world: View::nothing(),
         bytes: &bytes,
         switches: &lab.switches,
         runs: &[Run { switch: 0, requests: 0..1 }],

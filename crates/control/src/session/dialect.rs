@@ -13,6 +13,7 @@ use aldis_wire::{DatapathId, Malformed, Reason, Version};
 
 use super::negotiate::Versions;
 use crate::bounds::{ERROR_DATA_MAX, ERROR_TEXT_MAX};
+use crate::output::taker;
 
 /// A message of the switch, as far as the session cares.
 #[derive(Debug)]
@@ -35,10 +36,25 @@ pub(super) enum Heard {
     PacketIn,
     /// The reply to a request that the session never makes.
     OtherReply,
+    /// A flow is gone.
+    FlowRemoved,
     /// A notice that the session has no use for.
     OtherNotice,
     /// A message that only a controller may send.
     FromControllersOnly,
+}
+
+impl Heard {
+    /// Whether it is nothing to the session, but something to the applications, if it has this transaction id.
+    pub(super) fn is_for_applications(&self, xid: u32) -> bool {
+        match self {
+            Heard::FlowRemoved => true,
+            Heard::Barrier | Heard::OtherReply | Heard::OtherNotice | Heard::Ports { .. } => {
+                taker(xid).is_some()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What a FEATURES_REPLY says.

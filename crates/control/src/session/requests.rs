@@ -1,14 +1,15 @@
 //! Transaction ids, and which replies are awaited.
 //!
-//! The upper eight bits of an id are the worker that asked, the lower 24 count up. A reply that nobody awaits, or that
-//! comes too late, finds nothing here.
+//! The upper eight bits of an id are the worker that asked, the lower 23 count up; the bit between them is for those that
+//! applications take ([`crate::output::Far::xid`]). A reply that nobody awaits, or that comes too late, finds nothing here.
 
 use alloc::vec::Vec;
 
 use crate::bounds::REQUESTS_MAX;
 use crate::time::Time;
 
-const COUNTER_BITS: u32 = 24;
+const WORKER_AT: u32 = 24;
+const COUNTER_BITS: u32 = 23;
 
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,12 +40,12 @@ pub(super) struct Requests {
 
 impl Requests {
     pub(super) fn new(worker: u8) -> Self {
-        Requests { last: u32::from(worker) << COUNTER_BITS, open: Vec::new() }
+        Requests { last: u32::from(worker) << WORKER_AT, open: Vec::new() }
     }
 
     /// An id that was not used for a long time, never 0 ([`aldis_wire::header::XID_NONE`]).
     pub(super) fn xid(&mut self) -> u32 {
-        let worker = self.last >> COUNTER_BITS << COUNTER_BITS;
+        let worker = self.last >> WORKER_AT << WORKER_AT;
         let count = self.last.wrapping_add(1) & ((1 << COUNTER_BITS) - 1);
         self.last = worker | count.max(1);
         self.last
@@ -104,8 +105,8 @@ mod tests {
     #[test]
     fn ids_carry_the_worker_and_are_never_zero() {
         let mut requests = Requests::new(0);
-        requests.last = 0x00ff_fffe;
-        assert_eq!([requests.xid(), requests.xid(), requests.xid()], [0x00ff_ffff, 1, 2]);
+        requests.last = 0x007f_fffe;
+        assert_eq!([requests.xid(), requests.xid(), requests.xid()], [0x007f_ffff, 1, 2]);
         let mut requests = Requests::new(0xff);
         requests.last = 0xffff_ffff;
         assert_eq!(requests.xid(), 0xff00_0001);

@@ -61,6 +61,9 @@ set! {
     pauses: Count,
     /// Flow requests that were dropped on purpose, before the applications.
     sheds: Count,
+    /// Messages for other switches than those of a batch that were not sent, because the switch, or one on the same path,
+    /// is not there or does not read.
+    unsent: Count,
     /// Connections that were dropped, because the switch did not read.
     evictions: Count,
     /// Connections that were adopted from the listener.

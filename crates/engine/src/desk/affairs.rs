@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aldis_control::fact::Fact;
 use aldis_control::session::{Admission, Close, Session, Step};
-use aldis_control::{Event, Time};
+use aldis_control::{Event, On, Time};
 
 use super::{Desk, must_queue};
 use crate::conn::{Call, Conn, State};
@@ -13,14 +13,26 @@ use crate::net::Net;
 use crate::write::Write;
 
 impl<N: Net, W: Write> Desk<N, W> {
-    /// Tells the applications that time passed at a switch, and writes what they say. Between two batches. Returns whether
-    /// the connection has to be queued.
+    /// Tells the applications what happened at a switch, and writes what they say to it; what they say to others is written
+    /// with the next batch. Between two batches. Returns whether the connection has to be queued; nothing where it is not
+    /// this worker's turn: it is to be told again.
     #[must_use]
-    pub(crate) fn second(&mut self, net: &mut N, conn: &Conn<N::Socket>) -> bool {
-        self.event(conn, &Event::Second);
+    pub(crate) fn tell(
+        &mut self,
+        net: &mut N,
+        conn: &Conn<N::Socket>,
+        event: &Event,
+    ) -> Option<bool> {
+        if conn.turn().is_some_and(|turn| !turn.take()) {
+            return None;
+        }
+        self.event(conn, event);
         let flushed = W::flush(net, conn, self.now, self.output.bytes());
         self.output.clear();
-        must_queue(conn, flushed)
+        if let Some(turn) = conn.turn() {
+            self.call_all(turn.give_back());
+        }
+        Some(must_queue(conn, flushed))
     }
 
     /// The connection ends: everyone who should know is told. Between two batches.
@@ -34,6 +46,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
         };
         if conn.main_of().is_some() {
+            self.roster.leave(dpid, conn);
             self.event(conn, &Event::Down);
             self.output.clear();
         }
@@ -75,10 +88,12 @@ impl<N: Net, W: Write> Desk<N, W> {
                     continue;
                 }
                 Call::AdmitMain => Admission::Main,
-                Call::AdmitAuxiliary(switch) => {
-                    conn.join(switch, true);
+                Call::AdmitAuxiliary(member) => {
+                    conn.join(member, true);
                     Admission::Auxiliary
                 }
+                // It is tried again by every visit.
+                Call::TurnIsFree => continue,
                 Call::Refuse(refusal) => Admission::Refused(refusal),
             };
             self.session(conn, state, |session, now, out| session.admit(now, admission, out))?;
@@ -113,9 +128,7 @@ impl<N: Net, W: Write> Desk<N, W> {
                 self.errands.extend(self.registry.identified(dpid, auxiliary_id, conn.id));
             }
             Step::Up(info) => {
-                let switch = self.pipeline.join(self.now, info);
-                self.registry.up(conn.id, &switch);
-                conn.join(switch, false);
+                self.join(conn, info);
                 self.tell_up(conn, false);
                 self.event(conn, &Event::Up);
                 catch_up(state);
@@ -124,8 +137,14 @@ impl<N: Net, W: Write> Desk<N, W> {
                 self.tell_up(conn, true);
                 catch_up(state);
             }
+            Step::Event(Event::Reply { xid, message }) => {
+                self.answer_asker(conn, xid, Event::Reply { xid, message });
+            }
             Step::Event(event) => self.event(conn, &event),
             Step::SwitchError(error) => {
+                if self.pipeline.starts_on(On::Error) {
+                    self.answer_asker(conn, error.xid, Event::Error(error.clone()));
+                }
                 if let Some(dpid) = conn.dpid() {
                     self.facts.tell(Fact::Refused { dpid, error });
                 }

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::session::{self, Close};
 use aldis_control::stats::WorkerStats;
-use aldis_control::{Recipe, Time};
+use aldis_control::{On, Program, Recipe, Time};
 use aldis_wire::DatapathId;
 
 use super::{Bell, Net, Readiness};
@@ -28,6 +28,7 @@ use crate::engine::Config;
 use crate::hall::Hall;
 use crate::inbox::{Inbox, Note};
 use crate::metrics;
+use crate::publisher::Publisher;
 use crate::read::Read;
 use crate::worker::{Duty, Next, Worker};
 use crate::write::Write;
@@ -55,7 +56,7 @@ pub use responder::Responder;
 /// What cannot be simulated about the plan.
 pub fn run(plan: &Plan, recipe: &Recipe) -> Result<Outcome, Refused> {
     plan.check()?;
-    let mut stage = Stage::set(plan, recipe);
+    let mut stage = Stage::set(plan, recipe.settle().map_err(Refused::Apps)?);
     while stage.step() {}
     Ok(stage.outcome(plan))
 }
@@ -166,6 +167,9 @@ struct Stage {
     hall: Arc<Hall<Sim>>,
     actors: Vec<Actor>,
     ends: Arc<Ends>,
+    /// What makes the World, where anybody publishes one. It makes its steps when a core does.
+    publisher: Option<Publisher>,
+    publishes_at: Time,
     steps: u64,
 }
 
@@ -182,7 +186,7 @@ struct Actor {
 
 impl Stage {
     /// All connect at the same moment.
-    fn set(plan: &Plan, recipe: &Recipe) -> Stage {
+    fn set(plan: &Plan, program: Program<'_>) -> Stage {
         let config = Config {
             listen: vec![],
             workers: plan.workers,
@@ -199,10 +203,11 @@ impl Stage {
             Sim { world: Rc::clone(&world), bell }
         };
         let nets: Vec<Sim> = (0..crew.threads).map(net).collect();
-        let hall = crew.hall(&config, nets.iter().map(|net| Inbox::new(net.bell())).collect());
+        let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
+        let hall = crew.hall(&config, inboxes, program.world());
         let ends = Arc::<Ends>::default();
         let facts: Arc<dyn Facts> = ends.clone();
-        let seats = crew.seats(&config, &hall, nets, recipe, &facts);
+        let seats = crew.seats(&config, &hall, nets, &program, &facts);
         let lists =
             if plan.design.read == crate::design::Read::FairRounds { plan.workers } else { 1 };
         let actor = |(core, seat): (usize, crate::crew::Seat<Sim>)| Actor {
@@ -213,7 +218,11 @@ impl Stage {
             lists: lists as u64 - 1,
         };
         let actors = seats.into_iter().enumerate().map(actor).collect();
-        let stage = Stage { world, hall, actors, ends, steps: 0 };
+        let acts = program.starts_on(On::Publication);
+        let publisher =
+            Some(Publisher::new(program.press(), acts)).filter(|publisher| !publisher.is_idle());
+        let stage =
+            Stage { world, hall, actors, ends, publisher, publishes_at: Time::START, steps: 0 };
         (0..plan.switches.len()).for_each(|switch| stage.connect(switch));
         stage
     }
@@ -236,6 +245,7 @@ impl Stage {
         let actor = &mut self.actors[core];
         let next = actor.worker.step();
         let work = actor.work(next);
+        self.publish(core);
         let until = match next {
             Next::Ready => None,
             Next::Until(until) => Some(until),
@@ -246,6 +256,16 @@ impl Stage {
         }
         world.stepped(core, began, work, until);
         true
+    }
+
+    /// Publishes what is new, at the time of this core.
+    fn publish(&mut self, core: usize) {
+        let now = self.world.borrow().now(core);
+        if let Some(publisher) = &mut self.publisher
+            && (self.hall.newest.take_news() || self.publishes_at <= now)
+        {
+            self.publishes_at = publisher.step(now, &self.hall);
+        }
     }
 
     fn outcome(self, plan: &Plan) -> Outcome {

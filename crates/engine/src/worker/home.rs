@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use aldis_control::Time;
 use aldis_control::session::{Close, Session};
+use aldis_control::{Event, Time, World};
 
 use super::{Worker, queue};
 use crate::claim::Signs;
@@ -72,6 +72,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if self.told < self.conns.slots() {
             return Time::START;
         }
+        let first = first.min(self.desk.next_tick());
         if self.conns.is_empty() { first } else { first.min(self.next_second) }
     }
 
@@ -84,6 +85,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 Note::Arm(conn) => self.arm(&conn),
                 Note::Forget(conn) => self.forget(&conn),
                 Note::Take(conn) => self.take_over(&conn),
+                Note::Heard(conn, event) => self.tell_later(&conn, event, Note::Heard),
+                Note::Second(conn) => {
+                    self.tell_later(&conn, Event::Second, |conn, _| Note::Second(conn));
+                }
+                Note::Published { before, after } => self.act_on(&before, &after),
             }
         }
         // There may be more.
@@ -111,6 +117,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if self.told < self.conns.slots() {
             self.tell_of_the_second();
         }
+        if self.desk.next_tick() <= now {
+            self.finish_batch();
+            self.desk.tick();
+            self.send();
+        }
     }
 
     /// Tells some of the switches that a second passed; the others are told by later polls, so that nobody's requests wait
@@ -121,12 +132,48 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let (from, to) = (self.told, self.told + TOLD_PER_POLL);
         self.told = to;
         for conn in self.conns.range(from, to) {
-            if conn.main_of().is_some() && !conn.is_gone() && self.desk.second(&mut self.net, conn)
-            {
-                queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+            if conn.main_of().is_none() || conn.is_gone() {
+                continue;
+            }
+            match self.desk.tell(&mut self.net, conn, &Event::Second) {
+                Some(false) => {}
+                Some(true) => {
+                    queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+                }
+                None => self.undelivered.push((self.post.index, Note::Second(Arc::clone(conn)))),
             }
         }
+        self.send();
+        self.run_errands();
         self.poll_at = now;
+    }
+
+    /// Tells the applications here what happened at a switch; where somebody is alone with it now, by a note to ourselves.
+    fn tell_later(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        event: Event,
+        note: impl FnOnce(Arc<Conn<N::Socket>>, Event) -> Note<N::Socket>,
+    ) {
+        if conn.is_gone() {
+            return;
+        }
+        self.finish_batch();
+        match self.desk.tell(&mut self.net, conn, &event) {
+            Some(false) => {}
+            Some(true) => self.queue(Arc::clone(conn)),
+            None => self.undelivered.push((self.post.index, note(Arc::clone(conn), event))),
+        }
+        self.send();
+        self.run_errands();
+    }
+
+    /// The applications act on the publication of a World: nobody has the one before in hand any more.
+    fn act_on(&mut self, before: &World, after: &World) {
+        self.finish_batch();
+        self.desk.published(before, after);
+        self.send();
+        self.post.hall.newest.set_acted(after);
     }
 
     pub(super) fn adopt(&mut self, socket: N::Socket, peer: SocketAddr) {

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{Config, Seed};
 use aldis_control::switch::Info;
-use aldis_control::{Batch, Output, Pipeline, Recipe, Request, Run, Switch, Time, gather};
+use aldis_control::world::View;
+use aldis_control::{Batch, On, Output, Pipeline, Recipe, Request, Run, Switch, Time, gather};
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::v10::{self, Message, PacketIn, PacketInReason};
 use aldis_wire::{DatapathId, FixedText, MacAddr, Version};
@@ -65,7 +66,8 @@ impl Worker {
     /// Its switches' hosts have all been heard of.
     fn new() -> Worker {
         let config = Config::new(Seed::new(*b"0123456789abcdef"));
-        let mut pipeline = Recipe::default().with(move || LearningSwitch::new(config)).pipeline();
+        let recipe = Recipe::default().with(move || LearningSwitch::new(config));
+        let mut pipeline = recipe.settle().expect("it works alone").pipeline(0);
         let join = |dpid| pipeline.join(Time::START, info(dpid as u64));
         let mut worker = Worker {
             switches: (0..SWITCHES).map(join).collect(),
@@ -123,7 +125,9 @@ impl Worker {
     fn answer(&mut self) {
         let switch = self.turn % SWITCHES;
         let mut batch = Batch {
+            on: On::FlowRequest,
             now: Time::START,
+            world: View::nothing(),
             bytes: &self.bytes,
             switches: &self.switches,
             runs: &[Run { switch, requests: 0..self.requests.len() }],

@@ -70,6 +70,13 @@ pub struct PortChange {
     pub port: Port,
 }
 
+impl PortChange {
+    /// Whether nothing can be behind the port any more: it is gone, or down.
+    pub fn is_loss(&self) -> bool {
+        self.reason == PortChangeReason::Removed || !self.port.is_up()
+    }
+}
+
 /// What happened to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

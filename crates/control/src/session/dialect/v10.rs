@@ -83,7 +83,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
         Message::GetConfigReply(_) | Message::StatsReply(_) | Message::QueueGetConfigReply(_) => {
             Heard::OtherReply
         }
-        Message::Hello(_) | Message::Vendor(_) | Message::FlowRemoved(_) => Heard::OtherNotice,
+        Message::FlowRemoved(_) => Heard::FlowRemoved,
+        Message::Hello(_) | Message::Vendor(_) => Heard::OtherNotice,
         Message::FeaturesRequest
         | Message::GetConfigRequest
         | Message::SetConfig(_)

@@ -113,9 +113,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
         | Message::QueueGetConfigReply(_)
         | Message::RoleReply(_)
         | Message::GetAsyncReply(_) => Heard::OtherReply,
-        Message::Hello(_) | Message::Experimenter(_) | Message::FlowRemoved(_) => {
-            Heard::OtherNotice
-        }
+        Message::FlowRemoved(_) => Heard::FlowRemoved,
+        Message::Hello(_) | Message::Experimenter(_) => Heard::OtherNotice,
         Message::FeaturesRequest
         | Message::GetConfigRequest
         | Message::SetConfig(_)

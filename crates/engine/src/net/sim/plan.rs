@@ -3,6 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use aldis_control::pipeline::Wrong;
+
 use super::Costs;
 use crate::design::{Contradiction, Design, Knobs};
 
@@ -134,10 +136,12 @@ impl Offer {
 }
 
 /// Why a plan cannot be simulated.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Refused {
     /// The design's knobs do not go together.
     Design(Contradiction),
+    /// The applications cannot work together.
+    Apps(Wrong),
     /// No worker, or too many.
     Workers(usize),
     /// No switch, or too many.
@@ -152,6 +156,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::Design(why) => write!(f, "{why}"),
+            Refused::Apps(why) => write!(f, "{why}"),
             Refused::Workers(workers) => {
                 write!(f, "{workers} simulated workers: give 1 to {SIMULATED_WORKERS_MAX}")
             }

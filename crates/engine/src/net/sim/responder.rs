@@ -2,7 +2,7 @@
 
 use aldis_control::app::Slots;
 use aldis_control::switch::Info;
-use aldis_control::{App, Batch, Output, Time};
+use aldis_control::{App, Batch, On, Output, Time};
 use aldis_wire::types::L2FlowSpec;
 use aldis_wire::types::L2Hit;
 use aldis_wire::v10::template::L2Flow;
@@ -28,6 +28,8 @@ impl App for Responder {
     type Slot = ();
 
     const NAME: &'static str = "responder";
+
+    const STARTS: &'static [On] = &[On::FlowRequest];
 
     fn join(&mut self, _: Time, _: &Info) {}
 

@@ -4,15 +4,16 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::app::Slots;
+use aldis_control::app::{Parallel, Slots};
 use aldis_control::{Batch, Output, Run};
 use aldis_wire::Version;
 use arc_swap::Guard;
 
-use super::LearningSwitch;
 use super::age::Epoch;
 use super::ahead::{BLOCK, Block, Sight};
-use super::answer::Desk;
+use super::answer::{Desk, V10, V13};
+use super::config::Config;
+use super::counters::Counters;
 use super::hosts::{Hosts, Map};
 use super::look::Look;
 #[cfg(target_arch = "x86_64")]
@@ -36,7 +37,7 @@ pub(super) struct Sheet {
 #[derive(Clone, Copy)]
 struct Work<'b> {
     batch: &'b Batch<'b>,
-    slots: Slots<'b, Hosts>,
+    slots: Slots<'b, Parallel<Hosts>>,
 }
 
 /// Some requests of a run, by their places in the batch.
@@ -61,9 +62,48 @@ pub(super) fn stretches(runs: &[Run]) -> impl Iterator<Item = Stretch> {
     })
 }
 
+/// The application: one instance for each worker.
+#[derive(Debug)]
+pub struct LearningSwitch {
+    pub(super) config: Config,
+    v10: V10,
+    v13: V13,
+    counters: Counters,
+    sheets: Vec<Sheet>,
+    scratch: Vec<u8>,
+}
+
 impl LearningSwitch {
+    /// An instance; those of other workers get the same settings.
+    pub fn new(config: Config) -> LearningSwitch {
+        let flows = config.flows();
+        LearningSwitch {
+            config,
+            v10: V10::new(&flows),
+            v13: V13::new(&flows),
+            counters: Counters::default(),
+            sheets: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// What this instance did so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How it removes flows from switches of a version.
+    pub(super) fn removal(&mut self, version: Version) -> Removal<'_> {
+        Removal { version, cookie: self.config.cookie, scratch: &mut self.scratch }
+    }
+
     /// Answers a batch, by the instructions that the processor has.
-    pub(super) fn answer(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+    pub(super) fn answer(
+        &mut self,
+        batch: &Batch<'_>,
+        slots: Slots<'_, Parallel<Hosts>>,
+        out: &mut Output,
+    ) {
         #[cfg(target_arch = "x86_64")]
         match Width::here() {
             // SAFETY: the processor has what the function asks for.
@@ -77,14 +117,24 @@ impl LearningSwitch {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
-    fn answer_by_four(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+    fn answer_by_four(
+        &mut self,
+        batch: &Batch<'_>,
+        slots: Slots<'_, Parallel<Hosts>>,
+        out: &mut Output,
+    ) {
         let holds = |line: &Line<_>, key, seen| line.holds_by_four(key, seen);
         self.answer_by(batch, slots, out, (holds, |line: &Line<_>, key| line.seen_by_four(key)));
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,avx512f,avx512dq,bmi1,bmi2,movbe")]
-    fn answer_by_eight(&mut self, batch: &Batch<'_>, slots: Slots<'_, Hosts>, out: &mut Output) {
+    fn answer_by_eight(
+        &mut self,
+        batch: &Batch<'_>,
+        slots: Slots<'_, Parallel<Hosts>>,
+        out: &mut Output,
+    ) {
         let holds = |line: &Line<_>, key, seen| line.holds_by_eight(key, seen);
         self.answer_by(batch, slots, out, (holds, |line: &Line<_>, key| line.seen_by_eight(key)));
     }
@@ -93,7 +143,7 @@ impl LearningSwitch {
     fn answer_by(
         &mut self,
         batch: &Batch<'_>,
-        slots: Slots<'_, Hosts>,
+        slots: Slots<'_, Parallel<Hosts>>,
         out: &mut Output,
         look: impl Look,
     ) {

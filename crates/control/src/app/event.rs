@@ -1,0 +1,109 @@
+//! What happens, and what is known where it happens.
+
+use alloc::boxed::Box;
+use core::time::Duration;
+
+use aldis_wire::msg;
+
+use super::{On, Slot};
+use crate::session::SwitchError;
+use crate::switch::Info;
+use crate::time::Time;
+use crate::world::View;
+
+/// What happens at a switch, other than flow requests.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// It joins: nobody else has seen it. What is written now is the first that the applications say to it.
+    Joining,
+    /// It joined and can be programmed.
+    Up,
+    /// It is gone; nothing can be sent to it any more.
+    Down,
+    /// A port came, went or changed.
+    Port(msg::PortChange),
+    /// It removed a flow.
+    FlowRemoved(Box<msg::FlowRemoved>),
+    /// It refused something, or complains. Where the transaction id is one of [`crate::output::Far::xid`], the worker is
+    /// the one that took that.
+    Error(Box<SwitchError>),
+    /// It replied to a message with a transaction id of [`crate::output::Far::xid`], on the worker that took that. A reply
+    /// in parts comes part by part.
+    Reply {
+        /// The transaction id.
+        xid: u32,
+        /// The reply.
+        message: Box<msg::Message>,
+    },
+    /// A second passed. Comes about once a second for each connected switch.
+    Second,
+}
+
+impl Event {
+    /// Its kind.
+    pub fn on(&self) -> On {
+        match self {
+            Event::Joining => On::Joining,
+            Event::Up => On::Up,
+            Event::Down => On::Down,
+            Event::Port(_) => On::PortChange,
+            Event::FlowRemoved(_) => On::FlowRemoved,
+            Event::Error(_) => On::Error,
+            Event::Reply { .. } => On::Reply,
+            Event::Second => On::Second,
+        }
+    }
+}
+
+/// Whether the applications that come later see the event too (Beacon's `CONTINUE` and `STOP`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// They do.
+    Continue,
+    /// They do not.
+    Stop,
+}
+
+/// Where and when an event happened.
+#[derive(Debug)]
+pub struct At<'e, S: Slot> {
+    /// When.
+    pub now: Time,
+    /// At which switch.
+    pub switch: &'e Info,
+    /// What the application keeps there.
+    pub slot: S::Ref<'e>,
+    /// The World.
+    pub world: View<'e>,
+}
+
+/// When something happened that is no switch's.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'m> {
+    /// When.
+    pub now: Time,
+    /// The World.
+    pub world: View<'m>,
+}
+
+/// How often an application's timer fires, and where. Intervals below [`crate::bounds::TIMER_MIN`] count as that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timer {
+    /// Never.
+    Never,
+    /// On one worker, always the same: for what is done once for the network.
+    OnOne(Duration),
+    /// On each worker: for what an instance keeps for itself.
+    OnEach(Duration),
+}
+
+impl Timer {
+    /// The interval on a worker.
+    pub(crate) fn interval(self, worker: usize) -> Option<Duration> {
+        match self {
+            Timer::OnEach(interval) => Some(interval),
+            Timer::OnOne(interval) if worker == 0 => Some(interval),
+            Timer::OnOne(_) | Timer::Never => None,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What an application keeps for each switch: nothing, something that several workers use at once, or something that is one
+//! worker's at a time.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+use crossbeam_queue::ArrayQueue;
+
+use crate::switch::Switch;
+
+/// What an application keeps for each switch: `()`, [`Parallel`] or [`Exclusive`].
+pub trait Slot: 'static {
+    /// What the application makes when a switch joins.
+    type State;
+    /// What it is given afterwards.
+    type Ref<'s>;
+    /// What lies on the switch.
+    type Kept: Send + Sync + 'static;
+    /// Whether one batch of a switch runs at a time.
+    const EXCLUSIVE: bool;
+
+    /// Puts the state where it lies.
+    fn keep(state: Self::State) -> Self::Kept;
+
+    /// Gives what the application gets.
+    fn give(kept: &Self::Kept) -> Self::Ref<'_>;
+}
+
+impl Slot for () {
+    type State = ();
+    type Ref<'s> = ();
+    type Kept = ();
+    const EXCLUSIVE: bool = false;
+
+    fn keep((): ()) {}
+
+    #[inline]
+    fn give((): &()) {}
+}
+
+/// A `T` for each switch that several workers may use at once: it comes as `&T`. Requests of one switch are served by as
+/// many workers as there are.
+#[derive(Debug)]
+pub struct Parallel<T>(PhantomData<fn(T)>);
+
+impl<T: Send + Sync + 'static> Slot for Parallel<T> {
+    type State = T;
+    type Ref<'s> = &'s T;
+    type Kept = T;
+    const EXCLUSIVE: bool = false;
+
+    fn keep(state: T) -> T {
+        state
+    }
+
+    #[inline]
+    fn give(kept: &T) -> &T {
+        kept
+    }
+}
+
+/// A `T` for each switch that is one worker's at a time: it comes as `&mut T`. The platform runs one batch of a switch at a
+/// time, and the others wait unread: a switch never has more than one worker.
+#[derive(Debug)]
+pub struct Exclusive<T>(PhantomData<fn(T)>);
+
+impl<T: Send + 'static> Slot for Exclusive<T> {
+    type State = T;
+    type Ref<'s> = Held<'s, T>;
+    type Kept = Cell<T>;
+    const EXCLUSIVE: bool = true;
+
+    fn keep(state: T) -> Cell<T> {
+        let cell = Cell(ArrayQueue::new(1));
+        // It is empty.
+        let _ = cell.0.push(Box::new(state));
+        cell
+    }
+
+    fn give(cell: &Cell<T>) -> Held<'_, T> {
+        loop {
+            // The platform sees to it that it is there; only the farewell of a switch, and what is told to an auxiliary
+            // connection of it meanwhile, may meet, for the time of one batch.
+            if let Some(state) = cell.0.pop() {
+                return Held { cell, state: Some(state) };
+            }
+            core::hint::spin_loop();
+        }
+    }
+}
+
+/// Where the state of an exclusive application lies when nobody holds it.
+#[derive(Debug)]
+pub struct Cell<T>(ArrayQueue<Box<T>>);
+
+/// The state of an exclusive application, held until this is dropped.
+#[derive(Debug)]
+pub struct Held<'s, T> {
+    cell: &'s Cell<T>,
+    // There until it is dropped.
+    state: Option<Box<T>>,
+}
+
+impl<T> Deref for Held<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.state.as_deref().expect("held until it is dropped")
+    }
+}
+
+impl<T> DerefMut for Held<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.state.as_deref_mut().expect("held until it is dropped")
+    }
+}
+
+impl<T> Drop for Held<'_, T> {
+    fn drop(&mut self) {
+        // Who took it made the room.
+        self.state.take().map(|state| self.cell.0.push(state));
+    }
+}
+
+/// An application's slots on the switches of a batch.
+#[derive(Debug)]
+pub struct Slots<'b, S> {
+    switches: &'b [Arc<Switch>],
+    place: usize,
+    slot: PhantomData<fn(S)>,
+}
+
+impl<'b, S: Slot> Slots<'b, S> {
+    pub(crate) fn new(switches: &'b [Arc<Switch>], place: usize) -> Self {
+        Slots { switches, place, slot: PhantomData }
+    }
+}
+
+impl<T> Clone for Slots<'_, Parallel<T>> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slots<'_, Parallel<T>> {}
+
+impl<'b, T: Send + Sync + 'static> Slots<'b, Parallel<T>> {
+    /// The slot on the switch of a run ([`crate::batch::Run::switch`]).
+    #[inline]
+    pub fn of(&self, switch: usize) -> &'b T {
+        kept::<Parallel<T>>(&self.switches[switch], self.place)
+    }
+}
+
+impl<'b, T: Send + 'static> Slots<'b, Exclusive<T>> {
+    /// The slot on the switch of a run ([`crate::batch::Run::switch`]), held until what is returned is dropped.
+    pub fn of(&mut self, switch: usize) -> Held<'_, T> {
+        Exclusive::give(kept::<Exclusive<T>>(&self.switches[switch], self.place))
+    }
+}
+
+/// The slot that the application in `place` keeps on `switch`.
+#[inline]
+pub(crate) fn kept<S: Slot>(switch: &Switch, place: usize) -> &S::Kept {
+    switch.slots[place]
+        .downcast_ref()
+        .expect("the pipeline that made the slot is the one that reads it")
+}

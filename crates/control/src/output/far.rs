@@ -1,0 +1,197 @@
+//! What goes to switches other than the one in hand, and to the World.
+
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+
+use aldis_wire::DatapathId;
+
+use crate::world::{Part, Queues};
+
+/// Set in the transaction ids that applications take.
+const TAKEN: u32 = 1 << 23;
+
+/// A stretch for one switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// The switch.
+    pub to: DatapathId,
+    /// The path that it is part of; pieces of no path have none.
+    pub path: Option<u32>,
+    /// Where it lies in what [`Far::pieces`] gives.
+    pub bytes: Range<usize>,
+}
+
+/// Messages to any switches, and reports to the World.
+///
+/// Messages are sent after the answers of the batch, in the order in which they were written for each switch. A switch that
+/// is not connected, or that has no room because it does not read, does not get them, which is counted. What has to arrive
+/// everywhere or nowhere is written as one [`Far::path`].
+#[derive(Debug)]
+pub struct Far {
+    room: Vec<u8>,
+    pieces: Vec<Piece>,
+    to: Option<DatapathId>,
+    path: Option<u32>,
+    paths: u32,
+    begun: usize,
+    xid: u32,
+    queues: Arc<Queues>,
+    reported: bool,
+}
+
+impl Far {
+    /// Of one worker, with the queues of the parts that there are.
+    pub(crate) fn new(worker: u8, queues: Arc<Queues>) -> Far {
+        Far {
+            room: vec![],
+            pieces: vec![],
+            to: None,
+            path: None,
+            paths: 0,
+            begun: 0,
+            xid: u32::from(worker) << 24 | TAKEN,
+            queues,
+            reported: false,
+        }
+    }
+
+    /// Everything that follows goes to this switch.
+    pub fn turn_to(&mut self, switch: DatapathId) {
+        if self.to != Some(switch) {
+            self.seal();
+            self.to = Some(switch);
+        }
+    }
+
+    /// The next `N` bytes, to be overwritten whole.
+    #[inline]
+    pub fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
+        let at = self.room.len();
+        self.room.resize(at + N, 0);
+        self.room[at..].first_chunk_mut().expect("so long")
+    }
+
+    /// The bytes as they are.
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.room.extend_from_slice(bytes);
+    }
+
+    /// What `encode` appends to the vector it is given; it has to leave alone what is there already.
+    pub fn append_with<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        encode(&mut self.room)
+    }
+
+    /// What `write` writes arrives at all of its switches, or at none: where one of them is not there or has no room, all
+    /// of it is dropped and counted. It is sent in the order in which switches are turned to: last hop first.
+    pub fn path(&mut self, write: impl FnOnce(&mut Far)) {
+        self.seal();
+        self.paths += 1;
+        self.path = Some(self.paths);
+        write(self);
+        self.seal();
+        self.path = None;
+    }
+
+    /// A transaction id that no other message had for a long time. A reply to it, or an error about it, comes back to the
+    /// worker that took it ([`crate::Event::Reply`]).
+    pub fn xid(&mut self) -> u32 {
+        let count = self.xid.wrapping_add(1) & (TAKEN - 1);
+        self.xid = self.xid & !(TAKEN - 1) | count;
+        self.xid
+    }
+
+    /// Tells the publisher of a part what is new.
+    ///
+    /// # Errors
+    /// The report: nobody publishes the part, or [`crate::bounds::REPORTS_MAX`] reports wait already. Whoever has to tell
+    /// it tells it again.
+    pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
+        self.reported = true;
+        self.queues.push::<P>(report)
+    }
+
+    /// Whether anything was reported since this was last asked.
+    #[inline]
+    pub fn take_reported(&mut self) -> bool {
+        mem::take(&mut self.reported)
+    }
+
+    /// Whether there is nothing to send.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.room.is_empty()
+    }
+
+    /// What was written, in pieces, in order.
+    pub fn pieces(&mut self) -> (&[u8], &[Piece]) {
+        self.seal();
+        (&self.room, &self.pieces)
+    }
+
+    /// Forgets what was written; the room stays.
+    pub fn clear(&mut self) {
+        self.room.clear();
+        self.pieces.clear();
+        (self.to, self.path, self.paths, self.begun) = (None, None, 0, 0);
+    }
+
+    fn seal(&mut self) {
+        let bytes = self.begun..self.room.len();
+        self.begun = bytes.end;
+        match self.to {
+            Some(to) if !bytes.is_empty() => self.pieces.push(Piece { to, path: self.path, bytes }),
+            // Bytes that were written before any switch was turned to are nobody's.
+            _ => {}
+        }
+    }
+}
+
+/// The worker that took a transaction id, where an application did.
+pub fn taker(xid: u32) -> Option<usize> {
+    (xid & TAKEN != 0).then_some((xid >> 24) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn far() -> Far {
+        Far::new(3, Arc::default())
+    }
+
+    #[test]
+    fn pieces_follow_the_switches_and_the_paths() {
+        let mut far = far();
+        far.turn_to(DatapathId(1));
+        far.append(&[1, 2]);
+        far.path(|far| {
+            far.append(&[3]);
+            far.turn_to(DatapathId(2));
+            far.append_with(|vec| vec.push(4));
+            *far.stamp() = [5, 6];
+        });
+        far.append(&[7]);
+        let (bytes, pieces) = far.pieces();
+        let piece = |to, path, bytes| Piece { to: DatapathId(to), path, bytes };
+        assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7]);
+        let one = Some(1);
+        let expected =
+            [piece(1, None, 0..2), piece(1, one, 2..3), piece(2, one, 3..6), piece(2, None, 6..7)];
+        assert_eq!(pieces, expected);
+        far.clear();
+        assert!(far.is_empty() && far.pieces().1.is_empty());
+    }
+
+    #[test]
+    fn transaction_ids_carry_the_worker_and_say_that_they_were_taken() {
+        let mut far = far();
+        let (first, second) = (far.xid(), far.xid());
+        assert!(first != second && taker(first) == Some(3) && taker(second) == Some(3));
+        far.xid = 0x03ff_fffe;
+        assert_eq!([far.xid(), far.xid(), far.xid()], [0x03ff_ffff, 0x0380_0000, 0x0380_0001]);
+        assert_eq!(taker(0x0300_0001), None);
+    }
+}

@@ -1,0 +1,309 @@
+//! Who reads and who publishes what, and whether that can work.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{Entry, Orders, Recipe};
+use crate::app::On;
+use crate::world::{Maker, PartId};
+
+type Makers = Vec<Box<dyn Maker>>;
+
+/// Why applications cannot work together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// An application is there twice.
+    Twice(&'static str),
+    /// A sequence names an application that is not there.
+    Unknown {
+        /// The place of the sequence among all.
+        sequence: usize,
+        /// The name.
+        app: String,
+        /// The applications that are there.
+        known: Vec<&'static str>,
+    },
+    /// A sequence names an application that does not start on its event.
+    Deaf {
+        /// The place of the sequence among all.
+        sequence: usize,
+        /// The application.
+        app: &'static str,
+        /// The event.
+        on: On,
+        /// The events that it starts on.
+        starts: &'static [On],
+    },
+    /// A sequence names an application twice.
+    Repeated {
+        /// The place of the sequence among all.
+        sequence: usize,
+        /// The application.
+        app: &'static str,
+    },
+    /// There are two sequences for one event.
+    Ordered {
+        /// The place of the second of them among all.
+        sequence: usize,
+        /// The event.
+        on: On,
+    },
+    /// Nobody publishes a part that somebody reads.
+    Unpublished {
+        /// The application that reads it, or whose publisher does.
+        app: &'static str,
+        /// The part.
+        part: &'static str,
+    },
+    /// Two publish the same part.
+    Rivals {
+        /// The part.
+        part: &'static str,
+        /// The applications.
+        apps: [&'static str; 2],
+    },
+    /// Parts are made of each other in a circle.
+    Circle(Vec<&'static str>),
+}
+
+impl Wrong {
+    /// The place of the sequence that is wrong, among all, in the order in which they were added; none where it is no
+    /// sequence.
+    pub fn sequence(&self) -> Option<usize> {
+        match self {
+            Wrong::Unknown { sequence, .. }
+            | Wrong::Deaf { sequence, .. }
+            | Wrong::Repeated { sequence, .. }
+            | Wrong::Ordered { sequence, .. } => Some(*sequence),
+            Wrong::Twice(_)
+            | Wrong::Unpublished { .. }
+            | Wrong::Rivals { .. }
+            | Wrong::Circle(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Twice(app) => {
+                write!(f, "the application \"{app}\" is there twice: name it once")
+            }
+            Wrong::Unknown { app, known, .. } => write!(
+                f,
+                "there is no application \"{app}\" here; those that run are: {}",
+                known.join(", ")
+            ),
+            Wrong::Deaf { app, on, starts, .. } => write!(
+                f,
+                "the application \"{app}\" does not start on \"{on}\"; it starts on: {}",
+                starts.iter().map(|on| on.name()).collect::<Vec<_>>().join(", ")
+            ),
+            Wrong::Repeated { app, .. } => {
+                write!(f, "the application \"{app}\" is twice in one sequence: name it once")
+            }
+            Wrong::Ordered { on, .. } => {
+                write!(f, "there are two sequences on \"{on}\": an event has one order")
+            }
+            Wrong::Unpublished { app, part } => write!(
+                f,
+                "the application \"{app}\" reads \"{part}\", which no application publishes: add the one that does \
+                 (\"aldis apps\" says which), or leave \"{app}\" out"
+            ),
+            Wrong::Rivals { part, apps: [one, other] } => write!(
+                f,
+                "the applications \"{one}\" and \"{other}\" both publish \"{part}\": leave one of them out"
+            ),
+            Wrong::Circle(parts) => {
+                write!(f, "the parts of the World are made of each other in a circle: ")?;
+                parts.iter().try_for_each(|part| write!(f, "{part} of "))?;
+                f.write_str(parts.first().copied().unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl core::error::Error for Wrong {}
+
+/// The applications and the parts of the World, for people to look at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Graph {
+    /// The applications, in the order in which they were added.
+    pub apps: Vec<AppNode>,
+    /// The parts, each behind those that it is made of.
+    pub parts: Vec<PartNode>,
+    /// The order of the applications for each kind of event that any of them starts on.
+    pub sequences: Vec<(On, Vec<&'static str>)>,
+}
+
+/// An application.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AppNode {
+    /// Its name.
+    pub name: &'static str,
+    /// The events that it starts on.
+    pub starts: &'static [On],
+    /// The parts that it reads.
+    pub reads: Vec<&'static str>,
+    /// The parts that it publishes.
+    pub publishes: Vec<&'static str>,
+    /// Whether it is alone with a switch.
+    pub exclusive: bool,
+}
+
+/// A part of the World.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartNode {
+    /// Its name.
+    pub name: &'static str,
+    /// The application that publishes it.
+    pub publisher: &'static str,
+    /// The parts that it is made of.
+    pub made_of: Vec<&'static str>,
+}
+
+impl Recipe {
+    /// Who reads and publishes what, and who sees what in which order.
+    ///
+    /// # Errors
+    /// As [`Recipe::settle`].
+    pub fn graph(&self) -> Result<Graph, Wrong> {
+        let (orders, makers) = self.check()?;
+        let sequence = |on: On| {
+            let places = orders[on as usize].iter();
+            (on, places.map(|&place| self.apps[place].name).collect::<Vec<_>>())
+        };
+        Ok(Graph {
+            apps: self.apps.iter().map(Entry::node).collect(),
+            parts: makers.iter().map(|maker| self.part(maker.as_ref())).collect(),
+            sequences: On::ALL.map(sequence).into_iter().filter(|(_, of)| !of.is_empty()).collect(),
+        })
+    }
+
+    /// The order for each event, and the publishers in the order in which they work.
+    pub(super) fn check(&self) -> Result<(Orders, Makers), Wrong> {
+        for (place, app) in self.apps.iter().enumerate() {
+            if self.apps[..place].iter().any(|other| other.name == app.name) {
+                return Err(Wrong::Twice(app.name));
+            }
+        }
+        Ok((self.orders()?, self.makers()?))
+    }
+
+    fn orders(&self) -> Result<Orders, Wrong> {
+        let usual = |on: On| {
+            let starts = |(place, app): (usize, &Entry)| app.starts.contains(&on).then_some(place);
+            self.apps.iter().enumerate().filter_map(starts).collect()
+        };
+        let mut orders = On::ALL.map(usual);
+        for (at, sequence) in self.sequences.iter().enumerate() {
+            if self.sequences[..at].iter().any(|other| other.on == sequence.on) {
+                return Err(Wrong::Ordered { sequence: at, on: sequence.on });
+            }
+            orders[sequence.on as usize] = self.order(at)?;
+        }
+        Ok(orders)
+    }
+
+    /// The places that a sequence names.
+    fn order(&self, sequence: usize) -> Result<Box<[usize]>, Wrong> {
+        let on = self.sequences[sequence].on;
+        let mut order = Vec::new();
+        for app in &self.sequences[sequence].apps {
+            let Some(place) = self.apps.iter().position(|there| there.name == *app) else {
+                let known = self.names().collect();
+                return Err(Wrong::Unknown { sequence, app: app.clone(), known });
+            };
+            let Entry { name, starts, .. } = self.apps[place];
+            if !starts.contains(&on) {
+                return Err(Wrong::Deaf { sequence, app: name, on, starts });
+            }
+            if order.contains(&place) {
+                return Err(Wrong::Repeated { sequence, app: name });
+            }
+            order.push(place);
+        }
+        Ok(order.into())
+    }
+
+    /// All publishers, each behind those whose parts it reads.
+    fn makers(&self) -> Result<Makers, Wrong> {
+        let mut makers: Vec<(&'static str, Box<dyn Maker>)> = Vec::new();
+        for app in &self.apps {
+            for maker in (app.publishers)().0 {
+                let rival = makers.iter().find(|(_, other)| other.part() == maker.part());
+                if let Some((other, _)) = rival {
+                    return Err(Wrong::Rivals { part: maker.part().name, apps: [other, app.name] });
+                }
+                makers.push((app.name, maker));
+            }
+        }
+        let reads = makers.iter().map(|(app, maker)| (*app, maker.reads()));
+        let reads = self.apps.iter().map(|app| (app.name, app.reads)).chain(reads);
+        for (app, part) in reads.flat_map(|(app, reads)| reads.iter().map(move |part| (app, *part)))
+        {
+            if !makers.iter().any(|(_, maker)| maker.part() == part) {
+                return Err(Wrong::Unpublished { app, part: part.name });
+            }
+        }
+        sorted(makers.into_iter().map(|(_, maker)| maker).collect())
+    }
+
+    fn part(&self, maker: &dyn Maker) -> PartNode {
+        let id = maker.part();
+        let publishes = |app: &&Entry| (app.publishers)().0.iter().any(|it| it.part() == id);
+        PartNode {
+            name: id.name,
+            publisher: self.apps.iter().find(publishes).map_or("", |app| app.name),
+            made_of: names(maker.reads()),
+        }
+    }
+}
+
+impl Entry {
+    fn node(&self) -> AppNode {
+        let publishers = (self.publishers)().0;
+        AppNode {
+            name: self.name,
+            starts: self.starts,
+            reads: names(self.reads),
+            publishes: publishers.iter().map(|maker| maker.part().name).collect(),
+            exclusive: self.exclusive,
+        }
+    }
+}
+
+fn names(parts: &[PartId]) -> Vec<&'static str> {
+    parts.iter().map(|part| part.name).collect()
+}
+
+/// The first come first that need none of those that are left.
+fn sorted(mut left: Makers) -> Result<Makers, Wrong> {
+    let mut sorted = Vec::new();
+    while !left.is_empty() {
+        match (0..left.len()).find(|&place| need(&left, place).is_none()) {
+            Some(place) => sorted.push(left.remove(place)),
+            None => return Err(Wrong::Circle(circle(&left))),
+        }
+    }
+    Ok(sorted)
+}
+
+/// One of those that the one in this place needs.
+fn need(makers: &[Box<dyn Maker>], place: usize) -> Option<usize> {
+    makers.iter().position(|other| makers[place].reads().contains(&other.part()))
+}
+
+/// Where each needs one of the others: one circle of them.
+fn circle(left: &[Box<dyn Maker>]) -> Vec<&'static str> {
+    let mut way = Vec::new();
+    let mut at = 0;
+    while !way.contains(&at) {
+        way.push(at);
+        at = need(left, at).unwrap_or(0);
+    }
+    let begin = way.iter().position(|&place| place == at).unwrap_or(0);
+    way[begin..].iter().map(|&place| left[place].part().name).collect()
+}

@@ -1,0 +1,219 @@
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::*;
+use crate::app::{At, Exclusive, Moment, Slots};
+use crate::world::{News, Part, PartId, Publisher};
+use aldis_wire::{DatapathId, Version};
+
+/// Declares a part and its publisher, which is made of others and never changes.
+macro_rules! part {
+    ($Part:ident $name:literal by $Publisher:ident of $reads:expr) => {
+        struct $Part;
+        impl Part for $Part {
+            type Report = ();
+            const NAME: &'static str = $name;
+        }
+        struct $Publisher;
+        impl Publisher for $Publisher {
+            type Part = $Part;
+            const READS: &'static [PartId] = $reads;
+            fn begin(&mut self) -> $Part {
+                $Part
+            }
+            fn revise(&mut self, _: Time, _: News<'_, $Part>) -> Option<$Part> {
+                None
+            }
+        }
+    };
+}
+
+part!(Links "links" by FindsLinks of &[]);
+part!(Routes "routes" by FindsRoutes of &[Links::ID]);
+part!(Chicken "chicken" by Hatches of &[Egg::ID]);
+part!(Egg "egg" by Lays of &[Chicken::ID]);
+
+/// Declares an application that does what `$body` says.
+macro_rules! app {
+    ($App:ident $name:literal on $starts:expr; reads $reads:expr; publishes $publishers:expr) => {
+        struct $App;
+        impl App for $App {
+            type Slot = ();
+            const NAME: &'static str = $name;
+            const STARTS: &'static [On] = $starts;
+            const READS: &'static [PartId] = $reads;
+            fn join(&mut self, _: Time, _: &Info) {}
+            fn event(&mut self, _: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
+                out.append($name.as_bytes());
+                Next::Continue
+            }
+            fn publishers(&self) -> Publishers {
+                $publishers
+            }
+        }
+    };
+}
+
+const BOTH: &[On] = &[On::Up, On::Second];
+
+app!(Topology "topology" on BOTH; reads &[]; publishes Publishers::of(FindsLinks));
+app!(Routing "routing" on BOTH; reads &[]; publishes Publishers::of(FindsRoutes));
+app!(Walks "walks" on &[On::Up]; reads &[Routes::ID]; publishes Publishers::default());
+app!(Farm "farm" on BOTH; reads &[]; publishes Publishers::of(Hatches).and(Lays));
+
+fn info() -> Info {
+    Info { dpid: DatapathId(1), version: Version::V13, buffers: 0, tables: 1, ports: vec![] }
+}
+
+fn all() -> Recipe {
+    Recipe::default().with(|| Walks).with(|| Routing).with(|| Topology)
+}
+
+fn said(recipe: &Recipe, event: &Event) -> String {
+    let program = recipe.settle().unwrap();
+    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    let switch = pipeline.join(Time::START, info());
+    pipeline.event(Time::START, program.press().world(), &switch, event, &mut out);
+    String::from_utf8(out.bytes().to_vec()).unwrap()
+}
+
+#[test]
+fn applications_see_what_they_start_on_in_the_order_of_the_sequence() {
+    assert_eq!(said(&all(), &Event::Up), "walksroutingtopology");
+    assert_eq!(said(&all(), &Event::Second), "routingtopology");
+    assert_eq!(said(&all(), &Event::Down), "");
+    let sequence = all().sequence(On::Up, ["topology", "walks"]);
+    assert_eq!(said(&sequence, &Event::Up), "topologywalks");
+    assert_eq!(said(&sequence, &Event::Second), "routingtopology");
+}
+
+#[test]
+fn parts_are_made_after_those_that_they_are_made_of() {
+    let graph = all().graph().unwrap();
+    let parts: Vec<_> = graph.parts.iter().map(|part| (part.name, part.publisher)).collect();
+    assert_eq!(parts, [("links", "topology"), ("routes", "routing")]);
+    assert_eq!(graph.parts[1].made_of, ["links"]);
+    assert_eq!(
+        (&graph.apps[0].reads, &graph.apps[1].publishes),
+        (&vec!["routes"], &vec!["routes"])
+    );
+    assert_eq!(graph.sequences[0], (On::Up, vec!["walks", "routing", "topology"]));
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_a_sentence() {
+    let walks = || Recipe::default().with(|| Walks);
+    let refused = |recipe: Recipe| {
+        let wrong = recipe.settle().expect_err("it cannot work");
+        (wrong.sequence(), wrong.to_string())
+    };
+    let cases = [
+        (walks(), None, "\"walks\" reads \"routes\", which no application publishes"),
+        (walks().with(|| Routing), None, "\"routing\" reads \"links\", which no application"),
+        (all().with(|| Walks), None, "\"walks\" is there twice"),
+        (Recipe::default().with(|| Farm), None, "in a circle: chicken of egg of chicken"),
+        (all().sequence(On::Up, ["wlaks"]), Some(0), "no application \"wlaks\" here; those that"),
+        (
+            all().sequence(On::Second, ["walks"]),
+            Some(0),
+            "not start on \"second\"; it starts on: up",
+        ),
+        (all().sequence(On::Up, ["walks", "walks"]), Some(0), "\"walks\" is twice in one sequence"),
+        (
+            all().sequence(On::Up, ["walks"]).sequence(On::Up, ["routing"]),
+            Some(1),
+            "two sequences on \"up\"",
+        ),
+    ];
+    for (recipe, sequence, words) in cases {
+        let (place, sentence) = refused(recipe);
+        assert!(place == sequence && sentence.contains(words), "{place:?}: {sentence}");
+    }
+    app!(Rival "rival" on BOTH; reads &[]; publishes Publishers::of(FindsLinks));
+    let (_, sentence) = refused(all().with(|| Rival));
+    assert!(sentence.contains("\"topology\" and \"rival\" both publish \"links\""), "{sentence}");
+}
+
+/// Counts batches of each switch, alone with it, and ticks.
+struct Counter {
+    timer: Timer,
+}
+
+impl App for Counter {
+    type Slot = Exclusive<u8>;
+    const NAME: &'static str = "counter";
+    const STARTS: &'static [On] = &[On::FlowRequest, On::Second, On::Timer];
+
+    fn join(&mut self, _: Time, _: &Info) -> u8 {
+        0
+    }
+
+    fn packet_ins(
+        &mut self,
+        batch: &mut Batch<'_>,
+        mut slots: Slots<'_, Exclusive<u8>>,
+        _: &mut Output,
+    ) {
+        batch.runs.iter().for_each(|run| *slots.of(run.switch) += 1);
+    }
+
+    fn event(&mut self, mut at: At<'_, Exclusive<u8>>, _: &Event, out: &mut Output) -> Next {
+        *at.slot += 10;
+        out.append(&[*at.slot]);
+        Next::Stop
+    }
+
+    fn timer(&self) -> Timer {
+        self.timer
+    }
+
+    fn tick(&mut self, moment: Moment<'_>, far: &mut Far) {
+        far.turn_to(DatapathId(moment.now.0));
+        far.append(&[1]);
+        self.timer = Timer::OnEach(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_exclusive_slot_comes_to_be_changed_even_twice_in_a_batch() {
+    let recipe = Recipe::default().with(|| Counter { timer: Timer::Never });
+    let program = recipe.settle().unwrap();
+    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    assert!(pipeline.is_exclusive());
+    let switch = pipeline.join(Time::START, info());
+    let run = |switch| crate::Run { switch, requests: 0..0 };
+    let mut batch = Batch {
+        on: On::FlowRequest,
+        now: Time::START,
+        world: View::nothing(),
+        bytes: &[],
+        switches: &[Arc::clone(&switch), Arc::clone(&switch)],
+        runs: &[run(0), run(1)],
+        requests: &mut [],
+    };
+    pipeline.packet_ins(&mut batch, &mut out);
+    pipeline.event(Time::START, &World::NOTHING, &switch, &Event::Second, &mut out);
+    assert_eq!(out.bytes(), [12]);
+}
+
+#[test]
+fn timers_fire_when_their_time_comes_and_where_they_should() {
+    let millis = |count: u64| Time::START + Duration::from_millis(count);
+    let recipe =
+        Recipe::default().with(|| Counter { timer: Timer::OnOne(Duration::from_millis(2)) });
+    let program = recipe.settle().unwrap();
+    assert_eq!(program.pipeline(1).next_tick(), Time::NEVER);
+    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    let mut ticks = |now| {
+        pipeline.tick(now, &World::NOTHING, out.far());
+        let ticks = out.far().pieces().1.len();
+        out.far().clear();
+        (ticks, pipeline.next_tick())
+    };
+    assert_eq!(ticks(millis(7)), (0, millis(9)));
+    assert_eq!(ticks(millis(8)), (0, millis(9)));
+    assert_eq!(ticks(millis(10)), (1, millis(15)), "it says another interval now");
+    assert_eq!(ticks(millis(15)), (1, millis(20)));
+}

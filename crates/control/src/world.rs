@@ -1,0 +1,193 @@
+//! What is known of the network as a whole: one immutable root, made of typed parts.
+//!
+//! ```text
+//!   applications ──reports──▶ publishers ──▶ World, the next version ──▶ every batch that begins after
+//!   (on workers)   bounded    (one thread)   one pointer
+//! ```
+//!
+//! A [`Part`] is a value of some type: the hosts, the links, the routes. Its [`Publisher`] makes the versions of it, out of
+//! what applications report and of other parts. Which parts there are is settled at the start. A batch holds one World from
+//! its start to its end, so that all that it reads fits together; nobody waits for a version, and nobody is waited for.
+
+mod press;
+mod queue;
+mod shards;
+
+pub use press::{PUBLISH_EVERY, Press};
+pub use queue::{News, Queues};
+pub use shards::Shards;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::{Any, TypeId};
+use core::fmt;
+
+use crate::time::Time;
+use press::Made;
+pub(crate) use press::Maker;
+
+/// A part of the World. Where it is large, it is made of [`Shards`], so that the next version shares with this one what did
+/// not change.
+pub trait Part: Sized + Send + Sync + 'static {
+    /// What applications report to its publisher.
+    type Report: Send + 'static;
+
+    /// The name by which it is shown.
+    const NAME: &'static str;
+
+    /// What names it in [`crate::App::READS`] and [`Publisher::READS`].
+    const ID: PartId = PartId { name: Self::NAME, of: TypeId::of::<Self>() };
+}
+
+/// Names a part of the World.
+#[derive(Clone, Copy, Debug)]
+pub struct PartId {
+    /// The part's [`Part::NAME`].
+    pub name: &'static str,
+    pub(crate) of: TypeId,
+}
+
+impl PartialEq for PartId {
+    fn eq(&self, other: &PartId) -> bool {
+        self.of == other.of
+    }
+}
+
+impl Eq for PartId {}
+
+/// Makes the versions of one part of the World. There is one instance, and it runs beside the workers: what takes long
+/// here delays the next version and no request.
+pub trait Publisher: Send + 'static {
+    /// What it makes.
+    type Part: Part;
+
+    /// The other parts that it is made of. They are made before it, of the same version.
+    const READS: &'static [PartId] = &[];
+
+    /// The part as it is before anything was reported.
+    fn begin(&mut self) -> Self::Part;
+
+    /// Something was reported, a part that it reads has changed, or the time came that it asked for: the part as it is now;
+    /// nothing where it did not change. What is not taken from `news` stays for the next time, which then comes soon.
+    fn revise(&mut self, now: Time, news: News<'_, Self::Part>) -> Option<Self::Part>;
+
+    /// When it wants to be called though nothing was reported.
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+/// The publishers that an application brings along.
+#[derive(Default)]
+pub struct Publishers(pub(crate) Vec<Box<dyn Maker>>);
+
+impl fmt::Debug for Publishers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|maker| maker.part().name)).finish()
+    }
+}
+
+impl Publishers {
+    /// This one.
+    pub fn of(publisher: impl Publisher) -> Publishers {
+        Publishers::default().and(publisher)
+    }
+
+    /// And that one.
+    pub fn and(mut self, publisher: impl Publisher) -> Publishers {
+        self.0.push(Box::new(Made::new(publisher)));
+        self
+    }
+}
+
+/// What is known of the network, at one moment.
+pub struct World {
+    version: u64,
+    parts: Vec<(PartId, Arc<dyn Any + Send + Sync>)>,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.parts.iter().map(|(id, _)| id.name);
+        write!(f, "version {} of ", self.version)?;
+        f.debug_list().entries(names).finish()
+    }
+}
+
+impl World {
+    /// Nothing is known, and nothing will be.
+    pub const NOTHING: World = World { version: 0, parts: Vec::new() };
+
+    /// Counts up from 1 with every change.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn find(&self, id: PartId) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.parts.iter().find(|(there, _)| *there == id).map(|(_, part)| part)
+    }
+}
+
+static NOTHING: World = World::NOTHING;
+
+/// The World as one application sees it: the parts that it said it reads.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'w> {
+    world: &'w World,
+    reads: &'static [PartId],
+}
+
+impl<'w> View<'w> {
+    /// Of a World in which nothing is known.
+    pub fn nothing() -> View<'static> {
+        View::of(&NOTHING, &[])
+    }
+
+    /// Of these parts of this World.
+    pub fn of(world: &'w World, reads: &'static [PartId]) -> View<'w> {
+        View { world, reads }
+    }
+
+    /// The same World, but these parts of it.
+    #[inline]
+    pub(crate) fn reading(self, reads: &'static [PartId]) -> View<'w> {
+        View { reads, ..self }
+    }
+
+    /// The version of the whole: what was made of one need not be made again before the next.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.world.version
+    }
+
+    /// A part of it.
+    ///
+    /// # Panics
+    /// Where `READS` does not name it: it is asked for once a batch, and found when the application is first run.
+    #[inline]
+    pub fn part<P: Part>(&self) -> &'w P {
+        assert!(self.reads.contains(&P::ID), "READS has to name the part \"{}\"", P::NAME);
+        let part = self.world.find(P::ID).and_then(|part| part.downcast_ref());
+        part.expect("a part that is read is published, or the start is refused")
+    }
+
+    /// Whether a part is another one than it was in `before`.
+    pub fn differs<P: Part>(&self, before: View<'_>) -> bool {
+        self.world.differs(before.world, P::ID)
+    }
+}
+
+impl World {
+    /// Whether a part is another one than it was in `before`.
+    pub(crate) fn differs(&self, before: &World, id: PartId) -> bool {
+        match (self.find(id), before.find(id)) {
+            (Some(now), Some(then)) => !Arc::ptr_eq(now, then),
+            (now, then) => now.is_some() || then.is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

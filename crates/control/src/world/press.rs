@@ -1,0 +1,166 @@
+//! The press: it makes the next version of the World. A step function; who owns it says when.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::Any;
+use core::fmt;
+use core::time::Duration;
+
+use super::queue::{self, News, Queue};
+use super::{Part, PartId, Publisher, World};
+use crate::time::Time;
+
+/// The least time between two versions: what comes in between is published together.
+pub const PUBLISH_EVERY: Duration = Duration::from_millis(1);
+
+/// A publisher whose part is forgotten.
+pub(crate) trait Maker: Send {
+    /// What it makes.
+    fn part(&self) -> PartId;
+    /// What that is made of.
+    fn reads(&self) -> &'static [PartId];
+    /// The queue of what is reported to it.
+    fn queue(&self) -> Arc<dyn Any + Send + Sync>;
+    fn begin(&mut self) -> Arc<dyn Any + Send + Sync>;
+    /// Whether something was reported that it has not taken.
+    fn has_reports(&self) -> bool;
+    /// The next version of the part, made for `world`, which comes after `before`.
+    fn revise(
+        &mut self,
+        now: Time,
+        world: &World,
+        before: &World,
+    ) -> Option<Arc<dyn Any + Send + Sync>>;
+    fn next(&self) -> Time;
+}
+
+/// A publisher, and the part as it published it last.
+pub(super) struct Made<P: Publisher> {
+    publisher: P,
+    queue: Arc<Queue<P::Part>>,
+    current: Option<Arc<P::Part>>,
+}
+
+impl<P: Publisher> Made<P> {
+    pub(super) fn new(publisher: P) -> Self {
+        Made { publisher, queue: Arc::new(Queue::new()), current: None }
+    }
+}
+
+impl<P: Publisher> Maker for Made<P> {
+    fn part(&self) -> PartId {
+        P::Part::ID
+    }
+
+    fn reads(&self) -> &'static [PartId] {
+        P::READS
+    }
+
+    fn queue(&self) -> Arc<dyn Any + Send + Sync> {
+        queue::shared(&self.queue)
+    }
+
+    fn begin(&mut self) -> Arc<dyn Any + Send + Sync> {
+        let part = Arc::new(self.publisher.begin());
+        self.current = Some(Arc::clone(&part));
+        part
+    }
+
+    fn has_reports(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn revise(
+        &mut self,
+        now: Time,
+        world: &World,
+        before: &World,
+    ) -> Option<Arc<dyn Any + Send + Sync>> {
+        let current = self.current.as_ref()?;
+        let news = News { queue: &self.queue, current, world, before, reads: P::READS, taken: 0 };
+        let part = Arc::new(self.publisher.revise(now, news)?);
+        self.current = Some(Arc::clone(&part));
+        Some(part)
+    }
+
+    fn next(&self) -> Time {
+        self.publisher.next()
+    }
+}
+
+/// The publishers of all parts, in the order in which one is made of another.
+#[derive(Default)]
+pub struct Press {
+    makers: Vec<Box<dyn Maker>>,
+    world: Arc<World>,
+    /// When the next version may come.
+    not_before: Time,
+}
+
+impl Default for World {
+    fn default() -> World {
+        World::NOTHING
+    }
+}
+
+impl fmt::Debug for Press {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "makes {:?}", self.world)
+    }
+}
+
+impl Press {
+    /// With these, in an order in which none is made of one that comes later.
+    pub(crate) fn new(mut makers: Vec<Box<dyn Maker>>) -> Press {
+        let parts: Vec<_> = makers.iter_mut().map(|maker| (maker.part(), maker.begin())).collect();
+        let version = u64::from(!parts.is_empty());
+        let world = Arc::new(World { version, parts });
+        Press { makers, world, not_before: Time::START }
+    }
+
+    /// Whether there is anything to publish, ever.
+    pub fn is_idle(&self) -> bool {
+        self.makers.is_empty()
+    }
+
+    /// The World as it was published last.
+    pub fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
+    /// The next version, if anything changed and [`PUBLISH_EVERY`] has passed since the last one.
+    pub fn step(&mut self, now: Time) -> Option<Arc<World>> {
+        if now < self.not_before {
+            return None;
+        }
+        let parts = self.world.parts.clone();
+        let mut next = World { version: self.world.version + 1, parts };
+        let mut changed = false;
+        for place in 0..self.makers.len() {
+            let maker = &mut self.makers[place];
+            let made_of = maker.reads().iter().any(|&id| next.differs(&self.world, id));
+            if (made_of || maker.has_reports() || maker.next() <= now)
+                && let Some(part) = maker.revise(now, &next, &self.world)
+            {
+                next.parts[place].1 = part;
+                changed = true;
+            }
+        }
+        if !changed {
+            return None;
+        }
+        self.not_before = now + PUBLISH_EVERY;
+        self.world = Arc::new(next);
+        Some(Arc::clone(&self.world))
+    }
+
+    /// When the next step has something to do, as far as is known; [`Time::NEVER`] where it depends on what is reported.
+    pub fn next(&self) -> Time {
+        let next = self.makers.iter().map(|maker| match maker.has_reports() {
+            true => Time::START,
+            false => maker.next(),
+        });
+        next.min().unwrap_or(Time::NEVER).max(self.not_before)
+    }
+}

@@ -1,0 +1,123 @@
+//! The desk and what is larger than its batch: the World, the turns of switches, timers, and what comes back to whoever asked.
+
+use std::sync::Arc;
+
+use aldis_control::output::taker;
+use aldis_control::switch::Info;
+use aldis_control::{Event, Time, World};
+
+use super::{Desk, Forward};
+use crate::conn::{Call, Conn, ConnId, Member, State};
+use crate::net::Net;
+use crate::turn::Turn;
+use crate::write::Write;
+
+impl<N: Net, W: Write> Desk<N, W> {
+    /// Takes the newest World in hand, unless the batch has one already.
+    #[inline]
+    pub(super) fn sit_down(&mut self) {
+        if self.has_world && !self.sits {
+            self.newest.sit_down(self.index, &mut self.world);
+            self.sits = true;
+        }
+    }
+
+    /// All that the batch had to say is on its way: nothing more is done with its World.
+    #[inline]
+    pub(super) fn stand_up(&mut self) {
+        if self.sits {
+            self.sits = false;
+            self.newest.stand_up(self.index);
+            if self.output.far().take_reported() {
+                self.newest.ring();
+            }
+        }
+    }
+
+    /// Whether there is something to be sent to switches that are not in hand.
+    #[inline]
+    pub(super) fn has_far(&self) -> bool {
+        self.output.has_far()
+    }
+
+    /// Takes the turn of the switch, where an application wants to be alone with it. Where somebody else has it, the
+    /// connection is called when it is free.
+    #[inline]
+    pub(super) fn take_turn(&mut self, conn: &Conn<N::Socket>, state: &mut State) -> bool {
+        let Some(turn) = conn.turn() else { return true };
+        let taken = turn.take_or_wait(conn.id);
+        if taken {
+            self.gathered.turns.push(Arc::clone(turn));
+        } else {
+            state.parked = true;
+        }
+        taken
+    }
+
+    /// The batch has landed: others may be with its switches.
+    #[cold]
+    pub(super) fn give_turns_back(&mut self) {
+        for turn in std::mem::take(&mut self.gathered.turns) {
+            self.call_all(turn.give_back());
+        }
+    }
+
+    pub(super) fn call_all(&mut self, conns: Vec<ConnId>) {
+        self.errands.extend(conns.into_iter().map(|conn| (conn, Call::TurnIsFree)));
+    }
+
+    /// The switch of this connection joins: its initialisers run before anybody else sees it.
+    pub(super) fn join(&mut self, conn: &Arc<Conn<N::Socket>>, info: Info) {
+        self.sit_down();
+        let switch = self.pipeline.join(self.now, info);
+        self.pipeline.event(self.now, &self.world, &switch, &Event::Joining, &mut self.output);
+        let turn = self.pipeline.is_exclusive().then(Arc::<Turn>::default);
+        // The visit in hand has the first turn.
+        if let Some(turn) = turn.as_ref().filter(|turn| turn.take()) {
+            self.gathered.turns.push(Arc::clone(turn));
+        }
+        let member = Member { switch, turn };
+        self.registry.up(conn.id, &member);
+        self.roster.enter(member.switch.info.dpid, conn);
+        conn.join(member, false);
+    }
+
+    /// Tells the applications what happened at a switch.
+    pub(super) fn event(&mut self, conn: &Conn<N::Socket>, event: &Event) {
+        if let Some(switch) = conn.switch()
+            && self.pipeline.starts_on(event.on())
+        {
+            self.sit_down();
+            self.pipeline.event(self.now, &self.world, switch, event, &mut self.output);
+        }
+    }
+
+    /// Tells what a switch said to the applications of the worker whose applications asked for it; where none did, to those
+    /// that are here.
+    pub(super) fn answer_asker(&mut self, conn: &Arc<Conn<N::Socket>>, xid: u32, event: Event) {
+        match taker(xid).filter(|taker| *taker != self.index) {
+            Some(worker) => {
+                self.forwards.push(Forward { worker, conn: Arc::clone(conn), event });
+            }
+            None => self.event(conn, &event),
+        }
+    }
+
+    /// When a timer of an application has to be looked at.
+    #[inline]
+    pub(crate) fn next_tick(&self) -> Time {
+        self.pipeline.next_tick()
+    }
+
+    /// Fires the timers whose time has come. Between two batches.
+    pub(crate) fn tick(&mut self) {
+        self.sit_down();
+        self.pipeline.tick(self.now, &self.world, self.output.far());
+    }
+
+    /// The World is another one: the applications act on it. Between two batches.
+    pub(crate) fn published(&mut self, before: &World, after: &World) {
+        self.sit_down();
+        self.pipeline.published(self.now, before, after, self.output.far());
+    }
+}

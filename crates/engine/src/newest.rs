@@ -1,0 +1,248 @@
+//! The newest World, and who still works with an older one.
+//!
+//! ```text
+//!   worker:     seat ← newest's number │ fence │ takes the newest World │ … its batch … │ seat ← none
+//!   publisher:  newest ← the new World │ fence │ looks at all seats: who is there with an older number?
+//! ```
+//!
+//! Whoever acts on a change of the World has to act after the last reader of the old one: a batch that was begun on old
+//! routes must not write a flow after that flow was removed. So a worker has a *seat*, which holds a number while it has a
+//! World in hand: from the first application that it runs in a batch until all that they wrote is on its way. When no seat
+//! holds a number below that of a World, nobody works with an older one, nor ever will: of the two fences one comes first,
+//! so either the publisher sees the seat taken, or the worker sees the new World. An idle or sleeping worker has no number,
+//! and is waited for by nobody; and no worker waits for anything. Modelled with loom.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::thread::Thread;
+
+use aldis_control::World;
+use arc_swap::ArcSwap;
+
+/// A seat that nobody has.
+const NONE: u64 = u64::MAX;
+
+/// A number that one thread writes and others read.
+pub(crate) trait Number {
+    fn new(number: u64) -> Self;
+    fn read(&self) -> u64;
+    fn write(&self, number: u64);
+    /// Everything before it in program order comes before everything behind it, for whoever fences too.
+    fn fence();
+}
+
+impl Number for AtomicU64 {
+    fn new(number: u64) -> Self {
+        AtomicU64::new(number)
+    }
+
+    #[inline]
+    fn read(&self) -> u64 {
+        self.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn write(&self, number: u64) {
+        self.store(number, Ordering::Release);
+    }
+
+    #[inline]
+    fn fence() {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// On a cache line of its own, and without the neighbour that is fetched along.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// The numbers: of the newest World, and of those that workers have in hand.
+#[derive(Debug)]
+pub(crate) struct Seats<A = AtomicU64> {
+    newest: Apart<A>,
+    seats: Box<[Apart<A>]>,
+}
+
+impl<A: Number> Seats<A> {
+    pub(crate) fn new(workers: usize, newest: u64) -> Self {
+        let seats = (0..workers).map(|_| Apart(A::new(NONE))).collect();
+        Seats { newest: Apart(A::new(newest)), seats }
+    }
+
+    /// The worker takes its seat. Whatever World was published before the number that is returned can be taken now.
+    #[inline]
+    pub(crate) fn sit_down(&self, worker: usize) -> u64 {
+        self.seats[worker].0.write(self.newest.0.read());
+        A::fence();
+        self.newest.0.read()
+    }
+
+    /// What the worker did with the World in its hand is done, and on its way.
+    #[inline]
+    pub(crate) fn stand_up(&self, worker: usize) {
+        self.seats[worker].0.write(NONE);
+    }
+
+    /// The World of this number is the newest: it can be taken already.
+    pub(crate) fn publish(&self, number: u64) {
+        self.newest.0.write(number);
+        A::fence();
+    }
+
+    /// Whether nobody has an older World than that of this number, which is published, nor will again.
+    pub(crate) fn have_passed(&self, number: u64) -> bool {
+        // For a number that was published some time ago, by the same thread.
+        A::fence();
+        self.seats.iter().all(|Apart(seat)| seat.read() >= number)
+    }
+}
+
+/// The newest World.
+#[derive(Debug)]
+pub(crate) struct Newest {
+    world: ArcSwap<World>,
+    seats: Seats,
+    /// The number of the last World whose publication was acted on.
+    acted: AtomicU64,
+    /// Whether there is something to publish, or a step on the way to act.
+    news: AtomicBool,
+    publisher: OnceLock<Thread>,
+}
+
+impl Newest {
+    pub(crate) fn new(workers: usize, world: Arc<World>) -> Self {
+        Newest {
+            seats: Seats::new(workers, world.version()),
+            acted: AtomicU64::new(world.version()),
+            world: ArcSwap::new(world),
+            news: AtomicBool::new(false),
+            publisher: OnceLock::new(),
+        }
+    }
+
+    /// The worker begins a batch: sees to it that `world` is the newest.
+    #[inline]
+    pub(crate) fn sit_down(&self, worker: usize, world: &mut Arc<World>) {
+        if self.seats.sit_down(worker) != world.version() {
+            *world = self.world.load_full();
+        }
+    }
+
+    /// The worker ended its batch, and all of it is on its way.
+    #[inline]
+    pub(crate) fn stand_up(&self, worker: usize) {
+        self.seats.stand_up(worker);
+    }
+
+    /// Every batch that begins from now on has this World.
+    pub(crate) fn publish(&self, world: Arc<World>) {
+        let number = world.version();
+        self.world.store(world);
+        self.seats.publish(number);
+    }
+
+    /// Whether nobody has an older World, nor will again.
+    pub(crate) fn have_passed(&self, world: &World) -> bool {
+        self.seats.have_passed(world.version())
+    }
+
+    /// The applications have acted on the publication of this World, and all that they said is on its way.
+    pub(crate) fn set_acted(&self, world: &World) {
+        self.acted.store(world.version(), Ordering::Release);
+        self.ring();
+    }
+
+    /// Whether they have.
+    pub(crate) fn has_acted(&self, world: &World) -> bool {
+        self.acted.load(Ordering::Acquire) >= world.version()
+    }
+
+    /// This thread is to be woken when there is something to publish.
+    pub(crate) fn set_publisher(&self, thread: Thread) {
+        let _ = self.publisher.set(thread);
+    }
+
+    /// There may be something to publish.
+    pub(crate) fn ring(&self) {
+        if !self.news.swap(true, Ordering::AcqRel) {
+            self.publisher.get().into_iter().for_each(Thread::unpark);
+        }
+    }
+
+    /// Whether it rang since this was last asked.
+    pub(crate) fn take_news(&self) -> bool {
+        self.news.swap(false, Ordering::AcqRel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loom::sync::atomic::AtomicU64 as Watched;
+
+    impl Number for Watched {
+        fn new(number: u64) -> Self {
+            Watched::new(number)
+        }
+
+        fn read(&self) -> u64 {
+            self.load(Ordering::Acquire)
+        }
+
+        fn write(&self, number: u64) {
+            self.store(number, Ordering::Release);
+        }
+
+        fn fence() {
+            loom::sync::atomic::fence(Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn only_those_with_an_older_world_are_waited_for() {
+        let seats = Seats::<AtomicU64>::new(3, 1);
+        assert_eq!(seats.sit_down(1), 1);
+        seats.publish(2);
+        assert!(!seats.have_passed(2) && seats.have_passed(1));
+        assert_eq!(seats.sit_down(2), 2);
+        assert!(!seats.have_passed(2));
+        seats.stand_up(1);
+        assert!(seats.have_passed(2), "the one has none, and the other the newest");
+    }
+
+    /// A switch has one flow, made of the World. Workers set it to what their World says; whoever acts on the new World
+    /// removes it once. What the old one says is never there at the end, whoever was idle, late or in the middle.
+    #[test]
+    fn what_is_removed_after_the_last_reader_stays_removed() {
+        const OLD: u64 = 1;
+        const NEW: u64 = 2;
+        const REMOVED: u64 = 3;
+        loom::model(|| {
+            let shared = loom::sync::Arc::new((
+                Seats::<Watched>::new(1, OLD),
+                Watched::new(OLD),
+                Watched::new(0),
+            ));
+            let other = loom::sync::Arc::clone(&shared);
+            let worker = loom::thread::spawn(move || {
+                let (seats, world, flow) = &*other;
+                for _ in 0..2 {
+                    seats.sit_down(0);
+                    flow.store(world.load(Ordering::Acquire), Ordering::Relaxed);
+                    seats.stand_up(0);
+                }
+            });
+            let (seats, world, flow) = &*shared;
+            world.store(NEW, Ordering::Release);
+            seats.publish(NEW);
+            let passed = seats.have_passed(NEW);
+            if passed {
+                flow.store(REMOVED, Ordering::Relaxed);
+            }
+            worker.join().unwrap();
+            assert!(!passed || flow.load(Ordering::Relaxed) != OLD);
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! The applications that Aldis brings along, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use aldis_apps::LearningSwitch;
+use aldis_control::{App, Recipe};
+
+use crate::run::Config;
+
+/// An application that can be configured.
+pub(crate) struct Known {
+    /// The name by which it is configured and shown.
+    pub(crate) name: &'static str,
+    /// What it does, in one sentence.
+    pub(crate) says: &'static str,
+    /// Adds it to a recipe, with its settings.
+    add: fn(Recipe, &Config) -> Recipe,
+}
+
+/// All of them.
+pub(crate) static ALL: [Known; 1] = [Known {
+    name: LearningSwitch::NAME,
+    says: "learns behind which port each host is, switch by switch, and installs flows",
+    add: |recipe, config| {
+        let settings = config.learning_switch();
+        recipe.with(move || LearningSwitch::new(settings))
+    },
+}];
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// An application by its name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AppName(&'static Known);
+
+impl AppName {
+    /// What runs unless somebody says otherwise.
+    pub(crate) fn defaults() -> Vec<AppName> {
+        vec![AppName(&ALL[0])]
+    }
+
+    /// The name.
+    pub(crate) fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Adds it to a recipe, with its settings.
+    pub(crate) fn add_to(self, recipe: Recipe, config: &Config) -> Recipe {
+        (self.0.add)(recipe, config)
+    }
+}
+
+impl PartialEq for AppName {
+    fn eq(&self, other: &AppName) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for AppName {}
+
+impl FromStr for AppName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        ALL.iter().find(|known| known.name == name).map(AppName).ok_or_else(|| {
+            let names: Vec<_> = ALL.iter().map(|known| known.name).collect();
+            format!(
+                "there is no application \"{name}\"; the applications are: {}",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for AppName {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
