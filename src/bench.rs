@@ -1,6 +1,6 @@
 //! `aldis bench`: emulated switches against any controller, or the null controller for them to run against.
 
-mod args;
+pub(crate) mod args;
 mod controller;
 mod handshakes;
 mod measure;

@@ -5,6 +5,7 @@ mod bench;
 mod catalogue;
 mod decode;
 mod designs;
+mod emulate;
 mod lab;
 mod memory;
 mod run;
@@ -37,6 +38,8 @@ enum Command {
     Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
     Bench(Box<bench::Args>),
+    /// Emulate a network: switches that forward, links, hosts that answer, faults.
+    Emulate(emulate::Args),
     /// Experiments, and what they have to know of this machine.
     Lab(lab::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Apps(args) => apps::run(args),
         Command::Designs(args) => designs::run(args),
         Command::Bench(args) => bench::run(*args),
+        Command::Emulate(args) => emulate::run(args),
         Command::Lab(args) => lab::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),

@@ -16,7 +16,7 @@ enum DestinationsArg {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum VersionArg {
+pub(crate) enum VersionArg {
     #[value(name = "1.0")]
     V10,
     #[value(name = "1.3")]
@@ -328,7 +328,7 @@ const SCENARIOS: [(f64, Spread); 4] = [
 
 const SKEWED: Spread = Spread::Zipf(1.0);
 
-fn resolve(text: &str) -> Result<SocketAddr, String> {
+pub(crate) fn resolve(text: &str) -> Result<SocketAddr, String> {
     let mut addresses = text.to_socket_addrs().map_err(|error| {
         format!("{error}; write it as HOST:PORT, for example 127.0.0.1:6653 or [::1]:6653")
     })?;

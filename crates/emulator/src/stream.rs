@@ -21,6 +21,11 @@ impl Tail {
         self.0.clear();
         self.0.extend_from_slice(rest);
     }
+
+    /// How many bytes it keeps.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// A thread's receive buffer: room for one read behind the longest tail there can be.

@@ -1,0 +1,223 @@
+//! An emulated network: switches that forward, links, hosts that speak, and the faults that are asked for.
+//!
+//! Every switch has its own connection to the controller, over real sockets; everything between the switches is inside this
+//! process, on one thread. A run has three phases: *connect* (until every handshake is over), *settle* (as long as was
+//! asked for, or until LLDP has crossed every link), and then the script, whose times count from there.
+//!
+//! | file | what lives there |
+//! | --- | --- |
+//! | `fabric` | switches, wires and hosts, and what moves among them |
+//! | `session` | a switch's connection |
+//! | `wires` | frames on their way |
+//! | `host`, `frame` | the hosts, and the frames that they send |
+//! | `script` | what is to happen when, as people write it |
+//! | `trial` | what is asked: pings, broadcasts, watches |
+//! | `run` | the loop and its phases |
+
+mod fabric;
+mod frame;
+mod host;
+mod run;
+pub mod script;
+mod session;
+mod tally;
+mod trial;
+mod wires;
+
+pub use script::{Action, Node, Step};
+pub use session::Ended;
+pub use tally::Messages;
+pub use trial::{Broadcast, Finding, Pinged, Recovery};
+pub use wires::Frames;
+
+use crate::topology::Topology;
+use aldis_wire::Version;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A network, and what is to happen in it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where the controller listens.
+    pub controller: SocketAddr,
+    /// The version that the switches speak.
+    pub version: Version,
+    /// How it is built.
+    pub topology: Topology,
+    /// How long a frame is on a link.
+    pub delay: Duration,
+    /// Decides what is left to chance: which pairs ping.
+    pub seed: u64,
+    /// What happens when.
+    pub script: Vec<Step>,
+    /// How long connecting and shaking hands may take, and LLDP to cross every link.
+    pub connect_within: Duration,
+    /// How long to wait behind the last handshake before the script begins.
+    pub settle: Duration,
+    /// Whether to wait until LLDP has crossed every link as well.
+    pub await_links: bool,
+    /// How long a ping, a broadcast or a recovery is waited for.
+    pub patience: Duration,
+    /// How long it goes on at least, counted from where the script begins; `None` with an empty script: for ever.
+    pub length: Option<Duration>,
+}
+
+impl Plan {
+    /// A network that only is there, until it is told to stop.
+    pub fn new(controller: SocketAddr, version: Version, topology: Topology) -> Plan {
+        Plan {
+            controller,
+            version,
+            topology,
+            delay: Duration::ZERO,
+            seed: 1,
+            script: Vec::new(),
+            connect_within: Duration::from_secs(30),
+            settle: Duration::ZERO,
+            await_links: false,
+            patience: Duration::from_secs(5),
+            length: None,
+        }
+    }
+}
+
+/// What is told while it runs.
+#[derive(Debug)]
+pub enum Moment<'a> {
+    /// So many switches have shaken hands.
+    Connected(u32),
+    /// So many directions of links between switches has LLDP crossed.
+    Crossed(usize),
+    /// The script begins now, so long after the start.
+    Ready(Duration),
+    /// This was done; with a note where it did not do what it says.
+    Did(&'a Action, Option<String>),
+    /// This was found out.
+    Found(&'a Finding),
+    /// So many switches lost their connection just now; the first of them, and why.
+    Lost(u32, u32, &'a Ended),
+}
+
+/// What a run was.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Report {
+    /// How long connecting and shaking hands took, all switches together; `None` if it was stopped before.
+    pub connected_after: Option<Duration>,
+    /// Directions of links between switches that LLDP crossed.
+    pub crossed: usize,
+    /// Of how many.
+    pub crossings: usize,
+    /// When the last of them was first crossed, behind the last handshake.
+    pub crossed_after: Option<Duration>,
+    /// How long it ran, from where the script began.
+    pub length: Duration,
+    /// Frames on links.
+    pub frames: Frames,
+    /// Packets that reached a host with a wrong checksum.
+    pub spoilt: u64,
+    /// Broadcasts that storms sent, and the copies of them that hosts saw.
+    pub storm: (u64, u64),
+    /// Messages between switches and controller.
+    pub messages: Messages,
+    /// Connections that ended behind their handshake, and those that never got so far.
+    pub lost: (u64, u64),
+    /// What was found out, in order.
+    pub findings: Vec<Finding>,
+    /// It was told to stop.
+    pub stopped: bool,
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+pub enum Failure {
+    /// The plan asks for what there is not.
+    Plan(String),
+    /// There are fewer descriptors than switches.
+    Descriptors {
+        /// Descriptors the run needs.
+        needed: u64,
+        /// Descriptors the system allows.
+        allowed: u64,
+    },
+    /// Not every switch has shaken hands in time.
+    NotConnected {
+        /// Where the controller should be.
+        controller: SocketAddr,
+        /// How many have.
+        up: u32,
+        /// Of how many.
+        of: u32,
+        /// The first that has not.
+        switch: u32,
+        /// Why the last attempt of any failed.
+        why: Option<String>,
+        /// How long they were given.
+        after: Duration,
+    },
+    /// LLDP did not cross every link in time.
+    NotCrossed {
+        /// Directions that it crossed.
+        crossed: usize,
+        /// Of how many.
+        crossings: usize,
+        /// How long it was given.
+        after: Duration,
+    },
+    /// The system refused something that is no switch's fault.
+    System(io::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Plan(sentence) => f.write_str(sentence),
+            Failure::Descriptors { needed, allowed } => write!(
+                f,
+                "{needed} file descriptors are needed and the system allows {allowed}; raise the limit with ulimit -n \
+                 or take a smaller topology"
+            ),
+            Failure::NotConnected { controller, up, of, switch, why, after } => {
+                write!(
+                    f,
+                    "after {:.1} s {up} of {of} switches have shaken hands with {controller}, and s{switch} has not: ",
+                    after.as_secs_f64()
+                )?;
+                match why {
+                    Some(why) => f.write_str(why),
+                    None => f.write_str("the controller does not answer; does it speak OpenFlow?"),
+                }
+            }
+            Failure::NotCrossed { crossed, crossings, after } => write!(
+                f,
+                "after {:.1} s LLDP has crossed {crossed} of {crossings} directions of links; does the controller discover \
+                 links?",
+                after.as_secs_f64()
+            ),
+            Failure::System(error) => write!(f, "the system refused: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::System(error)
+    }
+}
+
+/// Runs a plan to its end, or until `stop` says so; `tell` is called on this thread as it goes on.
+///
+/// # Errors
+/// See [`Failure`]; every switch is disconnected by then. A controller that dies after all have connected is none: the switches
+/// try again, and what is lost is counted.
+pub fn run(
+    plan: &Plan,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Moment<'_>),
+) -> Result<Report, Failure> {
+    run::Run::new(plan, stop, tell)?.run()
+}

@@ -1,0 +1,312 @@
+//! The loop of a network, and its phases.
+
+use super::fabric::Fabric;
+use super::script::{Action, Node, links_between};
+use super::trial::Trials;
+use super::{Failure, Finding, Moment, Plan, Report, Step};
+use crate::descriptors;
+use crate::load::PORTS_MAX_V10;
+use aldis_wire::Version;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often is looked at what no socket and no frame announces.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Descriptors beside the switches' sockets.
+const DESCRIPTORS_SPARE: u64 = 64;
+
+pub(super) struct Run<'a> {
+    plan: &'a Plan,
+    stop: &'a AtomicBool,
+    tell: &'a mut dyn FnMut(Moment<'_>),
+    begun: Instant,
+    last_tick: Duration,
+    fabric: Fabric<'a>,
+    trials: Trials,
+    /// Why the last attempt to connect failed.
+    why: Option<String>,
+    report: Report,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        stop: &'a AtomicBool,
+        tell: &'a mut dyn FnMut(Moment<'_>),
+    ) -> Result<Run<'a>, Failure> {
+        check(plan)?;
+        let doubles = plan.script.iter();
+        let doubles =
+            doubles.filter(|step| matches!(step.action, Action::DuplicateDpid(_))).count() as u64;
+        let needed = u64::from(plan.topology.switches()) + doubles + DESCRIPTORS_SPARE;
+        let allowed = descriptors::allow(needed)?;
+        if allowed < needed {
+            return Err(Failure::Descriptors { needed, allowed });
+        }
+        let peer = (plan.version, plan.controller);
+        Ok(Run {
+            plan,
+            stop,
+            tell,
+            begun: Instant::now(),
+            last_tick: Duration::ZERO,
+            fabric: Fabric::new(&plan.topology, peer, plan.delay, moves(plan))?,
+            trials: Trials::new(plan.seed, plan.patience),
+            why: None,
+            report: Report::default(),
+        })
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    pub(super) fn run(mut self) -> Result<Report, Failure> {
+        self.fabric.tick(Duration::ZERO, Duration::ZERO);
+        let connected = self.connect()?;
+        if connected && self.settle()? {
+            let start = self.now();
+            (self.tell)(Moment::Ready(start));
+            self.act(start)?;
+            self.report.length = self.now() - start;
+        }
+        self.report.stopped = self.is_stopped();
+        Ok(self.finish())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Until every handshake is over; whether it is.
+    fn connect(&mut self) -> Result<bool, Failure> {
+        let mut told = None;
+        loop {
+            let (up, late) = self.fabric.up();
+            if told.replace(up) != Some(up) {
+                (self.tell)(Moment::Connected(up));
+            }
+            let now = self.now();
+            let Some(switch) = late else {
+                self.report.connected_after = Some(now);
+                return Ok(true);
+            };
+            if self.is_stopped() {
+                return Ok(false);
+            }
+            if now >= self.plan.connect_within && self.last_tick > Duration::ZERO {
+                self.mourn();
+                let why = self.why.take();
+                let (controller, of) = (self.plan.controller, self.plan.topology.switches());
+                let after = self.plan.connect_within;
+                return Err(Failure::NotConnected { controller, up, of, switch, why, after });
+            }
+            self.turn(now + TICK)?;
+        }
+    }
+
+    /// As long as was asked for; whether it was not stopped.
+    fn settle(&mut self) -> Result<bool, Failure> {
+        let connected = self.now();
+        let mut told = None;
+        loop {
+            let now = self.now();
+            let (crossed, crossings) = self.fabric.wires.crossed();
+            if told.replace(crossed) != Some(crossed) {
+                (self.tell)(Moment::Crossed(crossed));
+            }
+            let awaits = self.plan.await_links && crossed < crossings;
+            if self.is_stopped() {
+                return Ok(false);
+            }
+            if now - connected >= self.plan.settle && !awaits {
+                return Ok(true);
+            }
+            if awaits && now - connected >= self.plan.settle.max(self.plan.connect_within) {
+                let after = now - connected;
+                return Err(Failure::NotCrossed { crossed, crossings, after });
+            }
+            self.turn(now + TICK)?;
+        }
+    }
+
+    /// The script, and as long as was asked for.
+    fn act(&mut self, start: Duration) -> Result<(), Failure> {
+        let mut steps: Vec<Step> = self.plan.script.clone();
+        // What is to happen at the same time happens in the order in which it is written.
+        steps.sort_by_key(|step| step.at);
+        let mut steps = steps.into_iter().peekable();
+        let ends = !self.plan.script.is_empty() || self.plan.length.is_some();
+        let end = start + self.plan.length.unwrap_or(Duration::ZERO);
+        while !self.is_stopped() {
+            let now = self.now();
+            while let Some(step) = steps.next_if(|step| start + step.at <= now) {
+                self.apply(step.action, now);
+            }
+            let next = steps.peek().map(|step| start + step.at);
+            if ends && next.is_none() && now >= end && self.trials.is_done() {
+                return Ok(());
+            }
+            self.turn(next.unwrap_or(now + TICK))?;
+        }
+        Ok(())
+    }
+
+    /// One turn of everything; waits until `wake` at most.
+    fn turn(&mut self, wake: Duration) -> Result<(), Failure> {
+        let now = self.now();
+        self.fabric.carry(now);
+        for (host, heard) in self.fabric.take_heard() {
+            self.trials.heard(host, heard, now);
+        }
+        self.trials.turn(&mut self.fabric, now);
+        self.fabric.flush(now);
+        self.look_at_links(now);
+        for finding in self.trials.take_findings() {
+            self.found(finding);
+        }
+        let frame = self.fabric.wires.next_due();
+        let trial = self.trials.next_due();
+        let tick = Some(self.last_tick + TICK);
+        let next = [frame, trial, tick].into_iter().flatten().fold(wake, Duration::min);
+        let begun = self.begun;
+        let timeout = next.saturating_sub(self.now());
+        self.fabric.serve(timeout, || begun.elapsed())?;
+        let now = self.now();
+        if now >= self.last_tick + TICK {
+            self.trials.ask_again(&mut self.fabric, now);
+            self.fabric.tick(now, now - self.last_tick);
+            self.last_tick = now;
+            self.mourn();
+        }
+        Ok(())
+    }
+
+    fn look_at_links(&mut self, now: Duration) {
+        let (crossed, crossings) = self.fabric.wires.crossed();
+        if crossed == crossings
+            && crossings > 0
+            && self.report.crossed_after.is_none()
+            && let Some(connected) = self.report.connected_after
+        {
+            self.report.crossed_after = Some(now.saturating_sub(connected));
+        }
+    }
+
+    /// Says which connections were lost.
+    fn mourn(&mut self) {
+        let lost = self.fabric.take_lost();
+        let were_up = lost.iter().filter(|(_, up, _)| *up);
+        if let Some((switch, _, why)) = were_up.clone().next() {
+            let count = were_up.clone().count() as u32;
+            self.report.lost.0 += u64::from(count);
+            (self.tell)(Moment::Lost(count, *switch, why));
+        }
+        self.report.lost.1 += lost.iter().filter(|(_, up, _)| !up).count() as u64;
+        if let Some((.., why)) = lost.last() {
+            self.why = Some(why.to_string());
+        }
+    }
+
+    fn found(&mut self, finding: Finding) {
+        (self.tell)(Moment::Found(&finding));
+        self.report.findings.push(finding);
+    }
+
+    fn apply(&mut self, action: Action, now: Duration) {
+        if action.is_fault() {
+            self.trials.fault(action, now);
+        }
+        let note = self.act_out(action, now).err();
+        (self.tell)(Moment::Did(&action, note));
+    }
+
+    /// Does it; an error says why nothing happened.
+    fn act_out(&mut self, action: Action, now: Duration) -> Result<(), String> {
+        let cannot = |error: io::Error| error.to_string();
+        let fabric = &mut self.fabric;
+        match action {
+            Action::LinkDown(a, b) => self.cut(a, b, true, now)?,
+            Action::LinkUp(a, b) => self.cut(a, b, false, now)?,
+            Action::SwitchGone(switch) => fabric.power(switch, false, now),
+            Action::SwitchBack(switch) => fabric.power(switch, true, now),
+            Action::Reset(switch) if !fabric.reset(switch, now) => {
+                return Err(format!("s{switch} has no connection now"));
+            }
+            Action::Reset(_) => {}
+            Action::SlowReader(switch, rate) => {
+                fabric.read_slowly(switch, Some(rate)).map_err(cannot)?;
+            }
+            Action::FastReader(switch) => fabric.read_slowly(switch, None).map_err(cannot)?,
+            Action::DuplicateDpid(switch) => fabric.double(switch),
+            Action::HostMove(host, switch) => fabric.move_host(host, switch, now),
+            Action::Storm(host, rate) => self.trials.storm(host, rate, now),
+            Action::Calm(host) => self.trials.calm(host),
+            Action::Broadcast(host) => self.trials.broadcast(host, fabric, now),
+            Action::Ping { .. } | Action::PingAll { .. } => {
+                self.trials.ping(action, fabric.hosts(), now);
+            }
+            Action::Watch { from, to } => self.trials.watch(from, to, now),
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, a: Node, b: Node, broken: bool, now: Duration) -> Result<(), String> {
+        if let (Node::Host(host), Node::Switch(switch)) | (Node::Switch(switch), Node::Host(host)) =
+            (a, b)
+        {
+            return match self.fabric.cut_host(host, switch, broken, now) {
+                true => Ok(()),
+                false => Err(format!("h{host} is not plugged in at s{switch} any more")),
+            };
+        }
+        for link in links_between(&self.plan.topology, a, b) {
+            self.fabric.cut(link, broken, now);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Report {
+        self.mourn();
+        for finding in self.trials.finish(self.now()) {
+            self.found(finding);
+        }
+        (self.report.crossed, self.report.crossings) = self.fabric.wires.crossed();
+        self.report.frames = self.fabric.wires.frames;
+        self.report.spoilt = self.fabric.spoilt;
+        self.report.storm = (self.trials.storm_frames, self.fabric.storm_copies);
+        self.report.messages = std::mem::take(&mut self.fabric.messages);
+        self.report
+    }
+}
+
+fn check(plan: &Plan) -> Result<(), Failure> {
+    for Step { at, action } in &plan.script {
+        let wrong = |wrong| Failure::Plan(format!("{action}, at {} s: {wrong}", at.as_secs_f64()));
+        action.check(&plan.topology).map_err(wrong)?;
+    }
+    let max = match plan.version {
+        Version::V10 => PORTS_MAX_V10,
+        Version::V13 => crate::topology::PORTS_MAX,
+    };
+    let mut ports: Vec<u32> =
+        (1..=plan.topology.switches()).map(|switch| plan.topology.ports(switch)).collect();
+    moves(plan).for_each(|switch| ports[switch as usize - 1] += 1);
+    match (1..).zip(ports).find(|&(_, ports)| ports > max) {
+        Some((switch, ports)) => Err(Failure::Plan(format!(
+            "switch s{switch} would have {ports} ports, and one that speaks {} has at most {max}",
+            plan.version
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The switches to which hosts will be moved, each time one is.
+fn moves(plan: &Plan) -> impl Iterator<Item = u32> {
+    plan.script.iter().filter_map(|step| match step.action {
+        Action::HostMove(_, switch) => Some(switch),
+        _ => None,
+    })
+}

@@ -1,0 +1,449 @@
+//! What is asked of a network: pings, copies of a broadcast, and how long a fault keeps two hosts apart.
+
+use super::fabric::{Fabric, STORM};
+use super::host::Heard;
+use super::script::Action;
+use crate::load::dice::Dice;
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Most pings of one step that are not answered yet.
+const AT_ONCE: usize = 32;
+/// The time between two pings of a watch.
+const WATCH_EVERY: Duration = Duration::from_millis(10);
+/// Most pings of a watch that are remembered: a minute of them.
+const PROBES_MAX: usize = 6_000;
+/// How long no copy of a broadcast may have come for it to be over.
+const BROADCAST_QUIET: Duration = Duration::from_millis(500);
+/// Most frames that a storm sends before others have their turn; what it owes beyond that it does not send.
+const STORM_BURST: u64 = 500;
+/// How often a storm sends.
+const STORM_EVERY: Duration = Duration::from_millis(1);
+
+/// What became of a ping, a pingall or their like.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pinged {
+    /// What was asked.
+    pub action: Action,
+    /// Who pinged whom, and how long the answer took; `None` where there was none.
+    pub pairs: Vec<(u32, u32, Option<Duration>)>,
+    /// How long all of it took.
+    pub took: Duration,
+}
+
+impl Pinged {
+    /// How many were answered.
+    pub fn received(&self) -> usize {
+        self.pairs.iter().filter(|(.., answer)| answer.is_some()).count()
+    }
+}
+
+/// Copies of one broadcast.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broadcast {
+    /// The host that sent it.
+    pub from: u32,
+    /// Copies that each host saw, h1 first; the sender itself should see none.
+    pub copies: Vec<u32>,
+}
+
+impl Broadcast {
+    /// How many other hosts there are, and how many of them saw it exactly once.
+    pub fn exactly_once(&self) -> (usize, usize) {
+        let others = self.copies.len() - 1;
+        (others, self.others().filter(|&copies| copies == 1).count())
+    }
+
+    /// The most copies that one of the other hosts saw.
+    pub fn copies_max(&self) -> u32 {
+        self.others().max().unwrap_or(0)
+    }
+
+    /// How many of the other hosts saw none.
+    pub fn missed(&self) -> usize {
+        self.others().filter(|&copies| copies == 0).count()
+    }
+
+    fn others(&self) -> impl Iterator<Item = u32> {
+        let own = self.from as usize - 1;
+        self.copies.iter().enumerate().filter(move |&(index, _)| index != own).map(|(_, &n)| n)
+    }
+}
+
+/// How long two hosts were apart after a fault.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Recovery {
+    /// Who watches whom.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
+    /// The fault.
+    pub fault: Action,
+    /// How long after it the first ping that was sent behind it had its answer; `None` where none had.
+    pub after: Option<Duration>,
+    /// Pings sent behind the fault that had no answer before.
+    pub lost: u64,
+}
+
+/// Something that was found out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Finding {
+    /// Of pings.
+    Pinged(Pinged),
+    /// Of a broadcast.
+    Broadcast(Broadcast),
+    /// Of a watch.
+    Recovery(Recovery),
+}
+
+/// All that is being asked.
+pub(super) struct Trials {
+    seed: u64,
+    patience: Duration,
+    /// The number of the last ping or broadcast.
+    last: u32,
+    open: HashMap<u32, Sent>,
+    /// When each ping is given up; all are given as long.
+    ends: VecDeque<(Duration, u32)>,
+    jobs: Vec<Job>,
+    watches: Vec<Watch>,
+    broadcasts: Vec<Spread>,
+    storms: Vec<Storm>,
+    /// Frames that storms sent.
+    pub(super) storm_frames: u64,
+    findings: Vec<Finding>,
+}
+
+struct Sent {
+    owner: Owner,
+    from: u32,
+    at: Duration,
+}
+
+#[derive(Clone, Copy)]
+enum Owner {
+    /// The so-manieth pair of the job with this number.
+    Job(u32, usize),
+    /// The watch with this index.
+    Watch(usize),
+}
+
+struct Job {
+    number: u32,
+    pinged: Pinged,
+    v6: bool,
+    begun: Duration,
+    next: usize,
+    open: usize,
+}
+
+struct Watch {
+    from: u32,
+    to: u32,
+    next: Duration,
+    /// When each was sent, and whether it was answered; the oldest first.
+    probes: VecDeque<(u32, Duration, bool)>,
+    faults: Vec<(Action, Duration)>,
+}
+
+struct Spread {
+    number: u32,
+    sent: Duration,
+    last: Duration,
+    broadcast: Broadcast,
+}
+
+struct Storm {
+    host: u32,
+    rate: u32,
+    begun: Duration,
+    sent: u64,
+    next: Duration,
+}
+
+impl Trials {
+    pub(super) fn new(seed: u64, patience: Duration) -> Trials {
+        Trials {
+            seed,
+            patience,
+            last: STORM,
+            open: HashMap::new(),
+            ends: VecDeque::new(),
+            jobs: Vec::new(),
+            watches: Vec::new(),
+            broadcasts: Vec::new(),
+            storms: Vec::new(),
+            storm_frames: 0,
+            findings: Vec::new(),
+        }
+    }
+
+    fn number(&mut self) -> u32 {
+        self.last = self.last.checked_add(1).unwrap_or(STORM + 1);
+        self.last
+    }
+
+    /// What was found out since the last call.
+    pub(super) fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// Whether everything that was asked has its answer.
+    pub(super) fn is_done(&self) -> bool {
+        let recovered = self.watches.iter().all(|watch| watch.faults.is_empty());
+        self.jobs.is_empty() && self.broadcasts.is_empty() && recovered
+    }
+
+    /// Begins to ping.
+    pub(super) fn ping(&mut self, action: Action, hosts: u32, now: Duration) {
+        let (pairs, v6) = match action {
+            Action::Ping { from, to, v6 } => (vec![(from, to)], v6),
+            Action::PingAll { pairs, v6 } => (self.pairs(hosts, pairs), v6),
+            _ => return,
+        };
+        let pairs = pairs.into_iter().map(|(from, to)| (from, to, None)).collect();
+        let pinged = Pinged { action, pairs, took: Duration::ZERO };
+        let number = self.number();
+        self.jobs.push(Job { number, pinged, v6, begun: now, next: 0, open: 0 });
+    }
+
+    /// All pairs of hosts, or so many of chance.
+    fn pairs(&self, hosts: u32, some: Option<u32>) -> Vec<(u32, u32)> {
+        let all = u64::from(hosts) * u64::from(hosts - 1);
+        let pair = |index: u64| {
+            let (from, to) = (index / u64::from(hosts - 1), index % u64::from(hosts - 1));
+            (from as u32 + 1, to as u32 + 1 + u32::from(to >= from))
+        };
+        match some {
+            Some(some) if u64::from(some) < all => {
+                let mut dice = Dice::new(self.seed);
+                (0..some).map(|_| pair(dice.below(all as usize) as u64)).collect()
+            }
+            _ => (0..all).map(pair).collect(),
+        }
+    }
+
+    /// Begins to watch.
+    pub(super) fn watch(&mut self, from: u32, to: u32, now: Duration) {
+        let (probes, faults) = (VecDeque::new(), Vec::new());
+        self.watches.push(Watch { from, to, next: now, probes, faults });
+    }
+
+    /// A fault happens now.
+    pub(super) fn fault(&mut self, fault: Action, now: Duration) {
+        self.watches.iter_mut().for_each(|watch| watch.faults.push((fault, now)));
+    }
+
+    /// Sends a broadcast.
+    pub(super) fn broadcast(&mut self, from: u32, fabric: &mut Fabric<'_>, now: Duration) {
+        let number = self.number();
+        let broadcast = Broadcast { from, copies: vec![0; fabric.hosts() as usize] };
+        self.broadcasts.push(Spread { number, sent: now, last: now, broadcast });
+        fabric.with_host(from, now, |host, out| out.push(host.address.broadcast(number)));
+    }
+
+    /// Begins a storm, or gives one another rate.
+    pub(super) fn storm(&mut self, host: u32, rate: u32, now: Duration) {
+        self.calm(host);
+        self.storms.push(Storm { host, rate, begun: now, sent: 0, next: now });
+    }
+
+    /// Ends it.
+    pub(super) fn calm(&mut self, host: u32) {
+        self.storms.retain(|storm| storm.host != host);
+    }
+
+    /// When there is something to do again; `None` where only a frame can change anything.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        let watches = self.watches.iter().map(|watch| watch.next);
+        let storms = self.storms.iter().map(|storm| storm.next);
+        let ends = self.ends.front().map(|(end, _)| *end);
+        watches.chain(storms).chain(ends).min()
+    }
+
+    /// Sends what is due, and gives up what took too long.
+    pub(super) fn turn(&mut self, fabric: &mut Fabric<'_>, now: Duration) {
+        for index in 0..self.jobs.len() {
+            self.ping_more(index, fabric, now);
+        }
+        for index in 0..self.watches.len() {
+            if self.watches[index].next <= now {
+                self.probe(index, fabric, now);
+            }
+        }
+        for storm in self.storms.iter_mut().filter(|storm| storm.next <= now) {
+            self.storm_frames += storm.blow(fabric, now);
+        }
+        while let Some((_, number)) = self.ends.pop_front_if(|(end, _)| *end <= now) {
+            if let Some(sent) = self.open.remove(&number) {
+                fabric.host_mut(sent.from).give_up(number);
+                self.settle(&sent, None, now);
+            }
+        }
+        self.settle_broadcasts(now);
+    }
+
+    /// Has hosts ask again for addresses that nobody told them. Now and then is enough.
+    pub(super) fn ask_again(&mut self, fabric: &mut Fabric<'_>, now: Duration) {
+        for sent in self.open.values() {
+            fabric.with_host(sent.from, now, |host, out| host.ask_again(now, out));
+        }
+        self.give_up_watches(now);
+    }
+
+    fn ping_more(&mut self, index: usize, fabric: &mut Fabric<'_>, now: Duration) {
+        loop {
+            let job = &mut self.jobs[index];
+            let at = job.next;
+            if job.open >= AT_ONCE || at == job.pinged.pairs.len() {
+                return;
+            }
+            job.next += 1;
+            job.open += 1;
+            let ((from, to, _), v6, number) = (job.pinged.pairs[at], job.v6, job.number);
+            self.send(Owner::Job(number, at), (from, to), v6, fabric, now);
+        }
+    }
+
+    fn probe(&mut self, index: usize, fabric: &mut Fabric<'_>, now: Duration) {
+        let watch = &mut self.watches[index];
+        watch.next = now + WATCH_EVERY;
+        let pair = (watch.from, watch.to);
+        let number = self.send(Owner::Watch(index), pair, false, fabric, now);
+        let probes = &mut self.watches[index].probes;
+        if probes.len() == PROBES_MAX {
+            probes.pop_front();
+        }
+        probes.push_back((number, now, false));
+    }
+
+    fn send(
+        &mut self,
+        owner: Owner,
+        (from, to): (u32, u32),
+        v6: bool,
+        fabric: &mut Fabric<'_>,
+        now: Duration,
+    ) -> u32 {
+        let number = self.number();
+        let target = fabric.host_mut(to).address;
+        let target = if v6 { IpAddr::from(target.ipv6) } else { target.ipv4.into() };
+        self.open.insert(number, Sent { owner, from, at: now });
+        self.ends.push_back((now + self.patience, number));
+        fabric.with_host(from, now, |host, out| host.ping(target, number, now, out));
+        number
+    }
+
+    /// A host heard something.
+    pub(super) fn heard(&mut self, host: u32, heard: Heard, now: Duration) {
+        match heard {
+            Heard::Pong(number) => {
+                // Another host's pings are not its own.
+                if self.open.get(&number).is_some_and(|sent| sent.from == host)
+                    && let Some(sent) = self.open.remove(&number)
+                {
+                    self.answered(number, &sent, now);
+                }
+            }
+            Heard::Broadcast(number) => {
+                let spread = self.broadcasts.iter_mut().find(|spread| spread.number == number);
+                if let Some(spread) = spread {
+                    spread.last = now;
+                    let copies = &mut spread.broadcast.copies[host as usize - 1];
+                    *copies = copies.saturating_add(1);
+                }
+            }
+            Heard::Nothing | Heard::Spoilt => {}
+        }
+    }
+
+    fn answered(&mut self, number: u32, sent: &Sent, now: Duration) {
+        if let Owner::Watch(index) = sent.owner {
+            let Trials { watches, findings, .. } = self;
+            watches[index].answered(number, sent.at, now, findings);
+        }
+        self.settle(sent, Some(now - sent.at), now);
+    }
+
+    /// Enters what became of a job's ping.
+    fn settle(&mut self, sent: &Sent, answer: Option<Duration>, now: Duration) {
+        let Owner::Job(number, at) = sent.owner else { return };
+        let Some(index) = self.jobs.iter().position(|job| job.number == number) else { return };
+        let job = &mut self.jobs[index];
+        job.open -= 1;
+        job.pinged.pairs[at].2 = answer;
+        if job.open == 0 && job.next == job.pinged.pairs.len() {
+            let mut job = self.jobs.remove(index);
+            job.pinged.took = now - job.begun;
+            self.findings.push(Finding::Pinged(job.pinged));
+        }
+    }
+
+    fn settle_broadcasts(&mut self, now: Duration) {
+        let patience = self.patience;
+        let is_over = |spread: &mut Spread| {
+            let quiet = now - spread.last >= BROADCAST_QUIET && spread.broadcast.missed() == 0;
+            quiet || now - spread.sent >= patience
+        };
+        let over = self.broadcasts.extract_if(.., is_over);
+        self.findings.extend(over.map(|spread| Finding::Broadcast(spread.broadcast)));
+    }
+
+    /// Reports faults after which nothing came again for as long as anything is waited for.
+    fn give_up_watches(&mut self, now: Duration) {
+        let patience = self.patience;
+        for watch in &mut self.watches {
+            let (from, to) = (watch.from, watch.to);
+            for (fault, at) in watch.faults.extract_if(.., |(_, at)| now - *at >= patience) {
+                let sent = watch.probes.iter().filter(|(_, sent, _)| *sent >= at).count() as u64;
+                let recovery = Recovery { from, to, fault, after: None, lost: sent };
+                self.findings.push(Finding::Recovery(recovery));
+            }
+        }
+    }
+
+    /// The end of the run: what is still open has no answer.
+    pub(super) fn finish(&mut self, now: Duration) -> Vec<Finding> {
+        for mut job in std::mem::take(&mut self.jobs) {
+            job.pinged.pairs.truncate(job.next);
+            job.pinged.took = now - job.begun;
+            self.findings.push(Finding::Pinged(job.pinged));
+        }
+        let broadcasts = std::mem::take(&mut self.broadcasts).into_iter();
+        self.findings.extend(broadcasts.map(|spread| Finding::Broadcast(spread.broadcast)));
+        self.patience = Duration::ZERO;
+        self.give_up_watches(now);
+        self.take_findings()
+    }
+}
+
+impl Watch {
+    /// The probe with this number, sent at that time, was answered: every fault before it is over.
+    fn answered(&mut self, number: u32, at: Duration, now: Duration, findings: &mut Vec<Finding>) {
+        if let Ok(index) = self.probes.binary_search_by_key(&number, |probe| probe.0) {
+            self.probes[index].2 = true;
+        }
+        let (from, to, probes) = (self.from, self.to, &self.probes);
+        for (fault, begun) in self.faults.extract_if(.., |(_, begun)| *begun <= at) {
+            let behind = probes.iter().filter(|(_, sent, _)| (begun..at).contains(sent));
+            let lost = behind.filter(|(.., answered)| !answered).count() as u64;
+            let after = Some(now - begun);
+            findings.push(Finding::Recovery(Recovery { from, to, fault, after, lost }));
+        }
+    }
+}
+
+impl Storm {
+    /// Sends what is due; how many.
+    fn blow(&mut self, fabric: &mut Fabric<'_>, now: Duration) -> u64 {
+        self.next = now + STORM_EVERY;
+        let due = ((now - self.begun).as_secs_f64() * f64::from(self.rate)) as u64;
+        let frames = due.saturating_sub(self.sent).min(STORM_BURST);
+        self.sent = due;
+        for _ in 0..frames {
+            fabric.with_host(self.host, now, |host, out| out.push(host.address.broadcast(STORM)));
+        }
+        frames
+    }
+}

@@ -1,0 +1,393 @@
+//! Emulated networks under a controller that makes hubs of them, and under controllers that misbehave.
+
+use aldis_emulator::network::{
+    self, Broadcast, Ended, Failure, Finding, Moment, Pinged, Plan, Report,
+};
+use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
+use aldis_emulator::topology::Shape;
+use aldis_wire::Version;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// For what never comes.
+const SHORT: Duration = Duration::from_millis(400);
+
+const FEATURES_REQUEST: u8 = 5;
+const FEATURES_REPLY: u8 = 6;
+const ECHO_REPLY: u8 = 3;
+
+/// How the controller treats a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// One flow: everything goes out everywhere.
+    Flood,
+    /// Bytes that are no message.
+    Garbage,
+    /// It closes before the handshake is over.
+    Close,
+    /// It closes once the handshake is over.
+    CloseLate,
+    /// After the handshake it sends as much as the switch reads, and says when that was no more.
+    Shout,
+}
+
+/// A controller that treats its connections in turn as it is told, and all further ones as hubs.
+struct Controller {
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+    /// Handshakes that are over.
+    handshakes: Arc<AtomicU32>,
+}
+
+impl Controller {
+    fn start(manners: &'static [Manner]) -> (Controller, Receiver<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (over, handshakes) = (Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
+        let (stuck, is_stuck) = channel();
+        let controller =
+            Controller { address, over: Arc::clone(&over), handshakes: Arc::clone(&handshakes) };
+        std::thread::spawn(move || {
+            let manners = manners.iter().copied().chain(std::iter::repeat(Manner::Flood));
+            for (socket, manner) in listener.incoming().zip(manners) {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (socket, handshakes, stuck) =
+                    (socket.unwrap(), Arc::clone(&handshakes), stuck.clone());
+                std::thread::spawn(move || treat(socket, manner, &handshakes, &stuck));
+            }
+        });
+        (controller, is_stuck)
+    }
+
+    fn plan(&self, shape: &str, script: &str) -> Plan {
+        let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
+        Plan {
+            script: network::script::parse(script).unwrap(),
+            patience: PATIENCE,
+            connect_within: PATIENCE,
+            ..Plan::new(self.address, Version::V10, topology)
+        }
+    }
+}
+
+impl Controller {
+    /// Waits for so many handshakes.
+    fn await_handshakes(&self, handshakes: u32) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.handshakes.load(Ordering::Relaxed) < handshakes {
+            assert!(Instant::now() < deadline, "there were no {handshakes} handshakes");
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+/// Everything that any switch says from here on is passed over, until the connection ends.
+fn treat(socket: TcpStream, manner: Manner, handshakes: &AtomicU32, stuck: &Sender<()>) {
+    let Ok(mut peer) = Peer::over(socket, PATIENCE) else { return };
+    let _ = peer.send(&hello(Version::V10));
+    match manner {
+        Manner::Garbage => drop(peer.send(&[0x16; 100])),
+        Manner::Close => return,
+        _ => {}
+    }
+    let _ = peer.send(&bare(Version::V10, FEATURES_REQUEST, 1));
+    if peer.expect(FEATURES_REPLY).is_err() {
+        return;
+    }
+    if manner == Manner::CloseLate {
+        return;
+    }
+    let _ = peer.send(&flood());
+    handshakes.fetch_add(1, Ordering::Relaxed);
+    if manner == Manner::Shout {
+        return shout(&mut peer, stuck);
+    }
+    while let Err(Unexpected::Silence { .. }) = peer.expect_close() {}
+}
+
+/// Sends a message that needs no answer again and again until the switch reads no more.
+fn shout(peer: &mut Peer, stuck: &Sender<()>) {
+    peer.socket().set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let mut message = [0; 0xea60];
+    message[..8].copy_from_slice(&[1, ECHO_REPLY, 0xea, 0x60, 0, 0, 0, 1]);
+    while peer.send(&message).is_ok() {}
+    let _ = stuck.send(());
+    let _ = peer.expect_close();
+}
+
+/// A FLOW_MOD of OpenFlow 1.0 that matches everything and floods it.
+fn flood() -> Vec<u8> {
+    let mut bytes = vec![0; 80];
+    bytes[..8].copy_from_slice(&[1, 14, 0, 80, 0, 0, 0, 2]);
+    bytes[8..12].copy_from_slice(&0x003f_ffff_u32.to_be_bytes());
+    bytes[62..64].copy_from_slice(&[0, 1]);
+    bytes[64..70].fill(0xff);
+    bytes[72..80].copy_from_slice(&[0, 0, 0, 8, 0xff, 0xfb, 0, 0]);
+    bytes
+}
+
+fn run(plan: &Plan) -> Report {
+    network::run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+fn pinged(report: &Report) -> &Pinged {
+    let pings = report.findings.iter().find_map(|finding| match finding {
+        Finding::Pinged(pinged) => Some(pinged),
+        _ => None,
+    });
+    pings.expect("it pinged")
+}
+
+fn is_answered(report: &Report) -> bool {
+    pinged(report).received() == pinged(report).pairs.len()
+}
+
+fn broadcast(report: &Report) -> &Broadcast {
+    let spread = report.findings.iter().find_map(|finding| match finding {
+        Finding::Broadcast(spread) => Some(spread),
+        _ => None,
+    });
+    spread.expect("it broadcast")
+}
+
+#[test]
+fn everyone_reaches_everyone_through_hubs_without_loops() {
+    let (controller, _) = Controller::start(&[]);
+    for (shape, pairs) in [("single,4", 12), ("linear,3,2", 30), ("tree,2,3", 72)] {
+        // Pings first: once they are answered, every switch has its flow.
+        for script in ["0s pingall", "0s pingall6"] {
+            let report = run(&controller.plan(shape, script));
+            assert_eq!((pinged(&report).received(), pinged(&report).pairs.len()), (pairs, pairs));
+            assert_eq!((report.frames.dropped_full, report.spoilt, report.lost), (0, 0, (0, 0)));
+            assert!(report.messages.errors.is_empty(), "{:?}", report.messages.errors);
+        }
+    }
+}
+
+/// How often something is tried for which every switch must have its flow: nobody says when they do.
+const TRIES: usize = 20;
+
+#[test]
+fn a_broadcast_is_seen_once_in_a_tree() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan {
+        patience: Duration::from_secs(2),
+        ..controller.plan("linear,3", "100ms broadcast h1")
+    };
+    let all_saw_it = (0..TRIES).any(|_| {
+        let report = run(&plan);
+        let spread = broadcast(&report);
+        assert!(spread.copies_max() <= 1 && spread.copies[0] == 0);
+        spread.exactly_once() == (2, 2)
+    });
+    assert!(all_saw_it);
+}
+
+#[test]
+fn a_broadcast_goes_round_in_a_loop_and_is_dropped_where_links_are_full() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan { patience: SHORT, ..controller.plan("torus,3,3", "100ms broadcast h1") };
+    let went_round = (0..TRIES).any(|_| {
+        let report = run(&plan);
+        let spread = broadcast(&report);
+        spread.copies_max() > 1 && spread.copies[0] > 0 && report.frames.dropped_full > 0
+    });
+    assert!(went_round);
+}
+
+#[test]
+fn a_storm_blows_until_it_is_calmed() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = controller.plan("linear,2", "0s storm h1 1000\n100ms calm h1\n200ms ping h1 h2");
+    let report = run(&plan);
+    let (sent, copies) = report.storm;
+    assert!(sent > 0 && sent <= 1000 && copies <= sent, "{sent} sent, {copies} seen");
+}
+
+#[test]
+fn a_broken_link_is_broken_and_whole_again() {
+    let (controller, _) = Controller::start(&[]);
+    let lost = Plan {
+        patience: SHORT,
+        ..controller.plan("linear,3", "0s link-down s2 s3\n0s ping h1 h3")
+    };
+    assert!(!is_answered(&run(&lost)));
+    let host = Plan {
+        patience: SHORT,
+        ..controller.plan("linear,3", "0s link-down h3 s3\n0s ping h1 h3")
+    };
+    assert!(!is_answered(&run(&host)));
+    let mended =
+        "0s link-down s2 s3\n0s link-down s3 h3\n0s link-up s3 s2\n0s link-up h3 s3\n0s ping h1 h3";
+    assert!(is_answered(&run(&controller.plan("linear,3", mended))));
+}
+
+#[test]
+fn a_switch_without_power_forwards_nothing_and_comes_back_empty() {
+    let (controller, _) = Controller::start(&[]);
+    let gone =
+        Plan { patience: SHORT, ..controller.plan("linear,3", "0s switch-gone s2\n0s ping h1 h3") };
+    let report = run(&gone);
+    assert!(!is_answered(&report));
+    let back = "0s switch-gone s2\n0s switch-back s2\n0s ping h1 h3";
+    let before = controller.handshakes.load(Ordering::Relaxed);
+    assert!(is_answered(&run(&controller.plan("linear,3", back))));
+    assert_eq!(controller.handshakes.load(Ordering::Relaxed) - before, 4, "it connected again");
+}
+
+#[test]
+fn a_reset_connection_is_opened_again_and_the_flows_stay() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan {
+        length: Some(PATIENCE),
+        ..controller.plan("linear,2", "0s ping h1 h2\n0s reset s2")
+    };
+    let stop = AtomicBool::new(false);
+    let report = std::thread::scope(|scope| {
+        let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
+        controller.await_handshakes(3);
+        stop.store(true, Ordering::Relaxed);
+        run.join().unwrap()
+    });
+    assert_eq!(report.lost.0, 1);
+}
+
+#[test]
+fn how_long_hosts_are_apart_is_measured() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan {
+        patience: SHORT,
+        ..controller.plan("linear,3", "0s watch h1 h3\n0s link-down s1 s2")
+    };
+    let recovery = |report: &Report| match &report.findings[..] {
+        [Finding::Recovery(recovery)] => recovery.clone(),
+        other => panic!("{other:?}"),
+    };
+    let apart = recovery(&run(&plan));
+    assert!(apart.after.is_none() && apart.lost > 0, "{apart:?}");
+    let again = recovery(&run(&controller.plan("linear,3", "0s watch h1 h3\n0s link-up s1 s2")));
+    assert!(again.after.is_some(), "{again:?}");
+}
+
+#[test]
+fn a_host_moves_and_is_reached_where_it_is() {
+    let (controller, _) = Controller::start(&[]);
+    let script = "0s host-move h1 s3\n0s link-down s1 s2\n0s ping h1 h3\n0s host-move h1 s3";
+    let report = run(&controller.plan("linear,3", script));
+    assert!(is_answered(&report));
+    let noted =
+        controller.plan("linear,3", "0s host-move h1 s3\n0s link-down h1 s1\n0s ping h1 h3");
+    let mut note = None;
+    network::run(&noted, &AtomicBool::new(false), &mut |moment| {
+        if let Moment::Did(_, Some(said)) = moment {
+            note = Some(said);
+        }
+    })
+    .unwrap();
+    assert_eq!(note.as_deref(), Some("h1 is not plugged in at s1 any more"));
+}
+
+#[test]
+fn a_second_switch_with_the_same_datapath_id_connects() {
+    let (controller, _) = Controller::start(&[]);
+    let plan =
+        Plan { length: Some(PATIENCE), ..controller.plan("linear,2", "0s duplicate-dpid s2") };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
+        controller.await_handshakes(3);
+        stop.store(true, Ordering::Relaxed);
+        run.join().unwrap()
+    });
+}
+
+#[test]
+fn a_slow_reader_is_not_read_from() {
+    let (controller, stuck) = Controller::start(&[Manner::Shout]);
+    let plan =
+        Plan { length: Some(PATIENCE), ..controller.plan("single,2", "0s slow-reader s1 0") };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
+        let found = stuck.recv_timeout(PATIENCE);
+        stop.store(true, Ordering::Relaxed);
+        run.join().unwrap();
+        found.expect("the controller can write for ever");
+    });
+}
+
+#[test]
+fn a_controller_that_misbehaves_is_met_again_and_again() {
+    static MANNERS: [Manner; 3] = [Manner::Garbage, Manner::Close, Manner::CloseLate];
+    let (controller, _) = Controller::start(&MANNERS);
+    let mut lost = Vec::new();
+    let plan = controller.plan("linear,2", "0s ping h1 h2");
+    let report = network::run(&plan, &AtomicBool::new(false), &mut |moment| {
+        if let Moment::Lost(count, _, why) = moment {
+            assert!(matches!(why, Ended::Closed | Ended::Broken(_)), "{why}");
+            lost.push(count);
+        }
+    })
+    .unwrap();
+    assert!(is_answered(&report));
+    assert!(report.lost.1 >= 2, "garbage and a close before the handshake: {:?}", report.lost);
+    assert_eq!(lost.iter().map(|&count| u64::from(count)).sum::<u64>(), report.lost.0);
+}
+
+#[test]
+fn where_nobody_listens_is_said() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let topology = "linear,3".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
+    let plan = Plan { connect_within: SHORT, ..Plan::new(free, Version::V13, topology) };
+    let failure = network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    let sentence = failure.to_string();
+    assert!(
+        sentence.contains("0 of 3 switches") && sentence.contains("s1 has not: it cannot connect"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn links_that_lldp_does_not_cross_are_said() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan { await_links: true, ..controller.plan("linear,2", "0s ping h1 h2") };
+    // Connecting has the time that it needs; what is waited for in vain has little.
+    let plan = Plan { connect_within: Duration::from_secs(1), ..plan };
+    match network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err() {
+        Failure::NotCrossed { crossed: 0, crossings: 2, .. } | Failure::NotConnected { .. } => {}
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_before_anything_connects() {
+    let topology = "linear,3".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
+    let base = Plan::new("127.0.0.1:1".parse().unwrap(), Version::V10, topology);
+    let refused = |plan: &Plan| match network::run(plan, &AtomicBool::new(false), &mut |_| {}) {
+        Err(Failure::Plan(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    };
+    let script = network::script::parse("2s link-down s1 s3").unwrap();
+    let sentence = refused(&Plan { script, ..base.clone() });
+    assert_eq!(sentence, "link-down s1 s3, at 2 s: there is no link between s1 and s3");
+    let topology = "single,2000".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
+    let sentence = refused(&Plan { topology, ..base });
+    assert_eq!(
+        sentence,
+        "switch s1 would have 2000 ports, and one that speaks OpenFlow 1.0 has at most 1364"
+    );
+}

@@ -1,0 +1,368 @@
+//! `aldis emulate`: a network of emulated switches and hosts against any controller.
+
+mod json;
+mod words;
+
+use crate::bench::args::{VersionArg, resolve};
+use aldis_emulator::network::{self, Finding, Moment, Plan, Report, Step, script};
+use aldis_emulator::topology::{PORTS_MAX, Shape, Topology};
+use aldis_wire::Version;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// The exit code of a run in which a ping had no answer.
+const EXIT_UNANSWERED: u8 = 1;
+
+/// The largest script, in bytes.
+const SCRIPT_LEN_MAX: u64 = 1 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  Four switches in a row, everyone pings everyone (the learning switch: keep loops out):
+    aldis emulate 127.0.0.1:6653 --topology linear,4 --pingall
+  The same with OpenFlow 1.0 and IPv6:
+    aldis emulate 127.0.0.1:6653 --topology linear,4 --openflow 1.0 --pingall --ipv6
+  A network that is only there, until Ctrl-C:
+    aldis emulate 127.0.0.1:6653 --topology tree,2,3
+  1,347 switches from a seed, once LLDP has crossed every link; 1,000 pairs ping:
+    aldis emulate 127.0.0.1:6653 --topology preferential,1347 --seed 7 --await-links --pingall=1000
+  How long does a broken link keep two hosts apart?
+    aldis emulate 127.0.0.1:6653 --topology torus,3,3 --await-links --watch h1 h5 --at '2s link-down s1 s2'
+  A map of the Topology Zoo, and a bad day from a file:
+    aldis emulate 127.0.0.1:6653 --topology Abilene.graphml --script bad-day.txt
+
+Topologies:
+  single,HOSTS          linear,SWITCHES[,HOSTS]   tree,DEPTH,FANOUT   torus,X,Y[,HOSTS]   (as in Mininet)
+  ring,SWITCHES[,HOSTS] fat-tree,K                waxman,SWITCHES[,ALPHA,BETA]
+  preferential,SWITCHES[,LINKS]                   FILE.graphml
+
+What may happen (--at 'TIME WHAT', or a line of --script FILE; times as 5s, 250ms, 2m; # begins a comment):
+  link-down A B   link-up A B       switch-gone S   switch-back S    reset S
+  slow-reader S [BYTES/S]           fast-reader S   duplicate-dpid S host-move H S
+  storm H [FRAMES/S]                calm H          broadcast H      watch H H
+  ping H H        ping6 H H         pingall [PAIRS] pingall6 [PAIRS]
+Switches are s1, s2 …, hosts h1, h2 …; host hN has 10.0.0.0+N, fd00::N and, written as MAC address, N.
+
+Exit code: 0, 1 if a ping had no answer, 2 if there was nothing to measure. Ctrl-C ends it; the switches disconnect.";
+
+/// Emulate a network: switches that forward, links, hosts that answer, faults.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The controller.
+    #[arg(value_name = "HOST:PORT", value_parser = resolve)]
+    controller: SocketAddr,
+    /// How switches, links and hosts are put together; see below.
+    #[arg(long, value_name = "SHAPE", value_parser = shape)]
+    topology: Shape,
+    /// The OpenFlow version of the switches.
+    #[arg(long, value_name = "VERSION", default_value = "1.3")]
+    openflow: VersionArg,
+    /// Hosts at each switch that has any, instead of what the topology says: 0 to 4,095.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(PORTS_MAX)))]
+    hosts_per_switch: Option<u32>,
+    /// What is left to chance follows from this number: random topologies, and which pairs ping.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// How long a frame is on a link, in microseconds: 0 to 1,000,000.
+    #[arg(long, value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    delay_us: u64,
+    /// Every host pings every other one; with =PAIRS, so many pairs of chance do.
+    #[arg(long, value_name = "PAIRS", num_args = 0..=1, require_equals = true)]
+    pingall: Option<Option<u32>>,
+    /// One host pings another one; may be given several times.
+    #[arg(long, value_names = ["HOST", "HOST"], num_args = 2, action = clap::ArgAction::Append)]
+    ping: Vec<String>,
+    /// Pings go over IPv6.
+    #[arg(long)]
+    ipv6: bool,
+    /// A host sends one broadcast; the copies that each other host sees are counted.
+    #[arg(long, value_name = "HOST")]
+    broadcast: Option<String>,
+    /// One host pings another one a hundred times a second: how long does each fault keep them apart?
+    #[arg(long, value_names = ["HOST", "HOST"], num_args = 2, action = clap::ArgAction::Append)]
+    watch: Vec<String>,
+    /// Something happens at a time, counted from when the network is ready, as '5s link-down s1 s2'; may be given several
+    /// times.
+    #[arg(long, value_name = "TIME WHAT")]
+    at: Vec<Step>,
+    /// The same from a file, one a line.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Go on for so long at least, as 30 or 2m; without this and without anything to do, until Ctrl-C.
+    #[arg(long = "for", value_name = "SECONDS", value_parser = length)]
+    length: Option<Duration>,
+    /// Wait so long behind the last handshake before anything is done: controllers have flows to install.
+    #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = length)]
+    settle: Duration,
+    /// Wait until LLDP has crossed every link, too.
+    #[arg(long)]
+    await_links: bool,
+    /// How long connecting may take, and LLDP to cross every link.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = length)]
+    connect_within: Duration,
+    /// How long an unanswered ping, a broadcast or a broken path is waited for.
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = length)]
+    patience: Duration,
+    /// Print one JSON object instead of words.
+    #[arg(long)]
+    json: bool,
+}
+
+fn shape(text: &str) -> Result<Shape, String> {
+    text.parse().map_err(|refusal: aldis_emulator::topology::Refusal| refusal.to_string())
+}
+
+/// A length of time: seconds where no unit is named.
+fn length(text: &str) -> Result<Duration, String> {
+    let length = script::seconds(text).or_else(|| script::seconds(&format!("{text}s")));
+    length.ok_or_else(|| "a time is wanted, as 30, 2.5, 250ms or 2m, a week at most".into())
+}
+
+/// Runs it.
+///
+/// # Errors
+/// One sentence: a topology, a script or a controller with which nothing can be measured.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    let plan = plan(&args)?;
+    let stop = listen_for_signals()?;
+    let mut teller = Teller::new(&plan, &args);
+    let report = network::run(&plan, &stop, &mut |moment| teller.tell(&moment));
+    teller.clear();
+    let report = report.map_err(|failure| failure.to_string())?;
+    match args.json {
+        true => say(&json::report(&args.topology, &plan, &report)),
+        false => say(&words::summary(&report)),
+    }
+    Ok(match unanswered(&report) && !report.stopped {
+        true => ExitCode::from(EXIT_UNANSWERED),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+fn unanswered(report: &Report) -> bool {
+    report.findings.iter().any(|finding| match finding {
+        Finding::Pinged(pinged) => pinged.received() < pinged.pairs.len(),
+        Finding::Broadcast(_) | Finding::Recovery(_) => false,
+    })
+}
+
+fn plan(args: &Args) -> Result<Plan, String> {
+    let topology = args.topology.lay_out(args.hosts_per_switch, args.seed);
+    let topology: Topology = topology.map_err(|refusal| refusal.to_string())?;
+    let version = match args.openflow {
+        VersionArg::V10 => Version::V10,
+        VersionArg::V13 => Version::V13,
+    };
+    Ok(Plan {
+        delay: Duration::from_micros(args.delay_us),
+        seed: args.seed,
+        script: steps(args)?,
+        connect_within: args.connect_within,
+        settle: args.settle,
+        await_links: args.await_links,
+        patience: args.patience,
+        length: args.length,
+        ..Plan::new(args.controller, version, topology)
+    })
+}
+
+/// What the options ask for at once, then what happens at its time.
+fn steps(args: &Args) -> Result<Vec<Step>, String> {
+    let six = if args.ipv6 { "6" } else { "" };
+    let mut lines = Vec::new();
+    lines.extend(args.watch.chunks(2).map(|pair| format!("watch {}", pair.join(" "))));
+    lines.extend(args.broadcast.iter().map(|host| format!("broadcast {host}")));
+    lines.extend(args.ping.chunks(2).map(|pair| format!("ping{six} {}", pair.join(" "))));
+    lines.extend(args.pingall.map(|pairs| match pairs {
+        Some(pairs) => format!("pingall{six} {pairs}"),
+        None => format!("pingall{six}"),
+    }));
+    let parsed = lines.iter().map(|line| format!("0s {line}").parse::<Step>());
+    let mut steps = parsed.collect::<Result<Vec<Step>, String>>()?;
+    steps.extend(args.at.iter().cloned());
+    if let Some(path) = &args.script {
+        steps.extend(read_script(path)?);
+    }
+    Ok(steps)
+}
+
+fn read_script(path: &Path) -> Result<Vec<Step>, String> {
+    let shown = path.display();
+    let mut text = String::new();
+    let read =
+        File::open(path).and_then(|file| file.take(SCRIPT_LEN_MAX + 1).read_to_string(&mut text));
+    match read {
+        Err(error) => Err(format!("{shown}: the script cannot be read: {error}")),
+        Ok(length) if length as u64 > SCRIPT_LEN_MAX => {
+            Err(format!("{shown}: the script has more than {SCRIPT_LEN_MAX} bytes"))
+        }
+        Ok(_) => script::parse(&text).map_err(|(line, wrong)| format!("{shown}:{line}: {wrong}")),
+    }
+}
+
+/// What becomes true when a signal asks for the end; a second one ends the process at once.
+fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| format!("cannot watch for signals: {error}"))?;
+    }
+    Ok(stop)
+}
+
+/// To standard output, as far as somebody reads it.
+fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Tells a person what happens while it happens: what counts on standard output, progress on a terminal.
+struct Teller<'a> {
+    plan: &'a Plan,
+    /// What was asked for, until it was told.
+    shape: Option<&'a Shape>,
+    json: bool,
+    terminal: bool,
+    /// When progress was last shown.
+    shown: Option<Instant>,
+    /// When the script began.
+    ready: Option<Instant>,
+}
+
+/// How often progress is shown.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
+
+impl<'a> Teller<'a> {
+    fn new(plan: &'a Plan, args: &'a Args) -> Teller<'a> {
+        let terminal = io::stderr().is_terminal();
+        let shape = Some(&args.topology);
+        Teller { plan, shape, json: args.json, terminal, shown: None, ready: None }
+    }
+
+    /// What was made, once it is known that it could be.
+    fn begin(&mut self) {
+        let Some(shape) = self.shape.take() else { return };
+        let Plan { topology, version, controller, .. } = self.plan;
+        let (switches, links) = (topology.switches(), topology.links().len());
+        self.line(&format!(
+            "{shape}: {switches} switches, {links} links, {} hosts; {version}, controller {controller}",
+            topology.hosts().len()
+        ));
+    }
+
+    fn tell(&mut self, moment: &Moment<'_>) {
+        self.begin();
+        let switches = self.plan.topology.switches();
+        match moment {
+            Moment::Connected(up) if *up < switches => {
+                self.progress(&format!("{up} of {switches} switches have shaken hands"));
+            }
+            Moment::Crossed(crossed) if self.plan.await_links => {
+                let crossings = 2 * self.plan.topology.links().len();
+                self.progress(&format!(
+                    "LLDP has crossed {crossed} of {crossings} directions of links"
+                ));
+            }
+            Moment::Connected(_) | Moment::Crossed(_) => {}
+            Moment::Ready(after) => {
+                self.ready = Some(Instant::now());
+                self.line(&format!("ready after {:.3} s", after.as_secs_f64()));
+            }
+            Moment::Did(action, note) => {
+                let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+                self.event(&format!("{action}{note}"));
+            }
+            Moment::Found(finding) => self.line(words::finding(finding).trim_end()),
+            Moment::Lost(1, switch, why) => {
+                self.event(&format!("s{switch} lost its connection: {why}"))
+            }
+            Moment::Lost(count, switch, why) => {
+                self.event(&format!(
+                    "{count} switches lost their connections, s{switch} first: {why}"
+                ));
+            }
+        }
+    }
+
+    /// With the time, counted from where the script begins.
+    fn event(&mut self, text: &str) {
+        let at = self.ready.map_or(Duration::ZERO, |ready| ready.elapsed());
+        self.line(&format!("{:>9.3} s  {text}", at.as_secs_f64()));
+    }
+
+    fn line(&self, text: &str) {
+        if !self.json {
+            self.clear();
+            say(&format!("{text}\n"));
+        }
+    }
+
+    fn progress(&mut self, text: &str) {
+        let lately = self.shown.is_some_and(|shown| shown.elapsed() < SHOW_EVERY);
+        if self.terminal && !self.json && !lately {
+            self.shown = Some(Instant::now());
+            eprint!("\r\x1b[K{text}");
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown.is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(words: &str) -> Args {
+        let all = ["emulate", "127.0.0.1:6653", "--topology", "linear,3"].into_iter();
+        Command::try_parse_from(all.chain(words.split_whitespace())).unwrap().args
+    }
+
+    #[test]
+    fn options_become_steps_in_front_of_the_script() {
+        let mut args =
+            parse("--ping h1 h2 --ping h2 h3 --watch h1 h3 --broadcast h2 --pingall=5 --ipv6");
+        args.at.push("1s reset s1".parse().unwrap());
+        let steps: Vec<String> =
+            steps(&args).unwrap().iter().map(|step| step.action.to_string()).collect();
+        assert_eq!(
+            steps,
+            ["watch h1 h3", "broadcast h2", "ping6 h1 h2", "ping6 h2 h3", "pingall6 5", "reset s1"]
+        );
+        assert_eq!(parse("--pingall").pingall, Some(None));
+        assert!(steps_of("--ping h1 s2").is_err());
+    }
+
+    fn steps_of(words: &str) -> Result<Vec<Step>, String> {
+        steps(&parse(words))
+    }
+
+    #[test]
+    fn lengths_are_seconds_unless_they_say_otherwise() {
+        let lengths = ["30", "2.5", "250ms", "2m"].map(|text| length(text).unwrap().as_millis());
+        assert_eq!(lengths, [30_000, 2_500, 250, 120_000]);
+        for wrong in ["", "x", "-1", "1h", "9999999", "nan", "inf"] {
+            assert!(length(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What an emulated network found out, as one JSON object; times are in seconds.
+
+use aldis_emulator::network::{Broadcast, Finding, Pinged, Plan, Recovery, Report};
+use aldis_emulator::topology::Shape;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Most pairs without an answer that are listed.
+const LOST_MAX: usize = 1000;
+
+/// The object, and the end of its line.
+pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
+    let messages = &report.messages;
+    let object = json!({
+        "topology": shape.to_string(),
+        "seed": plan.seed,
+        "openflow": plan.version.to_string(),
+        "switches": plan.topology.switches(),
+        "links": plan.topology.links().len(),
+        "hosts": plan.topology.hosts().len(),
+        "connected_after_s": report.connected_after.map(seconds),
+        "lldp": {
+            "directions": report.crossings,
+            "crossed": report.crossed,
+            "crossed_after_s": report.crossed_after.map(seconds),
+        },
+        "length_s": seconds(report.length),
+        "stopped": report.stopped,
+        "frames": {
+            "delivered": report.frames.delivered,
+            "dropped_full": report.frames.dropped_full,
+            "dropped_down": report.frames.dropped_down,
+            "spoilt": report.spoilt,
+            "storm_sent": report.storm.0,
+            "storm_copies": report.storm.1,
+        },
+        "messages": {
+            "packet_ins": messages.packet_ins,
+            "packet_ins_dropped": messages.packet_ins_dropped,
+            "packet_outs": messages.packet_outs,
+            "flow_mods": messages.flow_mods,
+            "errors": messages.errors,
+            "complaints": messages.complaints,
+        },
+        "connections": { "lost": report.lost.0, "ended_before_handshake": report.lost.1 },
+        "findings": report.findings.iter().map(finding).collect::<Vec<Value>>(),
+    });
+    format!("{object:#}\n")
+}
+
+fn finding(finding: &Finding) -> Value {
+    match finding {
+        Finding::Pinged(pinged) => pings(pinged),
+        Finding::Broadcast(spread) => broadcast(spread),
+        Finding::Recovery(Recovery { from, to, fault, after, lost }) => json!({
+            "watch": [format!("h{from}"), format!("h{to}")],
+            "fault": fault.to_string(),
+            "apart_s": after.map(seconds),
+            "lost": lost,
+        }),
+    }
+}
+
+fn pings(pinged: &Pinged) -> Value {
+    let mut answers: Vec<Duration> =
+        pinged.pairs.iter().filter_map(|(.., answer)| *answer).collect();
+    answers.sort_unstable();
+    let at = |part: f64| answers.get((answers.len() as f64 * part) as usize).copied().map(seconds);
+    let lost = pinged.pairs.iter().filter(|(.., answer)| answer.is_none()).take(LOST_MAX);
+    json!({
+        "ping": pinged.action.to_string(),
+        "sent": pinged.pairs.len(),
+        "received": answers.len(),
+        "took_s": seconds(pinged.took),
+        "answered_after_s": {
+            "median": at(0.5),
+            "p99": at(0.99),
+            "max": answers.last().copied().map(seconds),
+        },
+        "lost": lost.map(|(from, to, _)| json!([format!("h{from}"), format!("h{to}")])).collect::<Vec<Value>>(),
+    })
+}
+
+fn broadcast(spread: &Broadcast) -> Value {
+    let (others, once) = spread.exactly_once();
+    json!({
+        "broadcast": format!("h{}", spread.from),
+        "others": others,
+        "exactly_once": once,
+        "missed": spread.missed(),
+        "copies_max": spread.copies_max(),
+        "own_copies": spread.copies[spread.from as usize - 1],
+    })
+}
+
+fn seconds(length: Duration) -> f64 {
+    length.as_secs_f64()
+}

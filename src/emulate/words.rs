@@ -1,0 +1,208 @@
+//! What an emulated network found out, in words; pings as Mininet prints them.
+
+use aldis_emulator::network::{Action, Broadcast, Finding, Messages, Pinged, Recovery, Report};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Most hosts for which every ping is printed.
+const ROWS_MAX: usize = 64;
+/// Most lost pings that are printed where not all are.
+const LOST_MAX: usize = 10;
+
+/// One finding, a line or several.
+pub(super) fn finding(finding: &Finding) -> String {
+    match finding {
+        Finding::Pinged(Pinged { action: Action::Ping { .. }, pairs, .. }) => {
+            pairs.iter().map(ping).collect()
+        }
+        Finding::Pinged(pinged) => pings(pinged),
+        Finding::Broadcast(spread) => broadcast(spread),
+        Finding::Recovery(recovery) => apart(recovery),
+    }
+}
+
+fn ping((from, to, answer): &(u32, u32, Option<Duration>)) -> String {
+    match answer {
+        Some(after) => format!("h{from} -> h{to}: answered after {}\n", ms(*after)),
+        None => format!("h{from} -> h{to}: no answer\n"),
+    }
+}
+
+fn pings(pinged: &Pinged) -> String {
+    let mut text = String::from("*** Ping: testing ping reachability\n");
+    let mut rows: BTreeMap<u32, String> = BTreeMap::new();
+    for (from, to, answer) in &pinged.pairs {
+        let row = rows.entry(*from).or_default();
+        let _ = match answer {
+            Some(_) => write!(row, " h{to}"),
+            None => write!(row, " X"),
+        };
+    }
+    if rows.len() <= ROWS_MAX && pinged.pairs.len() <= ROWS_MAX * ROWS_MAX {
+        rows.iter().for_each(|(from, row)| text += &format!("h{from} ->{row}\n"));
+    } else {
+        let lost = pinged.pairs.iter().filter(|(.., answer)| answer.is_none());
+        lost.take(LOST_MAX).for_each(|pair| text += &ping(pair));
+    }
+    let (sent, received) = (pinged.pairs.len(), pinged.received());
+    let dropped = 100.0 * (sent - received) as f64 / sent.max(1) as f64;
+    // Mininet rounds; that no ping is lost is only said where none is.
+    let dropped = if sent > received { dropped.max(1.0).round() } else { 0.0 };
+    let took = pinged.took.as_secs_f64();
+    text + &format!("*** Results: {dropped}% dropped ({received}/{sent} received), {took:.2} s\n")
+}
+
+fn broadcast(spread: &Broadcast) -> String {
+    let (others, once) = spread.exactly_once();
+    let own = spread.copies[spread.from as usize - 1];
+    let mut text =
+        format!("broadcast from h{}: {once} of {others} other hosts saw one copy", spread.from);
+    if spread.missed() > 0 {
+        text += &format!(", {} none", spread.missed());
+    }
+    if spread.copies_max() > 1 {
+        text += &format!(", up to {} copies", spread.copies_max());
+    }
+    if own > 0 {
+        text += &format!("; h{} saw {own} of its own", spread.from);
+    }
+    text + "\n"
+}
+
+fn apart(recovery: &Recovery) -> String {
+    let Recovery { from, to, fault, after, lost } = recovery;
+    match after {
+        Some(_) if *lost == 0 => format!("h{from} -> h{to}: not interrupted by {fault}\n"),
+        Some(after) => {
+            format!("h{from} -> h{to}: apart for {} after {fault}; {lost} pings lost\n", ms(*after))
+        }
+        None => format!("h{from} -> h{to}: apart since {fault}; {lost} pings lost\n"),
+    }
+}
+
+/// The end of a run.
+pub(super) fn summary(report: &Report) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| text += &format!("{name:<12} {value}\n");
+    if let Some(after) = report.connected_after {
+        line("connected", format!("after {:.3} s", after.as_secs_f64()));
+    }
+    line("LLDP", crossed(report));
+    let frames = &report.frames;
+    line(
+        "frames",
+        format!("{} over links, {} where none was up", frames.delivered, frames.dropped_down),
+    );
+    if frames.dropped_full > 0 || report.storm.0 > 0 {
+        let (sent, copies) = report.storm;
+        let dropped = frames.dropped_full;
+        line(
+            "storm",
+            format!(
+                "{dropped} frames dropped by full links; {sent} sent on purpose, {copies} copies seen"
+            ),
+        );
+    }
+    if report.spoilt > 0 {
+        line("spoilt", format!("{} packets with a wrong checksum", report.spoilt));
+    }
+    let Messages { packet_ins, packet_ins_dropped, packet_outs, flow_mods, errors, complaints } =
+        &report.messages;
+    let dropped = match packet_ins_dropped {
+        0 => String::new(),
+        dropped => format!(" ({dropped} more found the connection full)"),
+    };
+    line(
+        "messages",
+        format!(
+            "{packet_ins} packet-ins{dropped}, {packet_outs} packet-outs, {flow_mods} flow-mods"
+        ),
+    );
+    line("errors", names(errors));
+    if !complaints.is_empty() {
+        line("complaints", names(complaints));
+    }
+    if report.lost != (0, 0) {
+        let (lost, never) = report.lost;
+        line("connections", format!("{lost} lost, {never} more ended before the handshake"));
+    }
+    text
+}
+
+fn crossed(report: &Report) -> String {
+    let all = format!("crossed {} of {} directions of links", report.crossed, report.crossings);
+    match report.crossed_after {
+        Some(after) => {
+            format!("{all}, the last {:.3} s after the last handshake", after.as_secs_f64())
+        }
+        None => all,
+    }
+}
+
+fn names(errors: &BTreeMap<String, u64>) -> String {
+    match errors.is_empty() {
+        true => "none".into(),
+        false => {
+            errors.iter().map(|(name, n)| format!("{n} × {name}")).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn ms(length: Duration) -> String {
+    format!("{:.3} ms", length.as_secs_f64() * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Action = Action::PingAll { pairs: None, v6: false };
+
+    fn pinged(pairs: Vec<(u32, u32, Option<Duration>)>) -> Finding {
+        Finding::Pinged(Pinged { action: ALL, pairs, took: Duration::from_secs(1) })
+    }
+
+    #[test]
+    fn pings_are_printed_as_mininet_does() {
+        let some = Some(Duration::from_millis(1));
+        let text = finding(&pinged(vec![(1, 2, some), (1, 3, None), (2, 1, some)]));
+        assert_eq!(
+            text,
+            "*** Ping: testing ping reachability\nh1 -> h2 X\nh2 -> h1\n\
+             *** Results: 33% dropped (2/3 received), 1.00 s\n"
+        );
+    }
+
+    #[test]
+    fn one_of_a_thousand_is_not_rounded_away() {
+        let pairs = (1..=1000).map(|from| (from, from + 1, (from != 5).then_some(Duration::ZERO)));
+        let text = finding(&pinged(pairs.collect()));
+        assert!(text.contains("h5 -> h6: no answer\n*** Results: 1% dropped (999/1000"), "{text}");
+    }
+
+    #[test]
+    fn copies_and_recoveries_are_told() {
+        let spread = Broadcast { from: 2, copies: vec![1, 3, 0, 7] };
+        assert_eq!(
+            finding(&Finding::Broadcast(spread)),
+            "broadcast from h2: 1 of 3 other hosts saw one copy, 1 none, up to 7 copies; h2 saw 3 of its own\n"
+        );
+        let recovery = |after, lost| {
+            finding(&Finding::Recovery(Recovery {
+                from: 1,
+                to: 5,
+                fault: Action::Reset(3),
+                after,
+                lost,
+            }))
+        };
+        let after = Some(Duration::from_micros(37_250));
+        assert_eq!(recovery(after, 0), "h1 -> h5: not interrupted by reset s3\n");
+        assert_eq!(
+            recovery(after, 3),
+            "h1 -> h5: apart for 37.250 ms after reset s3; 3 pings lost\n"
+        );
+        assert_eq!(recovery(None, 9), "h1 -> h5: apart since reset s3; 9 pings lost\n");
+    }
+}
