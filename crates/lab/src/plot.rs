@@ -72,19 +72,18 @@ pub fn draw(figure: &Figure) -> Option<String> {
     }))
 }
 
-/// A text in lines of at most `width` pixels, cut at spaces.
+/// A text in lines of at most `width` pixels, cut at spaces and after hyphens.
 fn wrapped(text: &str, font: &Font, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.split_inclusive([' ', '-']) {
         match lines.last_mut() {
-            Some(line) if font.width(line) + font.width(" ") + font.width(word) <= width => {
-                line.push(' ');
+            Some(line) if font.width(line) + font.width(word.trim_end()) <= width => {
                 line.push_str(word);
             }
             _ => lines.push(word.to_owned()),
         }
     }
-    lines
+    lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
 /// A text that is at most `width` pixels wide, its end given up for dots.

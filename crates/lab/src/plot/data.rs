@@ -236,7 +236,8 @@ impl Gather<'_> {
         }
         let unit = match &axis.relative_to {
             Some(x) => {
-                series.retain_mut(|series| self.relate(series, x));
+                let bases = bases(&series, x);
+                series.retain_mut(|series| self.relate(series, x, &bases));
                 String::new()
             }
             None => unit,
@@ -299,13 +300,20 @@ impl Gather<'_> {
         (!spots.is_empty()).then_some(spots)
     }
 
-    /// Divides a series by its own value at `x`; whether it has one.
-    fn relate(&mut self, series: &mut Series, x: &X) -> bool {
-        let at = series.spots.iter().find(|spot| spot.x == *x).map(|spot| spot.median);
-        let Some(base) = at.filter(|value| *value > 0.0) else {
-            let sentence =
-                format!("{} has no value at {x} that the others could be related to", series.name);
-            self.say(sentence);
+    /// Divides a series by its own value at `x`; what was simulated by what was measured, where it has none of its own.
+    /// Whether there is one.
+    fn relate(&mut self, series: &mut Series, x: &X, bases: &[(String, Role, f64)]) -> bool {
+        let of = |role| {
+            let base = bases.iter().find(|(name, of, _)| *name == series.name && *of == role);
+            base.map(|(.., base)| *base)
+        };
+        let borrowed = || of(Role::Measured).filter(|_| series.role == Role::Simulated);
+        let Some(base) = of(series.role).or_else(borrowed) else {
+            let whose = if series.role == Role::Paper { "the paper's " } else { "" };
+            let name = &series.name;
+            self.say(format!(
+                "{whose}{name} has no value at {x} that the others could be related to"
+            ));
             return false;
         };
         for spot in &mut series.spots {
@@ -326,6 +334,15 @@ impl Gather<'_> {
             self.left_out.push(sentence);
         }
     }
+}
+
+/// The value at `x` of each series that has one above 0.
+fn bases(series: &[Series], x: &X) -> Vec<(String, Role, f64)> {
+    let base = |series: &Series| {
+        let at = series.spots.iter().find(|spot| spot.x == *x)?;
+        (at.median > 0.0).then(|| (series.name.clone(), series.role, at.median))
+    };
+    series.iter().filter_map(base).collect()
 }
 
 /// The median, the mean of the two in the middle where there are two. Sorts.

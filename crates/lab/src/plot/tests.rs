@@ -194,10 +194,12 @@ fn panels_share_the_axis_and_relations_have_no_unit() {
         });
     }
     points.push(point("late", 2.0, 1e5));
+    points.push(Point { origin: Origin::Simulated, ..point("beacon", 8.0, 32e5) });
     let figure = Figure::new(&plot(&text), &points, &[]);
     let medians = |panel: usize| {
         figure.panels[panel].series[0].spots.iter().map(|spot| spot.median).collect::<Vec<_>>()
     };
+    assert_eq!(figure.panels[0].series[1].spots[0].median, 8.0, "what was measured is its base");
     assert_eq!((medians(0), medians(1)), (vec![1.0, 2.0, 4.0], vec![0.9, 1.8, 3.6]));
     assert_eq!(figure.left_out, ["late has no value at 1 that the others could be related to"]);
     let picture = draw(&figure).unwrap();
@@ -206,6 +208,13 @@ fn panels_share_the_axis_and_relations_have_no_unit() {
     assert!(
         texts.contains(&"delay (ms)") && texts.contains(&"ideal") && texts.contains(&"Throughput")
     );
+}
+
+#[test]
+fn long_names_are_cut_into_lines() {
+    let font = Font { bold: false, size: 10.0, ..TITLE };
+    let lines = wrapped("maestro-round-robin by hand", &font, 60.0);
+    assert_eq!(lines, ["maestro-", "round-", "robin by", "hand"]);
 }
 
 #[test]
