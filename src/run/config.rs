@@ -8,7 +8,6 @@ mod sequence;
 mod value;
 
 use std::fs::File;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -206,7 +205,7 @@ impl Config {
     pub(crate) fn learning_switch(&self) -> learning_switch::Config {
         learning_switch::Config {
             idle_timeout_s: self.learning_switch.idle_timeout_s,
-            ..learning_switch::Config::new(Seed::new(random()))
+            ..learning_switch::Config::new(Seed::random())
         }
     }
 
@@ -293,13 +292,6 @@ impl Default for LearningSwitchSettings {
             idle_timeout_s: learning_switch::Config::new(Seed::new([0; 16])).idle_timeout_s,
         }
     }
-}
-
-/// Bytes that nobody outside can know: the keys that the standard library draws from the system for its hash maps.
-fn random() -> [u8; 16] {
-    let draw = || RandomState::new().build_hasher().finish();
-    let (low, high) = (u128::from(draw()), u128::from(draw()));
-    (low | high << 64).to_le_bytes()
 }
 
 #[cfg(test)]

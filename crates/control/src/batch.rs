@@ -4,6 +4,8 @@
 //! The bytes stay where they were received; a [`Request`] only says where its frame begins. Nothing here is allocated
 //! per request: the worker reuses the same vectors for every batch.
 
+mod asked;
+
 use alloc::sync::Arc;
 use core::ops::Range;
 
@@ -11,6 +13,8 @@ use crate::app::On;
 use crate::switch::Switch;
 use crate::time::Time;
 use crate::world::View;
+
+pub use asked::Asked;
 
 /// One flow request: a PACKET_IN, parsed as far as every application needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,7 +25,7 @@ pub mod weights;
 pub mod world;
 
 pub use app::{App, Event, On};
-pub use batch::{Batch, Request, Run};
+pub use batch::{Asked, Batch, Request, Run};
 pub use output::{Far, Output};
 pub use pipeline::{Pipeline, Program, Recipe};
 pub use session::Session;

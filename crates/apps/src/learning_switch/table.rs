@@ -17,6 +17,7 @@
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
 use aldis_wire::MacAddr;
@@ -220,6 +221,12 @@ impl Line<AtomicU64> {
 pub struct Seed(u64, u64);
 
 impl Seed {
+    /// One that nobody outside can know: of the keys that the standard library draws from the system for its hash maps.
+    pub fn random() -> Seed {
+        let draw = || RandomState::new().build_hasher().finish();
+        Seed(draw(), draw() | 1)
+    }
+
     /// The seed made of 16 random bytes.
     pub fn new(random: [u8; 16]) -> Seed {
         let [low, high] = [u128::from_le_bytes(random), u128::from_le_bytes(random) >> 64];

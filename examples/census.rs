@@ -1,0 +1,60 @@
+//! A census: says how many hosts the network has whenever one is seen for the first time. It publishes a part of the World,
+//! and acts when that changes. Try it: `cargo run --example census -- 127.0.0.1:6653`.
+
+use std::collections::BTreeSet;
+
+use aldis::prelude::*;
+
+/// The part of the World: all addresses that were ever seen. One that is large is made of `Shards`.
+#[derive(Clone, PartialEq)]
+struct Hosts(BTreeSet<u64>);
+
+impl Part for Hosts {
+    type Report = MacAddr;
+    const NAME: &'static str = "hosts";
+}
+
+struct Census;
+
+impl Publisher for Census {
+    type Part = Hosts;
+    fn begin(&mut self) -> Hosts {
+        Hosts(BTreeSet::new())
+    }
+    fn revise(&mut self, _: Time, mut news: News<'_, Hosts>) -> Option<Hosts> {
+        let mut hosts = news.current().clone();
+        hosts.0.extend(std::iter::from_fn(|| news.report()).map(MacAddr::to_u64));
+        (hosts != *news.current()).then_some(hosts)
+    }
+}
+
+impl App for Census {
+    type Slot = ();
+    const NAME: &'static str = "census";
+    const STARTS: &'static [On] = &[On::FlowRequest, On::Publication];
+    const READS: &'static [PartId] = &[Hosts::ID];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+        let Hosts(hosts) = batch.world.part();
+        batch.each(|asked| {
+            // Where there is no room for the report, the host's next request makes another.
+            let unseen = asked.src().filter(|src| !hosts.contains(&src.to_u64()));
+            let _ = unseen.map(|src| out.report::<Hosts>(src));
+            Next::Continue
+        });
+    }
+
+    fn published(&mut self, _: View<'_>, moment: Moment<'_>, _: &mut Far) {
+        println!("{} hosts", moment.world.part::<Hosts>().0.len());
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Census)
+    }
+}
+
+fn main() -> Result<(), aldis::Refused> {
+    aldis::Controller::from_args()?.with(|| Census).run()
+}

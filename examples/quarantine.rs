@@ -1,0 +1,59 @@
+//! A quarantine before a learning switch: a host that asks too much within a second is cut off for a minute.
+//!
+//! It is *exclusive*: what it keeps for each switch comes to it as `&mut`. What it stops, the learning switch does not see.
+//!
+//! ```text
+//! cargo run --example quarantine -- 127.0.0.1:6653
+//! ```
+
+use std::collections::HashMap;
+
+use aldis::apps::{LearningSwitch, learning_switch};
+use aldis::prelude::*;
+
+/// Requests a second of one host that are answered.
+const REQUESTS_MAX: u32 = 50;
+
+struct Quarantine;
+
+impl App for Quarantine {
+    type Slot = Exclusive<HashMap<MacAddr, u32>>;
+
+    const NAME: &'static str = "quarantine";
+    const STARTS: &'static [On] = &[On::FlowRequest, On::Second];
+
+    fn join(&mut self, _: Time, _: &Info) -> HashMap<MacAddr, u32> {
+        HashMap::new()
+    }
+
+    fn packet_ins(
+        &mut self,
+        batch: &mut Batch<'_>,
+        mut hosts: Slots<'_, Self::Slot>,
+        out: &mut Output,
+    ) {
+        batch.each(|asked| {
+            let Some(src) = asked.src() else { return Next::Continue };
+            let mut hosts = hosts.of(asked.place);
+            let requests = hosts.entry(src).or_default();
+            *requests += 1;
+            if *requests == REQUESTS_MAX + 1 {
+                // A flow without actions drops.
+                let cut_off = FlowMod::add(Match::new().eth_src(src)).priority(0xffff);
+                out.answer(asked, cut_off.hard_timeout(60));
+            }
+            if *requests > REQUESTS_MAX { Next::Stop } else { Next::Continue }
+        });
+    }
+
+    fn event(&mut self, mut at: At<'_, Self::Slot>, _: &Event, _: &mut Output) -> Next {
+        at.slot.clear();
+        Next::Continue
+    }
+}
+
+fn main() -> Result<(), aldis::Refused> {
+    let settings = learning_switch::Config::new(learning_switch::Seed::random());
+    let controller = aldis::Controller::from_args()?.with(|| Quarantine);
+    controller.with(move || LearningSwitch::new(settings)).run()
+}

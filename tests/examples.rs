@@ -1,0 +1,158 @@
+//! The examples as a person starts them: each runs, and a scripted switch asks it.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Lines};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use aldis::prelude::*;
+use aldis::wire::header::kind::{FLOW_MOD, PACKET_OUT};
+use aldis::wire::{NO_BUFFER, msg};
+use aldis_emulator::peer::{Part as Role, Peer, hello};
+
+/// Longer than anything here takes on a machine that is busy with other things.
+const WITHIN: Duration = Duration::from_secs(30);
+
+/// `OFPT_BARRIER_REQUEST` of OpenFlow 1.3: the last message of the handshake.
+const BARRIER_REQUEST: u8 = 20;
+
+const VERSION: Version = Version::V13;
+
+/// A program that is ended with the test.
+struct Program {
+    child: Child,
+    address: SocketAddr,
+    out: Lines<BufReader<ChildStdout>>,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Program {
+    fn start(name: &str) -> Program {
+        static BUILT: OnceLock<bool> = OnceLock::new();
+        let build = || {
+            let build = ["build", "--quiet", "--locked", "--examples", "--package", "aldis"];
+            Command::new(env!("CARGO")).args(build).status().is_ok_and(|status| status.success())
+        };
+        assert!(BUILT.get_or_init(build), "the examples are built");
+        let programs = Path::new(env!("CARGO_BIN_EXE_aldis")).with_file_name("examples");
+        let mut child = Command::new(programs.join(name))
+            .arg("127.0.0.1:0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the example starts");
+        let out = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let mut log = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let listening = log.find_map(|line| {
+            let line = line.expect("text");
+            line.strip_prefix("Listening for switches on ")?.parse().ok()
+        });
+        // What it says later is read away, so that it never waits for us.
+        std::thread::spawn(move || log.map_while(Result::ok).for_each(drop));
+        Program { child, address: listening.expect("it says where it listens"), out }
+    }
+
+    fn join(&self) -> Peer {
+        let mut peer = Peer::connect(self.address, WITHIN).expect("it listens");
+        peer.send(&hello(VERSION)).expect("it reads");
+        let role = Role { version: VERSION, number: 7, ports: 4 };
+        peer.play(role, BARRIER_REQUEST).expect("a handshake");
+        peer
+    }
+}
+
+/// A request of a host behind port 1, for somebody whom nobody knows.
+fn request(xid: u32, src: u8) -> Vec<u8> {
+    let mut data = vec![2, 0, 0, 0, 0, 0xee, 2, 0, 0, 0, 0, src, 0x08, 0];
+    data.resize(64, 0);
+    let packet = msg::PacketIn {
+        buffer_id: NO_BUFFER,
+        total_len: 64,
+        reason: msg::PacketInReason::NO_MATCH,
+        table_id: msg::TableNo(0),
+        cookie: u64::MAX,
+        match_: Match::new().in_port(PortNo(1)),
+        data,
+    };
+    let mut bytes = Vec::new();
+    Message::PacketIn(packet).encode(VERSION, xid, &mut bytes).expect("it can be said");
+    bytes
+}
+
+/// The next message of one of these types, and its transaction id.
+fn receive(peer: &mut Peer, kinds: &[u8]) -> (u32, Message) {
+    loop {
+        let message = peer.receive().unwrap_or_else(|unexpected| panic!("{unexpected}"));
+        if kinds.contains(&message[1]) {
+            let (xid, message) = Message::decode(VERSION, &message).expect("a good message");
+            return (xid, message.meaning());
+        }
+    }
+}
+
+#[test]
+fn the_hub_sends_every_packet_everywhere() {
+    let hub = Program::start("hub");
+    let mut peer = hub.join();
+    for xid in [5, 6] {
+        peer.send(&request(xid, 0xa)).expect("it reads");
+        let (answered, Message::PacketOut(packet)) = receive(&mut peer, &[PACKET_OUT]) else {
+            panic!("a packet")
+        };
+        assert_eq!((answered, packet.in_port, packet.data.len()), (xid, PortNo(1), 64));
+        assert_eq!(packet.actions, [Action::output(PortNo::FLOOD)]);
+    }
+}
+
+#[test]
+fn the_quarantine_cuts_off_who_asks_too_much_and_nobody_else() {
+    let quarantine = Program::start("quarantine");
+    let mut peer = quarantine.join();
+    let (deadline, mut rounds) = (Instant::now() + WITHIN, 0..);
+    // A second that passes in the middle of a round begins the count anew.
+    let cut_off = loop {
+        assert!(Instant::now() < deadline, "it is never cut off");
+        let base = 1000 * rounds.next().unwrap_or(0);
+        let mut bytes: Vec<u8> = (base..base + 80).flat_map(|xid| request(xid, 0xa)).collect();
+        bytes.extend(request(base + 999, 0xb));
+        peer.send(&bytes).expect("it reads");
+        let mut answers = HashMap::new();
+        while !answers.contains_key(&(base + 999)) {
+            let (xid, message) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
+            answers.insert(xid, message);
+        }
+        let flows = answers.values().find_map(|message| match message {
+            Message::FlowMod(flow) => Some(flow.clone()),
+            _ => None,
+        });
+        if let Some(flow) = flows {
+            assert!(answers.len() < 80, "it is still answered");
+            break flow;
+        }
+    };
+    assert_eq!(cut_off.match_, Match::new().eth_src(MacAddr([2, 0, 0, 0, 0, 0xa])));
+    assert!(cut_off.instructions.is_empty() && cut_off.hard_timeout == 60);
+}
+
+#[test]
+fn the_census_counts_every_host_once() {
+    let mut census = Program::start("census");
+    let mut peer = census.join();
+    for src in [1, 2, 1, 3, 2] {
+        peer.send(&request(0, src)).expect("it reads");
+    }
+    let counts = census.out.by_ref().map(|line| line.expect("text"));
+    let counts: Vec<_> = counts.take_while(|line| line != "3 hosts").collect();
+    assert!(
+        counts.len() <= 2 && counts.iter().all(|line| ["1 hosts", "2 hosts"].contains(&&**line))
+    );
+}
