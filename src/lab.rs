@@ -1,7 +1,9 @@
 //! `aldis lab`: experiments, and what they have to know of this machine.
 
 mod calibrate;
+mod list;
 mod report;
+mod run;
 mod simulate;
 
 use std::process::ExitCode;
@@ -23,6 +25,10 @@ enum Experiment {
     Report(report::Args),
     /// Simulate the workers of one design or another on cores that are not there.
     Simulate(simulate::Args),
+    /// Reproduce figures and tables of the papers: measure, and simulate what needs more cores.
+    Run(run::Args),
+    /// List the figures and tables that can be reproduced.
+    List(list::Args),
 }
 
 /// Runs the one that was chosen.
@@ -31,5 +37,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         Experiment::Calibrate(args) => calibrate::run(args),
         Experiment::Report(args) => report::run(args),
         Experiment::Simulate(args) => simulate::run(args),
+        Experiment::Run(args) => run::run(args),
+        Experiment::List(args) => list::run(args),
     }
 }

@@ -110,7 +110,7 @@ impl Cycle {
 
 impl Spread {
     /// Each switch's part of the total; they add up to 1.
-    pub(super) fn parts(self, switches: u32, seed: u64) -> Vec<f64> {
+    pub fn parts(self, switches: u32, seed: u64) -> Vec<f64> {
         let (switches, mut dice) = (switches as usize, Dice::new(seed));
         let mut parts = match self {
             Spread::Even => vec![1.0; switches],

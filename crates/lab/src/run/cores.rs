@@ -1,0 +1,66 @@
+//! Which cores the controller has, and which the load.
+
+use aldis_engine::pin;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// The most cores of the load: more threads than that are no use to it.
+const LOAD_MAX: usize = 8;
+
+/// The cores of a measurement.
+pub(super) struct Cores {
+    /// The controller's: one a worker.
+    pub(super) controller: Vec<usize>,
+    /// The load's: those that are left, up to [`LOAD_MAX`]. The only core of a machine is shared.
+    pub(super) load: Vec<usize>,
+}
+
+impl Cores {
+    /// For a controller of so many workers.
+    pub(super) fn divide(workers: usize) -> Cores {
+        let mut controller = pin::cores();
+        let mut load = controller.split_off(workers.min(controller.len()));
+        if load.is_empty() {
+            load.clone_from(&controller);
+        }
+        load.truncate(LOAD_MAX);
+        Cores { controller, load }
+    }
+}
+
+/// Does something on a thread that is bound to these cores, as are the threads and children that it starts. Where the
+/// kernel refuses, it runs on, unbound.
+pub(super) fn with<T: Send>(cores: &[usize], task: impl FnOnce() -> T + Send) -> T {
+    let bound = || {
+        let mut set = CpuSet::new();
+        cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
+        let _ = sched_setaffinity(None, &set);
+        task()
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(bound).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_without_a_core_and_nobody_shares_unless_there_is_one() {
+        let all = pin::cores();
+        for workers in 1..=all.len() + 1 {
+            let Cores { controller, load } = Cores::divide(workers);
+            assert_eq!(controller.len(), workers.min(all.len()));
+            let shared = load.iter().any(|core| controller.contains(core));
+            assert!(!load.is_empty() && shared == (workers >= all.len()));
+        }
+    }
+
+    #[test]
+    fn a_task_has_the_cores_that_it_was_given() {
+        let before = pin::cores();
+        let one = vec![*before.last().unwrap()];
+        assert_eq!(with(&one, pin::cores), one);
+        assert_eq!(pin::cores(), before);
+    }
+}

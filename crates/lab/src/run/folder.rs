@@ -1,0 +1,31 @@
+//! A folder for what a child needs and writes, gone in the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder below the system's folder for such.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// One that nobody else has.
+    pub(super) fn new() -> std::io::Result<Folder> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("aldis-lab-run-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // One that is there was left by a process of the same number, which was killed.
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path)?;
+        Ok(Folder(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,223 @@
+//! The plans that the program brings along, and plans that nobody should bring.
+
+use aldis_lab::plan::{Metric, Plan, catalogue};
+use aldis_lab::results::{Form, Origin};
+use aldis_lab::run::estimate;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn experiments() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments")
+}
+
+fn plans() -> Vec<Plan> {
+    catalogue::names().map(|name| catalogue::plan(name).unwrap().unwrap()).collect()
+}
+
+#[test]
+fn every_file_is_in_the_program_under_its_name() {
+    let mut files = Vec::new();
+    for folder in std::fs::read_dir(experiments()).unwrap().flatten() {
+        let Ok(inside) = std::fs::read_dir(folder.path()) else { continue };
+        for file in inside.flatten() {
+            let plan = Plan::read(&file.path()).unwrap();
+            assert_eq!(catalogue::plan(&plan.name).unwrap().unwrap().text, plan.text);
+            files.push(plan.name);
+        }
+    }
+    assert_eq!(files.len(), catalogue::names().count());
+}
+
+#[test]
+fn every_plan_expands_everywhere_and_keeps_within_its_budget_on_two_cores() {
+    let mut wrong = Vec::new();
+    for plan in plans() {
+        for form in [Form::Quick, Form::Full] {
+            for cores in [1, 2, 8, 64] {
+                let points = plan.expand(form, cores).unwrap().points;
+                assert!(!points.is_empty(), "{} {form:?} on {cores} cores", plan.name);
+                for point in &points {
+                    let fits = point.workers < cores || point.workers == 1;
+                    assert!(fits || point.origin == Origin::Simulated, "{}", point.label());
+                }
+            }
+            let budget = Duration::from_secs(plan.form(form).seconds.into());
+            let needed = estimate(&plan, form, 2).unwrap();
+            // Neither more than it has, nor a budget that says nothing.
+            if needed > budget || needed * 3 < budget {
+                wrong.push(format!("{} {form:?}: {needed:?} of {budget:?}", plan.name));
+            }
+        }
+        assert!(!plan.said.plots.is_empty(), "{} draws nothing", plan.name);
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn all_of_them_take_less_than_half_an_hour_on_two_cores() {
+    let all: u32 = plans().iter().map(|plan| plan.said.quick.seconds).sum();
+    assert!(all < 30 * 60, "{all} s");
+}
+
+#[test]
+fn names_of_series_are_distinct_and_fit_a_legend() {
+    for plan in plans() {
+        let points = plan.expand(Form::Full, 8).unwrap().points;
+        for (index, point) in points.iter().enumerate() {
+            assert!(point.series.len() < 100, "{}: {}", plan.name, point.series);
+            let metrics: &Vec<Metric> = &plan.said.runs[point.run].get_ref().metrics;
+            let same = points[..index].iter().find(|other| {
+                let others = &plan.said.runs[other.run].get_ref().metrics;
+                (&other.series, &other.x, other.origin) == (&point.series, &point.x, point.origin)
+                    && (point.x.is_some() || point.rates == other.rates)
+                    && metrics.iter().any(|metric| others.contains(metric))
+            });
+            assert!(same.is_none(), "{}: twice {}", plan.name, point.label());
+        }
+    }
+}
+
+#[test]
+fn what_is_drawn_of_a_paper_is_named_like_what_is_run() {
+    for plan in plans() {
+        let points = plan.expand(Form::Full, 8).unwrap().points;
+        for paper in &plan.said.papers {
+            let drawn = plan.said.plots.iter().flat_map(|plot| plot.metrics());
+            let drawn: Vec<&str> = drawn.map(|axis| axis.metric.as_str()).collect();
+            assert!(drawn.contains(&paper.metric.as_str()), "{}: {}", plan.name, paper.metric);
+        }
+        for series in plan.said.plots.iter().flat_map(|plot| &plot.series) {
+            let known = points.iter().any(|point| series.starts_with(&point.series));
+            assert!(known, "{} draws {series}, which is not run", plan.name);
+        }
+    }
+}
+
+const GOOD: &str = r#"
+title = "A plan"
+source = "nowhere"
+expected = "Nothing in particular."
+
+[quick]
+seconds = 30
+measure-ms = 100
+
+[full]
+seconds = 60
+measure-ms = 1000
+
+[[run]]
+subjects = ["fair-rounds", "null"]
+x = "workers"
+workers = [1, 2]
+metrics = ["throughput"]
+
+[[plot]]
+kind = "lines"
+title = "Throughput"
+y = { metric = "throughput" }
+"#;
+
+fn refusal(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let text = GOOD.replacen(from, to, 1);
+    match Plan::parse("a", "a.toml", text) {
+        Ok(_) => panic!("{to} has to be refused"),
+        Err(refused) => refused.to_string(),
+    }
+}
+
+#[test]
+fn a_plan_that_makes_no_sense_is_refused_with_its_line() {
+    Plan::parse("a", "a.toml", GOOD.into()).unwrap();
+    let metrics = "metrics = [\"throughput\"]";
+    for (from, to, place, why) in [
+        ("title =", "tilte =", "a.toml:2: tilte", "unknown field `tilte`"),
+        ("seconds = 30", "seconds = 61", "a.toml:6: ", "seconds = 61; accepted are 1 to 60"),
+        ("seconds = 30", "seconds = -1", "a.toml:7: seconds", "invalid value"),
+        ("seconds = 30", "seconds = 9\nrepeats = 0", "a.toml:6: ", "repeats = 0; accepted"),
+        ("measure-ms = 100\n", "", "a.toml:6", "missing field `measure-ms`"),
+        ("fair-rounds", "fair-round", "a.toml:14: ", "there is no design \"fair-round\""),
+        ("workers = [1, 2]", "workers = []", "a.toml:14: ", "workers is empty"),
+        ("workers = [1, 2]", "workers = [0]", "a.toml:14: ", "0 workers; accepted are 1 to 64"),
+        ("workers = [1, 2]", "worker = 1", "a.toml:17: worker", "unknown field `worker`"),
+        ("workers = [1, 2]", "macs = [0]", "a.toml:14: ", "0 addresses a switch"),
+        ("workers = [1, 2]", "switches = [10001]", "a.toml:14: ", "10001 switches"),
+        ("workers = [1, 2]", "rates = [\"half\"]", "a.toml:17: rates", "\"half\" is no rate"),
+        ("workers = [1, 2]", "spread = [\"flat\"]", "a.toml:17: spread", "is no spread"),
+        ("workers = [1, 2]", "ibt = [5]", "a.toml:14: ", "10"),
+        ("workers = [1, 2]", "ibt = [50]\nbdu-us = [9]", "a.toml:14: ", "one of them"),
+        ("workers = [1, 2]", "prt = [400]", "a.toml:14: ", "design fair-rounds: a pending"),
+        ("workers = [1, 2]", "outstanding = 0", "a.toml:14: ", "outstanding: accepted"),
+        ("workers = [1, 2]", "case = \"79-U\"", "a.toml:14: ", "`case` needs x = \"case\""),
+        ("workers = [1, 2]", "knobs.speed = 2", "a.toml:17: knobs.speed", "unknown field `speed`"),
+        ("workers = [1, 2]", "steps = [\"full\"]", "a.toml:14: ", "a step has a rate"),
+        ("workers = [1, 2]", "steps = [9]\nrates = [9]", "a.toml:14: ", "choose one"),
+        ("x = \"workers\"", "x = \"ibt\"", "a.toml:14: ", "`ibt` stands on the x axis"),
+        ("x = \"workers\"", "x = \"rate\"", "a.toml:14: ", "take x = \"load\""),
+        ("x = \"workers\"", "x = \"time\"", "a.toml:16: x", "unknown variant `time`"),
+        (metrics, "metrics = [\"speed\"]", "a.toml:18: metrics", "unknown variant `speed`"),
+        (metrics, "metrics = [\"latency-mean\"]", "a.toml:14: ", "needs `latency = true`"),
+        (metrics, "metrics = [\"probing-delay-p50\"]", "a.toml:14: ", "give `probes`"),
+        (metrics, "metrics = [\"ibt-over-time\"]", "a.toml:14: ", "needs `steps`"),
+        (metrics, "metrics = [\"deviation\"]", "a.toml:23: ", "measures the metric `throughput`"),
+        ("kind = \"lines\"", "kind = \"pie\"", "a.toml:21: kind", "unknown variant `pie`"),
+    ] {
+        let refused = refusal(from, to);
+        assert!(refused.starts_with(place) && refused.contains(why), "{to}: {refused}");
+        assert_eq!(refused.lines().count(), 1, "{refused}");
+    }
+    for (controller, why) in [
+        ("name = \"x\"\ncommand = []\ninstall = \"\"", "has no command"),
+        ("name = \"x\"\ncommand = [\"x\"]\ninstall = \"\"", "does not say {port}"),
+        ("name = \"x\"\ncommand = [\"{port}\"]\ninstall = \"\"\nready-within-s = 0", "1 to 120"),
+        (
+            "name = \"x\"\ncommand = [\"{port}\"]\ninstall = \"\"\nfiles = { \"../a\" = \"\" }",
+            "no plain file name",
+        ),
+    ] {
+        let refused = refusal("[[run]]", &format!("[[controller]]\n{controller}\n[[run]]"));
+        assert!(refused.starts_with("a.toml:1") && refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_plan_is_named() {
+    let refused = |path: &str| Plan::read(Path::new(path)).unwrap_err().to_string();
+    assert!(refused("nowhere.toml").starts_with("cannot read nowhere.toml: No such file"));
+    let folder = std::env::temp_dir().join(format!("aldis-plans-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let large = folder.join("large.toml");
+    std::fs::write(&large, vec![b'#'; 300_000]).unwrap();
+    assert!(refused(large.to_str().unwrap()).contains("is larger than"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn workers_on_the_axis_are_all_simulated_where_one_has_to_be() {
+    let plan = Plan::parse("a", "a.toml", GOOD.into()).unwrap();
+    let seen = |cores| {
+        let expansion = plan.expand(Form::Quick, cores).unwrap();
+        let points = expansion.points.iter();
+        let points: Vec<_> = points
+            .map(|point| (point.series.clone(), point.workers, point.origin.name()))
+            .collect();
+        (points, expansion.notes.join(" "))
+    };
+    let (fair, null) = (|| "fair-rounds".to_owned(), || "null".to_owned());
+    let (points, notes) = seen(2);
+    assert_eq!(
+        points,
+        [
+            (fair(), 1, "measured"),
+            (fair(), 1, "simulated"),
+            (null(), 1, "measured"),
+            (fair(), 2, "simulated"),
+        ]
+    );
+    assert!(notes.contains("More cores than this machine has: simulated."), "{notes}");
+    assert!(notes.contains("null: 2 workers and the load need 3 cores"), "{notes}");
+    let (points, notes) = seen(3);
+    assert!(points.iter().all(|(_, _, origin)| *origin == "measured"), "{points:?}");
+    assert_eq!((points.len(), notes.as_str()), (4, ""));
+}

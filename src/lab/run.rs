@@ -1,0 +1,255 @@
+//! `aldis lab run`: plans, one after the other, each into its folder of results.
+
+use std::io::{IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use aldis_lab::calibrate::Calibration;
+use aldis_lab::plan::{Plan, catalogue};
+use aldis_lab::results::Form;
+use aldis_lab::run::{Event, Lab};
+use aldis_lab::simulate;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// What a shell says of a command that Ctrl-C ended.
+const EXIT_STOPPED: u8 = 130;
+
+/// The exit code of a command that left something out: a controller failed.
+const EXIT_PARTIAL: u8 = 1;
+
+/// Arguments of `aldis lab run`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  aldis lab run maestro/table-1                    a minute; the results are in results/maestro/table-1
+  aldis lab run --all                              every figure of the papers, quickly: half an hour on two cores
+  aldis lab run maestro/figure-7 --full            as thoroughly as the paper did
+  aldis lab run mine.toml --out /tmp/lab           a plan of your own
+
+\"aldis lab list\" says which plans there are. The controller is a process on cores of its own, the load runs on the others. \
+Points that need more cores than this machine has are simulated, with what \"aldis lab calibrate\" measures at the start, or \
+with --costs, and say so. Ctrl-C ends it; what was measured by then is kept, and says that it is partial.")]
+pub(crate) struct Args {
+    /// Plans, by the name that \"aldis lab list\" has, or files.
+    #[arg(value_name = "PLAN", required_unless_present = "all")]
+    plans: Vec<String>,
+    /// All plans that the program brings along.
+    #[arg(long, conflicts_with = "plans")]
+    all: bool,
+    /// At most a minute for each plan: the default.
+    #[arg(long)]
+    quick: bool,
+    /// As thoroughly as the papers did.
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
+    /// The folder of the results: PLAN/meta.toml, points.csv and plan.toml are written below it.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+    /// What the steps of a worker cost, as \"aldis lab calibrate\" writes it; measured at the start where it is absent.
+    #[arg(long, value_name = "FILE")]
+    costs: Option<PathBuf>,
+    /// What is left to chance follows from this number.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    seed: u64,
+}
+
+/// Runs them all.
+///
+/// # Errors
+/// One sentence, before anything is run: a plan or a file that is not there or makes no sense. Later: results that cannot be
+/// written.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    let plans = plans(&args)?;
+    let costs = args.costs.as_deref().map(costs).transpose()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // A second signal ends the process at once, should anything hang.
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| format!("cannot watch for signals: {error}"))?;
+    }
+    let aldis = std::env::current_exe().map_err(|error| {
+        format!("cannot find the program itself, which has to be started again: {error}")
+    })?;
+    let mut lab = Lab {
+        commit: commit(&aldis),
+        aldis,
+        out: args.out,
+        form: if args.full { Form::Full } else { Form::Quick },
+        seed: args.seed,
+        costs,
+        command: command(),
+        stop: &stop,
+    };
+    let mut progress = Progress::new();
+    let mut partial = false;
+    for plan in &plans {
+        let ended = lab.run(plan, &mut |event| progress.tell(event));
+        progress.clear();
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(_) if stop.load(Ordering::Relaxed) => break,
+            Err(failure) => return Err(failure.to_string()),
+        };
+        let how = if ended.partial.is_some() { ", partial" } else { "" };
+        say(&format!("{}: {} rows in {}{how}\n", plan.name, ended.rows, ended.folder.display()));
+        partial |= ended.partial.is_some();
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    if stop.load(Ordering::Relaxed) {
+        say("aldis: stopped; what was measured by then is kept, and says that it is partial\n");
+        return Ok(ExitCode::from(EXIT_STOPPED));
+    }
+    Ok(if partial { ExitCode::from(EXIT_PARTIAL) } else { ExitCode::SUCCESS })
+}
+
+/// The plans that are meant, all of them good.
+fn plans(args: &Args) -> Result<Vec<Plan>, String> {
+    let all: Vec<String> = catalogue::names().map(str::to_owned).collect();
+    let names = if args.all { &all } else { &args.plans };
+    names.iter().map(|name| plan(name)).collect()
+}
+
+/// A plan of ours, or a file.
+pub(super) fn plan(name: &str) -> Result<Plan, String> {
+    if let Some(known) = catalogue::plan(name) {
+        return known.map_err(|refused| refused.to_string());
+    }
+    let path = Path::new(name);
+    if !path.exists() && path.extension().is_none() {
+        return Err(format!(
+            "there is no plan {name}, and no file of that name; \"aldis lab list\" says which plans there are"
+        ));
+    }
+    Plan::read(path).map_err(|refused| refused.to_string())
+}
+
+fn costs(path: &Path) -> Result<aldis_engine::sim::Costs, String> {
+    let calibration = Calibration::read(path).map_err(|refused| refused.to_string())?;
+    Ok(simulate::costs(&calibration.costs))
+}
+
+/// The command as it was typed, about.
+fn command() -> String {
+    let plain = |word: &String| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "-_./=,:".contains(letter))
+    };
+    let quoted = |word: String| match plain(&word) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("aldis".to_owned()).chain(words.map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
+/// The commit of the repository that the program lies in; `unknown` where it was installed elsewhere.
+fn commit(aldis: &Path) -> String {
+    let folder = aldis.parent().unwrap_or(Path::new("/"));
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).args([
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=12",
+        "--exclude=*",
+    ]);
+    let said = git.stdin(Stdio::null()).stderr(Stdio::null()).output().ok();
+    let said = said.filter(|said| said.status.success()).map(|said| said.stdout);
+    let word = said.and_then(|said| String::from_utf8(said).ok()).unwrap_or_default();
+    match word.trim() {
+        "" => "unknown".into(),
+        word => word.to_owned(),
+    }
+}
+
+/// Tells people, as far as they are there: a terminal that is gone stops nobody.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// A bar with the time that is left, on a terminal; lines elsewhere.
+struct Progress {
+    terminal: bool,
+    bar: ProgressBar,
+    begun: Instant,
+    /// What the plan takes, what of it is done, and since when it runs.
+    all: Duration,
+    done: Duration,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        let terminal = std::io::stderr().is_terminal();
+        Progress {
+            terminal,
+            bar: ProgressBar::hidden(),
+            begun: Instant::now(),
+            all: Duration::ZERO,
+            done: Duration::ZERO,
+        }
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Calibrating => self.say("measuring what the steps of a worker cost here"),
+            Event::Begins(plan, points, all) => {
+                self.begun = Instant::now();
+                (self.all, self.done) = (all, Duration::ZERO);
+                let seconds = all.as_secs().max(1);
+                if self.terminal {
+                    self.bar = ProgressBar::with_draw_target(
+                        Some(all.as_millis() as u64),
+                        ProgressDrawTarget::stderr(),
+                    );
+                    let style = "{prefix} {wide_bar} {msg}";
+                    self.bar.set_style(
+                        ProgressStyle::with_template(style)
+                            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+                    );
+                    self.bar.set_prefix(plan.name.clone());
+                } else {
+                    say(&format!("{}: {points} points, about {seconds} s\n", plan.name));
+                }
+            }
+            Event::Point(point, _) => {
+                let left = self.left().as_secs();
+                self.bar.set_message(format!("{left} s left · {}", point.label()));
+            }
+            Event::Done(length) => {
+                self.done += length;
+                self.bar.set_position(self.done.as_millis() as u64);
+            }
+            Event::Told(sentence) => self.say(sentence),
+        }
+    }
+
+    /// What is left by the plan, corrected by how long the part that is done took.
+    fn left(&self) -> Duration {
+        let left = self.all.saturating_sub(self.done);
+        match self.done.as_secs_f64() {
+            done if done > 1.0 => left.mul_f64(self.begun.elapsed().as_secs_f64() / done),
+            _ => left,
+        }
+    }
+
+    fn say(&self, sentence: &str) {
+        match self.bar.is_hidden() {
+            true => say(&format!("aldis: {sentence}\n")),
+            false => self.bar.suspend(|| say(&format!("aldis: {sentence}\n"))),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.bar.finish_and_clear();
+        self.bar = ProgressBar::hidden();
+    }
+}

@@ -1,0 +1,310 @@
+//! `aldis lab run` and `aldis lab list` as a person runs them, over loopback.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{self, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use aldis_lab::results::{Form, Mark, Origin, Results, X};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+/// Longer than anything here takes on a machine that is busy with other things.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("aldis-plans-{name}-{}", process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn plan(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn lab(folder: &Folder, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    command.arg("lab").args(args).current_dir(&folder.0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn head(measure_ms: u32) -> String {
+    format!(
+        r#"
+title = "A small plan"
+source = "nowhere"
+expected = "That it runs."
+
+[quick]
+seconds = 30
+warm-up-ms = 0
+measure-ms = {measure_ms}
+simulated-requests = 20_000
+
+[full]
+seconds = 30
+measure-ms = 100
+"#
+    )
+}
+
+fn run(subjects: &str, more: &str) -> String {
+    format!(
+        "\n[[run]]\nsubjects = [{subjects}]\nswitches = [2]\nmacs = [10]\nno-teach = true\n{more}\n"
+    )
+}
+
+const COSTS: &str = r#"
+aldis = "0.1.0"
+date = "2026-11-21"
+
+[machine]
+cpu = "A processor"
+cores = 2
+kernel = "Linux"
+
+[costs]
+poll_ns = 146.5
+poll_event_ns = 400.8
+read_ns = 681.5
+read_byte_ps = 83.5
+empty_read_ns = 276.9
+write_ns = 3052.6
+write_byte_ps = 78.6
+wake_ns = 41435.0
+ring_ns = 12627.0
+batch_ns = 196.5
+gather_ns = 4.0
+request_ns = 19.4
+line_transfer_ns = 77.3
+cas_ns = 10.7
+contended_cas_ns = 69.4
+round_trip_ns = 8201.0
+"#;
+
+#[test]
+fn a_small_plan_is_measured_simulated_and_written() {
+    let folder = Folder::new("small");
+    let metrics = "\"throughput\", \"deviation\", \"probing-delay-mean\"";
+    let plan = [
+        head(200),
+        run("\"fair-rounds\", \"null\"", &format!("x = \"workers\"\nworkers = [1, 60]\nprobes = 1\nprobe-rate = 50\nmetrics = [{metrics}]")),
+        run("\"maestro-round-robin\"", "x = \"load\"\nrates = [5000]\nmetrics = [\"batch-ibt\", \"zero-pending\"]"),
+        run("\"maestro-round-robin\"", "x = \"load\"\nsteps = [5000, \"0.1x\"]\nseries = \"steps\"\nmetrics = [\"ibt-over-time\", \"offered-over-time\"]").replace("x = \"load\"", "x = \"subject\""),
+        run("\"fair-rounds\"", "x = \"subject\"\nlatency = true\nmetrics = [\"latency-mean\"]"),
+    ]
+    .concat();
+    let plan = folder.plan("small.toml", &plan);
+    let costs = folder.plan("costs.toml", COSTS);
+    let output = lab(&folder, &["run", &plan, "--quick", "--out", "here", "--costs", &costs])
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.success() && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("small: ") && said.contains(" points, about "), "{said}");
+    let Results { meta, points, plan, cut } = Results::read(&folder.0.join("here/small")).unwrap();
+    assert!(!meta.partial && !cut && plan.is_some(), "{meta:?}");
+    assert_eq!((meta.form, meta.seed, meta.plan.as_str()), (Form::Quick, 1, "small"));
+    assert!(meta.command.starts_with("aldis lab run "), "{}", meta.command);
+    let values = |series: &str, metric: &str, origin| -> Vec<f64> {
+        let of = |point: &&aldis_lab::results::Point| {
+            point.series == series && point.metric == metric && point.origin == origin
+        };
+        points.iter().filter(of).map(|point| point.value).collect()
+    };
+    // How much was answered in a fifth of a second is the machine's affair.
+    for series in ["fair-rounds", "null"] {
+        assert_eq!(values(series, "throughput", Origin::Measured).len(), 1);
+        assert!(values(series, "deviation", Origin::Measured).len() <= 2);
+    }
+    let simulated = values("fair-rounds", "throughput", Origin::Simulated);
+    assert_eq!(values("fair-rounds", "deviation", Origin::Simulated).len(), 4);
+    assert!(simulated.len() == 2 && simulated[1] > simulated[0], "{simulated:?}");
+    assert!(
+        meta.notes.iter().any(|note| note.contains("more cores") || note.contains("More cores"))
+    );
+    assert_eq!(values("maestro-round-robin", "zero-pending", Origin::Measured).len(), 1);
+    assert_eq!(values("steps", "offered-over-time", Origin::Measured)[..2], [5000.0, 5000.0]);
+    assert!(!values("steps", "ibt-over-time", Origin::Measured).is_empty());
+    let latency = values("fair-rounds", "latency-mean", Origin::Measured);
+    assert!(latency.iter().all(|us| *us > 0.1), "{latency:?}");
+    let word = |point: &aldis_lab::results::Point| point.x == X::Word("5k".into());
+    assert!(points.iter().any(word));
+    let honest = |point: &aldis_lab::results::Point| {
+        point.origin == Origin::Measured || point.mark == Mark::None
+    };
+    assert!(points.iter().all(honest));
+}
+
+/// A controller that is a few lines of Python: what it does once a switch has come is `then`.
+fn python(name: &str, then: &str) -> String {
+    format!(
+        r#"
+[[controller]]
+name = "{name}"
+command = ["python3", "{{folder}}/it.py", "{{port}}"]
+install = "apt-get install python3"
+ready-within-s = 60
+
+[controller.files]
+"it.py" = '''
+import socket, sys, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    switch, _ = server.accept()
+    if not switch.recv(8):
+        continue
+    {then}
+'''
+"#
+    )
+}
+
+#[test]
+fn a_controller_that_fails_costs_its_own_points_and_is_told() {
+    let folder = Folder::new("fails");
+    let hello = "switch.sendall(bytes([1, 0, 0, 8, 0, 0, 0, 1]))";
+    let plan = [
+        head(100),
+        python("dies", &format!("{hello}; print('I am gone', file=sys.stderr); sys.exit(3)")),
+        python("garbage", "switch.sendall(bytes(64)); time.sleep(99)"),
+        "[[controller]]\nname = \"stillborn\"\ncommand = [\"false\", \"{port}\"]\ninstall = \"none\"\n".into(),
+        "[[controller]]\nname = \"absent\"\ncommand = [\"aldis-no-such-program\", \"{port}\"]\ninstall = \"make absent\"\n".into(),
+        run("\"dies\", \"garbage\", \"stillborn\", \"absent\", \"null\"", "x = \"subject\"\nmetrics = [\"throughput\"]"),
+    ]
+    .concat();
+    let plan = folder.plan("fails.toml", &plan);
+    let output = lab(&folder, &["run", &plan]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for words in [
+        "fails, dies at dies (1 worker, 2 switches, full even): ",
+        "; the controller ended with exit status: 3; its last words: I am gone; results/fails/points.csv keeps what came before",
+        "fails, garbage at garbage",
+        "bytes that are no OpenFlow message",
+        "it ended before it listened with exit status: 1",
+        "absent is not measured: there is no program aldis-no-such-program; install it with: make absent",
+        "in results/fails, partial",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let Results { meta, points, .. } = Results::read(&folder.0.join("results/fails")).unwrap();
+    assert!(meta.partial && meta.why.unwrap().contains("dies at dies"));
+    assert!(meta.notes.iter().any(|note| note.starts_with("absent is not measured")));
+    let series: Vec<&str> = points.iter().map(|point| point.series.as_str()).collect();
+    assert_eq!(series, ["null"]);
+}
+
+#[test]
+fn a_full_disk_is_named() {
+    let folder = Folder::new("full");
+    let plan = [head(50), run("\"null\"", "x = \"subject\"\nmetrics = [\"throughput\"]")].concat();
+    let plan = folder.plan("full.toml", &plan);
+    fs::create_dir_all(folder.0.join("results/full")).unwrap();
+    symlink("/dev/full", folder.0.join("results/full/points.csv")).unwrap();
+    let output = lab(&folder, &["run", &plan]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("full: cannot write results/full/points.csv: No space left"), "{said}");
+}
+
+/// Children of a process that are there now.
+fn children(pid: u32) -> Vec<Pid> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok();
+    let all: String = tasks.filter_map(of).collect();
+    all.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+}
+
+#[test]
+fn ctrl_c_ends_the_controller_and_keeps_what_there_is() {
+    let folder = Folder::new("stopped");
+    let two = "x = \"subject\"\nmetrics = [\"throughput\"]";
+    let plan = head(600_000).replace("seconds = 30", "seconds = 60");
+    let plan = folder.plan("stopped.toml", &[plan, run("\"null\"", two)].concat());
+    let child = lab(&folder, &["run", &plan]).spawn().unwrap();
+    let deadline = Instant::now() + WITHIN;
+    // Its child has connections once the load has come, which is long after it began to watch for signals.
+    let under_load = |pid: &Pid| {
+        let sockets =
+            fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).into_iter().flatten();
+        sockets
+            .flatten()
+            .filter(|fd| {
+                fs::read_link(fd.path())
+                    .is_ok_and(|link| link.to_string_lossy().starts_with("socket:"))
+            })
+            .count()
+            >= 3
+    };
+    let controller = loop {
+        if let Some(found) = children(child.id()).into_iter().find(under_load) {
+            break found;
+        }
+        assert!(Instant::now() < deadline, "no controller came under load");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    assert_eq!(status.code(), Some(130), "{}", text(&stderr));
+    assert!(test_kill_process(controller).is_err(), "the controller lives on");
+    let results = Results::read(&folder.0.join("results/stopped")).unwrap();
+    assert!(results.meta.partial && results.meta.why.unwrap().contains("told to stop"));
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_run() {
+    let folder = Folder::new("refused");
+    let refused = |args: &[&str]| {
+        let output = lab(&folder, args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        text(&output.stderr)
+    };
+    let bad = folder.plan("bad.toml", "title = 3\n");
+    assert!(refused(&["run", &bad]).contains("bad.toml:1: title: "));
+    assert!(refused(&["run", "maestro/figure-99"]).contains("there is no plan maestro/figure-99"));
+    assert!(refused(&["run", "nowhere.toml"]).contains("cannot read nowhere.toml: No such file"));
+    assert!(refused(&["run"]).contains("PLAN"));
+    assert!(refused(&["run", "--all", "--quick", "--full"]).contains("cannot be used with"));
+    let costs = refused(&["run", "maestro/table-1", "--costs", "nowhere.toml"]);
+    assert!(costs.contains("cannot read nowhere.toml"), "{costs}");
+    fs::write(folder.0.join("file"), "").unwrap();
+    let plan = [head(50), run("\"null\"", "x = \"subject\"\nmetrics = [\"throughput\"]")].concat();
+    let plan = folder.plan("good.toml", &plan);
+    let out = refused(&["run", &plan, "--out", "file"]);
+    assert!(out.contains("good: cannot write file/good"), "{out}");
+    assert!(!folder.0.join("results").exists());
+}
+
+#[test]
+fn the_list_names_every_plan_with_its_source() {
+    let folder = Folder::new("list");
+    let output = lab(&folder, &["list"]).output().unwrap();
+    let listed = text(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    for name in aldis_lab::plan::catalogue::names() {
+        let line = listed.lines().find(|line| line.split_whitespace().next() == Some(name));
+        let line = line.unwrap_or_else(|| panic!("{name} is not listed"));
+        assert!(line.contains(" s  "), "{line}");
+    }
+    assert!(listed.contains("Maestro, table 1"), "{listed}");
+}
