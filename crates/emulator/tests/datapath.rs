@@ -188,3 +188,96 @@ fn a_link_that_falls_is_told_and_carries_nothing() {
     assert!(frame(&mut switch, 1, NOW).frames.is_empty());
     assert!(frame(&mut switch, 2, NOW).frames.is_empty());
 }
+
+mod hostile {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A message of any type, whose header tells the truth about its length, and whose words are small as often as not, so
+    /// that some of it can be read.
+    fn message(version: Version) -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![2 => 0..6_u16, 1 => any::<u16>(), 1 => 0xfff0..=0xffff_u16];
+        (0..32_u8, prop::collection::vec(word, 0..60)).prop_map(move |(kind, words)| {
+            let length = (8 + 2 * words.len() as u16).to_be_bytes();
+            let header = [version.wire(), kind, length[0], length[1], 0, 0, 0, 7];
+            let body = words.iter().flat_map(|word| word.to_be_bytes());
+            header.into_iter().chain(body).collect()
+        })
+    }
+
+    /// A frame of any bytes behind an ethertype that is looked into.
+    fn any_frame() -> impl Strategy<Value = Vec<u8>> {
+        let kind = prop::sample::select(vec![0x0800_u16, 0x86dd, 0x0806, 0x8100, 0x88a8, 0x0010]);
+        let protocol = prop::sample::select(vec![1_u8, 6, 17, 58, 132, 0, 44, 51]);
+        (kind, protocol, prop::collection::vec(any::<u8>(), 0..120)).prop_map(
+            |(kind, protocol, mut rest)| {
+                for (at, byte) in [(0, 0x45), (6, protocol), (9, protocol), (2, 0), (4, 0)] {
+                    if let Some(place) = rest.get_mut(at) {
+                        *place = byte;
+                    }
+                }
+                [&[2; 12][..], &kind.to_be_bytes(), &rest].concat()
+            },
+        )
+    }
+
+    /// A flow that changes all that a frame can have.
+    fn everything() -> Vec<v10::Action> {
+        let mut actions = vec![
+            v10::Action::SetVlanVid(3),
+            v10::Action::SetDlSrc(MacAddr([9; 6])),
+            v10::Action::SetNwSrc([1, 2, 3, 4].into()),
+            v10::Action::SetNwDst([1, 2, 3, 4].into()),
+            v10::Action::SetNwTos(0x40),
+            v10::Action::SetTpSrc(7),
+            v10::Action::SetTpDst(8),
+            v10::Action::StripVlan,
+        ];
+        actions.push(v10::Action::output(v10::PortNo::ALL));
+        actions
+    }
+
+    proptest! {
+        /// Whatever comes, the switch neither panics nor says what its controller could not read.
+        #[test]
+        fn nothing_breaks_it(
+            old in any::<bool>(),
+            seed in prop::collection::vec((any::<bool>(), message(Version::V10), message(Version::V13), any_frame()), 1..20),
+        ) {
+            let version = if old { Version::V10 } else { Version::V13 };
+            let mut switch = switch(version);
+            if old {
+                let flow = v10::FlowMod {
+                    match_: v10::Match::ANY,
+                    cookie: 0,
+                    command: v10::FlowModCommand::ADD,
+                    idle_timeout: 0,
+                    hard_timeout: 0,
+                    priority: 1,
+                    buffer_id: NO_BUFFER,
+                    out_port: v10::PortNo::NONE,
+                    flags: v10::FlowModFlags::EMPTY,
+                    actions: everything(),
+                };
+                tell10(&mut switch, v10::Message::FlowMod(flow));
+            }
+            for (is_frame, v10_bytes, v13_bytes, frame) in seed {
+                let mut out = Out::default();
+                if is_frame {
+                    switch.frame(1, &frame, NOW, &mut out);
+                } else {
+                    let bytes = if old { v10_bytes } else { v13_bytes };
+                    switch.message(&bytes, NOW, &mut out);
+                }
+                switch.expire(NOW, &mut out);
+                for message in &out.messages {
+                    match version {
+                        Version::V10 => prop_assert!(v10::Message::decode(message).is_ok()),
+                        Version::V13 => prop_assert!(v13::Message::decode(message).is_ok()),
+                    }
+                }
+                prop_assert!(out.ports().iter().all(|port| (1..=4).contains(port)));
+            }
+        }
+    }
+}

@@ -57,11 +57,8 @@ pub(crate) enum Set {
 /// One action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
-    /// Out of a port, numbered as 1.3 does; to the controller at most `max_len` bytes.
-    Output {
-        port: u32,
-        max_len: u16,
-    },
+    /// Out of a port, numbered as 1.3 does.
+    Output(u32),
     Group(u32),
     PushVlan(u16),
     PopVlan,
@@ -87,8 +84,7 @@ impl Program {
 
     /// Whether it sends packets out of `port`, in words: an output that names it.
     pub(crate) fn outputs_to(&self, port: u32) -> bool {
-        self.actions()
-            .any(|action| matches!(action, Action::Output { port: to, .. } if *to == port))
+        self.actions().any(|action| *action == Action::Output(port))
     }
 
     pub(crate) fn leads_to(&self, group: u32) -> bool {
@@ -120,7 +116,7 @@ impl ActionSet {
                 Action::PushVlan(tpid) => self.push = Some(tpid),
                 Action::DecrementTtl => self.decrement = true,
                 Action::Group(group) => self.group = Some(group),
-                Action::Output { .. } => self.output = Some(*action),
+                Action::Output(_) => self.output = Some(*action),
                 Action::Set(set) => {
                     // A field set before is set again: the later place in the list is as good.
                     self.sets.retain(|old| !same_field(old, &set));
@@ -166,7 +162,7 @@ impl Action {
             Action::PopVlan => packet.pop_vlan(),
             Action::DecrementTtl => return packet.decrement_ttl(),
             Action::Set(set) => packet.set(set),
-            Action::Output { .. } | Action::Group(_) => {}
+            Action::Output(_) | Action::Group(_) => {}
         }
         true
     }

@@ -15,11 +15,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) enum Change {
     Add(Box<Addition>),
-    /// Gives the flows of the filter another program; where there is none and `or_add` is set, adds one.
+    /// Gives the flows of the filter another program. As 1.0 has it they get the new cookie too, and one is added where
+    /// there is none.
     Modify {
         filter: Filter,
         new: Box<Addition>,
-        or_add: bool,
+        as_v10: bool,
     },
     Delete(Filter),
 }
@@ -42,12 +43,12 @@ impl Datapath {
     ) -> Result<(), Wrong> {
         match change {
             Change::Add(new) => self.tables.add(*new, now),
-            Change::Modify { filter, new, or_add } => {
+            Change::Modify { filter, new, as_v10 } => {
                 let found = self.tables.find(&filter);
-                if found.is_empty() && or_add {
+                if found.is_empty() && as_v10 {
                     return self.tables.add(*new, now);
                 }
-                self.tables.modify(&found, &new, now);
+                self.tables.modify(&found, &new, as_v10, now);
                 Ok(())
             }
             Change::Delete(filter) => {
@@ -75,7 +76,7 @@ impl Datapath {
         let Some(mut packet) = Packet::new(frame, in_port) else { return Err(Wrong::BadPacket) };
         let mut way = Way::new(&mut self.world, out, now, frame.len());
         for action in actions {
-            if matches!(action, Action::Output { port, .. } if *port == PortNo::TABLE.0) {
+            if *action == Action::Output(PortNo::TABLE.0) {
                 way.walk(&mut self.tables, &mut packet.clone());
             } else if !way.act(std::slice::from_ref(action), &mut packet, Origin::NO_FLOW, 0) {
                 break;

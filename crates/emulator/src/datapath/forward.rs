@@ -47,10 +47,9 @@ pub(crate) struct Report<'a> {
     pub(crate) origin: Origin,
     pub(crate) in_port: u32,
     pub(crate) metadata: u64,
-    /// The whole frame.
+    /// The frame, which goes whole, as Open vSwitch sends it since it keeps no packets: `max_len` and `miss_send_len` say how
+    /// much goes of one that is kept.
     pub(crate) frame: &'a [u8],
-    /// How much of it is to go.
-    pub(crate) max_len: u16,
 }
 
 /// One packet's way: what bounds it, and where its copies go.
@@ -114,8 +113,7 @@ impl<'a, S: Sink> Way<'a, S> {
     fn miss(&mut self, table: u8, packet: &Packet<'_>) {
         if self.world.version == Version::V10 {
             let origin = Origin { table, reason: PacketInReason::NO_MATCH, ..Origin::NO_FLOW };
-            let max_len = self.world.session.miss_send_len;
-            self.report(packet, max_len, origin);
+            self.report(packet, origin);
         }
     }
 
@@ -129,12 +127,12 @@ impl<'a, S: Sink> Way<'a, S> {
     ) -> bool {
         for action in actions {
             match *action {
-                Action::Output { port, max_len } => self.output(packet, port, max_len, origin),
+                Action::Output(port) => self.output(packet, port, origin),
                 Action::Group(id) => self.group(id, packet, origin, depth),
                 _ => {
                     if !action.change(packet) {
                         let origin = Origin { reason: PacketInReason::INVALID_TTL, ..origin };
-                        self.report(packet, u16::MAX, origin);
+                        self.report(packet, origin);
                         return false;
                     }
                 }
@@ -164,11 +162,11 @@ impl<'a, S: Sink> Way<'a, S> {
         }
     }
 
-    fn output(&mut self, packet: &Packet<'_>, port: u32, max_len: u16, origin: Origin) {
+    fn output(&mut self, packet: &Packet<'_>, port: u32, origin: Origin) {
         let in_port = packet.in_port();
         match PortNo(port) {
             PortNo::IN_PORT => self.send(packet, in_port),
-            PortNo::CONTROLLER => self.report(packet, max_len, origin),
+            PortNo::CONTROLLER => self.report(packet, origin),
             PortNo::ALL | PortNo::FLOOD => {
                 let flood = port == PortNo::FLOOD.0;
                 let all = self.world.ports.iter();
@@ -193,7 +191,7 @@ impl<'a, S: Sink> Way<'a, S> {
         }
     }
 
-    fn report(&mut self, packet: &Packet<'_>, max_len: u16, origin: Origin) {
+    fn report(&mut self, packet: &Packet<'_>, origin: Origin) {
         let in_port = packet.in_port();
         let quiet =
             self.world.ports.get(in_port).is_some_and(|port| port.has(config::NO_PACKET_IN));
@@ -204,7 +202,7 @@ impl<'a, S: Sink> Way<'a, S> {
         let Some(left) = self.copies.checked_sub(1) else { return };
         self.copies = left;
         let metadata = packet.key.field(METADATA);
-        let report = Report { origin, in_port, metadata, frame: packet.bytes(), max_len };
+        let report = Report { origin, in_port, metadata, frame: packet.bytes() };
         let scratch = &mut self.world.scratch;
         scratch.clear();
         match self.world.version {

@@ -282,6 +282,11 @@ impl<'a> Packet<'a> {
     /// A port of TCP, UDP or SCTP; where `only` says one of them, of that one alone.
     fn set_transport(&mut self, field: Field, at: usize, port: u16, only: Option<u8>) {
         let kind = self.protocol();
+        let icmp = if self.is_ipv6() { protocol::ICMPV6 } else { protocol::ICMP };
+        if only.is_none() && kind == icmp {
+            // 1.0 keeps the type and code of ICMP where the ports are, and Open vSwitch sets them there.
+            return self.set_icmp(field, at / 2, port as u8, icmp);
+        }
         let wanted = matches!(kind, protocol::TCP | protocol::UDP | SCTP)
             && only.is_none_or(|only| only == kind);
         let is_ip = self.is_ipv4() || self.is_ipv6();
@@ -292,8 +297,7 @@ impl<'a> Packet<'a> {
             self.key.set(field, port.into());
         }
         let transport = self.layout.transport;
-        // Open vSwitch takes two ports of zero for a header that is not there.
-        if transport == 0 || self.read::<4>(transport) == [0; 4] {
+        if transport == 0 {
             return;
         }
         let old = u16::from_be_bytes(self.read(transport + at));

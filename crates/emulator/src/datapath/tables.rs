@@ -198,9 +198,9 @@ impl Tables {
         metered.map(|(number, (slot, _))| (number, slot)).collect()
     }
 
-    /// How many flows there are for which `is` holds.
-    pub(crate) fn count(&self, is: impl Fn(&Flow) -> bool) -> usize {
-        self.tables.iter().flat_map(Table::iter).filter(|(_, flow)| is(flow)).count()
+    /// What `of` says of each flow, summed up.
+    pub(crate) fn sum(&self, of: impl Fn(&Flow) -> usize) -> usize {
+        self.tables.iter().flat_map(Table::iter).map(|(_, flow)| of(flow)).sum()
     }
 
     /// The flow in a slot.
@@ -208,8 +208,14 @@ impl Tables {
         self.table(table)?.get(slot).map(|(flow, _)| flow)
     }
 
-    /// Gives flows another program; their counters and timeouts stay.
-    pub(crate) fn modify(&mut self, found: &[(u8, Slot)], new: &Addition, now: Duration) {
+    /// Gives flows another program, and where `recookie` says so another cookie; their timeouts stay.
+    pub(crate) fn modify(
+        &mut self,
+        found: &[(u8, Slot)],
+        new: &Addition,
+        recookie: bool,
+        now: Duration,
+    ) {
         for (table, slot) in found {
             let Some(flow) =
                 self.tables.get_mut(usize::from(*table)).and_then(|t| t.get_mut(*slot))
@@ -219,6 +225,9 @@ impl Tables {
             flow.program = new.program.clone();
             flow.said = respoken(&flow.said, &new.said);
             flow.modified = now;
+            if recookie {
+                flow.cookie = new.cookie;
+            }
             if new.flags.contains(Flags::RESET_COUNTS) {
                 flow.counters = Counters::default();
             }

@@ -162,18 +162,21 @@ fn change(flow_mod: FlowMod) -> Result<Change, ErrorCode> {
         cookie: 0,
         cookie_mask: 0,
     };
+    // The actions of a removal mean nothing, and have to be right.
+    let program = read::program(&flow_mod.actions)?;
     if matches!(flow_mod.command, FlowModCommand::DELETE | FlowModCommand::DELETE_STRICT) {
         let out_port = flow_mod.out_port;
         filter.out_port = (out_port != PortNo::NONE).then(|| out_port.widen());
         return Ok(Change::Delete(filter));
     }
-    let program = read::program(&flow_mod.actions)?;
     if flow_mod.flags.contains(FlowModFlags::EMERG) {
         return Err(ErrorCode::FlowModFailed(FlowModFailedCode::ALL_TABLES_FULL));
     }
     if flow_mod.buffer_id != NO_BUFFER {
         return Err(Wrong::BufferUnknown.v10());
     }
+    let adds = flow_mod.command == FlowModCommand::ADD;
+    let reset = if adds { Flags::RESET_COUNTS } else { Flags::EMPTY };
     let new = Addition {
         table: 0,
         pattern,
@@ -181,15 +184,15 @@ fn change(flow_mod: FlowMod) -> Result<Change, ErrorCode> {
         cookie: flow_mod.cookie,
         idle_timeout: flow_mod.idle_timeout,
         hard_timeout: flow_mod.hard_timeout,
-        // An addition of 1.0 always begins its counters again.
-        flags: Flags(flow_mod.flags.0 & 3) | Flags::RESET_COUNTS,
+        // An addition of 1.0 always begins its counters again, a change never does.
+        flags: Flags(flow_mod.flags.0 & 3) | reset,
         program,
         said: super::flow::Said::V10 { match_, actions: flow_mod.actions.into() },
     };
     match flow_mod.command {
         FlowModCommand::ADD => Ok(Change::Add(new.into())),
         FlowModCommand::MODIFY | FlowModCommand::MODIFY_STRICT => {
-            Ok(Change::Modify { filter, new: new.into(), or_add: true })
+            Ok(Change::Modify { filter, new: new.into(), as_v10: true })
         }
         _ => Err(Wrong::BadCommand.v10()),
     }

@@ -209,11 +209,12 @@ fn change(switch: &Datapath, flow_mod: FlowMod) -> Result<Change, ErrorCode> {
         cookie: flow_mod.cookie,
         cookie_mask: flow_mod.cookie_mask,
     };
+    // The instructions of a removal mean nothing, and have to be right.
+    let table = if all { 0 } else { flow_mod.table_id.0 };
+    let program = read::program(switch, table, &pattern, &flow_mod.instructions)?;
     if delete {
         return Ok(Change::Delete(filter));
     }
-    let table = flow_mod.table_id.0;
-    let program = read::program(switch, table, &pattern, &flow_mod.instructions)?;
     if flow_mod.flags.0 & !0x1f != 0 {
         return Err(Wrong::BadFlags.v13());
     }
@@ -237,7 +238,7 @@ fn change(switch: &Datapath, flow_mod: FlowMod) -> Result<Change, ErrorCode> {
     match command {
         FlowModCommand::ADD => Ok(Change::Add(new.into())),
         FlowModCommand::MODIFY | FlowModCommand::MODIFY_STRICT => {
-            Ok(Change::Modify { filter, new: new.into(), or_add: false })
+            Ok(Change::Modify { filter, new: new.into(), as_v10: false })
         }
         _ => Err(Wrong::BadCommand.v13()),
     }

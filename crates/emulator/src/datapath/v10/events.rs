@@ -23,13 +23,12 @@ pub(super) fn number(port: u32) -> PortNo {
 }
 
 pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
-    let sent = report.frame.len().min(report.max_len.into());
     let message = Message::PacketIn(PacketIn {
         buffer_id: NO_BUFFER,
         total_len: report.frame.len() as u16,
         in_port: number(report.in_port),
         reason: PacketInReason(report.origin.reason.0),
-        data: report.frame[..sent].to_vec(),
+        data: report.frame.to_vec(),
     });
     write(&message, out);
 }

@@ -76,8 +76,8 @@ fn vlan(said: &Match, pattern: &mut Pattern) {
     }
 }
 
-/// The same match with zeros where it does not compare, and without fields that the others rule out.
-fn normal(said: &Match) -> Match {
+/// What a match ignores when the fields that others rule out are counted in.
+fn ignored_by(said: &Match) -> Wildcards {
     let mut wildcards = Wildcards(said.wildcards.0 & Wildcards::ALL.0)
         .with_nw_src_prefix(said.wildcards.nw_src_prefix())
         .with_nw_dst_prefix(said.wildcards.nw_dst_prefix());
@@ -86,20 +86,42 @@ fn normal(said: &Match) -> Match {
     let proto = (!said.wildcards.contains(Wildcards::NW_PROTO)).then_some(said.nw_proto);
     let is_ip = kind == Some(ethertype::IPV4);
     let is_arp = matches!(kind, Some(ethertype::ARP | 0x8035));
-    if !is_ip {
+    // Open vSwitch compares these of IPv6 too, of which 1.0 says nothing.
+    let is_ipv6 = kind == Some(ethertype::IPV6);
+    if !is_ip && !is_ipv6 {
         ignore(Wildcards::NW_TOS);
     }
-    if !is_ip && !is_arp {
+    if !is_ip && !is_ipv6 && !is_arp {
         ignore(Wildcards::NW_PROTO);
     }
-    let ports = matches!(proto, Some(protocol::TCP | protocol::UDP | protocol::ICMP | 132));
-    if !is_ip || !ports {
+    let ports = match proto {
+        Some(protocol::TCP | protocol::UDP | 132) => is_ip || is_ipv6,
+        Some(protocol::ICMP) => is_ip,
+        Some(protocol::ICMPV6) => is_ipv6,
+        _ => false,
+    };
+    if !ports {
         ignore(Wildcards::TP_SRC);
         ignore(Wildcards::TP_DST);
     }
     if !is_ip && !is_arp {
         wildcards = wildcards.with_nw_src_prefix(0).with_nw_dst_prefix(0);
     }
+    // Without a tag there is no priority, and both are said to be compared.
+    if is_untagged(said) {
+        wildcards = wildcards.without(Wildcards::DL_VLAN_PCP);
+    }
+    wildcards
+}
+
+/// Whether it is for frames without a tag alone.
+fn is_untagged(said: &Match) -> bool {
+    !said.wildcards.contains(Wildcards::DL_VLAN) && said.dl_vlan == VLAN_NONE
+}
+
+/// The same match with zeros where it does not compare, and without fields that the others rule out.
+fn normal(said: &Match) -> Match {
+    let wildcards = ignored_by(said);
     let keep = |bits| !wildcards.contains(bits);
     let masked =
         |address: Ipv4Addr, prefix| Ipv4Addr::from(u32::from(address) & prefix_mask(prefix));
@@ -117,7 +139,7 @@ fn normal(said: &Match) -> Match {
         match_.dl_vlan =
             if said.dl_vlan == VLAN_NONE { VLAN_NONE } else { said.dl_vlan & VLAN_VID };
     }
-    if keep(Wildcards::DL_VLAN_PCP) {
+    if keep(Wildcards::DL_VLAN_PCP) && !is_untagged(said) {
         match_.dl_vlan_pcp = said.dl_vlan_pcp & 7;
     }
     if keep(Wildcards::DL_TYPE) {
@@ -156,11 +178,11 @@ pub(super) fn actions(said: &[v10::Action], may_table: bool) -> Result<Vec<Actio
 fn action(said: &v10::Action, may_table: bool) -> Result<Action, ErrorCode> {
     let bad = |code| Err(ErrorCode::BadAction(code));
     let set = match *said {
-        v10::Action::Output { port, max_len } => return output(port, max_len, may_table),
+        v10::Action::Output { port, .. } => return output(port, may_table),
         v10::Action::Enqueue { port, queue_id: _ } => {
             return match port {
-                PortNo::IN_PORT | PortNo::LOCAL => output(port, 0, false),
-                _ if port.0 < PortNo::MAX.0 => output(port, 0, false),
+                PortNo::IN_PORT | PortNo::LOCAL => output(port, false),
+                _ if port.0 < PortNo::MAX.0 => output(port, false),
                 _ => bad(BadActionCode::BAD_OUT_PORT),
             };
         }
@@ -185,11 +207,11 @@ fn action(said: &v10::Action, may_table: bool) -> Result<Action, ErrorCode> {
     Ok(Action::Set(set))
 }
 
-fn output(port: PortNo, max_len: u16, may_table: bool) -> Result<Action, ErrorCode> {
+fn output(port: PortNo, may_table: bool) -> Result<Action, ErrorCode> {
     let is_port = port.0 != 0 && port.0 < PortNo::MAX.0;
     let reserved = [PortNo::IN_PORT, PortNo::FLOOD, PortNo::ALL, PortNo::CONTROLLER, PortNo::LOCAL];
     if is_port || reserved.contains(&port) || may_table && port == PortNo::TABLE {
-        Ok(Action::Output { port: port.widen(), max_len })
+        Ok(Action::Output(port.widen()))
     } else {
         Err(ErrorCode::BadAction(BadActionCode::BAD_OUT_PORT))
     }

@@ -25,7 +25,6 @@ fn write(message: &Message, out: &mut Vec<u8>) {
 }
 
 pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
-    let sent = report.frame.len().min(report.max_len.into());
     let mut fields = vec![Oxm::InPort(PortNo(report.in_port))];
     if report.metadata != 0 {
         fields.push(Oxm::Metadata(Masked::exact(report.metadata)));
@@ -37,7 +36,7 @@ pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
         table_id: TableNo(report.origin.table),
         cookie: report.origin.cookie,
         match_: Match { fields },
-        data: report.frame[..sent].to_vec(),
+        data: report.frame.to_vec(),
     });
     write(&message, out);
 }

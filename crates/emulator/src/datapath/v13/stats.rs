@@ -224,14 +224,15 @@ fn port_stats(port: &Port, now: Duration) -> PortStats {
 
 fn group_stats(switch: &Datapath, id: u32, group: &Group, now: Duration) -> GroupStats {
     let lived = now.saturating_sub(group.created);
-    let leads = |flow: &Flow| flow.program.actions().any(|action| *action == Action::Group(id));
+    let leads =
+        |flow: &Flow| flow.program.actions().filter(|action| **action == Action::Group(id)).count();
     let counter = |counters: Counters| BucketCounter {
         packet_count: counters.packets,
         byte_count: counters.bytes,
     };
     GroupStats {
         group_id: GroupNo(id),
-        ref_count: (switch.tables.count(leads) + switch.world.groups.references(id)) as u32,
+        ref_count: (switch.tables.sum(leads) + switch.world.groups.references(id)) as u32,
         packet_count: group.counters.packets,
         byte_count: group.counters.bytes,
         duration_sec: lived.as_secs() as u32,
@@ -265,7 +266,7 @@ fn meter_stats(switch: &Datapath, id: u32, meter: &Meter, now: Duration) -> Mete
     };
     MeterStats {
         meter_id: MeterNo(id),
-        flow_count: switch.tables.count(|flow| flow.program.meter == Some(id)) as u32,
+        flow_count: switch.tables.sum(|flow| usize::from(flow.program.meter == Some(id))) as u32,
         packet_in_count: meter.counters.packets,
         byte_in_count: meter.counters.bytes,
         duration_sec: lived.as_secs() as u32,

@@ -106,7 +106,7 @@ fn action(
     use v13::action::Action as Said;
     let needs = |good| if good { Ok(()) } else { wrong(BadActionCode::MATCH_INCONSISTENT) };
     Ok(Some(match said {
-        Said::Output { port, max_len } => output(*port, *max_len, may_table)?,
+        Said::Output { port, .. } => output(*port, may_table)?,
         Said::Group(group) if groups.0.contains_key(&group.0) => Action::Group(group.0),
         Said::Group(_) => return wrong(BadActionCode::BAD_OUT_GROUP),
         Said::SetQueue(_) => return Ok(None),
@@ -138,11 +138,11 @@ fn action(
     }))
 }
 
-fn output(port: PortNo, max_len: u16, may_table: bool) -> Result<Action, ErrorCode> {
+fn output(port: PortNo, may_table: bool) -> Result<Action, ErrorCode> {
     let is_port = port.0 != 0 && port.0 < PortNo::MAX.0;
     let reserved = [PortNo::IN_PORT, PortNo::FLOOD, PortNo::ALL, PortNo::CONTROLLER, PortNo::LOCAL];
     if is_port || reserved.contains(&port) || may_table && port == PortNo::TABLE {
-        Ok(Action::Output { port: port.0, max_len })
+        Ok(Action::Output(port.0))
     } else {
         wrong(BadActionCode::BAD_OUT_PORT)
     }

@@ -1,0 +1,317 @@
+//! One program on both switches, and what came of each step.
+
+use super::frames::Frame;
+use super::ovs::{Ovs, PORTS};
+use super::seen::{Seen, seen};
+use aldis_emulator::datapath::{Datapath, PortSpec, Sink};
+use aldis_emulator::peer::bare;
+use aldis_wire::v13::bucket::GroupNo;
+use aldis_wire::v13::group_mod::{GroupMod, GroupModCommand, GroupType};
+use aldis_wire::{Chop, DatapathId, MacAddr, Version, v10, v13};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// What is done to a switch.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    V10(v10::Message),
+    V13(v13::Message),
+    /// A frame comes in by a port.
+    Frame(u32, Frame),
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::V10(message) => write!(f, "{message:?}"),
+            Step::V13(message) => write!(f, "{message:?}"),
+            Step::Frame(port, frame) => write!(f, "port {port}: {frame}"),
+        }
+    }
+}
+
+/// How long a FLOW_REMOVED may take before it counts as missing.
+const REMOVALS_WAIT: Duration = Duration::from_secs(10);
+
+/// What came of each step.
+pub(crate) type Outcome = Vec<Vec<Seen>>;
+
+/// Both switches.
+pub(crate) struct Both {
+    version: Version,
+    ovs: Ovs,
+}
+
+/// What the emulated switch sends.
+#[derive(Default)]
+struct Out {
+    version: Option<Version>,
+    seen: Vec<Seen>,
+}
+
+impl Sink for Out {
+    fn to_controller(&mut self, message: &[u8]) {
+        let version = self.version.expect("a version");
+        self.seen.extend(seen(version, message));
+    }
+
+    fn to_port(&mut self, port: u32, frame: &[u8]) {
+        self.seen.push(Seen::Frame(port, frame.to_vec()));
+    }
+}
+
+impl Both {
+    pub(crate) fn start(version: Version) -> Both {
+        Both { version, ovs: Ovs::start(version) }
+    }
+
+    /// Whether a program does the same on both; the report of the difference if not. A difference has to come twice.
+    pub(crate) fn agree(&mut self, program: &[Step]) -> Result<(), String> {
+        self.compare(program).or_else(|_| self.compare(program))
+    }
+
+    /// At the end both are made empty again, which is part of what is compared.
+    fn compare(&mut self, program: &[Step]) -> Result<(), String> {
+        let program = [program, &reset(self.version)].concat();
+        let mut ours = emulated(self.version, &program);
+        let our_removals = removals(&mut ours);
+        let mut theirs = self.real_steps(&program);
+        let their_removals = self.removals(&mut theirs, our_removals.len());
+        let differ = (0..program.len()).find(|at| ours[*at] != theirs[*at]);
+        if let Some(at) = differ {
+            return Err(report(&program, at, &ours[at], &theirs[at]));
+        }
+        if our_removals != their_removals {
+            return Err(report(&program, program.len() - 1, &our_removals, &their_removals));
+        }
+        Ok(())
+    }
+
+    /// The FLOW_REMOVEDs of a program, which a thread of Open vSwitch's own sends when it finds the time: so many are waited
+    /// for.
+    fn removals(&mut self, outcome: &mut Outcome, expected: usize) -> Vec<Seen> {
+        let deadline = Instant::now() + REMOVALS_WAIT;
+        let mut all = removals(outcome);
+        while all.len() < expected && Instant::now() < deadline {
+            self.ovs.ctl.turn();
+            let mut more = vec![self.collect(&mut Vec::new())];
+            all.extend(removals(&mut more));
+        }
+        all.sort();
+        all
+    }
+
+    fn real_steps(&mut self, program: &[Step]) -> Outcome {
+        let mut outcome = vec![Vec::new(); program.len()];
+        let mut at = 0;
+        while at < program.len() {
+            let messages =
+                program[at..].iter().take_while(|step| step.message(0).is_some()).count();
+            if messages > 0 {
+                self.real_messages(at, &program[at..at + messages], &mut outcome);
+                at += messages;
+            } else {
+                let (port, bytes) = program[at].frame().expect("a step is a message or a frame");
+                self.ovs.frame(port, &bytes);
+                outcome[at] = self.collect(&mut Vec::new());
+                at += 1;
+            }
+        }
+        outcome
+    }
+
+    /// Messages that stand together are sent together; what answers none of them counts as the last one's.
+    fn real_messages(&mut self, first: usize, steps: &[Step], outcome: &mut Outcome) {
+        self.ovs.ctl.call("revalidator/purge", &[]);
+        let mut sent = Vec::new();
+        for (number, step) in (first as u32..).zip(steps) {
+            sent.extend(step.message(number).expect("a message"));
+        }
+        self.ovs.peer.send(&sent).expect("the bridge reads");
+        let mut before = Vec::new();
+        self.barrier(&mut before);
+        self.ovs.ctl.turn();
+        let last = first + steps.len() - 1;
+        for one in self.collect(&mut before) {
+            let at = match &one {
+                Seen::Answer(number, _) => *number as usize,
+                _ => last,
+            };
+            outcome[at].push(one);
+        }
+        // Packets that follow must meet the flows as they are now.
+        self.ovs.ctl.call("revalidator/purge", &[]);
+    }
+
+    /// Everything that has come, `before` included.
+    fn collect(&mut self, before: &mut Vec<Seen>) -> Vec<Seen> {
+        self.barrier(before);
+        let mut all = std::mem::take(before);
+        all.extend(self.ovs.left().into_iter().map(|(port, frame)| Seen::Frame(port, frame)));
+        in_order(all)
+    }
+
+    fn barrier(&mut self, into: &mut Vec<Seen>) {
+        let (request, reply) = match self.version {
+            Version::V10 => (18, 19),
+            Version::V13 => (20, 21),
+        };
+        self.ovs.peer.send(&bare(self.version, request, u32::MAX)).expect("the bridge reads");
+        loop {
+            let message = self.ovs.peer.receive().expect("the bridge answers");
+            if message[1] == reply {
+                return;
+            }
+            into.extend(seen(self.version, &message));
+        }
+    }
+}
+
+impl Step {
+    /// The bytes of a message of this number; `None` for a frame.
+    fn message(&self, number: u32) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match self {
+            Step::V10(message) => message.encode(number, &mut bytes).expect("it fits"),
+            Step::V13(message) => message.encode(number, &mut bytes).expect("it fits"),
+            Step::Frame(..) => return None,
+        }
+        Some(bytes)
+    }
+
+    fn frame(&self) -> Option<(u32, Vec<u8>)> {
+        match self {
+            Step::Frame(port, frame) => Some((*port, frame.to_bytes())),
+            _ => None,
+        }
+    }
+}
+
+/// The program on the emulated switch.
+fn emulated(version: Version, program: &[Step]) -> Outcome {
+    let port = |number: u32| PortSpec {
+        number,
+        address: MacAddr([0xaa, 0x55, 0xaa, 0x55, 0, number as u8]),
+        name: format!("p{number}"),
+    };
+    let ports: Vec<PortSpec> = (1..=PORTS).map(port).collect();
+    let mut switch = Datapath::new(version, DatapathId(0xc1), &ports);
+    let now = Duration::from_secs(1000);
+    let mut outcome: Outcome = Vec::new();
+    let mut pending = Vec::new();
+    for (at, step) in program.iter().enumerate() {
+        let mut out = Out { version: Some(version), seen: Vec::new() };
+        match (step.message(at as u32), step.frame()) {
+            (Some(bytes), _) => {
+                for raw in Chop::new(&bytes) {
+                    switch.message(raw.expect("whole messages").bytes, now, &mut out);
+                }
+                let next = program.get(at + 1);
+                let is_last = next.is_none_or(|step| step.frame().is_some());
+                let (answers, others): (Vec<Seen>, Vec<Seen>) =
+                    out.seen.into_iter().partition(|one| matches!(one, Seen::Answer(..)));
+                pending.extend(others);
+                let mut all = answers;
+                if is_last {
+                    all.append(&mut pending);
+                }
+                outcome.push(in_order(all));
+            }
+            (None, Some((port, bytes))) => {
+                switch.frame(port, &bytes, now, &mut out);
+                outcome.push(in_order(out.seen));
+            }
+            (None, None) => {}
+        }
+    }
+    outcome
+}
+
+/// Takes the FLOW_REMOVEDs out of an outcome: which step they come with is nobody's business.
+fn removals(outcome: &mut Outcome) -> Vec<Seen> {
+    let is = |one: &mut Seen| matches!(one, Seen::Removed(_));
+    let mut all: Vec<Seen> = outcome.iter_mut().flat_map(|step| step.extract_if(.., is)).collect();
+    all.sort();
+    all
+}
+
+/// By kind, and frames by port: the order among ports is nobody's business.
+fn in_order(mut all: Vec<Seen>) -> Vec<Seen> {
+    all.sort_by_key(|one| match one {
+        Seen::Frame(port, _) => (0, *port),
+        Seen::Said(_) | Seen::Removed(_) => (1, 0),
+        Seen::Answer(number, _) => (2, *number),
+    });
+    all
+}
+
+/// What makes a switch empty again.
+fn reset(version: Version) -> Vec<Step> {
+    match version {
+        Version::V10 => vec![
+            Step::V10(v10::Message::FlowMod(v10::FlowMod {
+                command: v10::FlowModCommand::DELETE,
+                ..super::corpus_v10::flow(v10::Match::ANY, 0, vec![])
+            })),
+            Step::V10(v10::Message::SetConfig(v10::SwitchConfig {
+                flags: v10::ConfigFlags::FRAG_NORMAL,
+                miss_send_len: 128,
+            })),
+        ],
+        Version::V13 => vec![
+            Step::V13(v13::Message::FlowMod(v13::flow_mod::FlowMod {
+                command: v13::flow_mod::FlowModCommand::DELETE,
+                table_id: v13::table_mod::TableNo::ALL,
+                ..super::corpus_v13::flow(0, 0, vec![], vec![])
+            })),
+            // The flows first: Open vSwitch 3.1 ends itself when a flow loses two groups at once.
+            Step::V13(v13::Message::GroupMod(GroupMod {
+                command: GroupModCommand::DELETE,
+                kind: GroupType::ALL,
+                group_id: GroupNo::ALL,
+                buckets: vec![],
+            })),
+            Step::V13(v13::Message::SetConfig(v13::config::SwitchConfig {
+                flags: v13::config::ConfigFlags::NORMAL,
+                miss_send_len: 128,
+            })),
+        ],
+    }
+}
+
+fn report(program: &[Step], at: usize, ours: &[Seen], theirs: &[Seen]) -> String {
+    use fmt::Write;
+    let mut text = String::from("the emulated switch and Open vSwitch differ\n");
+    for (number, step) in program[..=at].iter().enumerate() {
+        let _ = writeln!(text, "  {number}: {step:?}");
+    }
+    for (who, seen) in [("emulated", ours), ("Open vSwitch", theirs)] {
+        let _ = writeln!(text, "{who}, of step {at}:");
+        for one in seen {
+            let _ = writeln!(text, "      {one:?}");
+        }
+        if seen.is_empty() {
+            let _ = writeln!(text, "      nothing");
+        }
+    }
+    text
+}
+
+/// A case of a corpus: its name and its program.
+pub(crate) type Case = (&'static str, Vec<Step>);
+
+/// Every case on both; all differences at the end.
+pub(crate) fn run_corpus(version: Version, cases: Vec<Case>) {
+    let mut both = Both::start(version);
+    let count = cases.len();
+    let different = cases.into_iter().filter_map(|(name, program)| {
+        both.agree(&program).err().map(|report| format!("{name}: {report}"))
+    });
+    let different: Vec<String> = different.collect();
+    assert!(
+        different.is_empty(),
+        "{} of {count} differ\n\n{}",
+        different.len(),
+        different.join("\n")
+    );
+}

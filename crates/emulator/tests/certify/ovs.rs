@@ -1,0 +1,195 @@
+//! A private Open vSwitch: database, daemon and one bridge with dummy ports, in a folder of its own.
+
+use super::pcap::Capture;
+use super::unixctl::Unixctl;
+use aldis_emulator::peer::{Peer, bare, hello};
+use aldis_wire::Version;
+use aldis_wire::header::kind;
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything here may take. A machine with too much to do needs it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
+
+/// The ports of the bridge, numbered from 1.
+pub(crate) const PORTS: u32 = 4;
+
+/// A bridge and its controller's end of the connection.
+pub(crate) struct Ovs {
+    pub(crate) peer: Peer,
+    pub(crate) ctl: Unixctl,
+    captures: Vec<Capture>,
+    _daemons: Daemons,
+}
+
+/// The processes and their folder, which end with the test.
+struct Daemons {
+    children: Vec<Child>,
+    folder: PathBuf,
+}
+
+impl Drop for Daemons {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Ovs {
+    pub(crate) fn start(version: Version) -> Ovs {
+        let name = format!("aldis-certify-{}-{}", std::process::id(), version.wire());
+        let folder = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder for Open vSwitch");
+        let mut daemons = Daemons { children: Vec::new(), folder: folder.clone() };
+        daemons.start();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
+        let controller = listener.local_addr().expect("its address");
+        daemons.vsctl(&bridge(&folder, version, controller.port()));
+        let peer = accept(&listener, version);
+        let ctl =
+            Unixctl::connect(&folder.join("vswitchd.ctl"), PATIENCE).expect("a control socket");
+        let capture = |port| Capture::open(&capture_file(&folder, port)).expect("a capture");
+        Ovs { peer, ctl, captures: (1..=PORTS).map(capture).collect(), _daemons: daemons }
+    }
+
+    /// Gives the bridge a frame, and returns when all that comes of it has come.
+    pub(crate) fn frame(&mut self, port: u32, frame: &[u8]) {
+        let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.ctl.call("netdev-dummy/receive", &[&format!("p{port}"), &hex]);
+        self.ctl.turn();
+    }
+
+    /// The frames that left since the last call, by port.
+    pub(crate) fn left(&mut self) -> Vec<(u32, Vec<u8>)> {
+        let captures = (1..).zip(&mut self.captures);
+        let frames = captures.flat_map(|(port, capture)| {
+            capture.new_frames().into_iter().map(move |frame| (port, frame))
+        });
+        frames.collect()
+    }
+}
+
+impl Daemons {
+    fn start(&mut self) {
+        let database = self.folder.join("conf.db");
+        let socket = self.folder.join("db.sock");
+        self.run("ovsdb-tool", &["create", text(&database), SCHEMA]);
+        let remote = format!("--remote=punix:{}", socket.display());
+        let unixctl = format!("--unixctl={}", self.folder.join("db.ctl").display());
+        self.spawn("ovsdb-server", &[text(&database), &remote, &unixctl]);
+        wait_for(&socket);
+        self.vsctl(&["--no-wait".to_owned(), "init".to_owned()]);
+        let control = self.folder.join("vswitchd.ctl");
+        let unixctl = format!("--unixctl={}", control.display());
+        let pidfile = format!("--pidfile={}", self.folder.join("vswitchd.pid").display());
+        let remote = format!("unix:{}", socket.display());
+        let options = ["--enable-dummy=override", "--disable-system", &unixctl, &pidfile, &remote];
+        self.spawn("ovs-vswitchd", &options);
+        wait_for(&control);
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+        for name in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"] {
+            command.env(name, &self.folder);
+        }
+        let log = self.folder.join(format!("{program}.log"));
+        let log = File::options().append(true).create(true).open(log).expect("a log file");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        command
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let status = self.command(program).args(arguments).status();
+        let good = status.as_ref().is_ok_and(|status| status.success());
+        let log = || std::fs::read_to_string(self.folder.join(format!("{program}.log")));
+        assert!(good, "{program}: {status:?}; `cargo xtask peers` installs it\n{:?}", log());
+    }
+
+    fn spawn(&mut self, program: &str, arguments: &[&str]) {
+        let child = self.command(program).args(arguments).spawn();
+        let child = child
+            .unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask peers` installs it"));
+        self.children.push(child);
+    }
+
+    fn vsctl(&self, arguments: &[String]) {
+        let socket = self.folder.join("db.sock");
+        let mut all = vec![format!("--db=unix:{}", socket.display())];
+        all.push(format!("--timeout={}", PATIENCE.as_secs()));
+        all.extend_from_slice(arguments);
+        self.run("ovs-vsctl", &all.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a folder whose name is text")
+}
+
+fn capture_file(folder: &Path, port: u32) -> PathBuf {
+    folder.join(format!("p{port}.pcap"))
+}
+
+fn wait_for(path: &Path) {
+    let deadline = Instant::now() + PATIENCE;
+    while !path.exists() {
+        assert!(Instant::now() < deadline, "{} never came", path.display());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A bridge with dummy ports, whose controller we are. It never probes the connection, and does nothing on its own.
+fn bridge(folder: &Path, version: Version, controller: u16) -> Vec<String> {
+    let protocol = match version {
+        Version::V10 => "OpenFlow10",
+        Version::V13 => "OpenFlow13",
+    };
+    let mut arguments = vec![format!(
+        "add-br br -- set bridge br datapath_type=dummy fail-mode=secure protocols={protocol} \
+         other-config:datapath-id=00000000000000c1 other-config:disable-in-band=true"
+    )];
+    for port in 1..=PORTS {
+        let capture = capture_file(folder, port);
+        arguments.push(format!(
+            "-- add-port br p{port} -- set interface p{port} type=dummy ofport_request={port} \
+             options:tx_pcap={}",
+            capture.display()
+        ));
+    }
+    arguments.push(format!(
+        "-- set-controller br tcp:127.0.0.1:{controller} -- set controller br inactivity_probe=0"
+    ));
+    arguments.iter().flat_map(|part| part.split_whitespace().map(str::to_owned)).collect()
+}
+
+fn accept(listener: &TcpListener, version: Version) -> Peer {
+    let deadline = Instant::now() + PATIENCE;
+    listener.set_nonblocking(true).expect("a socket that does not wait");
+    let socket = loop {
+        match listener.accept() {
+            Ok((socket, _)) => break socket,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                assert!(Instant::now() < deadline, "the bridge never connected");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(error) => panic!("accept: {error}"),
+        }
+    };
+    let mut peer = Peer::over(socket, PATIENCE).expect("a connection");
+    peer.send(&hello(version)).expect("a HELLO");
+    peer.expect(kind::HELLO).expect("a HELLO back");
+    peer.send(&bare(version, 5, 2)).expect("a question");
+    peer.expect(6).expect("the features");
+    peer
+}
