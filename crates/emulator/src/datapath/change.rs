@@ -77,7 +77,8 @@ impl Datapath {
         let mut way = Way::new(&mut self.world, out, now, frame.len());
         for action in actions {
             if *action == Action::Output(PortNo::TABLE.0) {
-                way.walk(&mut self.tables, &mut packet.clone());
+                // What the tables change of the packet, later actions see, as in Open vSwitch.
+                way.walk(&mut self.tables, &mut packet);
             } else if !way.act(std::slice::from_ref(action), &mut packet, Origin::NO_FLOW, 0) {
                 break;
             }

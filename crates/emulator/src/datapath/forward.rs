@@ -71,7 +71,8 @@ impl<'a, S: Sink> Way<'a, S> {
     pub(crate) fn walk(&mut self, tables: &mut Tables, packet: &mut Packet<'_>) {
         let mut set = ActionSet::default();
         let mut table = 0;
-        let mut last = Origin::NO_FLOW;
+        // What the action set sends to the controller is said to come from the first flow, as Open vSwitch has it.
+        let mut first = None;
         loop {
             let Some(flow) = tables.look_up(table, &packet.key) else {
                 self.miss(table, packet);
@@ -83,14 +84,15 @@ impl<'a, S: Sink> Way<'a, S> {
                 true => PacketInReason::NO_MATCH,
                 false => PacketInReason::ACTION,
             };
-            last = Origin { table, cookie: flow.cookie, reason };
+            let origin = Origin { table, cookie: flow.cookie, reason };
+            first.get_or_insert(Origin { reason: PacketInReason::ACTION, ..origin });
             let program = &flow.program;
             if let Some(meter) = program.meter.and_then(|id| self.world.meters.get_mut(&id))
                 && !meter.passes(self.len, self.now)
             {
                 return;
             }
-            if !self.act(&program.apply, packet, last, 0) {
+            if !self.act(&program.apply, packet, origin, 0) {
                 break;
             }
             if program.clear {
@@ -106,7 +108,7 @@ impl<'a, S: Sink> Way<'a, S> {
                 None => break,
             }
         }
-        self.act(&set.in_order(), packet, last, 0);
+        self.act(&set.in_order(), packet, first.unwrap_or(Origin::NO_FLOW), 0);
     }
 
     /// No flow matched: 1.0 asks the controller, 1.3 drops it.

@@ -1,7 +1,7 @@
 //! Named cases of 1.0: every field of a match, every action, every command, and what is refused.
 
 use super::both::{Case, Step};
-use super::frames::{Above, Body, Frame, mac};
+use super::frames::{Above, Body, Frame, Part, mac};
 use aldis_wire::v10::stats::{FlowStatsRequest, StatsRequest, StatsRequestBody};
 use aldis_wire::v10::{
     Action, ConfigFlags, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo,
@@ -64,8 +64,8 @@ fn tcp() -> Frame {
 }
 
 fn ipv4(above: Above) -> Body {
-    let (tos, ttl, options) = (0xb9, 64, false);
-    Body::Ipv4 { src: A, dst: B, tos, ttl, options, above }
+    let (tos, ttl, options, fragment) = (0xb9, 64, false, Part::Whole);
+    Body::Ipv4 { src: A, dst: B, tos, ttl, options, fragment, above }
 }
 
 fn arp() -> Frame {

@@ -1,7 +1,7 @@
 //! Named cases of 1.3: tables, metadata, action sets, groups, and what is refused.
 
 use super::both::{Case, Step};
-use super::frames::{Above, Body, Frame};
+use super::frames::{Above, Body, Frame, Part};
 use aldis_wire::NO_BUFFER;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
@@ -73,8 +73,8 @@ fn out(port: u32) -> Action {
 
 fn frames() -> Vec<Step> {
     let body = |above| {
-        let (tos, ttl, options) = (0, 64, false);
-        Body::Ipv4 { src: A, dst: B, tos, ttl, options, above }
+        let (tos, ttl, options, fragment) = (0, 64, false, Part::Whole);
+        Body::Ipv4 { src: A, dst: B, tos, ttl, options, fragment, above }
     };
     let frames = [
         Frame::new(body(Above::Tcp(80, 443))),

@@ -30,6 +30,7 @@ pub(crate) enum Body {
         tos: u8,
         ttl: u8,
         options: bool,
+        fragment: Part,
         above: Above,
     },
     Ipv6 {
@@ -43,13 +44,28 @@ pub(crate) enum Body {
     },
 }
 
+/// Which part of a packet a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    First,
+    Later,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Above {
     Tcp(u16, u16),
     /// With a checksum, or without.
     Udp(u16, u16, bool),
+    Sctp(u16, u16),
     /// ICMP of the family.
     Icmp(u8, u8),
+    /// Neighbour solicitation or advertisement, with its link-layer address if it has one.
+    Neighbour {
+        kind: u8,
+        target: Ipv6Addr,
+        mac: Option<u8>,
+    },
     Other(u8),
     /// TCP whose header is cut short.
     CutTcp,
@@ -117,14 +133,18 @@ impl Body {
     }
 
     fn ipv4(&self) -> Vec<u8> {
-        let Body::Ipv4 { src, dst, tos, ttl, options, above } = self else {
+        let Body::Ipv4 { src, dst, tos, ttl, options, fragment, above } = self else {
             return vec![];
         };
         let pseudo = [&src.octets()[..], &dst.octets()].concat();
         let (kind, payload) = above.to_bytes(&pseudo, false);
         let header_len = if *options { 24 } else { 20 };
         let total = (header_len + payload.len()) as u16;
-        let word = 0x4000;
+        let word = match fragment {
+            Part::Whole => 0x4000,
+            Part::First => 0x2000,
+            Part::Later => 0x0010,
+        };
         let mut header = vec![0x40 + header_len as u8 / 4, *tos];
         for number in [total, 0x1234, word, u16::from(*ttl) << 8 | u16::from(kind), 0] {
             header.extend(number.to_be_bytes());
@@ -169,8 +189,19 @@ impl Above {
             Above::Udp(a, b, _) => {
                 (17, [&ports(a, b)[..], &[0, 16, 0, 0], b"udp data"].concat(), 6)
             }
+            Above::Sctp(a, b) => {
+                return (132, [&ports(a, b)[..], &[0, 0, 0, 9, 1, 2, 3, 4], b"chunks.."].concat());
+            }
             Above::Icmp(kind, code) => {
                 (icmp, [&[*kind, *code, 0, 0, 0, 1, 0, 1][..], b"ping"].concat(), 2)
+            }
+            Above::Neighbour { kind, target, mac: lla } => {
+                let mut bytes = [&[*kind, 0, 0, 0, 0, 0, 0, 0][..], &target.octets()].concat();
+                if let Some(number) = lla {
+                    bytes.extend([if *kind == 135 { 1 } else { 2 }, 1]);
+                    bytes.extend(mac(*number));
+                }
+                (58, bytes, 2)
             }
             Above::Other(kind) => return (*kind, b"something above".to_vec()),
             Above::CutTcp => return (6, vec![0, 80, 0, 81, 0, 0, 0, 1]),

@@ -2,8 +2,12 @@
 //! messages to the controller and the same counters.
 //!
 //! Open vSwitch runs as it does in production, with its own database and daemon in a folder of the test's, and dummy ports
-//! in the place of network cards (`ovs.rs`). The corpora are named cases; every difference is shown with the steps that led
-//! to it and both outcomes.
+//! in the place of network cards (`ovs.rs`). The corpora are named cases; the random programs are flows and frames drawn
+//! from few values, so that they meet, and a difference is shrunk to the fewest of both before it is shown.
+//!
+//! ```text
+//! ALDIS_CERTIFY_PROGRAMS=20000 ALDIS_CERTIFY_SEED=7 cargo test -p aldis-emulator --test certify -- --nocapture
+//! ```
 
 mod both;
 mod corpus_v10;
@@ -11,6 +15,9 @@ mod corpus_v13;
 mod frames;
 mod ovs;
 mod pcap;
+mod random;
+mod random_v10;
+mod random_v13;
 mod seen;
 mod unixctl;
 
@@ -24,4 +31,14 @@ fn the_corpus_of_1_0() {
 #[test]
 fn the_corpus_of_1_3() {
     both::run_corpus(Version::V13, corpus_v13::cases());
+}
+
+#[test]
+fn random_programs_of_1_0() {
+    random::run(Version::V10, random_v10::program);
+}
+
+#[test]
+fn random_programs_of_1_3() {
+    random::run(Version::V13, random_v13::program);
 }

@@ -19,16 +19,21 @@ const SCTP: u8 = 132;
 pub(super) struct Sight {
     /// `None` where nothing is: a bucket or a PACKET_OUT sees packets of any kind.
     pattern: Option<Pattern>,
-    tagged: bool,
+    /// VLAN tags that are there for certain.
+    tags: u8,
 }
 
 impl Sight {
     pub(super) fn of(pattern: &Pattern) -> Sight {
         let tagged = pattern.key.field(VLAN_TCI) as u16 & VLAN_PRESENT != 0;
-        Sight { pattern: Some(*pattern), tagged }
+        Sight { pattern: Some(*pattern), tags: tagged.into() }
     }
 
-    const ANYTHING: Sight = Sight { pattern: None, tagged: true };
+    const ANYTHING: Sight = Sight { pattern: None, tags: 0 };
+
+    fn is_tagged(&self) -> bool {
+        self.pattern.is_none() || self.tags > 0
+    }
 
     fn is(&self, field: Field, value: u64) -> bool {
         self.pattern.is_none_or(|pattern| {
@@ -111,13 +116,13 @@ fn action(
         Said::Group(_) => return wrong(BadActionCode::BAD_OUT_GROUP),
         Said::SetQueue(_) => return Ok(None),
         Said::PushVlan(tpid @ (ethertype::VLAN | ethertype::VLAN_SERVICE)) => {
-            sight.tagged = true;
+            sight.tags = sight.tags.saturating_add(1);
             Action::PushVlan(*tpid)
         }
         Said::PushVlan(_) => return wrong(BadActionCode::BAD_ARGUMENT),
         Said::PopVlan => {
-            needs(sight.tagged)?;
-            sight.tagged = sight.pattern.is_none();
+            needs(sight.is_tagged())?;
+            sight.tags = sight.tags.saturating_sub(1);
             Action::PopVlan
         }
         Said::SetNwTtl(ttl) => {
@@ -211,7 +216,7 @@ fn set(field: &Oxm) -> Result<Set, ErrorCode> {
 /// Whether the packets have the field.
 fn has(sight: &Sight, field: &Oxm) -> bool {
     match field {
-        Oxm::VlanVid(_) | Oxm::VlanPcp(_) => sight.tagged,
+        Oxm::VlanVid(_) | Oxm::VlanPcp(_) => sight.is_tagged(),
         Oxm::IpDscp(_) | Oxm::IpEcn(_) => sight.is_ip(),
         Oxm::Ipv4Src(_) | Oxm::Ipv4Dst(_) => sight.kind(ethertype::IPV4),
         Oxm::Ipv6Src(_) | Oxm::Ipv6Dst(_) | Oxm::Ipv6Flabel(_) => sight.kind(ethertype::IPV6),
