@@ -117,8 +117,11 @@ impl Daemons {
         assert!(good, "{program}: {status:?}; `cargo xtask peers` installs it\n{:?}", log());
     }
 
+    /// Starts a daemon that dies with us, however we die.
     fn spawn(&mut self, program: &str, arguments: &[&str]) {
-        let child = self.command(program).args(arguments).spawn();
+        let mut command = self.command("setpriv");
+        command.args(["--pdeathsig", "KILL", program]).args(arguments);
+        let child = command.spawn();
         let child = child
             .unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask peers` installs it"));
         self.children.push(child);
