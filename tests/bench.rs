@@ -45,7 +45,7 @@ fn bench(args: &[&str]) -> Output {
     aldis(&[&["bench"], args].concat()).output().unwrap()
 }
 
-const SHORT: [&str; 8] = ["-s", "3", "-M", "50", "-l", "2", "-m", "50"];
+const SHORT: [&str; 8] = ["-s", "3", "-M", "50", "-l", "2", "-m", "250"];
 
 #[test]
 fn the_json_object_says_what_was_measured() {

@@ -199,10 +199,14 @@ impl Bench<'_> {
             loop_length: LOOP,
             connect_group: run.connect_group.unwrap_or(load::SWITCHES_MAX),
             connect_pause: Duration::from_millis(run.connect_pause_ms.into()),
+            patience: PATIENCE,
             ..Load::new(running.address)
         }
     }
 }
+
+/// How long a switch waits for any answer: ten thousand that tell their addresses at once keep the last of them waiting.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What an error says of a run that was told to stop.
 pub(super) const STOPPED: &str = "it was told to stop";
