@@ -1,9 +1,9 @@
 //! Hosts: which there are, their addresses, where they are attached, and when they were seen.
 //!
 //! ```text
-//! worker ── Hosts::is_news? ──▶ Ledger::see ──▶ effects: new, moved, learnt, gone, refused; questions to be sent
-//!    ▲                               │
-//!    └────────── Hosts ◀── Ledger::publish, a millisecond apart at least
+//! worker (Lookout) ── Hosts::is_news? ──▶ Ledger::see ──▶ effects: new, moved, learnt, gone, refused; questions
+//!    ▲                                          │                                            │
+//!    └── Hosts, and what happened lately ◀── Ledger::publish, a millisecond apart at least ◀──┘
 //! ```
 //!
 //! Workers look at every flow request against the published [`Hosts`], which takes no lock, and report only what is news
@@ -21,7 +21,9 @@ mod chains;
 mod dispute;
 mod host;
 mod index;
+mod keeper;
 mod ledger;
+mod lookout;
 mod paged;
 mod sighting;
 mod table;
@@ -33,6 +35,8 @@ mod tests;
 pub use ask::{ASKER, Ask};
 pub use dispute::{ASK_EVERY, ASKS, Claim, DISPUTES_MAX, PORT_DISPUTES_MAX, REFUSED_FOR, Subject};
 pub use host::{FURTHER_MAX, Host, Identity};
+pub use keeper::Seen;
 pub use ledger::{Config, Counters, Effect, Gone, Ledger, PortState};
+pub use lookout::Lookout;
 pub use sighting::{Refusal, Sighting};
 pub use table::Hosts;

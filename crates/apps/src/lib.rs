@@ -7,6 +7,7 @@ pub mod arp_proxy;
 pub mod dhcp;
 pub mod hosts;
 pub mod learning_switch;
+pub mod log;
 pub mod nd_proxy;
 mod place;
 pub mod proxy;
@@ -15,6 +16,7 @@ mod random;
 pub mod recent;
 pub mod route_flow;
 pub mod routing;
+mod say;
 pub mod spanning;
 pub mod topology;
 

@@ -9,26 +9,38 @@
 //! (DSN 2018), describe these attacks.
 //!
 //! ```text
-//! switches, ports, hosts shown ──▶ Topology ──▶ events: a link came, changed, went
-//! PACKET_IN of a probe ──────────▶          ──▶ the next probe, and when it is due
+//! workers: Discovery                          beside them: the search                        all readers
+//! switches, ports, round trips ──reports──▶  Topology ──▶ events: a link came, changed, went ──▶ Map
+//! PACKET_IN of a probe, read   ──reports──▶           ──▶ the next probes, when they are due
+//! probes to be sent  ◀────────────────────── Search
 //! ```
+//!
+//! What can be said of a frame alone, whether it is ours and was changed, a worker says where it comes in, so that a flood of
+//! forged ones costs nobody else anything.
 //!
 //! Not found: a relay that never showed a host and is as fast as a cable.
 
+mod app;
 mod discovery;
 mod frame;
 mod link;
+mod map;
 mod port;
 mod relay;
 mod schedule;
+mod search;
 #[cfg(test)]
 mod tests;
+mod watch;
 
+pub use app::Discovery;
 pub use discovery::Topology;
 pub use frame::{FAR_ETHERTYPE, Key, Reach};
 pub use link::{Ends, Link, State};
+pub use map::{Change, Map, Peer, Port, Switch};
 pub use port::FAR_MAX;
 pub use relay::{MARGIN, SAMPLES, SAMPLES_MIN, SPREADS};
+pub use search::{Search, Told};
 
 use std::time::Duration;
 
@@ -130,6 +142,22 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// And those of somebody else.
+    fn add(&mut self, other: &Counters) {
+        *self = Counters {
+            sent: self.sent + other.sent,
+            heard: self.heard + other.heard,
+            foreign: self.foreign + other.foreign,
+            forged: self.forged + other.forged,
+            altered: self.altered + other.altered,
+            replayed: self.replayed + other.replayed,
+            late: self.late + other.late,
+            wrong_port: self.wrong_port + other.wrong_port,
+            host_port: self.host_port + other.host_port,
+            slow: self.slow + other.slow,
+        };
+    }
+
     fn refuse(&mut self, why: Refusal) {
         *match why {
             Refusal::Forged => &mut self.forged,

@@ -2,15 +2,18 @@
 
 use core::net::IpAddr;
 
-use aldis_control::Time;
+use aldis_control::{Part, Time};
 use aldis_wire::{DatapathId, MacAddr};
 
 use crate::learning_switch::Seed;
 use crate::learning_switch::machine::prefetch;
+use crate::log::Log;
 use crate::place::SwitchPort;
 
 use super::host::{Host, Identity};
 use super::index::{Hash, Index};
+use super::keeper::Seen;
+use super::ledger::Effect;
 use super::paged::Paged;
 use super::sighting::Sighting;
 
@@ -29,12 +32,19 @@ pub struct Hosts {
     hosts: Paged<Host, PAGE>,
     by_mac: Index,
     by_ip: Index,
+    changes: Log<Effect>,
+}
+
+impl Part for Hosts {
+    type Report = Seen;
+    const NAME: &'static str = "hosts";
 }
 
 impl Hosts {
     pub(super) fn new(seed: Seed, hosts_max: usize, epoch_s: u32) -> Hosts {
         let by_ip = Index::new(hosts_max.saturating_mul(ADDRESSES_A_HOST));
-        Hosts { seed, epoch_s, hosts: Paged::default(), by_mac: Index::new(hosts_max), by_ip }
+        let (hosts, by_mac) = (Paged::default(), Index::new(hosts_max));
+        Hosts { seed, epoch_s, hosts, by_mac, by_ip, changes: Log::default() }
     }
 
     /// How many hosts there are.
@@ -88,10 +98,25 @@ impl Hosts {
         self.iter().filter(move |host| host.at() == at)
     }
 
+    /// What happened to the table lately, for those who act on publications: [`Log::since`] an earlier version.
+    pub fn changes(&self) -> &Log<Effect> {
+        &self.changes
+    }
+
+    /// The same table, in which this happened lately.
+    pub(super) fn with_changes(self, changes: Log<Effect>) -> Hosts {
+        Hosts { changes, ..self }
+    }
+
     /// Whether a sighting says what this table does not: a host, place or address that is new, or a host that was not
     /// seen for an epoch (an eighth of the ageing time). Workers report these and no others.
     pub fn is_news(&self, sighting: &Sighting, now: Time) -> bool {
-        let Some(host) = self.by_mac(sighting.id.mac, sighting.id.vlan) else { return true };
+        self.is_news_of(self.by_mac(sighting.id.mac, sighting.id.vlan), sighting, now)
+    }
+
+    /// The same where the host was looked for already.
+    pub(super) fn is_news_of(&self, host: Option<&Host>, sighting: &Sighting, now: Time) -> bool {
+        let Some(host) = host else { return true };
         host.at() != sighting.at
             || seconds(now).saturating_sub(host.last_seen_s()) >= self.epoch_s
             || sighting.ip.is_some_and(|ip| !host.has(ip))

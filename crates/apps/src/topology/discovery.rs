@@ -1,6 +1,6 @@
 //! The search for links: probes out, probes in, and what follows from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aldis_control::Time;
@@ -10,17 +10,14 @@ use crate::place::SwitchPort;
 
 use super::frame::{Key, Probe, Reach, Read};
 use super::link::{Ends, Link, State};
-use super::port::{FAR_MAX, Port};
+use super::map;
+use super::port::{FAR_MAX, FAST_TURNS, Port};
 use super::relay::{SAMPLES, SAMPLES_MIN, Usual, Window};
 use super::schedule::Schedule;
 use super::{Config, Counters, Event, Heard, Loss, Refusal};
 
 /// Between the first probes of a port, and after one that did not come through.
 const FAST: Duration = Duration::from_millis(500);
-
-/// Probes of a port that leave fast: one or two may be too early for the switch at the other end, the third is for those
-/// that are not ours.
-const FAST_TURNS: u32 = 3;
 
 /// A port without a cable to a switch of ours sends every third probe through switches that are not.
 const FAR_TURN: u32 = 3;
@@ -65,6 +62,8 @@ pub struct Topology {
     usual: Usual,
     usual_at: Time,
     counters: Counters,
+    /// Switches of which something changed that others can see.
+    touched: BTreeSet<DatapathId>,
 }
 
 impl Topology {
@@ -81,6 +80,7 @@ impl Topology {
             usual: Usual::default(),
             usual_at: Time::START,
             counters: Counters::default(),
+            touched: BTreeSet::new(),
         }
     }
 
@@ -104,19 +104,44 @@ impl Topology {
         self.ports.get(&port).is_some_and(|port| port.link.is_some())
     }
 
-    /// Whether a port was probed twice, so that it would be known if a link of ours began there.
-    pub fn was_probed(&self, port: SwitchPort) -> bool {
-        self.ports.get(&port).is_some_and(|port| port.up && port.turns >= 2)
+    /// Whether it is known what a port that is up leads to: a link of ours that begins there would have been found.
+    pub fn is_known(&self, port: SwitchPort) -> bool {
+        self.ports.get(&port).is_some_and(|port| port.up && port.is_known())
+    }
+
+    /// The ports of a switch that are up, as others see them, by number. Their speed is not known here: 0.
+    pub(super) fn ports_of(&self, dpid: DatapathId) -> impl Iterator<Item = map::Port> {
+        let ports = self.ports.range(SwitchPort::all_of(dpid)).filter(|(_, port)| port.up);
+        ports.map(|(at, port)| map::Port {
+            number: at.port,
+            mac: port.mac,
+            speed_kbps: 0,
+            known: port.is_known(),
+            host: port.shown.is_some(),
+            link: port.link.and_then(|ends| self.peer(ends, *at)),
+            far: port.far.iter().filter_map(|&ends| self.peer(ends, *at)).collect(),
+        })
+    }
+
+    /// The switches of which something changed since this was last asked.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<DatapathId> {
+        core::mem::take(&mut self.touched)
+    }
+
+    fn peer(&self, ends: Ends, from: SwitchPort) -> Option<map::Peer> {
+        self.links.get(&ends).map(|link| link.peer_from(from))
     }
 
     /// A switch joined. Its ports come by [`Topology::port_up`].
     pub fn switch_up(&mut self, now: Time, dpid: DatapathId) {
         self.switches.insert(dpid, Switch { up_at: now, control: Window::EMPTY });
+        self.touched.insert(dpid);
     }
 
     /// A switch is gone, and with it all its ports.
     pub fn switch_down(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Event>) {
         self.switches.remove(&dpid);
+        self.touched.insert(dpid);
         let ports: Vec<_> =
             self.ports.range(SwitchPort::all_of(dpid)).map(|(&port, _)| port).collect();
         for port in ports {
@@ -138,15 +163,18 @@ impl Topology {
         let history = history.filter(|&then| now.since(then) < HISTORY_FOR);
         self.ports.insert(at, Port::new(mac, now, history));
         self.schedule.add(now, at);
+        self.touched.insert(at.dpid);
     }
 
     /// A port went down or away.
     pub fn port_down(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Event>) {
-        let Some(port) = self.ports.get(&at).filter(|port| port.up) else { return };
+        let Some(port) = self.ports.get_mut(&at).filter(|port| port.up) else { return };
         self.schedule.remove(port.due, at);
+        port.up = false;
         for ends in port.link.iter().chain(&port.far).copied().collect::<Vec<_>>() {
-            self.lose(ends, Loss::PortDown, out);
+            self.lose(now, ends, Loss::PortDown, out);
         }
+        self.touched.insert(at.dpid);
         if let Some(port) = self.ports.get_mut(&at) {
             port.go_down(now, SHOWN_FOR);
         }
@@ -154,15 +182,19 @@ impl Topology {
 
     /// A host was seen at a port, which is no link between switches of ours.
     pub fn host_shown(&mut self, now: Time, at: SwitchPort) {
-        if let Some(port) = self.ports.get_mut(&at).filter(|port| port.up && port.link.is_none()) {
-            port.shown = Some(now);
+        if let Some(port) = self.ports.get_mut(&at).filter(|port| port.up && port.link.is_none())
+            && port.shown.replace(now).is_none()
+        {
+            self.touched.insert(at.dpid);
         }
     }
 
     /// All hosts that were seen at a port are elsewhere by now, or forgotten.
     pub fn hosts_left(&mut self, at: SwitchPort) {
-        if let Some(port) = self.ports.get_mut(&at) {
-            port.shown = None;
+        if let Some(port) = self.ports.get_mut(&at)
+            && port.shown.take().is_some()
+        {
+            self.touched.insert(at.dpid);
         }
     }
 
@@ -187,18 +219,25 @@ impl Topology {
     ) -> Option<SwitchPort> {
         let from = self.schedule.pop(now)?;
         let reach = self.reach(from);
-        self.expect(from, reach, out);
+        self.expect(now, from, reach, out);
         self.sequence += 1;
         let (sequence, nonce) = (self.sequence, self.key.nonce(self.sequence));
         let probe = Probe { from, reach, sequence, nonce };
         let delay = self.delay(from, u64::from(nonce[0]));
         let port = self.ports.get_mut(&from).expect("only ports that are up have a probe due");
-        port.send(now, &probe);
+        if port.send(now, &probe) {
+            self.touched.insert(from.dpid);
+        }
         port.due = now + delay;
         probe.write(&self.key, port.mac, frame);
         self.schedule.add(port.due, from);
         self.counters.sent += 1;
         Some(from)
+    }
+
+    /// How many probes there were so far: the number of the last one.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     /// A frame came in that says to be LLDP, or of [`super::FAR_ETHERTYPE`].
@@ -209,7 +248,25 @@ impl Topology {
         frame: &[u8],
         out: &mut Vec<Event>,
     ) -> Heard {
-        let believed = match Probe::read(&self.key, frame) {
+        self.take(now, at, Probe::read(&self.key, frame), out)
+    }
+
+    /// The last probe of a port left no sooner than now: what it takes is counted from here.
+    pub(super) fn left(&mut self, now: Time, from: SwitchPort, sequence: u64) {
+        if let Some(port) = self.ports.get_mut(&from) {
+            port.left(now, sequence);
+        }
+    }
+
+    /// A frame came in, and was read with the key already.
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        at: SwitchPort,
+        read: Read,
+        out: &mut Vec<Event>,
+    ) -> Heard {
+        let believed = match read {
             Read::Foreign => {
                 self.counters.foreign += 1;
                 return Heard::Foreign;
@@ -292,7 +349,9 @@ impl Topology {
         let latency = self.latency(probe.from, at, now.since(sent));
         self.look_around(now);
         let Some(link) = self.links.get_mut(&ends) else { return };
-        link.heard(probe.from, now, latency);
+        if link.heard(probe.from, now, latency) {
+            self.touched.extend(ends.ports().map(|port| port.dpid));
+        }
         let needs_answer = !link.is_both_ways();
         self.judge(now, ends, is_new, out);
         if needs_answer {
@@ -308,7 +367,7 @@ impl Topology {
         if reach == Reach::Direct {
             let far = ends.ports().into_iter().filter_map(|port| self.ports.get(&port));
             let far: Vec<Ends> = far.flat_map(|port| port.far.iter().copied()).collect();
-            far.into_iter().for_each(|ends| self.lose(ends, Loss::Direct, out));
+            far.into_iter().for_each(|ends| self.lose(now, ends, Loss::Direct, out));
         }
         for end in ends.ports() {
             let Some(port) = self.ports.get_mut(&end) else { continue };
@@ -320,12 +379,16 @@ impl Topology {
         self.links.insert(ends, Link::new(ends, reach, must_prove, now));
     }
 
-    fn lose(&mut self, ends: Ends, why: Loss, out: &mut Vec<Event>) {
+    /// A link is gone. What its ports lead to now is not known: it is looked for at once.
+    fn lose(&mut self, now: Time, ends: Ends, why: Loss, out: &mut Vec<Event>) {
         let Some(link) = self.links.remove(&ends) else { return };
         for end in ends.ports() {
+            self.touched.insert(end.dpid);
             let Some(port) = self.ports.get_mut(&end) else { continue };
             port.link = port.link.filter(|&link| link != ends);
             port.far.retain(|&far| far != ends);
+            port.turns = 0;
+            self.hasten(now, end);
         }
         out.push(Event::Gone(ends, link.reach, why));
     }
@@ -372,17 +435,19 @@ impl Topology {
         };
         if is_new || state != link.state {
             (link.state, link.since) = (state, now);
+            self.touched.extend(ends.ports().map(|port| port.dpid));
             out.push(Event::Changed(ends, link.reach, state));
         }
         if is_slow != link.slow && (is_slow || is_known) {
             link.slow = is_slow;
             self.counters.slow += u64::from(is_slow);
+            self.touched.extend(ends.ports().map(|port| port.dpid));
             out.push(Event::Slow(ends, is_slow));
         }
     }
 
     /// A probe leaves: directions in which too many before it did not come through are given up.
-    fn expect(&mut self, from: SwitchPort, reach: Reach, out: &mut Vec<Event>) {
+    fn expect(&mut self, now: Time, from: SwitchPort, reach: Reach, out: &mut Vec<Event>) {
         let Some(port) = self.ports.get(&from) else { return };
         let links: Vec<Ends> = match reach {
             Reach::Direct => port.link.into_iter().collect(),
@@ -396,10 +461,11 @@ impl Topology {
                 continue;
             }
             *link.half_mut(from) = None;
+            self.touched.extend(ends.ports().map(|port| port.dpid));
             if link.halves.iter().all(Option::is_none) {
-                self.lose(ends, Loss::Silent, out);
+                self.lose(now, ends, Loss::Silent, out);
             } else if link.state != State::OneWay {
-                link.state = State::OneWay;
+                (link.state, link.since) = (State::OneWay, now);
                 out.push(Event::Changed(ends, link.reach, State::OneWay));
             }
         }
@@ -427,9 +493,8 @@ impl Topology {
 
     /// The other end of a link was heard of and not this one: it is probed now, if it was not just a moment ago.
     fn hasten(&mut self, now: Time, at: SwitchPort) {
-        let Some(port) = self.ports.get_mut(&at).filter(|port| port.due > now + FAST) else {
-            return;
-        };
+        let waits = |port: &&mut Port| port.up && port.due > now + FAST;
+        let Some(port) = self.ports.get_mut(&at).filter(waits) else { return };
         self.schedule.remove(port.due, at);
         port.due = now;
         self.schedule.add(now, at);

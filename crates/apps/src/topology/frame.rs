@@ -122,6 +122,14 @@ impl Probe {
         frame.extend(END);
     }
 
+    /// What stands for this probe having come in at a port, to be remembered for a while. Nobody who does not have the key
+    /// can foresee it.
+    pub(super) fn mark(&self, at: SwitchPort) -> u64 {
+        let nonce = self.nonce.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        let place = at.dpid.0.rotate_left(24) ^ u64::from(at.port.0);
+        nonce ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
     /// What a frame is, read with the key.
     pub(super) fn read(key: &Key, frame: &[u8]) -> Read {
         let Some(head) = Ethernet::new(frame) else { return Read::Foreign };

@@ -7,7 +7,11 @@ use aldis_control::Time;
 use crate::place::SwitchPort;
 
 use super::frame::Reach;
-use super::relay::Window;
+use super::map::Peer;
+use super::relay::{SAMPLES_MIN, Window};
+
+/// Latencies that differ by no more are the same to others, in microseconds: less is the waiting of a busy machine.
+const TOLD_STEP_US: u32 = 50;
 
 /// The two ends of a link, the lower one first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -54,6 +58,24 @@ pub(super) struct Half {
     /// Probes sent since.
     pub(super) unheard: u8,
     pub(super) window: Window,
+    /// Its latency as others were told last, in microseconds; 0 where nothing was said.
+    pub(super) told_us: u32,
+}
+
+impl Half {
+    /// Whether its latency is another than others were told, by more than a quarter and more than [`TOLD_STEP_US`]; then
+    /// they are told.
+    fn tells(&mut self) -> bool {
+        let quartile = self.window.quartile().unwrap_or_default();
+        let us = u32::try_from(quartile.as_micros()).unwrap_or(u32::MAX);
+        let step_us = TOLD_STEP_US.max(self.told_us / 4);
+        let differs = self.told_us == 0 || us.abs_diff(self.told_us) > step_us;
+        if differs && self.window.len() >= SAMPLES_MIN {
+            self.told_us = us.max(1);
+            return true;
+        }
+        false
+    }
 }
 
 /// A link between two ports.
@@ -94,13 +116,31 @@ impl Link {
         &mut self.halves[self.ends.direction(from)]
     }
 
-    /// A probe came through.
-    pub(super) fn heard(&mut self, from: SwitchPort, now: Time, latency: Option<Duration>) {
-        let fresh = Half { seen: now, unheard: 0, window: Window::EMPTY };
-        let half = self.half_mut(from).get_or_insert(fresh);
+    /// A probe came through; whether others have to be told: it is the first, or the link takes another time now.
+    pub(super) fn heard(&mut self, from: SwitchPort, now: Time, latency: Option<Duration>) -> bool {
+        let fresh = Half { seen: now, unheard: 0, window: Window::EMPTY, told_us: 0 };
+        let half = self.half_mut(from);
+        let is_first = half.is_none();
+        let half = half.get_or_insert(fresh);
         (half.seen, half.unheard) = (now, 0);
         if let Some(latency) = latency {
             half.window.add(latency);
+        }
+        is_first | half.tells()
+    }
+
+    /// The link as seen from one of its ends.
+    pub(super) fn peer_from(&self, from: SwitchPort) -> Peer {
+        let [out, back] = [from, self.ends.across(from)]
+            .map(|end| self.halves[self.ends.direction(end)].as_ref());
+        Peer {
+            at: self.ends.across(from),
+            state: self.state,
+            since: self.since,
+            out: out.is_some(),
+            back: back.is_some(),
+            slow: self.slow,
+            latency_us: out.map_or(0, |half| half.told_us),
         }
     }
 

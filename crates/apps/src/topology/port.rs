@@ -14,6 +14,10 @@ use super::link::Ends;
 /// Probes of a port that may be on their way: those of two seconds in its first, fast ones.
 const SENT_MAX: usize = 6;
 
+/// Probes of a port that leave fast: one or two may be too early for the switch at the other end, the third is for those
+/// that are not ours. When the fourth leaves, each of them had its time to arrive.
+pub(super) const FAST_TURNS: u32 = 4;
+
 /// Switches that one far probe may reach, and so far links of one port.
 pub const FAR_MAX: usize = 16;
 
@@ -47,7 +51,7 @@ pub(super) struct Port {
     pub(super) up: bool,
     /// When it last came up.
     pub(super) up_at: Time,
-    /// How many probes left it since.
+    /// How many probes left it since, or since a link of it vanished.
     pub(super) turns: u32,
     /// When the next is due.
     pub(super) due: Time,
@@ -78,14 +82,28 @@ impl Port {
         }
     }
 
-    /// Remembers a probe that leaves now.
-    pub(super) fn send(&mut self, now: Time, probe: &Probe) {
+    /// Whether a link of ours that begins here would have been found.
+    pub(super) fn is_known(&self) -> bool {
+        self.link.is_some() || self.turns >= FAST_TURNS
+    }
+
+    /// Remembers a probe that leaves now; whether it is known from now on what the port leads to.
+    pub(super) fn send(&mut self, now: Time, probe: &Probe) -> bool {
+        let was_known = self.is_known();
         if self.sent.len() >= SENT_MAX {
             self.sent.pop_front();
         }
         let Probe { sequence, nonce, reach, .. } = *probe;
         self.sent.push_back(Sent { at: now, sequence, nonce, reach, heard: Vec::new() });
         self.turns = self.turns.saturating_add(1);
+        self.is_known() != was_known
+    }
+
+    /// The probe with this number left no sooner than now.
+    pub(super) fn left(&mut self, now: Time, sequence: u64) {
+        if let Some(sent) = self.sent.iter_mut().find(|sent| sent.sequence == sequence) {
+            sent.at = sent.at.max(now);
+        }
     }
 
     /// The probe of this port that this one says to be.

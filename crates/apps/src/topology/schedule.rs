@@ -7,8 +7,9 @@ use aldis_control::Time;
 
 use crate::place::SwitchPort;
 
-/// Probes that may leave at once when none left for a while.
-const BURST: u32 = 64;
+/// Probes that may leave at once when none left for a while: those of a round ([`super::search::ROUND`]) at the default
+/// pace, and some more.
+const BURST: u32 = 512;
 
 /// The ports, by when their next probe is due, and the pace of all probes together.
 #[derive(Debug)]

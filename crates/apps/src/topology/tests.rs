@@ -175,7 +175,7 @@ fn a_link_is_found_both_ways_and_gone_with_its_port() {
 fn a_cable_that_is_cut_where_no_port_sees_it_is_missed_after_some_probes() {
     let mut net = Net::of_two();
     net.unplug(port(1, 1));
-    net.run(9_000);
+    net.run(14_000);
     let ends = Ends::new(port(1, 1), port(2, 1));
     assert_eq!(net.events.last(), Some(&Event::Gone(ends, Reach::Direct, Loss::Silent)));
     net.plug(port(1, 1), port(2, 1));

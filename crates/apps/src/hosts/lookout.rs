@@ -1,0 +1,164 @@
+//! The application: looks at every flow request for a host that is news, and asks what the keeper wants asked.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use aldis_control::app::{Moment, Next, Slots};
+use aldis_control::batch::Asked;
+use aldis_control::switch::Info;
+use aldis_control::world::{PartId, Publishers, View};
+use aldis_control::{App, Batch, Far, On, Output, Part, Time};
+use aldis_wire::NO_BUFFER;
+use aldis_wire::msg::{PacketOut, PortNo};
+
+use crate::place::SwitchPort;
+use crate::recent::{Recent, Verdict};
+use crate::say::send_out;
+use crate::topology::{self, Map, Search, Told};
+
+use super::ask::ASKER;
+use super::host::{Host, Identity};
+use super::keeper::{Keeper, Seen};
+use super::ledger::{Config, Effect};
+use super::sighting::Sighting;
+use super::table::Hosts;
+
+/// For how long a worker does not say the same thing again: by then it was published, if it is believed.
+const SAID_FOR: Duration = Duration::from_millis(100);
+
+/// Things that a worker has said for so long; with more it says some twice.
+const SAID_MAX: usize = 4096;
+
+/// How often the search is told that a port still shows a host: it remembers it for five minutes.
+const SHOWN_EVERY: Duration = Duration::from_secs(30);
+
+/// Ports of which it was told; of more it is told more often.
+const SHOWN_MAX: usize = 16_384;
+
+/// The application: one instance for each worker.
+#[derive(Debug)]
+pub struct Lookout {
+    config: Config,
+    said: Recent,
+    shown: Recent,
+    // Of one batch.
+    seen: Vec<Sighting>,
+    ids: Vec<Identity>,
+}
+
+impl Lookout {
+    /// An instance; those of other workers get the same settings.
+    pub fn new(config: Config) -> Lookout {
+        Lookout {
+            config,
+            said: Recent::new(SAID_MAX, SAID_FOR),
+            shown: Recent::new(SHOWN_MAX, SHOWN_EVERY),
+            seen: Vec::new(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// A number for what is said, that nobody can foresee who does not know the seed.
+    fn mark(&self, what: impl Hash) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.config.seed.words().hash(&mut hasher);
+        what.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Reports a sighting that is news, and that its port shows a host.
+    fn report(&self, now: Time, map: &Map, sighting: Sighting, out: &mut Output) {
+        let Sighting { id, at, ip, router } = sighting;
+        if self.said.note(now, self.mark((id, at, ip, router))) == Verdict::Known {
+            return;
+        }
+        // Where there is no room, the host is seen again.
+        let _ = out.report::<Hosts>(Seen { now, sighting });
+        let set = match map.port(at) {
+            Some(port) if port.host => &self.shown,
+            Some(_) => &self.said,
+            None => return,
+        };
+        if set.note(now, self.mark(at)) != Verdict::Known {
+            let _ = out.report::<Search>(Told::host_shown(now, at));
+        }
+    }
+}
+
+/// Where a request came in, if a host may be there.
+fn place(asked: &Asked<'_>, map: &Map) -> Option<SwitchPort> {
+    let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
+    if at.port == PortNo::LOCAL {
+        return Some(at);
+    }
+    match map.switch(at.dpid) {
+        // It joined a moment ago: the keeper decides.
+        None => at.port.is_real().then_some(at),
+        Some(switch) => switch.port(at.port).filter(|port| !port.is_link()).map(|_| at),
+    }
+}
+
+/// Whether a host that is known elsewhere can be believed to be here: not before it is known what the port leads to, for a
+/// broadcast comes in by links too, unless it cannot be where it was any more.
+fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
+    let known = |port: &topology::Port| port.known;
+    let stays = map.port(host.at()).is_some_and(|port| !port.is_link());
+    host.at() == to || !stays || map.port(to).is_some_and(known)
+}
+
+impl App for Lookout {
+    type Slot = ();
+
+    const NAME: &'static str = "hosts";
+    const STARTS: &'static [On] = &[On::FlowRequest, On::Publication];
+    const READS: &'static [PartId] = &[Hosts::ID, Map::ID];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+        let (now, world) = (batch.now, batch.world);
+        let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
+        let (mut seen, mut ids) = (std::mem::take(&mut self.seen), std::mem::take(&mut self.ids));
+        batch.each(|asked| {
+            let Some(at) = place(asked, map) else { return Next::Continue };
+            let Ok(sighting) = Sighting::of_frame(asked.frame, at) else { return Next::Continue };
+            if asked.dst() != Some(ASKER) {
+                ids.push(sighting.id);
+                seen.push(sighting);
+                return Next::Continue;
+            }
+            // An answer to us. It says nothing new, and that is what was asked.
+            self.report(now, map, sighting, out);
+            if asked.request.buffer_id != NO_BUFFER {
+                let packet = PacketOut::buffered(asked.request.buffer_id);
+                out.answer(asked, packet.from_port(asked.in_port()));
+            }
+            Next::Stop
+        });
+        let mut found = Vec::with_capacity(ids.len());
+        hosts.by_macs(&ids, &mut found);
+        for (sighting, host) in seen.drain(..).zip(found) {
+            let believed = host.is_none_or(|host| may_have_moved(host, sighting.at, map));
+            if believed && hosts.is_news_of(host, &sighting, now) {
+                self.report(now, map, sighting, out);
+            }
+        }
+        ids.clear();
+        (self.seen, self.ids) = (seen, ids);
+    }
+
+    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
+        let (old, new) = (before.part::<Hosts>(), moment.world.part::<Hosts>());
+        let map = moment.world.part::<Map>();
+        for effect in new.changes().since(old.changes()) {
+            let Effect::Ask(ask) = effect else { continue };
+            if let Some(switch) = map.switch(ask.at.dpid) {
+                send_out(far, switch.version, ask.at, &ask.frame());
+            }
+        }
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Keeper::new(self.config))
+    }
+}

@@ -1,0 +1,229 @@
+//! The application: what workers see of switches, ports and probes goes to the search; the probes that it asks for leave.
+
+use std::time::Duration;
+
+use aldis_control::app::{At, Event, Moment, Next, Parallel, Slots, Timer};
+use aldis_control::batch::Asked;
+use aldis_control::switch::Info;
+use aldis_control::world::{PartId, Publishers, View};
+use aldis_control::{App, Batch, Far, On, Output, Part, Time};
+use aldis_packet::ethertype;
+use aldis_wire::NO_BUFFER;
+use aldis_wire::msg::{Action, FlowMod, Match, Message, PacketOut, PortNo};
+
+use crate::place::SwitchPort;
+use crate::recent::{Recent, Verdict};
+use crate::say::{XID_NONE, send_out};
+
+use super::frame::{FAR_ETHERTYPE, Key, Probe, Read};
+use super::search::{Mapper, Search, Searcher, Told, What};
+use super::watch::Watch;
+use super::{Config, Counters};
+
+/// How often what was put off is told.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Frames that say to be ours and are not, that the search looks at, a worker and second: it tells those that were ours once
+/// and were changed. Further ones count as forged.
+const UNTRUE_MAX: u32 = 64;
+
+/// How long a worker remembers that a probe came in by a port: by then the search refuses it as too late.
+const REMEMBERED: Duration = Duration::from_secs(3);
+
+/// Of so many at a time: those of two seconds, at the default pace. A probe that finds no room is looked at by the search.
+const REMEMBERED_MAX: usize = 1 << 17;
+
+/// The mark on the flows that bring probes to the controller.
+const COOKIE: u64 = u64::from_be_bytes(*b"aldis-td");
+
+/// Above every other flow: LLDP that is forwarded makes links that there are not.
+const PRIORITY: u16 = 0xffff;
+
+/// The application: one instance for each worker, all with the same key.
+#[derive(Debug)]
+pub struct Discovery {
+    config: Config,
+    key: Key,
+    heard: Recent,
+    refused: Counters,
+    untrue: u32,
+    /// Connections that are gone and of which the search was not told.
+    gone: Vec<Told>,
+}
+
+impl Discovery {
+    /// An instance; those of other workers get the same settings and the same key.
+    pub fn new(config: Config, key: Key) -> Discovery {
+        Discovery {
+            config,
+            key,
+            heard: Recent::new(REMEMBERED_MAX, REMEMBERED),
+            refused: Counters::default(),
+            untrue: 0,
+            gone: Vec::new(),
+        }
+    }
+
+    /// What becomes of a frame that says to be LLDP or the like. Ours is nobody else's; a probe that would be flooded would
+    /// make links that there are not.
+    fn hear(&mut self, now: Time, asked: &Asked<'_>, out: &mut Output) -> Next {
+        let read = Probe::read(&self.key, asked.frame);
+        if read == Read::Foreign {
+            self.refused.foreign += 1;
+            return Next::Continue;
+        }
+        if asked.request.buffer_id != NO_BUFFER {
+            // The switch may forget it.
+            let packet = PacketOut::buffered(asked.request.buffer_id).from_port(asked.in_port());
+            out.answer(asked, packet);
+        }
+        let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
+        if self.is_worth_a_look(now, at, &read) {
+            // Where there is no room, it is as if it had been lost on its way.
+            let _ = out.report::<Search>(Told(What::Heard { now, at, read }));
+        }
+        Next::Stop
+    }
+
+    /// Whether the search has to see it; counts where not.
+    fn is_worth_a_look(&mut self, now: Time, at: SwitchPort, read: &Read) -> bool {
+        match read {
+            Read::Foreign => false,
+            Read::Ours(probe) => {
+                let is_new = self.heard.note(now, probe.mark(at)) != Verdict::Known;
+                self.refused.replayed += u64::from(!is_new);
+                is_new
+            }
+            Read::Untrue(said) => {
+                self.untrue += 1;
+                let looked_at = said.is_some() && self.untrue <= UNTRUE_MAX;
+                self.refused.forged += u64::from(!looked_at);
+                looked_at
+            }
+        }
+    }
+}
+
+/// The flows that bring probes here, whatever else a switch was told.
+fn flows() -> impl Iterator<Item = FlowMod> {
+    [ethertype::LLDP, FAR_ETHERTYPE].into_iter().map(|ethertype| {
+        let to_us = Action::Output { port: PortNo::CONTROLLER, max_len: u16::MAX };
+        let flow = FlowMod::add(Match::new().eth_type(ethertype)).actions([to_us]);
+        flow.priority(PRIORITY).cookie(COOKIE)
+    })
+}
+
+/// Tells the search of a switch as a whole, where it was not told of a change.
+fn catch_up(watch: &Watch, out: &mut Output) {
+    watch.look(|watched| {
+        if watched.behind {
+            let told = Told(What::Switch(Box::new(watched.now.clone())));
+            watched.behind = out.report::<Search>(told).is_err();
+        }
+    });
+}
+
+impl App for Discovery {
+    type Slot = Parallel<Watch>;
+
+    const NAME: &'static str = "topology";
+    const STARTS: &'static [On] = &[
+        On::Joining,
+        On::Up,
+        On::Down,
+        On::PortChange,
+        On::Lldp,
+        On::Reply,
+        On::Second,
+        On::Timer,
+        On::Publication,
+    ];
+    const READS: &'static [PartId] = &[Search::ID];
+
+    fn join(&mut self, now: Time, switch: &Info) -> Watch {
+        Watch::new(now, switch)
+    }
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, Self::Slot>, out: &mut Output) {
+        let now = batch.now;
+        batch.each(|asked| self.hear(now, asked, out));
+    }
+
+    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let At { now, switch, slot: watch, .. } = at;
+        match event {
+            Event::Joining => {
+                for flow in flows() {
+                    out.say(switch, XID_NONE, flow);
+                }
+            }
+            Event::Up => catch_up(watch, out),
+            Event::Port(change) => {
+                watch.look(|watched| {
+                    let (dpid, since) = (switch.dpid, watched.now.since);
+                    if let Some(port) = watched.change(change).filter(|_| !watched.behind) {
+                        let number = change.port.number;
+                        let told = Told(What::Port { dpid, since, number, port });
+                        watched.behind = out.report::<Search>(told).is_err();
+                    }
+                });
+                catch_up(watch, out);
+            }
+            Event::Second => {
+                catch_up(watch, out);
+                if watch.look(|watched| watched.asks(now)) {
+                    let xid = out.xid();
+                    watch.look(|watched| watched.ask(now, xid));
+                    out.say(switch, xid, Message::BarrierRequest);
+                }
+            }
+            Event::Reply { xid, .. } => {
+                if let Some(took) = watch.look(|watched| watched.answered(now, *xid)) {
+                    // One sample less.
+                    let told = Told(What::RoundTrip { dpid: switch.dpid, took });
+                    let _ = out.report::<Search>(told);
+                }
+            }
+            Event::Down => {
+                let since = watch.look(|watched| watched.now.since);
+                let told = Told(What::Gone { dpid: switch.dpid, since });
+                self.gone.extend(out.report::<Search>(told).err());
+            }
+            _ => {}
+        }
+        Next::Continue
+    }
+
+    fn timer(&self) -> Timer {
+        Timer::OnEach(TELL_EVERY)
+    }
+
+    fn tick(&mut self, _: Moment<'_>, far: &mut Far) {
+        self.untrue = 0;
+        let gone = std::mem::take(&mut self.gone);
+        self.gone.extend(gone.into_iter().filter_map(|told| far.report::<Search>(told).err()));
+        if self.refused != Counters::default()
+            && far.report::<Search>(Told(What::Refused(self.refused))).is_ok()
+        {
+            self.refused = Counters::default();
+        }
+    }
+
+    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
+        let (old, new) = (before.part::<Search>(), moment.world.part::<Search>());
+        if new.probes().ended() == old.probes().ended() {
+            return;
+        }
+        for probe in new.probes().since(old.probes()) {
+            send_out(far, probe.version, probe.from, &probe.frame);
+        }
+        // Where it is not told, the next round tells it of this one too.
+        let told = Told(What::Left { now: moment.now, ended: new.probes().ended() });
+        let _ = far.report::<Search>(told);
+    }
+
+    fn publishers(&self) -> Publishers {
+        let searcher = Searcher::new(self.config, self.key.clone());
+        Publishers::of(searcher).and(Mapper::new())
+    }
+}

@@ -1,0 +1,311 @@
+//! The search for links, beside the workers: it takes what they report, and publishes the probes that are to be sent. The map
+//! of what was found is another part, made of this one: probes leave all the time, and who reads the map is not called for
+//! that.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aldis_control::world::{News, PartId};
+use aldis_control::{Part, Publisher, Time};
+use aldis_wire::msg::PortNo;
+use aldis_wire::{DatapathId, Version};
+
+use crate::log::Log;
+use crate::place::SwitchPort;
+
+use super::frame::{Key, Read};
+use super::map::{self, Map};
+use super::watch::{PortNow, SwitchNow};
+use super::{Config, Counters, Topology};
+
+/// Between two rounds of probes: each is a version of the World. What is due meanwhile leaves with the next.
+pub(super) const ROUND: Duration = Duration::from_millis(10);
+
+/// Probes that nobody said have left, of which it is remembered which they are: as many as the log of them holds.
+const UNSENT_MAX: usize = 16_384;
+
+/// The search, as it is published.
+#[derive(Debug, Default)]
+pub struct Search {
+    probes: Log<Outgoing>,
+    map: Arc<Map>,
+    counters: Counters,
+}
+
+impl Part for Search {
+    type Report = Told;
+    const NAME: &'static str = "search";
+}
+
+impl Search {
+    /// What was done since the start; of what was refused where it came in, as it was a second ago.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The probes that are to be sent.
+    pub(super) fn probes(&self) -> &Log<Outgoing> {
+        &self.probes
+    }
+}
+
+/// A probe that is to leave by a port.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) from: SwitchPort,
+    pub(super) version: Version,
+    pub(super) frame: Box<[u8]>,
+}
+
+/// What applications report to the search.
+#[derive(Debug)]
+pub struct Told(pub(super) What);
+
+/// What there is to be told.
+#[derive(Debug)]
+pub(super) enum What {
+    /// A switch can be programmed, or is told of once more: as it is now.
+    Switch(Box<SwitchNow>),
+    /// A port of a connection of a switch, which came up at `since`, changed.
+    Port { dpid: DatapathId, since: Time, number: PortNo, port: PortNow },
+    /// That connection is gone.
+    Gone { dpid: DatapathId, since: Time },
+    /// A frame came in that says to be a probe.
+    Heard { now: Time, at: SwitchPort, read: Read },
+    /// The probes up to this place of the log were sent.
+    Left { now: Time, ended: u64 },
+    /// What a barrier took to a switch and back.
+    RoundTrip { dpid: DatapathId, took: Duration },
+    /// Frames that were refused where they came in.
+    Refused(Counters),
+    /// A host was seen at a port.
+    Shown { now: Time, at: SwitchPort },
+}
+
+impl Told {
+    /// A host was seen at a port: a link from there is looked at with care.
+    pub fn host_shown(now: Time, at: SwitchPort) -> Told {
+        Told(What::Shown { now, at })
+    }
+}
+
+/// What is known of a switch and nothing to the search itself.
+#[derive(Debug)]
+struct Facts {
+    version: Version,
+    since: Time,
+    speeds_kbps: BTreeMap<PortNo, u32>,
+}
+
+/// The searcher: the publisher of [`Search`].
+#[derive(Debug)]
+pub(super) struct Searcher {
+    topology: Topology,
+    facts: BTreeMap<DatapathId, Facts>,
+    map: Arc<Map>,
+    probes: Log<Outgoing>,
+    /// The probes that nobody said have left, from `left` of the log on: their ports and numbers.
+    unsent: VecDeque<(SwitchPort, u64)>,
+    left: u64,
+    /// Switches whose speeds changed.
+    touched: BTreeSet<DatapathId>,
+    refused: Counters,
+    round_at: Time,
+    events: Vec<super::Event>,
+}
+
+impl Searcher {
+    pub(super) fn new(config: Config, key: Key) -> Searcher {
+        Searcher {
+            topology: Topology::new(config, key),
+            facts: BTreeMap::new(),
+            map: Arc::default(),
+            probes: Log::default(),
+            unsent: VecDeque::new(),
+            left: 0,
+            touched: BTreeSet::new(),
+            refused: Counters::default(),
+            round_at: Time::START,
+            events: Vec::new(),
+        }
+    }
+
+    fn hear(&mut self, now: Time, Told(news): Told) {
+        match news {
+            What::Switch(switch) => self.switch(now, *switch),
+            What::Port { dpid, since, number, port } => self.port(now, (dpid, since), number, port),
+            What::Gone { dpid, since } => self.gone(now, dpid, since),
+            What::Heard { now, at, read } => {
+                self.topology.take(now, at, read, &mut self.events);
+            }
+            What::Left { now, ended } => self.left(now, ended),
+            What::RoundTrip { dpid, took } => self.topology.control_rtt(dpid, took),
+            What::Refused(counters) => self.refused.add(&counters),
+            What::Shown { now, at } => self.topology.host_shown(now, at),
+        }
+    }
+
+    /// A switch as it is now. Of two connections the later one counts.
+    fn switch(&mut self, now: Time, switch: SwitchNow) {
+        let SwitchNow { dpid, version, since, ports } = switch;
+        let known = self.facts.get(&dpid).map(|facts| facts.since);
+        if known.is_some_and(|known| known > since) {
+            return;
+        }
+        if known != Some(since) {
+            self.topology.switch_down(now, dpid, &mut self.events);
+            self.topology.switch_up(now, dpid);
+            self.facts.insert(dpid, Facts { version, since, speeds_kbps: BTreeMap::new() });
+        }
+        let known: Vec<_> = self.topology.ports_of(dpid).map(|port| port.number).collect();
+        for number in known.into_iter().filter(|number| !ports.contains_key(number)) {
+            self.port(now, (dpid, since), number, PortNow::GONE);
+        }
+        for (number, port) in ports {
+            self.port(now, (dpid, since), number, port);
+        }
+    }
+
+    fn port(
+        &mut self,
+        now: Time,
+        (dpid, since): (DatapathId, Time),
+        number: PortNo,
+        port: PortNow,
+    ) {
+        let Some(facts) = self.facts.get_mut(&dpid).filter(|facts| facts.since == since) else {
+            return;
+        };
+        let at = SwitchPort::of(dpid, number);
+        if !port.up {
+            facts.speeds_kbps.remove(&number);
+            return self.topology.port_down(now, at, &mut self.events);
+        }
+        if facts.speeds_kbps.insert(number, port.speed_kbps) != Some(port.speed_kbps) {
+            self.touched.insert(dpid);
+        }
+        self.topology.port_up(now, at, port.mac);
+    }
+
+    fn gone(&mut self, now: Time, dpid: DatapathId, since: Time) {
+        if self.facts.get(&dpid).is_some_and(|facts| facts.since == since) {
+            self.facts.remove(&dpid);
+            self.topology.switch_down(now, dpid, &mut self.events);
+        }
+    }
+
+    fn left(&mut self, now: Time, ended: u64) {
+        let count = ended.saturating_sub(self.left).min(self.unsent.len() as u64);
+        self.left += count;
+        for (from, sequence) in self.unsent.drain(..count as usize) {
+            self.topology.left(now, from, sequence);
+        }
+    }
+
+    /// The probes that are due.
+    fn round(&mut self, now: Time) -> Vec<Outgoing> {
+        let mut round = Vec::new();
+        if now < self.round_at {
+            return round;
+        }
+        let mut frame = Vec::new();
+        while let Some(from) = self.topology.probe(now, &mut frame, &mut self.events) {
+            let Some(facts) = self.facts.get(&from.dpid) else { continue };
+            let version = facts.version;
+            round.push(Outgoing { from, version, frame: frame.as_slice().into() });
+            self.unsent.push_back((from, self.topology.sequence()));
+        }
+        let forgotten = self.unsent.len().saturating_sub(UNSENT_MAX);
+        self.left += self.unsent.drain(..forgotten).count() as u64;
+        if !round.is_empty() {
+            self.round_at = now + ROUND;
+        }
+        round
+    }
+
+    /// The map as it is now; none where it did not change.
+    fn draw(&mut self) -> Option<Arc<Map>> {
+        let mut touched = self.topology.take_touched();
+        touched.append(&mut self.touched);
+        if touched.is_empty() {
+            return None;
+        }
+        let mut next = (*self.map).clone();
+        let changed = touched.into_iter().filter(|&dpid| match self.facts.get(&dpid) {
+            Some(facts) => next.put(facts.picture(dpid, &self.topology)),
+            None => next.take(dpid),
+        });
+        (changed.count() > 0).then(|| Arc::new(next))
+    }
+}
+
+impl Facts {
+    fn picture(&self, dpid: DatapathId, topology: &Topology) -> map::Switch {
+        let with_speed = |port: map::Port| {
+            let speed_kbps = self.speeds_kbps.get(&port.number).copied().unwrap_or_default();
+            map::Port { speed_kbps, ..port }
+        };
+        let ports = topology.ports_of(dpid).map(with_speed).collect();
+        map::Switch { dpid, version: self.version, since: self.since, ports }
+    }
+}
+
+impl Publisher for Searcher {
+    type Part = Search;
+
+    fn begin(&mut self) -> Search {
+        Search::default()
+    }
+
+    fn revise(&mut self, now: Time, mut news: News<'_, Search>) -> Option<Search> {
+        while let Some(told) = news.report() {
+            self.hear(now, told);
+        }
+        let round = self.round(now);
+        // Who follows the changes of the map sees what happened; the events are for who has the search in hand.
+        self.events.clear();
+        let drawn = self.draw();
+        if round.is_empty() && drawn.is_none() {
+            return None;
+        }
+        self.probes.push(round);
+        self.map = drawn.unwrap_or_else(|| Arc::clone(&self.map));
+        let mut counters = *self.topology.counters();
+        counters.add(&self.refused);
+        Some(Search { probes: self.probes.clone(), map: Arc::clone(&self.map), counters })
+    }
+
+    fn next(&self) -> Time {
+        self.topology.next().map_or(Time::NEVER, |next| next.max(self.round_at))
+    }
+}
+
+/// The publisher of the map.
+#[derive(Debug)]
+pub(super) struct Mapper(Arc<Map>);
+
+impl Mapper {
+    pub(super) fn new() -> Mapper {
+        Mapper(Arc::default())
+    }
+}
+
+impl Publisher for Mapper {
+    type Part = Map;
+
+    const READS: &'static [PartId] = &[Search::ID];
+
+    fn begin(&mut self) -> Map {
+        Map::default()
+    }
+
+    fn revise(&mut self, _: Time, news: News<'_, Map>) -> Option<Map> {
+        let map = &news.world().part::<Search>().map;
+        if Arc::ptr_eq(map, &self.0) {
+            return None;
+        }
+        self.0 = Arc::clone(map);
+        Some((**map).clone())
+    }
+}
