@@ -20,7 +20,8 @@ pub mod prelude {
     pub use aldis_control::app::{At, Exclusive, Moment, Next, Parallel, Slots, Timer};
     pub use aldis_control::switch::Info;
     pub use aldis_control::world::{News, PartId, Publishers, Shards, View};
-    pub use aldis_control::{App, Batch, Event, Far, On, Output, Part, Publisher, Request, Time};
+    pub use aldis_control::{App, Batch, Cookie, Event, Far, On, Output, Part, Publisher};
+    pub use aldis_control::{Request, Time};
     pub use aldis_wire::msg::{Action, FlowMod, Match, Message, PacketOut, PortNo};
     pub use aldis_wire::{DatapathId, MacAddr, Version};
 }

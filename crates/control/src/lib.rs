@@ -12,6 +12,7 @@ pub mod batching;
 pub mod bounds;
 pub mod fact;
 pub mod fair;
+pub mod flows;
 pub mod gather;
 pub mod outbox;
 pub mod output;
@@ -26,6 +27,7 @@ pub mod world;
 
 pub use app::{App, Event, On};
 pub use batch::{Asked, Batch, Request, Run};
+pub use flows::{Cookie, Tables};
 pub use output::{Far, Output};
 pub use pipeline::{Pipeline, Program, Recipe};
 pub use session::Session;

@@ -1,7 +1,7 @@
 //! The answers of a learning switch, stamped from the templates of the version that the switch speaks.
 
 use aldis_control::{Batch, Output, Request};
-use aldis_wire::msg::PortNo;
+use aldis_wire::msg::{PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
 use aldis_wire::{v10, v13};
 
@@ -73,6 +73,13 @@ macro_rules! dialect {
 
 dialect!(V10, v10);
 dialect!(V13, v13);
+
+impl V13 {
+    /// With flows for this table.
+    pub(super) fn in_table(self, table: TableNo) -> V13 {
+        Templates { flow: self.flow.in_table(table), ..self }
+    }
+}
 
 /// Where requests of one switch are answered.
 pub(super) struct Desk<'d, 'm, D> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aldis_control::app::{Parallel, Slots};
 use aldis_control::{Batch, Output, Run};
 use aldis_wire::Version;
+use aldis_wire::msg::TableNo;
 use arc_swap::Guard;
 
 use super::age::Epoch;
@@ -20,6 +21,9 @@ use super::look::Look;
 use super::machine::Width;
 use super::removal::Removal;
 use super::table::Line;
+
+/// The table of flows that forward where the first belongs to rules ([`aldis_control::Tables`]).
+const BEHIND_RULES: TableNo = TableNo(1);
 
 /// Blocks on their way at once: one being read, one waiting, and one being answered.
 const STAGES: usize = 3;
@@ -68,6 +72,8 @@ pub struct LearningSwitch {
     pub(super) config: Config,
     v10: V10,
     v13: V13,
+    /// For switches whose first table belongs to rules.
+    guarded: V13,
     counters: Counters,
     sheets: Vec<Sheet>,
     scratch: Vec<u8>,
@@ -81,6 +87,7 @@ impl LearningSwitch {
             config,
             v10: V10::new(&flows),
             v13: V13::new(&flows),
+            guarded: V13::new(&flows).in_table(BEHIND_RULES),
             counters: Counters::default(),
             sheets: Vec::new(),
             scratch: Vec::new(),
@@ -186,7 +193,8 @@ impl LearningSwitch {
         out: &mut Output,
     ) {
         let switch = batch.runs[stretch.run].switch;
-        let version = batch.switches[switch].info.version;
+        let info = &batch.switches[switch].info;
+        let version = info.version;
         let desk = Desk {
             dialect: &(),
             hosts: slots.of(switch),
@@ -200,6 +208,9 @@ impl LearningSwitch {
         let requests = &batch.requests[stretch.requests.clone()];
         match version {
             Version::V10 => desk.of(&self.v10).answer_all(requests, sights, look),
+            Version::V13 if self.config.tables.are_guarded(info) => {
+                desk.of(&self.guarded).answer_all(requests, sights, look);
+            }
             Version::V13 => desk.of(&self.v13).answer_all(requests, sights, look),
         }
     }

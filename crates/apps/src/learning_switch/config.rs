@@ -2,8 +2,10 @@
 
 use core::time::Duration;
 
+use aldis_control::{App, Cookie, Tables};
 use aldis_wire::L2FlowSpec;
 
+use super::LearningSwitch;
 use super::table::{LINES_MIN, Seed, WORDS};
 
 /// The settings of the learning switch. What they bound, they bound for each switch.
@@ -16,8 +18,11 @@ pub struct Config {
     pub idle_timeout_s: u16,
     /// The higher of two matching flows wins.
     pub priority: u16,
-    /// The mark on the flows, by which they are told from those of others.
+    /// The mark on the flows, by which they are told from those of others. It stays the same: a controller that comes back
+    /// removes the flows of the one before where a host moved.
     pub cookie: u64,
+    /// Which table they go to.
+    pub tables: Tables,
     /// A host that was silent for so long is forgotten, at most an eighth of it earlier. 16 s at least.
     pub ageing: Duration,
     /// Hosts that a switch has room for, over all its VLANs. The room comes with the hosts, 16 to 32 bytes for each,
@@ -33,7 +38,8 @@ impl Config {
             seed,
             idle_timeout_s: 60,
             priority: 0x8000,
-            cookie: u64::from_be_bytes(*b"aldis-l2"),
+            cookie: Cookie::of(LearningSwitch::NAME).0,
+            tables: Tables::One,
             ageing: Duration::from_secs(300),
             hosts_max: 1_000_000,
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aldis_control::switch::Info;
 use aldis_control::world::View;
 use aldis_control::{
-    Batch, Event, On, Output, Pipeline, Recipe, Request, Run, Switch, Time, World,
+    Batch, Event, On, Output, Pipeline, Recipe, Request, Run, Switch, Tables, Time, World,
 };
 use aldis_wire::msg::{
     Action, Field, FlowMod, FlowModCommand, Instruction, Message, PacketOut, Port, PortChange,
@@ -36,14 +36,14 @@ struct Ask(u32, Vec<u8>, u32, u16);
 
 impl Lab {
     fn new(version: Version) -> Lab {
-        Lab::with(version, Config::new(Seed::new([7; 16])))
+        Lab::of(version, Config::new(Seed::new([7; 16])), 1)
     }
 
-    fn with(version: Version, config: Config) -> Lab {
+    fn of(version: Version, config: Config, tables: u8) -> Lab {
         let pipeline = Recipe::default().with(move || LearningSwitch::new(config));
         let mut pipeline = pipeline.settle().unwrap().pipeline(0);
         let ports = (1..=4).map(|number| port(number, false)).collect();
-        let info = Info { dpid: DatapathId(1), version, buffers: 256, tables: 1, ports };
+        let info = Info { dpid: DatapathId(1), version, buffers: 256, tables, ports };
         let switches =
             vec![pipeline.join(Time::START, info.clone()), pipeline.join(Time::START, info)];
         Lab { version, pipeline, switches, now: Time::START, out: Output::default() }
@@ -454,6 +454,21 @@ fn long_batches_are_answered_whole_and_in_order() {
             assert!(said.starts_with(if at % 2 == 0 { "send" } else { "flow" }), "{at} {said}");
         }
     });
+}
+
+#[test]
+fn flows_go_behind_the_rules_where_the_first_table_belongs_to_them() {
+    let tables = [(Version::V10, 1), (Version::V10, 254), (Version::V13, 1), (Version::V13, 254)];
+    let placed = tables.map(|(version, tables)| {
+        let config = Config { tables: Tables::Guarded, ..Config::new(Seed::new([7; 16])) };
+        let mut lab = Lab::of(version, config, tables);
+        lab.sees(1, A, B);
+        lab.sees(2, B, A);
+        let flow = Message::decode(version, lab.out.bytes()).unwrap().1.meaning();
+        let Message::FlowMod(flow) = flow else { panic!("{flow:?}") };
+        flow.table_id.0
+    });
+    assert_eq!(placed, [0, 0, 0, 1]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 /// The [`L2Hit::vlan`] of a frame without a tag.
 const UNTAGGED: u16 = 0xffff;
 
-/// A FLOW_MOD that adds a flow to table 0 for one source, destination, VLAN and port of entry, with one output.
+/// A FLOW_MOD that adds a flow, to table 0 unless another is named, for one source, destination, VLAN and port of entry, with one output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct L2Flow {
     image: [u8; L2Flow::SIZE],
@@ -28,6 +28,12 @@ impl L2Flow {
     /// The image of all flows that `spec` describes.
     pub fn new(spec: &L2FlowSpec) -> L2Flow {
         L2Flow { image: image(&Message::FlowMod(flow_mod(spec))) }
+    }
+
+    /// The same flows in this table instead.
+    pub fn in_table(mut self, table: TableNo) -> L2Flow {
+        self.image[24] = table.0;
+        self
     }
 
     /// Writes the message for `hit`.
@@ -194,11 +200,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stamped_flow_is_the_encoded_one(spec in a_spec(), hit in a_hit()) {
+        fn a_stamped_flow_is_the_encoded_one(spec in a_spec(), hit in a_hit(), table: u8) {
             let mut stamped = [0xaa; L2Flow::SIZE];
-            L2Flow::new(&spec).stamp(&mut stamped, &hit);
+            L2Flow::new(&spec).in_table(TableNo(table)).stamp(&mut stamped, &hit);
             let mut encoded = Vec::new();
-            built(&spec, &hit).encode(hit.xid, &mut encoded).unwrap();
+            let Message::FlowMod(flow) = built(&spec, &hit) else { unreachable!() };
+            let flow = FlowMod { table_id: TableNo(table), ..flow };
+            Message::FlowMod(flow).encode(hit.xid, &mut encoded).unwrap();
             prop_assert_eq!(&stamped[..], &encoded[..]);
         }
 
