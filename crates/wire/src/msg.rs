@@ -20,6 +20,7 @@ mod features;
 mod flow_mod;
 mod packet_out;
 mod port;
+mod text;
 mod unsupported;
 
 pub use crate::v13::action::Action;
@@ -58,6 +59,7 @@ pub use error::{ErrorCode, SwitchError};
 pub use features::Features;
 pub use flow_mod::DEFAULT_PRIORITY;
 pub use port::{Port, PortChange, PortChangeReason, PortDetails, PortNo};
+pub use text::{Incomplete, Misread};
 pub use unsupported::{EncodeError, Unsupported};
 
 use alloc::boxed::Box;

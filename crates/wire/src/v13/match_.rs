@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 pub(super) const OXM: u16 = 1;
 
 /// Fields that all must match; none matches every packet.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Match {
     /// The fields in the order they came. The switch wants no field twice, and prerequisites first.

@@ -114,7 +114,7 @@ impl fmt::Debug for OxmHeader {
 }
 
 /// A field kept as it came: see the top of the file for which.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RawOxm {
     header: OxmHeader,
@@ -235,7 +235,7 @@ fn basic_header<B: Body>(field: u8, body: &B) -> OxmHeader {
 macro_rules! oxm_fields {
     ($($(#[$doc:meta])* $Field:ident($Body:ty) = $number:literal, $name:literal;)*) => {
         /// One match field, with its value.
-        #[derive(Clone, PartialEq, Eq, Debug)]
+        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         pub enum Oxm {
             $($(#[$doc])* $Field($Body),)*

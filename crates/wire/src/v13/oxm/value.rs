@@ -11,7 +11,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 /// A value, and which of its bits count.
 ///
 /// A mask of all ones is not the same as none: on the wire they differ, and here too.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Masked<T> {
     /// The value.
