@@ -86,11 +86,14 @@ struct Log {
     dropped: Arc<AtomicU64>,
     strangers: Limit,
     refusals: Limit,
+    full: Limit,
+    notes: Limit,
 }
 
 impl Log {
     fn new(dropped: Arc<AtomicU64>) -> Self {
-        Log { dropped, strangers: Limit::default(), refusals: Limit::default() }
+        let limit = Limit::default;
+        Log { dropped, strangers: limit(), refusals: limit(), full: limit(), notes: limit() }
     }
 
     fn run(mut self, facts: &Receiver<Fact>) {
@@ -132,9 +135,23 @@ impl Log {
                     warn!("a connection from {peer} did not become a switch: {why}");
                 }
             }
+            // Nothing is broken there: what has no flow goes by the controller.
+            Fact::Refused { dpid, error } if error.is_table_full() => {
+                if self.full.allows() {
+                    warn!(
+                        "switch {dpid} has no room for more flows: {}; {}",
+                        error.name, error.hint
+                    );
+                }
+            }
             Fact::Refused { error, .. } => {
                 if self.refusals.allows() {
                     warn!("{error}");
+                }
+            }
+            Fact::Noted { words } => {
+                if self.notes.allows() {
+                    warn!("{words}");
                 }
             }
             Fact::NoRoom { peer, connections } => {

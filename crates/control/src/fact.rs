@@ -3,6 +3,7 @@
 //! Facts leave the workers through a [`Facts`] that must never wait; nobody on the other side can slow a switch down.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::net::SocketAddr;
 
 use aldis_wire::{DatapathId, Version};
@@ -47,6 +48,11 @@ pub enum Fact {
         dpid: DatapathId,
         /// What it refused, and why.
         error: Box<SwitchError>,
+    },
+    /// An application has something to tell people ([`crate::Far::note`]).
+    Noted {
+        /// Its sentence, which begins with its name.
+        words: String,
     },
     /// A new connection was turned away, for there is no room for another.
     NoRoom {

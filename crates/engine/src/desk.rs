@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
-use aldis_control::fact::Facts;
+use aldis_control::fact::{Fact, Facts};
 use aldis_control::session::{Close, Session};
 use aldis_control::stats::WorkerStats;
 use aldis_control::world::View;
@@ -411,6 +411,9 @@ impl<N: Net, W: Write> Desk<N, W> {
         self.output.clear();
         if self.has_far() {
             self.send_far(net, &mut queue);
+        }
+        for words in self.output.far().take_notes() {
+            self.facts.tell(Fact::Noted { words });
         }
         self.stand_up();
     }

@@ -1,5 +1,6 @@
 //! What goes to switches other than the one in hand, and to the World.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,6 +9,7 @@ use core::ops::Range;
 
 use aldis_wire::DatapathId;
 
+use crate::bounds::NOTES_MAX;
 use crate::world::{Part, Queues};
 
 /// Set in the transaction ids that applications take.
@@ -40,6 +42,7 @@ pub struct Far {
     xid: u32,
     queues: Arc<Queues>,
     reported: bool,
+    notes: Vec<String>,
 }
 
 impl Far {
@@ -55,6 +58,7 @@ impl Far {
             xid: u32::from(worker) << 24 | TAKEN,
             queues,
             reported: false,
+            notes: vec![],
         }
     }
 
@@ -111,6 +115,20 @@ impl Far {
     pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
         self.reported = true;
         self.queues.push::<P>(report)
+    }
+
+    /// Tells people something, in a sentence that begins with the application's name: it becomes a line of the log. More than
+    /// [`NOTES_MAX`] of one batch are not told.
+    pub fn note(&mut self, words: String) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(words);
+        }
+    }
+
+    /// What people are to be told.
+    #[inline]
+    pub fn take_notes(&mut self) -> impl Iterator<Item = String> {
+        self.notes.drain(..)
     }
 
     /// Whether anything was reported since this was last asked.
@@ -183,6 +201,15 @@ mod tests {
         assert_eq!(pieces, expected);
         far.clear();
         assert!(far.is_empty() && far.pieces().1.is_empty());
+    }
+
+    #[test]
+    fn people_are_told_so_much_and_no_more() {
+        let mut far = far();
+        (0..NOTES_MAX + 1).for_each(|note| far.note(alloc::format!("app: {note}")));
+        assert_eq!(far.take_notes().last(), Some(alloc::format!("app: {}", NOTES_MAX - 1)));
+        far.note("app: again".into());
+        assert_eq!(far.take_notes().count(), 1);
     }
 
     #[test]

@@ -120,6 +120,15 @@ pub struct SwitchError {
     pub hint: &'static str,
 }
 
+impl SwitchError {
+    /// Whether a flow was refused because there is no room for another: the switch is in order, and its table is full.
+    pub fn is_table_full(&self) -> bool {
+        // As 1.3 and 1.0 call it.
+        self.name.ends_with("/OFPFMFC_TABLE_FULL")
+            || self.name.ends_with("/OFPFMFC_ALL_TABLES_FULL")
+    }
+}
+
 /// "switch 00…01 refused FLOW_MOD (xid 0x1000007): OFPFMFC_…; hint".
 impl fmt::Display for SwitchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
