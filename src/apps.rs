@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
 
 fn in_words(graph: &Graph) -> String {
     let mut lines = vec!["applications (* run here)".to_owned()];
-    for known in &catalogue::ALL {
+    for known in catalogue::ALL {
         let runs = graph.apps.iter().any(|app| app.name == known.name);
         let mark = if runs { '*' } else { ' ' };
         lines.push(format!("{mark} {:<18} {}", known.name, known.says));

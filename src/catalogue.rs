@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aldis_apps::LearningSwitch;
+use aldis_apps::{Hub, LearningSwitch, Monitor};
 use aldis_control::{App, Recipe};
 
 use crate::run::Config;
@@ -19,14 +19,29 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) static ALL: [Known; 1] = [Known {
-    name: LearningSwitch::NAME,
-    says: "learns behind which port each host is, switch by switch, and installs flows",
-    add: |recipe, config| {
-        let settings = config.learning_switch();
-        recipe.with(move || LearningSwitch::new(settings))
+pub(crate) static ALL: &[Known] = &[
+    Known {
+        name: LearningSwitch::NAME,
+        says: "learns behind which port each host is, switch by switch, and installs flows",
+        add: |recipe, config| {
+            let settings = config.learning_switch();
+            recipe.with(move || LearningSwitch::new(settings))
+        },
     },
-}];
+    Known {
+        name: Hub::NAME,
+        says: "sends every packet out of every other port; for teaching",
+        add: |recipe, _| recipe.with(|| Hub),
+    },
+    Known {
+        name: Monitor::NAME,
+        says: "counts what ports, flows, tables and queues carry, with rates",
+        add: |recipe, config| {
+            let settings = config.monitor.settings();
+            recipe.with(move || Monitor::new(settings))
+        },
+    },
+];
 
 impl fmt::Debug for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,5 +95,18 @@ impl FromStr for AppName {
 impl<'de> serde::Deserialize<'de> for AppName {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_control::Cookie;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_applications_have_one_mark() {
+        let marks: HashSet<_> = ALL.iter().map(|known| Cookie::of(known.name)).collect();
+        assert_eq!(marks.len(), ALL.len());
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aldis::prelude::*;
 use aldis::wire::header::kind::{FLOW_MOD, PACKET_OUT};
-use aldis::wire::{NO_BUFFER, msg};
+use aldis::wire::{FixedText, NO_BUFFER, msg};
 use aldis_emulator::peer::{Part as Role, Peer, hello};
 
 /// Longer than anything here takes on a machine that is busy with other things.
@@ -99,17 +99,33 @@ fn receive(peer: &mut Peer, kinds: &[u8]) -> (u32, Message) {
 }
 
 #[test]
-fn the_hub_sends_every_packet_everywhere() {
-    let hub = Program::start("hub");
-    let mut peer = hub.join();
-    for xid in [5, 6] {
-        peer.send(&request(xid, 0xa)).expect("it reads");
-        let (answered, Message::PacketOut(packet)) = receive(&mut peer, &[PACKET_OUT]) else {
-            panic!("a packet")
+fn the_ports_that_come_and_go_are_named() {
+    let mut ports = Program::start("ports");
+    let mut peer = ports.join();
+    let change = |link_down| {
+        let mut bytes = Vec::new();
+        let reason = msg::PortChangeReason::Modified;
+        let port = msg::Port {
+            number: PortNo(2),
+            hw_addr: MacAddr([6, 0, 0, 0, 0, 2]),
+            name: FixedText::new("uplink"),
+            admin_down: false,
+            link_down,
+            speed_kbps: 0,
+            details: msg::PortDetails::default(),
         };
-        assert_eq!((answered, packet.in_port, packet.data.len()), (xid, PortNo(1), 64));
-        assert_eq!(packet.actions, [Action::output(PortNo::FLOOD)]);
-    }
+        let change = Message::PortChange(msg::PortChange { reason, port });
+        change.encode(VERSION, 0, &mut bytes).expect("it can be said");
+        bytes
+    };
+    peer.send(&[change(true), change(false)].concat()).expect("it reads");
+    let mut lines = ports.out.by_ref().map(|line| line.expect("text"));
+    let dpid = DatapathId(7);
+    let expected =
+        ["has 4 ports", "lost uplink", "has uplink"].map(|what| format!("{dpid} {what}"));
+    assert!(expected.iter().eq(&lines.by_ref().take(3).collect::<Vec<_>>()));
+    drop(peer);
+    assert_eq!(lines.next(), Some(format!("{dpid} is gone")));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Every key has a default. An unknown key or a value out of range is refused with the file, the line, the key and what
 //! would be accepted; nothing is guessed.
 
+mod monitor;
 mod place;
 mod sequence;
 mod value;
@@ -70,6 +71,7 @@ pub(crate) struct Config {
     pub(crate) log: LogLevel,
     session: SessionSettings,
     learning_switch: LearningSwitchSettings,
+    pub(crate) monitor: monitor::Settings,
     #[serde(skip)]
     source: Option<Source>,
 }
@@ -98,6 +100,7 @@ impl Default for Config {
             log: LogLevel(tracing::Level::INFO),
             session: SessionSettings::default(),
             learning_switch: LearningSwitchSettings::default(),
+            monitor: monitor::Settings::default(),
             source: None,
         }
     }
@@ -221,6 +224,7 @@ impl Config {
             ("log", self.log != other.log),
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),
+            ("[monitor]", self.monitor != other.monitor),
         ];
         let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
         let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));
@@ -345,6 +349,13 @@ mod tests {
             stuck-within-s = 11
             [learning-switch]
             idle-timeout-s = 30
+            [monitor]
+            interval-s = 30
+            ports = true
+            flows = false
+            tables = true
+            queues = false
+            flows-max = 9
         "#;
         let config: Config = toml::from_str(text).unwrap();
         let config = config.settle(&[], &[]).unwrap();
@@ -356,6 +367,9 @@ mod tests {
         assert_eq!(engine.session.echo_within, Duration::from_secs(9));
         assert_eq!(engine.session.stuck_within, Duration::from_secs(11));
         assert_eq!(config.learning_switch().idle_timeout_s, 30);
+        let monitor = config.monitor.settings();
+        assert_eq!((monitor.interval, monitor.flows_max), (Duration::from_secs(30), 9));
+        assert_eq!(monitor.kinds, [true, false, true, false]);
         assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
         assert_eq!(config.stats, Some("/tmp/stats.json".into()));
         assert_eq!(engine.knobs.weights.of(DatapathId(2)).number(), 4);
@@ -384,6 +398,7 @@ mod tests {
             ("[[sequence]]\non = \"packet-in\"\napps = []", "2: on: ", "flow-request"),
             ("[[sequence]]\non = \"up\"\n", "1: ", "apps"),
             ("[session]\necho-every-s = 0\n", "2: echo-every-s: ", "1 to 3600"),
+            ("[monitor]\nflows-max = 9000\n", "2: flows-max: ", "0 to 4096"),
             ("workers = \n", "1", ""),
         ];
         for (text, place, accepted) in cases {

@@ -6,8 +6,10 @@
 pub mod arp_proxy;
 pub mod dhcp;
 pub mod hosts;
+pub mod hub;
 pub mod learning_switch;
 pub mod log;
+pub mod monitor;
 pub mod nd_proxy;
 mod place;
 pub mod proxy;
@@ -18,7 +20,11 @@ pub mod route_flow;
 pub mod routing;
 mod say;
 pub mod spanning;
+#[cfg(test)]
+mod testing;
 pub mod topology;
 
+pub use hub::Hub;
 pub use learning_switch::LearningSwitch;
+pub use monitor::Monitor;
 pub use place::SwitchPort;

@@ -1,0 +1,58 @@
+//! A hub, for teaching: every packet leaves by every port but the one that it came in on, and no flow is installed.
+//!
+//! What is seen with it is what a controller is asked: each packet of each conversation, on every switch.
+
+use aldis_control::app::{Next, Slots};
+use aldis_control::switch::Info;
+use aldis_control::{App, Batch, On, Output, Time};
+use aldis_wire::msg::{Action, PortNo};
+
+/// The application.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hub;
+
+impl App for Hub {
+    type Slot = ();
+
+    const NAME: &'static str = "hub";
+    const STARTS: &'static [On] = &[On::FlowRequest];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+        batch.each(|asked| {
+            if let Some(packet) = asked.packet() {
+                out.answer(asked, packet.actions([Action::output(PortNo::FLOOD)]));
+            }
+            Next::Continue
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Bench, asked};
+    use aldis_wire::Version;
+    use aldis_wire::msg::Message;
+
+    #[test]
+    fn every_packet_leaves_by_every_other_port() {
+        for version in Version::ALL {
+            let mut bench = Bench::new(version, |recipe| recipe.with(|| Hub));
+            let frame = [[0xff; 6], [2; 6]].concat();
+            let said = bench.asked(&mut [asked(3, &frame), asked(4, &frame)]);
+            let ports: Vec<_> = said
+                .into_iter()
+                .map(|(_, message)| match message {
+                    Message::PacketOut(packet) => {
+                        assert_eq!(packet.actions, [Action::output(PortNo::FLOOD)]);
+                        (packet.in_port.0, packet.data)
+                    }
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(ports, [(3, frame.clone()), (4, frame)]);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Statistics of ports, flows, tables and queues, asked of every switch at intervals and published with their rates.
+//!
+//! ```text
+//!   second ──▶ requests, a transaction id each ──▶ replies, part by part ──▶ report ──▶ Statistics, a part of the World
+//! ```
+//!
+//! Each switch has its own second of the interval, so that a thousand of them do not answer at once. What a switch refuses it
+//! is not asked again until it connects anew. Nothing is asked of the network here that a person would notice: what is
+//! gathered is bounded ([`Config::flows_max`], [`ROWS_MAX`]), and what is left out is counted.
+
+mod gathered;
+mod rates;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::time::Duration;
+use std::collections::HashMap;
+
+use aldis_control::app::{At, Event, Moment, Next, Parallel, Timer};
+use aldis_control::switch::Info;
+use aldis_control::world::Publishers;
+use aldis_control::{App, Far, On, Output, Time};
+use aldis_wire::DatapathId;
+use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsRequest};
+
+use gathered::Gathered;
+use statistics::{Keeper, Report};
+
+pub use gathered::{Kind, ROWS_MAX};
+pub use rates::{FlowRates, PortRates, QueueRates, TableRates};
+pub use statistics::{Row, Statistics, SwitchStatistics, Table};
+
+/// Requests of one worker that await their replies. Four of each of ten thousand switches, and room to spare.
+const OPEN_MAX: usize = 65_536;
+
+/// How often a switch is asked, and for what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Between two samples; in whole seconds, 1 and more.
+    pub interval: Duration,
+    /// Whether the switches are asked for each [`Kind`], in its order.
+    pub kinds: [bool; 4],
+    /// Flows of a switch that are kept: those that carried most bytes. Each is some 300 bytes.
+    pub flows_max: usize,
+}
+
+impl Default for Config {
+    /// All of it every ten seconds, 256 flows of each switch.
+    fn default() -> Config {
+        Config { interval: Duration::from_secs(10), kinds: [true; 4], flows_max: 256 }
+    }
+}
+
+/// The application: one instance for each worker, which gathers the replies to what it asked.
+#[derive(Debug)]
+pub struct Monitor {
+    config: Config,
+    open: HashMap<u32, Open>,
+}
+
+/// A request that awaits its reply, or the rest of it.
+#[derive(Debug)]
+struct Open {
+    dpid: DatapathId,
+    since: Time,
+    gathered: Gathered,
+}
+
+/// When a switch is asked next, and what it refused.
+#[derive(Debug)]
+pub struct Pace {
+    due: AtomicU64,
+    refused: AtomicU8,
+}
+
+impl Monitor {
+    /// An instance; those of other workers get the same settings.
+    pub fn new(config: Config) -> Monitor {
+        Monitor { config, open: HashMap::new() }
+    }
+
+    fn ask(&mut self, at: &At<'_, Parallel<Pace>>, out: &mut Output) {
+        if at.now.0 < at.slot.due.load(Ordering::Relaxed) {
+            return;
+        }
+        at.slot.due.store((at.now + self.config.interval).0, Ordering::Relaxed);
+        let refused = at.slot.refused.load(Ordering::Relaxed);
+        for kind in Kind::ALL {
+            let wanted = self.config.kinds[kind as usize] && refused & kind.bit() == 0;
+            if wanted && self.open.len() < OPEN_MAX {
+                let xid = out.xid();
+                if out.say(at.switch, xid, StatsRequest::new(kind.request())) {
+                    let gathered = Gathered::new(kind, self.config.flows_max);
+                    let open = Open { dpid: at.switch.dpid, since: at.now, gathered };
+                    self.open.insert(xid, open);
+                }
+            }
+        }
+    }
+
+    /// A part of a reply to one of ours.
+    fn hear(&mut self, at: &At<'_, Parallel<Pace>>, xid: u32, message: &Message, out: &mut Output) {
+        let Some(open) = self.open.get_mut(&xid).filter(|open| open.dpid == at.switch.dpid) else {
+            return;
+        };
+        let more = match message {
+            Message::StatsReply(StatsReply { flags, body }) if open.gathered.add(body) => {
+                flags.contains(StatsFlags::MORE)
+            }
+            // What cannot be read is no sample.
+            _ => {
+                self.open.remove(&xid);
+                return;
+            }
+        };
+        if !more && let Some(open) = self.open.remove(&xid) {
+            let sample = Some((at.now, open.gathered));
+            // Where there is no room for it, the next one comes an interval later.
+            let _ = out.report::<Statistics>(Report { dpid: open.dpid, sample });
+        }
+    }
+
+    fn is_mine(&self, xid: u32, dpid: DatapathId) -> bool {
+        self.open.get(&xid).is_some_and(|open| open.dpid == dpid)
+    }
+}
+
+impl App for Monitor {
+    type Slot = Parallel<Pace>;
+
+    const NAME: &'static str = "monitor";
+    const STARTS: &'static [On] = &[On::Second, On::Reply, On::Error, On::Down, On::Timer];
+
+    fn join(&mut self, now: Time, switch: &Info) -> Pace {
+        let seconds = self.config.interval.as_secs().max(1);
+        let own = switch.dpid.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let due = now + Duration::from_secs(own % seconds);
+        Pace { due: AtomicU64::new(due.0), refused: AtomicU8::new(0) }
+    }
+
+    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        match event {
+            Event::Second => self.ask(&at, out),
+            Event::Reply { xid, message } if self.is_mine(*xid, at.switch.dpid) => {
+                self.hear(&at, *xid, message, out);
+                return Next::Stop;
+            }
+            Event::Error(error) if self.is_mine(error.xid, at.switch.dpid) => {
+                if let Some(open) = self.open.remove(&error.xid) {
+                    at.slot.refused.fetch_or(open.gathered.kind().bit(), Ordering::Relaxed);
+                }
+                return Next::Stop;
+            }
+            Event::Down => {
+                let gone = Report { dpid: at.switch.dpid, sample: None };
+                let _ = out.report::<Statistics>(gone);
+            }
+            _ => {}
+        }
+        Next::Continue
+    }
+
+    fn timer(&self) -> Timer {
+        Timer::OnEach(self.config.interval)
+    }
+
+    /// A switch that has not answered by the second sample after will not.
+    fn tick(&mut self, moment: Moment<'_>, _: &mut Far) {
+        let patience = 2 * self.config.interval;
+        self.open.retain(|_, open| moment.now.since(open.since) <= patience);
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Keeper::new(self.config.interval))
+    }
+}

@@ -1,0 +1,169 @@
+//! The part of the World that the monitor publishes: of each switch the last sample of each kind, with rates.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use aldis_control::Time;
+use aldis_control::world::{News, Part, Publisher, Shards};
+use aldis_wire::DatapathId;
+use aldis_wire::msg::{FlowStats, PortStats, QueueStats, TableStats};
+
+use super::gathered::{Gathered, Rows};
+use super::rates::Counted;
+
+/// Pieces that the versions share: of a thousand switches, one report copies eight pointers.
+const SHARDS: usize = 128;
+
+/// How often switches are looked for of which nothing was heard.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// What was counted everywhere.
+#[derive(Clone, Debug)]
+pub struct Statistics(Shards<BTreeMap<DatapathId, Arc<SwitchStatistics>>>);
+
+/// What was counted at one switch.
+#[derive(Clone, Debug, Default)]
+pub struct SwitchStatistics {
+    /// When the last sample of any kind came.
+    pub at: Time,
+    /// Its ports.
+    pub ports: Arc<Table<PortStats>>,
+    /// Its flows, those that carried most bytes.
+    pub flows: Arc<Table<FlowStats>>,
+    /// Its tables.
+    pub tables: Arc<Table<TableStats>>,
+    /// Its queues.
+    pub queues: Arc<Table<QueueStats>>,
+}
+
+/// One sample.
+#[derive(Clone, Debug)]
+pub struct Table<S: Counted> {
+    /// When its last part came; nothing where there is none yet.
+    pub at: Option<Time>,
+    /// What was counted, in the order of the switch.
+    pub rows: Vec<Row<S>>,
+    /// Rows that the switch named and for which there is no room here.
+    pub left_out: u64,
+}
+
+impl<S: Counted> Default for Table<S> {
+    fn default() -> Self {
+        Table { at: None, rows: vec![], left_out: 0 }
+    }
+}
+
+/// One of the things that count.
+#[derive(Clone, Debug)]
+pub struct Row<S: Counted> {
+    /// Its counters.
+    pub stats: S,
+    /// What they say of the time since the sample before; nothing where it was not in that.
+    pub rates: Option<S::Rates>,
+}
+
+impl<S: Counted> Table<S> {
+    fn after(before: &Table<S>, at: Time, stats: Vec<S>, left_out: u64) -> Arc<Table<S>> {
+        let rates = before.rates_until(at, &stats);
+        let rows = stats.into_iter().zip(rates).map(|(stats, rates)| Row { stats, rates });
+        Arc::new(Table { at: Some(at), rows: rows.collect(), left_out })
+    }
+
+    /// What each of these says of the time since this sample, if it is in it.
+    fn rates_until<'s>(&'s self, at: Time, stats: &'s [S]) -> Vec<Option<S::Rates>> {
+        let known: HashMap<S::Key<'s>, &'s S> =
+            self.rows.iter().map(|row| (row.stats.key(), &row.stats)).collect();
+        let rates = stats.iter().map(|stats| {
+            let passed = at.since(self.at?);
+            known.get(&stats.key()).map(|before| stats.rates(before, passed))
+        });
+        rates.collect()
+    }
+}
+
+impl Statistics {
+    /// What was counted at this switch.
+    pub fn of(&self, dpid: DatapathId) -> Option<&SwitchStatistics> {
+        self.0.of(dpid.0).get(&dpid).map(|switch| &**switch)
+    }
+
+    /// What was counted at each.
+    pub fn iter(&self) -> impl Iterator<Item = (DatapathId, &SwitchStatistics)> {
+        self.0.iter().flatten().map(|(dpid, switch)| (*dpid, &**switch))
+    }
+}
+
+/// What the monitor tells: a sample of a switch, or that it is gone.
+#[derive(Debug)]
+pub struct Report {
+    pub(super) dpid: DatapathId,
+    pub(super) sample: Option<(Time, Gathered)>,
+}
+
+impl Part for Statistics {
+    type Report = Report;
+    const NAME: &'static str = "statistics";
+}
+
+/// Makes it.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    stays: Duration,
+    sweep_at: Time,
+}
+
+impl Keeper {
+    pub(super) fn new(interval: Duration) -> Keeper {
+        Keeper { stays: SWEEP_EVERY.max(3 * interval), sweep_at: Time::START + SWEEP_EVERY }
+    }
+
+    /// Forgets switches whose farewell did not come through.
+    fn sweep(&mut self, now: Time, statistics: &mut Statistics) -> bool {
+        self.sweep_at = now + SWEEP_EVERY;
+        let is_old = |switch: &SwitchStatistics| now.since(switch.at) > self.stays;
+        let old: Vec<_> =
+            statistics.iter().filter(|(_, switch)| is_old(switch)).map(|(dpid, _)| dpid).collect();
+        old.iter().for_each(|dpid| drop(statistics.0.of_mut(dpid.0).remove(dpid)));
+        !old.is_empty()
+    }
+}
+
+impl Publisher for Keeper {
+    type Part = Statistics;
+
+    fn begin(&mut self) -> Statistics {
+        Statistics(Shards::new(SHARDS))
+    }
+
+    fn revise(&mut self, now: Time, mut news: News<'_, Statistics>) -> Option<Statistics> {
+        let mut statistics = news.current().clone();
+        let mut changed = now >= self.sweep_at && self.sweep(now, &mut statistics);
+        while let Some(Report { dpid, sample }) = news.report() {
+            changed = true;
+            let switches = statistics.0.of_mut(dpid.0);
+            match sample {
+                Some((at, gathered)) => {
+                    add(Arc::make_mut(switches.entry(dpid).or_default()), at, gathered);
+                }
+                None => drop(switches.remove(&dpid)),
+            }
+        }
+        changed.then_some(statistics)
+    }
+
+    fn next(&self) -> Time {
+        self.sweep_at
+    }
+}
+
+fn add(switch: &mut SwitchStatistics, at: Time, gathered: Gathered) {
+    switch.at = switch.at.max(at);
+    let left_out = gathered.left_out;
+    match gathered.rows {
+        Rows::Ports(rows) => switch.ports = Table::after(&switch.ports, at, rows, left_out),
+        Rows::Flows(rows) => switch.flows = Table::after(&switch.flows, at, rows, left_out),
+        Rows::Tables(rows) => switch.tables = Table::after(&switch.tables, at, rows, left_out),
+        Rows::Queues(rows) => switch.queues = Table::after(&switch.queues, at, rows, left_out),
+    }
+}

@@ -1,0 +1,201 @@
+//! Dialogues: seconds pass, a switch answers, and the World says what was counted.
+
+use aldis_control::Part;
+use aldis_control::session::SwitchError;
+use aldis_control::world::PartId;
+use aldis_wire::Version;
+use aldis_wire::msg::{
+    FlowModFlags, FlowStats, Match, PortNo, PortStats, QueueNo, QueueStats, StatsReplyBody,
+    StatsRequestBody, TableNo, TableStats,
+};
+
+use super::*;
+use crate::testing::Bench;
+
+const READS: &[PartId] = &[Statistics::ID];
+
+fn bench(version: Version, config: Config) -> Bench {
+    Bench::new(version, |recipe| recipe.with(move || Monitor::new(config)))
+}
+
+fn every(seconds: u64) -> Config {
+    Config { interval: Duration::from_secs(seconds), ..Config::default() }
+}
+
+/// The requests of the second in which the switch is asked.
+fn asked(bench: &mut Bench) -> Vec<(u32, StatsRequestBody)> {
+    let said = (0..20).map(|_| bench.second()).find(|said| !said.is_empty());
+    let request = |(xid, message)| match message {
+        Message::StatsRequest(StatsRequest { body, .. }) => (xid, body),
+        other => panic!("{other:?}"),
+    };
+    said.expect("it is asked").into_iter().map(request).collect()
+}
+
+fn answer(bench: &mut Bench, xid: u32, more: bool, body: StatsReplyBody) {
+    let flags = if more { StatsFlags::MORE } else { StatsFlags::EMPTY };
+    let message = Box::new(Message::StatsReply(StatsReply { flags, body }));
+    assert!(bench.happens(Event::Reply { xid, message }).is_empty());
+}
+
+fn port(number: u32, rx_packets: u64, tx_bytes: u64) -> PortStats {
+    PortStats {
+        port_no: PortNo(number),
+        rx_packets,
+        tx_packets: u64::MAX,
+        rx_bytes: 0,
+        tx_bytes,
+        rx_dropped: 0,
+        tx_dropped: 0,
+        rx_errors: 0,
+        tx_errors: 0,
+        rx_frame_err: 0,
+        rx_over_err: 0,
+        rx_crc_err: 0,
+        collisions: 0,
+        duration_sec: 0,
+        duration_nsec: 0,
+    }
+}
+
+fn flow(priority: u16, byte_count: u64) -> FlowStats {
+    FlowStats {
+        table_id: TableNo(0),
+        duration_sec: 1,
+        duration_nsec: 0,
+        priority,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        flags: FlowModFlags::EMPTY,
+        cookie: 0,
+        packet_count: byte_count / 100,
+        byte_count,
+        match_: Match::new().in_port(PortNo(u32::from(priority))),
+        instructions: vec![],
+    }
+}
+
+#[test]
+fn it_asks_for_each_kind_once_an_interval() {
+    for version in Version::ALL {
+        let mut bench = bench(version, every(5));
+        let first = asked(&mut bench);
+        let kinds: Vec<_> = first.iter().map(|(_, body)| body.multipart_type()).collect();
+        assert_eq!(kinds, Kind::ALL.map(|kind| kind.request().multipart_type()));
+        for _ in 0..4 {
+            assert!(bench.second().is_empty());
+        }
+        let again = asked(&mut bench);
+        assert!(again.iter().all(|(xid, _)| first.iter().all(|(other, _)| other != xid)));
+    }
+}
+
+#[test]
+fn replies_in_parts_become_one_sample_and_two_samples_rates() {
+    let mut bench = bench(Version::V13, every(5));
+    let requests = asked(&mut bench);
+    answer(&mut bench, requests[0].0, true, StatsReplyBody::PortStats(vec![port(1, 100, 9)]));
+    assert!(bench.world(READS).part::<Statistics>().of(DatapathId(1)).is_none());
+    answer(&mut bench, requests[0].0, false, StatsReplyBody::PortStats(vec![port(2, 7, u64::MAX)]));
+    let dpid = DatapathId(1);
+    let ports = |bench: &mut Bench| {
+        let world = bench.world(READS);
+        let switch = world.part::<Statistics>().of(dpid).expect("it was counted");
+        switch.ports.rows.iter().map(|row| (row.stats.port_no.0, row.rates)).collect::<Vec<_>>()
+    };
+    assert_eq!(ports(&mut bench), [(1, None), (2, None)]);
+    let then = bench.now;
+    let requests = asked(&mut bench);
+    // The other order, and a third one.
+    let rows = vec![port(3, 1, 1), port(2, 5, 8), port(1, 1100, 5009)];
+    answer(&mut bench, requests[0].0, false, StatsReplyBody::PortStats(rows));
+    let passed = bench.now.since(then).as_secs() + 1;
+    let seen = ports(&mut bench);
+    let [(3, None), (2, Some(second)), (1, Some(first))] = seen[..] else { panic!("{seen:?}") };
+    assert_eq!((second.rx_packets, second.tx_packets, second.tx_bytes), (None, None, None));
+    let rate = first.rx_packets.expect("it counts");
+    assert!(rate <= 1000 / (passed - 1) && rate >= 1000 / (passed + 1), "{rate} in {passed} s");
+    bench.happens(Event::Down);
+    assert!(bench.world(READS).part::<Statistics>().of(dpid).is_none());
+}
+
+#[test]
+fn of_many_flows_the_busiest_are_kept_and_the_others_counted() {
+    let mut bench = bench(Version::V10, Config { flows_max: 3, ..every(1) });
+    for round in 1..=2 {
+        let requests = asked(&mut bench);
+        let flows = (1..=50).map(|number| flow(number, u64::from(number) * 1000 * round));
+        let mut flows: Vec<_> = flows.collect();
+        // One that does not count.
+        flows[40].byte_count = u64::MAX;
+        for part in flows.chunks(7) {
+            answer(&mut bench, requests[1].0, true, StatsReplyBody::Flow(part.to_vec()));
+        }
+        answer(&mut bench, requests[1].0, false, StatsReplyBody::Flow(vec![]));
+    }
+    let world = bench.world(READS);
+    let flows = &world.part::<Statistics>().of(DatapathId(1)).unwrap().flows;
+    let mut kept: Vec<_> = flows.rows.iter().map(|row| row.stats.priority).collect();
+    kept.sort_unstable();
+    assert_eq!((kept, flows.left_out), (vec![48, 49, 50], 47));
+    assert!(flows.rows.iter().all(|row| row.rates.is_some_and(|rates| rates.bytes > Some(0))));
+}
+
+#[test]
+fn tables_and_queues_are_counted_too() {
+    let mut bench = bench(Version::V13, every(2));
+    for round in [1, 2] {
+        let requests = asked(&mut bench);
+        let (lookup_count, matched_count) = (5000 * round, 2000 * round);
+        let table =
+            TableStats { table_id: TableNo(0), active_count: 3, lookup_count, matched_count };
+        answer(&mut bench, requests[2].0, false, StatsReplyBody::Table(vec![table]));
+        let queue = QueueStats {
+            port_no: PortNo(1),
+            queue_id: QueueNo(7),
+            tx_bytes: 8000 * round,
+            tx_packets: 80 * round,
+            tx_errors: 0,
+            duration_sec: 0,
+            duration_nsec: 0,
+        };
+        answer(&mut bench, requests[3].0, false, StatsReplyBody::Queue(vec![queue]));
+    }
+    let world = bench.world(READS);
+    let switch = world.part::<Statistics>().of(DatapathId(1)).unwrap();
+    let table = switch.tables.rows[0].rates.unwrap();
+    assert!(table.lookups > table.matches && table.matches > Some(0));
+    let queue = switch.queues.rows[0].rates.unwrap();
+    assert_eq!((queue.tx_errors, queue.tx_bytes > Some(1000)), (Some(0), true));
+}
+
+#[test]
+fn what_a_switch_refuses_it_is_not_asked_again_until_it_comes_back() {
+    let mut bench = bench(Version::V10, every(1));
+    let requests = asked(&mut bench);
+    let error = SwitchError {
+        dpid: None,
+        xid: requests[3].0,
+        name: "OFPET_QUEUE_OP_FAILED/OFPQOFC_EPERM".into(),
+        about: None,
+        hint: "",
+    };
+    bench.happens(Event::Error(Box::new(error)));
+    assert_eq!(asked(&mut bench).len(), 3);
+    bench.joins();
+    assert_eq!(asked(&mut bench).len(), 4);
+}
+
+#[test]
+fn a_reply_to_nobody_and_one_of_another_kind_are_no_sample() {
+    let mut bench = bench(Version::V13, every(1));
+    let requests = asked(&mut bench);
+    let ports = StatsReplyBody::PortStats(vec![port(1, 1, 1)]);
+    answer(&mut bench, requests[0].0 + 1000, false, ports.clone());
+    answer(&mut bench, requests[1].0, false, ports.clone());
+    // What was answered with something else is not awaited any more.
+    answer(&mut bench, requests[1].0, false, StatsReplyBody::Flow(vec![flow(1, 1)]));
+    assert!(bench.world(READS).part::<Statistics>().iter().next().is_none());
+    answer(&mut bench, requests[0].0, false, ports);
+    assert_eq!(bench.world(READS).part::<Statistics>().iter().count(), 1);
+}
