@@ -14,6 +14,8 @@ mod company;
 mod flip;
 #[path = "designs/order.rs"]
 mod order;
+#[path = "designs/outside.rs"]
+mod outside;
 #[path = "designs/pump.rs"]
 mod pump;
 #[path = "designs/stage.rs"]
@@ -34,7 +36,7 @@ use stage::Stage;
 type Scenario = fn(&Stage, Version);
 
 /// The scenarios that are short enough for every combination and both versions.
-const SHORT: [(&str, Scenario); 7] = [
+const SHORT: [(&str, Scenario); 12] = [
     ("every request is answered once", company::every_request_is_answered_once),
     ("fences between floods", order::fences_between_floods),
     ("questions of the handshake", order::questions_of_the_handshake),
@@ -42,6 +44,11 @@ const SHORT: [(&str, Scenario); 7] = [
     ("a port that goes down", order::a_port_that_goes_down),
     ("the end behind requests", order::the_end_behind_requests),
     ("newcomers", company::newcomers),
+    ("each message of a command has its answer", outside::each_message_has_its_answer),
+    ("answers in any order", outside::answers_in_any_order),
+    ("the end in the middle of a command", outside::the_end_in_the_middle),
+    ("a command that is too late", outside::too_late),
+    ("commands that are refused beforehand", outside::refused_beforehand),
 ];
 
 /// Plays all short scenarios, one behind the other, on one engine for each combination.

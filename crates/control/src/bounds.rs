@@ -10,6 +10,13 @@ pub const PORTS_MAX: usize = 8192;
 /// owes more answers than this is not answering.
 pub const REQUESTS_MAX: usize = 32;
 
+/// Messages of one command from outside. More are sent as several commands, one after the other, so that others have their
+/// turn between.
+pub const COMMAND_MESSAGES_MAX: usize = 256;
+
+/// Bytes of one command, its barrier included: what may wait for a switch that does not read, beside its own answers.
+pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
+
 /// Auxiliary connections of one switch. Switches that open any open one for each of their processors or tables.
 pub const AUXILIARIES_MAX: usize = 16;
 

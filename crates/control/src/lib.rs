@@ -10,6 +10,7 @@ pub mod app;
 pub mod batch;
 pub mod batching;
 pub mod bounds;
+pub mod command;
 pub mod fact;
 pub mod fair;
 pub mod flows;

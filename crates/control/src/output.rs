@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use crate::world::Part;
-pub use far::{Far, Piece, taker};
+pub use far::{Far, Piece, Xids, taker};
 
 /// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
 const ROOM_START: usize = 256 * 1024;

@@ -16,6 +16,7 @@ use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
 
 use crate::claim::{Claim, Signs};
+use crate::command::open::Open;
 use crate::desk::shedding::Watch;
 use crate::flight::Flight;
 use crate::limits::CARRY_KEPT;
@@ -54,6 +55,8 @@ pub(crate) struct Conn<S> {
     pub(crate) claim: Claim,
     pub(crate) flight: Flight,
     pub(crate) outgoing: Outgoing,
+    /// Commands from outside that its switch has not answered.
+    pub(crate) open: Open,
     /// What the applications know of it, once its requests may go to them.
     joined: OnceLock<Joined>,
     /// Which switch it says it is, in either role.
@@ -138,6 +141,7 @@ impl<S> Conn<S> {
             claim: Claim::default(),
             flight: Flight::default(),
             outgoing,
+            open: Open::default(),
             joined: OnceLock::new(),
             dpid: OnceLock::new(),
             weight: AtomicU32::new(Weight::ONE.number()),

@@ -29,6 +29,7 @@ use crate::write::{self, Write};
 
 mod affairs;
 mod far;
+mod orders;
 pub(crate) mod shedding;
 mod world;
 
@@ -451,6 +452,9 @@ impl<N: Net, W: Write> Desk<N, W> {
             self.gathered.requests.push(request);
             self.gathered.add_run(switch, 0..1);
             self.run_over(On::Lldp, bytes);
+            return Ok(());
+        }
+        if !conn.open.is_empty() && self.answers_command(conn, state, &raw) {
             return Ok(());
         }
         if is_early(conn, state, &raw) {

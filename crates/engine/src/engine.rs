@@ -13,6 +13,7 @@ use aldis_control::pipeline::Wrong;
 use aldis_control::{On, Program, Recipe, session};
 
 use crate::clock::Clock;
+use crate::command::Commander;
 use crate::crew::{Crew, Occupy, Seat};
 use crate::design::{Contradiction, Design, Knobs};
 use crate::hall::Hall;
@@ -165,6 +166,11 @@ impl Engine {
         &self.stats
     }
 
+    /// Takes commands for the switches, from any thread, as long as anybody has it.
+    pub fn commander(&self) -> Commander {
+        Commander::new(Arc::clone(&self.hall), self.clock)
+    }
+
     /// Everything that is counted, now.
     pub fn snapshot(&self) -> Snapshot {
         metrics::snapshot(self.clock.now(), &self.stats, &self.hall)
@@ -184,6 +190,7 @@ impl Engine {
             // A worker that panicked said so already; the others still end in order.
             let _ = thread.join();
         }
+        self.hall.close();
     }
 
     fn start_workers(

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aldis_control::{World, session};
+use aldis_control::World;
+use aldis_control::session::{self, Close};
 
 use crate::conn::{Conn, ConnId};
 use crate::design::Knobs;
@@ -41,6 +42,8 @@ pub(crate) struct Hall<N: Net> {
     knobs: Mutex<Knobs>,
     /// Changes with the knobs.
     edition: AtomicU64,
+    /// Whether no worker is left that could take a command.
+    closed: AtomicBool,
 }
 
 type Directory<S> = HashMap<ConnId, Arc<Conn<S>>>;
@@ -77,6 +80,7 @@ impl<N: Net> Hall<N> {
             numbers: Mutex::default(),
             knobs: Mutex::new(knobs),
             edition: AtomicU64::new(1),
+            closed: AtomicBool::new(false),
         }
     }
 
@@ -139,6 +143,19 @@ impl<N: Net> Hall<N> {
     /// The connections, by name. Locked for a moment only: when one comes or goes, or has to be told something.
     pub(crate) fn directory(&self) -> MutexGuard<'_, Directory<N::Socket>> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every worker has ended: all who wait for an answer to a command, or will, are told so.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        self.inboxes.iter().for_each(|inbox| inbox.refuse_orders(&Close::Stopping));
+        self.directory().values().for_each(|conn| conn.open.close(&Close::Stopping));
+    }
+
+    /// Whether that was said.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     /// The worker is about to sleep: see [`Sleepers::lie_down`].

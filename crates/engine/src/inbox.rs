@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use aldis_control::command::Failure;
+use aldis_control::session::Close;
 use aldis_control::{Event, World};
 use crossbeam_queue::ArrayQueue;
 
+use crate::command::Order;
 use crate::conn::Conn;
-use crate::limits::INBOX_MAX;
+use crate::limits::{INBOX_MAX, ORDERS_MAX};
 use crate::net::{Bell, Net};
 
 /// One thing that a worker is told.
@@ -40,12 +43,14 @@ pub(crate) enum Note<S> {
 #[derive(Debug)]
 pub(crate) struct Inbox<N: Net> {
     notes: ArrayQueue<Note<N::Socket>>,
+    /// Commands from outside, apart from the notes: those that fill it keep nobody else waiting.
+    orders: ArrayQueue<Box<Order<N::Socket>>>,
     bell: N::Bell,
 }
 
 impl<N: Net> Inbox<N> {
     pub(crate) fn new(bell: N::Bell) -> Self {
-        Inbox { notes: ArrayQueue::new(INBOX_MAX), bell }
+        Inbox { notes: ArrayQueue::new(INBOX_MAX), orders: ArrayQueue::new(ORDERS_MAX), bell }
     }
 
     /// Posts a note and wakes the worker; gives the note back when the inbox is full.
@@ -55,6 +60,13 @@ impl<N: Net> Inbox<N> {
         posted
     }
 
+    /// Hands a command to the worker and wakes it; gives it back where too many wait.
+    pub(crate) fn order(&self, order: Box<Order<N::Socket>>) -> Result<(), Box<Order<N::Socket>>> {
+        self.orders.push(order)?;
+        self.bell.ring();
+        Ok(())
+    }
+
     /// Wakes the worker without a note.
     pub(crate) fn ring(&self) {
         self.bell.ring();
@@ -62,5 +74,21 @@ impl<N: Net> Inbox<N> {
 
     pub(crate) fn take(&self) -> Option<Note<N::Socket>> {
         self.notes.pop()
+    }
+
+    pub(crate) fn take_order(&self) -> Option<Box<Order<N::Socket>>> {
+        self.orders.pop()
+    }
+
+    /// Whether commands wait.
+    pub(crate) fn has_orders(&self) -> bool {
+        !self.orders.is_empty()
+    }
+
+    /// Answers all commands that wait: their switches are out of reach.
+    pub(crate) fn refuse_orders(&self, why: &Close) {
+        while let Some(order) = self.take_order() {
+            order.asker.tell(Err(Failure::Disconnected(why.clone())));
+        }
     }
 }

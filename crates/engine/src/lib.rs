@@ -13,6 +13,7 @@
 
 mod claim;
 mod clock;
+pub mod command;
 mod conn;
 mod crew;
 pub mod design;
@@ -40,6 +41,7 @@ mod turn;
 mod worker;
 mod write;
 
+pub use command::Commander;
 pub use design::Design;
 pub use engine::{Config, Engine, StartError};
 pub use net::sim;

@@ -32,6 +32,22 @@ pub const INBOX_MAX: usize = 16_384;
 /// Notes that a worker takes from its inbox in one round, so that work from outside never keeps the switches waiting.
 pub const NOTES_PER_ROUND: usize = 256;
 
+/// Commands from outside that wait for one worker; one more is told that the controller is busy. They have an inbox of their
+/// own, so that connections never wait behind people.
+pub const ORDERS_MAX: usize = 1024;
+
+/// Commands that one switch may owe answers to. A switch answers a barrier in less than a millisecond, or is busy.
+pub const COMMANDS_OPEN_MAX: usize = 64;
+
+/// Bytes of unfinished replies to commands that are kept for one switch: some 200,000 flows, listed.
+pub const REPLIES_MAX: usize = 32 * 1024 * 1024;
+
+/// A worker spends one part in so many of its time on commands from outside.
+pub const COMMANDS_SHARE: u32 = 8;
+
+/// Time for commands that an idle worker saves up at most.
+pub const COMMANDS_SPARED: Duration = Duration::from_millis(1);
+
 /// Bytes that may wait for a switch which does not read, for each byte of a visit's read: 256 KiB for 64 KB. Reading
 /// pauses as long as anything waits, and what was on its way by then ([`ALOFT_MAX`]) finds room.
 pub const OUTBOX_PER_READ: usize = 4;
@@ -39,6 +55,9 @@ pub const OUTBOX_PER_READ: usize = 4;
 /// Bytes from the batches of other switches that may wait for a switch which does not read, beside its own answers: some
 /// hundred flows. More would be a path's worth of flows that are stale when they arrive.
 pub const FAR_MAX: usize = 64 * 1024;
+
+// A switch that has read everything takes any command.
+const _: () = assert!(aldis_control::bounds::COMMAND_BYTES_MAX <= FAR_MAX);
 
 /// What the kernel may hold of the output of one switch, in bytes; it counts twice as many, its own included. Left alone it
 /// would hold megabytes of a switch that does not read, and hide for minutes whether one that reads slowly reads at all.

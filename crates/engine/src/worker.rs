@@ -18,7 +18,8 @@ use aldis_control::Time;
 use aldis_control::batching::Batching;
 use aldis_control::session::Close;
 
-use crate::conn::{Conn, State};
+use crate::command::allowance::Allowance;
+use crate::conn::{Conn, ConnId, State};
 use crate::desk::{Desk, Forward};
 use crate::hall::Hall;
 use crate::inbox::Note;
@@ -30,6 +31,7 @@ use crate::slab::Slab;
 use crate::write::{self, Write};
 
 mod home;
+mod orders;
 
 /// What a worker is told when it is made.
 pub(crate) struct Post<N: Net> {
@@ -64,6 +66,10 @@ pub(crate) struct Worker<N: Net, R, W> {
     conns: Slab<Arc<Conn<N::Socket>>>,
     readiness: Vec<Readiness>,
     timers: BinaryHeap<Reverse<(Time, u64)>>,
+    /// When commands that this worker sent may be too late, and to whom.
+    deadlines: BinaryHeap<Reverse<(Time, ConnId)>>,
+    /// What it may spend on commands.
+    allowance: Allowance,
     /// What a full inbox did not take.
     undelivered: Vec<(usize, Note<N::Socket>)>,
     stage: Stage<N::Socket>,
@@ -135,6 +141,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             conns: Slab::default(),
             readiness: Vec::new(),
             timers: BinaryHeap::new(),
+            deadlines: BinaryHeap::new(),
+            allowance: Allowance::new(),
             undelivered: Vec::new(),
             stage: Stage::Look,
             poll_at: Time::START,
@@ -356,6 +364,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     fn rest_until(&self) -> Time {
         match (self.post.spin, self.undelivered.is_empty()) {
             _ if self.poll_at <= self.desk.now => Time::START,
+            _ if self.post.hall.inboxes[self.post.index].has_orders() => Time::START,
             (true, _) => Time::START,
             (false, true) => self.next_timer(),
             (false, false) => self.next_timer().min(self.desk.now + RETRY_AFTER),

@@ -3,8 +3,9 @@
 //! A read may end inside a message; what is left over is [`Chop::rest`], and the caller keeps it for the next read.
 //! One claimant chops a socket at a time; the messages may then be parsed anywhere.
 
-use crate::header::Header;
+use crate::header::{Header, Version};
 use crate::reader::Malformed;
+use crate::{v10, v13};
 
 /// One whole message, uninterpreted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,6 +14,21 @@ pub struct Raw<'a> {
     pub header: Header,
     /// The whole message, header included; `header.length` bytes long.
     pub bytes: &'a [u8],
+}
+
+impl Raw<'_> {
+    /// Whether this is a part of an answer in several messages and another part follows: the flag of a `STATS_REPLY`
+    /// (`MULTIPART_REPLY`), which stands behind the kind of statistics in both versions. The rest is not read.
+    pub fn has_more(&self, version: Version) -> bool {
+        let kind = match version {
+            Version::V10 => v10::MessageType::STATS_REPLY.0,
+            Version::V13 => v13::MessageType::MULTIPART_REPLY.0,
+        };
+        let flags =
+            self.bytes.get(10..12).map_or(0, |flags| u16::from_be_bytes([flags[0], flags[1]]));
+        let more = v13::stats::MultipartFlags::MORE;
+        self.header.kind == kind && v13::stats::MultipartFlags(flags).contains(more)
+    }
 }
 
 /// An iterator over the whole messages at the front of a stretch of bytes.
@@ -66,6 +82,27 @@ mod tests {
             Vec::from(Header { version: 1, kind: 2, length: (8 + body) as u16, xid }.to_bytes());
         bytes.resize(8 + body, 0xaa);
         bytes
+    }
+
+    /// The flag is found where the decoder finds it, in both versions, and in no other message.
+    #[test]
+    fn more_is_said_by_statistics_alone() {
+        use crate::msg::{Message, PortStats, StatsFlags, StatsReply, StatsReplyBody};
+        for version in Version::ALL {
+            for (flags, more) in [(StatsFlags::EMPTY, false), (StatsFlags::MORE, true)] {
+                let body = StatsReplyBody::PortStats([PortStats::default()].into());
+                let mut bytes = Vec::new();
+                Message::StatsReply(StatsReply { flags, body })
+                    .encode(version, 1, &mut bytes)
+                    .unwrap();
+                let has_more =
+                    |bytes: &[u8]| Chop::new(bytes).next().unwrap().unwrap().has_more(version);
+                assert_eq!(has_more(&bytes), more);
+                bytes[1] = crate::header::kind::ECHO_REPLY;
+                assert!(!has_more(&bytes));
+            }
+            assert!(!Chop::new(&message(1, 0)).next().unwrap().unwrap().has_more(version));
+        }
     }
 
     proptest! {

@@ -24,6 +24,10 @@ pub mod kind {
     pub const ECHO_REPLY: u8 = 3;
     /// `OFPT_PACKET_IN`
     pub const PACKET_IN: u8 = 10;
+    /// `OFPT_FLOW_REMOVED`
+    pub const FLOW_REMOVED: u8 = 11;
+    /// `OFPT_PORT_STATUS`
+    pub const PORT_STATUS: u8 = 12;
     /// `OFPT_PACKET_OUT`
     pub const PACKET_OUT: u8 = 13;
     /// `OFPT_FLOW_MOD`

@@ -107,6 +107,13 @@ impl Far {
         self.xid
     }
 
+    /// So many of them, one behind the other.
+    pub fn xids(&mut self, count: u32) -> Xids {
+        let first = self.xid();
+        self.xid = self.xid & !(TAKEN - 1) | self.xid.wrapping_add(count - 1) & (TAKEN - 1);
+        Xids { first, count }
+    }
+
     /// Tells the publisher of a part what is new.
     ///
     /// # Errors
@@ -167,6 +174,26 @@ impl Far {
     }
 }
 
+/// Transaction ids that were taken together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Xids {
+    first: u32,
+    count: u32,
+}
+
+impl Xids {
+    /// The id with this place among them, from 0.
+    pub fn at(self, place: u32) -> u32 {
+        self.first & !(TAKEN - 1) | self.first.wrapping_add(place) & (TAKEN - 1)
+    }
+
+    /// The place of an id, if it is one of them.
+    pub fn place(self, xid: u32) -> Option<u32> {
+        let place = xid.wrapping_sub(self.first) & (TAKEN - 1);
+        (place < self.count && self.at(place) == xid).then_some(place)
+    }
+}
+
 /// The worker that took a transaction id, where an application did.
 pub fn taker(xid: u32) -> Option<usize> {
     (xid & TAKEN != 0).then_some((xid >> 24) as usize)
@@ -220,5 +247,19 @@ mod tests {
         far.xid = 0x03ff_fffe;
         assert_eq!([far.xid(), far.xid(), far.xid()], [0x03ff_ffff, 0x0380_0000, 0x0380_0001]);
         assert_eq!(taker(0x0300_0001), None);
+    }
+
+    #[test]
+    fn ids_taken_together_know_their_places_also_where_the_counter_begins_anew() {
+        let mut far = far();
+        far.xid = 0x03ff_fffd;
+        let xids = far.xids(4);
+        let all = [0x03ff_fffe, 0x03ff_ffff, 0x0380_0000, 0x0380_0001];
+        assert_eq!([0, 1, 2, 3].map(|place| xids.at(place)), all);
+        assert_eq!(all.map(|xid| xids.place(xid)), [0, 1, 2, 3].map(Some));
+        for other in [0x03ff_fffd, 0x0380_0002, 0x0280_0000, 0x0300_0000, 0] {
+            assert_eq!(xids.place(other), None, "{other:#x}");
+        }
+        assert_eq!(far.xid(), 0x0380_0002);
     }
 }

@@ -5,11 +5,15 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
-use aldis_wire::{DatapathId, Malformed, Version};
+use aldis_wire::{DatapathId, Header, Malformed, Raw, Reason, Version};
 
+use super::dialect::{self, Complaint, Heard};
 use super::negotiate::Versions;
 use crate::app::Event;
 use crate::switch::Info;
+
+/// What is wrong with a message that is no error.
+const NO_ERROR: Malformed = Malformed { field: "header.type", offset: 1, reason: Reason::BadType };
 
 /// What came of a message or of the time that passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,6 +130,24 @@ impl SwitchError {
         // As 1.3 and 1.0 call it.
         self.name.ends_with("/OFPFMFC_TABLE_FULL")
             || self.name.ends_with("/OFPFMFC_ALL_TABLES_FULL")
+    }
+
+    /// Reads a whole ERROR message of this switch, which speaks `version` with us.
+    ///
+    /// # Errors
+    /// It is no ERROR message, or a malformed one.
+    pub fn read(
+        version: Version,
+        dpid: DatapathId,
+        bytes: &[u8],
+    ) -> Result<SwitchError, Malformed> {
+        let header = Header::peek(bytes)?.ok_or(NO_ERROR)?;
+        match dialect::hear(version, Raw { header, bytes })? {
+            Heard::Error(Complaint { name, about, hint, .. }) => {
+                Ok(SwitchError { dpid: Some(dpid), xid: header.xid, name, about, hint })
+            }
+            _ => Err(NO_ERROR),
+        }
     }
 }
 

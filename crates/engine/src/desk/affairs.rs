@@ -42,6 +42,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             conn.stats.evicted.raise();
         }
         conn.set_gone();
+        conn.open.close(&why);
         let Some(dpid) = conn.dpid() else {
             return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
         };

@@ -42,6 +42,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         self.deliver();
         self.take_notes();
+        self.take_orders();
         self.fire_timers();
         self.follow_knobs();
         self.read.tick(self.desk.now, &mut self.desk.errands);
@@ -72,7 +73,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if self.told < self.conns.slots() {
             return Time::START;
         }
-        let first = first.min(self.desk.next_tick());
+        let first = first.min(self.desk.next_tick()).min(self.next_deadline());
         if self.conns.is_empty() { first } else { first.min(self.next_second) }
     }
 
@@ -117,6 +118,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if self.told < self.conns.slots() {
             self.tell_of_the_second();
         }
+        self.end_late_commands();
         if self.desk.next_tick() <= now {
             self.finish_batch();
             self.desk.tick();

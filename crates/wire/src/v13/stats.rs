@@ -322,6 +322,28 @@ impl MultipartRequestBody {
 }
 
 impl MultipartReplyBody {
+    /// Appends the next part of the same answer.
+    ///
+    /// # Errors
+    /// The part: it is of another kind, or of one that is no list.
+    pub fn append(&mut self, next: MultipartReplyBody) -> Result<(), MultipartReplyBody> {
+        use MultipartReplyBody as Body;
+        match (self, next) {
+            (Body::Flow(all), Body::Flow(more)) => all.extend(more),
+            (Body::Table(all), Body::Table(more)) => all.extend(more),
+            (Body::PortStats(all), Body::PortStats(more)) => all.extend(more),
+            (Body::Queue(all), Body::Queue(more)) => all.extend(more),
+            (Body::Group(all), Body::Group(more)) => all.extend(more),
+            (Body::GroupDesc(all), Body::GroupDesc(more)) => all.extend(more),
+            (Body::Meter(all), Body::Meter(more)) => all.extend(more),
+            (Body::MeterConfig(all), Body::MeterConfig(more)) => all.extend(more),
+            (Body::TableFeatures(all), Body::TableFeatures(more)) => all.extend(more),
+            (Body::PortDesc(all), Body::PortDesc(more)) => all.extend(more),
+            (_, other) => return Err(other),
+        }
+        Ok(())
+    }
+
     /// The kind that the number at the front says.
     pub fn multipart_type(&self) -> MultipartType {
         match self {
@@ -416,5 +438,21 @@ impl MultipartReplyBody {
             MultipartReplyBody::Experimenter(body) => body.write(writer),
             MultipartReplyBody::Unknown { body, .. } => writer.bytes(body),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_one_kind_are_joined_and_others_given_back() {
+        let port =
+            |port_no| PortStats { port_no: super::super::PortNo(port_no), ..PortStats::default() };
+        let mut body = MultipartReplyBody::PortStats(Vec::from([port(1)]));
+        assert_eq!(body.append(MultipartReplyBody::PortStats(Vec::from([port(2)]))), Ok(()));
+        let other = MultipartReplyBody::Flow(Vec::new());
+        assert_eq!(body.append(other.clone()), Err(other));
+        assert_eq!(body, MultipartReplyBody::PortStats(Vec::from([port(1), port(2)])));
     }
 }

@@ -62,6 +62,18 @@ pub struct FlowStats {
 }
 
 impl FlowStatsRequest {
+    /// All flows of all tables.
+    pub fn all() -> FlowStatsRequest {
+        FlowStatsRequest {
+            table_id: TableNo::ALL,
+            out_port: PortNo::ANY,
+            out_group: GroupNo::ANY,
+            cookie: 0,
+            cookie_mask: 0,
+            match_: Match { fields: Vec::new() },
+        }
+    }
+
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<FlowStatsRequest, Malformed> {
         let table_id = TableNo(reader.u8("flow_stats_request.table_id")?);
         reader.pad("flow_stats_request.pad", 3)?;

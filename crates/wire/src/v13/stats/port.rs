@@ -13,7 +13,7 @@ pub struct PortStatsRequest {
 }
 
 /// The counters of one port; all ones where the switch does not count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PortStats {
     /// Which port.

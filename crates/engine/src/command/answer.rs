@@ -1,0 +1,207 @@
+//! The answer to a command: told once by a worker, waited for by a thread or by a task of any runtime.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use aldis_control::command::{Failure, Outcome, Reply, Said};
+use aldis_control::session::{Close, SwitchError};
+use aldis_wire::{DatapathId, Version};
+
+use super::open::Slot;
+
+/// What will have become of a command. Whoever drops it does not hear of that; the command goes its way.
+#[derive(Debug)]
+pub struct Answer(Arc<Cell>);
+
+/// Who is told. If it is dropped, the controller stops.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    cell: Option<Arc<Cell>>,
+    to: DatapathId,
+    version: Version,
+}
+
+#[derive(Debug)]
+struct Cell {
+    state: Mutex<State>,
+    told: Condvar,
+}
+
+#[derive(Debug)]
+enum State {
+    Awaited(Option<Waker>),
+    Told(Told),
+}
+
+#[derive(Debug)]
+enum Told {
+    Heard {
+        to: DatapathId,
+        version: Version,
+        slots: Vec<Slot>,
+    },
+    Failed(Failure),
+    /// The answer was given out.
+    Taken,
+}
+
+/// A question to a switch that speaks `version`.
+pub(super) fn ask(to: DatapathId, version: Version) -> (Asker, Answer) {
+    let cell = Cell { state: Mutex::new(State::Awaited(None)), told: Condvar::new() };
+    let cell = Arc::new(cell);
+    (Asker { cell: Some(Arc::clone(&cell)), to, version }, Answer(cell))
+}
+
+impl Asker {
+    /// The answer.
+    pub(crate) fn tell(mut self, heard: Result<Vec<Slot>, Failure>) {
+        self.tell_once(heard);
+    }
+
+    fn tell_once(&mut self, heard: Result<Vec<Slot>, Failure>) {
+        let Some(cell) = self.cell.take() else { return };
+        let (to, version) = (self.to, self.version);
+        let told = match heard {
+            Ok(slots) => Told::Heard { to, version, slots },
+            Err(failure) => Told::Failed(failure),
+        };
+        let before = mem::replace(&mut *cell.lock(), State::Told(told));
+        cell.told.notify_all();
+        if let State::Awaited(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.tell_once(Err(Failure::Disconnected(Close::Stopping)));
+    }
+}
+
+impl Answer {
+    /// An answer that is there already.
+    pub(super) fn failed(failure: Failure) -> Answer {
+        let state = Mutex::new(State::Told(Told::Failed(failure)));
+        Answer(Arc::new(Cell { state, told: Condvar::new() }))
+    }
+
+    /// Waits for it, on this thread.
+    pub fn wait(self) -> Outcome {
+        let mut state = self.0.lock();
+        loop {
+            match &mut *state {
+                State::Told(told) => return mem::replace(told, Told::Taken).in_words(),
+                State::Awaited(_) => {
+                    state = self.0.told.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
+
+impl Future for Answer {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        match &mut *self.0.lock() {
+            State::Told(told) => Poll::Ready(mem::replace(told, Told::Taken).in_words()),
+            State::Awaited(waker) => {
+                *waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Told {
+    fn in_words(self) -> Outcome {
+        match self {
+            Told::Heard { to, version, slots } => {
+                Ok(slots.into_iter().map(|slot| said(slot, to, version)).collect())
+            }
+            Told::Failed(failure) => Err(failure),
+            Told::Taken => unreachable!("an answer is asked for until it is there"),
+        }
+    }
+}
+
+fn said(slot: Slot, to: DatapathId, version: Version) -> Said {
+    match slot {
+        Slot::Silent => Said::Done,
+        Slot::Awaited(bytes) | Slot::Whole(bytes) => Said::Reply(Reply::new(version, bytes)),
+        Slot::TooMuch { .. } => Said::TooMuch,
+        Slot::Refused(bytes) => {
+            let unreadable = |why| SwitchError {
+                dpid: Some(to),
+                xid: 0,
+                name: format!("an error that cannot be read ({why})"),
+                about: None,
+                hint: "",
+            };
+            let error = SwitchError::read(version, to, &bytes);
+            Said::Refused(Box::new(error.unwrap_or_else(unreadable)))
+        }
+    }
+}
+
+impl Cell {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing between lock and unlock panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    const TO: DatapathId = DatapathId(7);
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_task_is_woken_once_and_a_thread_waits() {
+        let (asker, mut answer) = ask(TO, Version::V13);
+        let count = Arc::<Count>::default();
+        let waker = Waker::from(Arc::clone(&count));
+        let mut context = Context::from_waker(&waker);
+        assert_eq!(Pin::new(&mut answer).poll(&mut context), Poll::Pending);
+        asker.tell(Ok(vec![Slot::Silent]));
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(Pin::new(&mut answer).poll(&mut context), Poll::Ready(Ok(vec![Said::Done])));
+
+        let (asker, answer) = ask(TO, Version::V13);
+        let waiting = std::thread::spawn(|| answer.wait());
+        asker.tell(Err(Failure::TooLate));
+        assert_eq!(waiting.join().unwrap(), Err(Failure::TooLate));
+    }
+
+    #[test]
+    fn who_is_not_told_is_told_that_the_controller_stops() {
+        let (asker, answer) = ask(TO, Version::V10);
+        drop(asker);
+        assert_eq!(answer.wait(), Err(Failure::Disconnected(Close::Stopping)));
+    }
+
+    #[test]
+    fn an_error_that_cannot_be_read_is_a_refusal_all_the_same() {
+        let (asker, answer) = ask(TO, Version::V13);
+        asker.tell(Ok(vec![Slot::Refused(vec![4, 1, 0, 9, 0, 0, 0, 1, 0])]));
+        let said = answer.wait().unwrap();
+        let Said::Refused(error) = &said[0] else { panic!("{said:?}") };
+        assert!(error.to_string().contains("cannot be read"), "{error}");
+    }
+}

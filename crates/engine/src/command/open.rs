@@ -1,0 +1,217 @@
+//! The commands that a switch has not answered yet: one list for each connection.
+//!
+//! The worker that sends a command enters it here, whoever serves the switch writes down what it says, and what ends the
+//! command takes it out: the last answer, the deadline or the end of the connection, whichever comes first. One lock makes
+//! them one after the other, so that each command is answered once. It is taken for these few messages only.
+
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aldis_control::Time;
+use aldis_control::command::Failure;
+use aldis_control::output::Xids;
+use aldis_control::session::Close;
+use aldis_wire::Raw;
+use aldis_wire::header::kind;
+
+use super::answer::Asker;
+use crate::limits::{COMMANDS_OPEN_MAX, REPLIES_MAX};
+
+/// What was said to one message so far: whole messages, as they came.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Slot {
+    /// Nothing, and nothing has to be.
+    Silent,
+    /// The parts of a reply of which more has to come.
+    Awaited(Vec<u8>),
+    /// A reply.
+    Whole(Vec<u8>),
+    /// An error.
+    Refused(Vec<u8>),
+    /// More than is kept; `more` where not all of it came yet.
+    TooMuch { more: bool },
+}
+
+impl Slot {
+    pub(crate) fn new(awaits_reply: bool) -> Slot {
+        if awaits_reply { Slot::Awaited(Vec::new()) } else { Slot::Silent }
+    }
+
+    /// Bytes that it keeps.
+    fn len(&self) -> usize {
+        match self {
+            Slot::Awaited(bytes) | Slot::Whole(bytes) | Slot::Refused(bytes) => bytes.len(),
+            Slot::Silent | Slot::TooMuch { .. } => 0,
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self, Slot::Awaited(_) | Slot::TooMuch { more: true })
+    }
+
+    /// The switch said this; `fits` where it may be kept.
+    fn hear(&mut self, raw: &Raw<'_>, more: bool, fits: bool) {
+        *self = match mem::replace(self, Slot::Silent) {
+            _ if raw.header.kind == kind::ERROR => Slot::Refused(raw.bytes.to_vec()),
+            Slot::TooMuch { .. } => Slot::TooMuch { more },
+            _ if !fits => Slot::TooMuch { more },
+            Slot::Awaited(mut bytes) => {
+                bytes.extend_from_slice(raw.bytes);
+                if more { Slot::Awaited(bytes) } else { Slot::Whole(bytes) }
+            }
+            Slot::Silent if more => Slot::Awaited(raw.bytes.to_vec()),
+            Slot::Silent => Slot::Whole(raw.bytes.to_vec()),
+            said @ (Slot::Whole(_) | Slot::Refused(_)) => said,
+        };
+    }
+}
+
+/// A command that was sent.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    /// Those of its messages and, last, of the barrier.
+    pub(crate) xids: Xids,
+    pub(crate) by: Time,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) asker: Asker,
+    /// Whether the switch has reached the barrier.
+    pub(crate) reached: bool,
+}
+
+impl Sent {
+    fn is_answered(&self) -> bool {
+        self.reached && !self.slots.iter().any(Slot::is_open)
+    }
+}
+
+/// The commands that a switch has not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    /// How many they are.
+    count: AtomicUsize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    sent: Vec<Sent>,
+    /// Bytes of their replies.
+    bytes: usize,
+    /// When somebody looks next whether one is too late; never where nobody does.
+    look_at: Time,
+    /// Why there will be no more.
+    closed: Option<Close>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept { sent: Vec::new(), bytes: 0, look_at: Time::NEVER, closed: None }
+    }
+}
+
+impl Open {
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// A command is about to be sent. Returns when the caller has to call [`Open::expire`] for it, if nobody does by then.
+    ///
+    /// # Errors
+    /// Nothing is to be sent, and the asker was told.
+    pub(crate) fn enter(&self, sent: Sent) -> Result<Option<Time>, ()> {
+        let mut kept = self.lock();
+        let failure = match &kept.closed {
+            Some(why) => Failure::Disconnected(why.clone()),
+            None if kept.sent.len() == COMMANDS_OPEN_MAX => Failure::Busy,
+            None => {
+                let by = sent.by;
+                kept.sent.push(sent);
+                self.count.store(kept.sent.len(), Ordering::Release);
+                let sooner = by < kept.look_at;
+                kept.look_at = kept.look_at.min(by);
+                return Ok(sooner.then_some(by));
+            }
+        };
+        drop(kept);
+        sent.asker.tell(Err(failure));
+        Err(())
+    }
+
+    /// The switch said something with one of our transaction ids; `more` where another part of it follows. Returns whether
+    /// a command is meant.
+    pub(crate) fn hear(&self, raw: &Raw<'_>, more: bool) -> bool {
+        let mut kept = self.lock();
+        let Kept { sent, bytes, .. } = &mut *kept;
+        let meant = sent.iter().enumerate();
+        let mut meant = meant.filter_map(|(at, sent)| Some((at, sent.xids.place(raw.header.xid)?)));
+        let Some((at, place)) = meant.next() else { return false };
+        match sent[at].slots.get_mut(place as usize) {
+            // A switch that knows no barriers is as ready as it will ever be.
+            None => sent[at].reached = true,
+            Some(slot) => {
+                let before = slot.len();
+                slot.hear(raw, more, *bytes + raw.bytes.len() <= REPLIES_MAX);
+                *bytes = *bytes + slot.len() - before;
+            }
+        }
+        if sent[at].is_answered() {
+            let Sent { asker, slots, .. } = self.take(&mut kept, at);
+            drop(kept);
+            asker.tell(Ok(slots));
+        }
+        true
+    }
+
+    /// The time `at` has come, which [`Open::enter`] or this said last: those that are too late are told so. Returns when to
+    /// look next.
+    pub(crate) fn expire(&self, at: Time) -> Option<Time> {
+        let mut kept = self.lock();
+        if kept.look_at != at {
+            // Somebody else looks, and sooner.
+            return None;
+        }
+        let mut late = Vec::new();
+        while let Some(place) = kept.sent.iter().position(|sent| sent.by <= at) {
+            late.push(self.take(&mut kept, place));
+        }
+        kept.look_at = kept.sent.iter().map(|sent| sent.by).min().unwrap_or(Time::NEVER);
+        let next = kept.look_at;
+        drop(kept);
+        late.into_iter().for_each(|sent| sent.asker.tell(Err(Failure::TooLate)));
+        (next != Time::NEVER).then_some(next)
+    }
+
+    /// The connection ended.
+    pub(crate) fn close(&self, why: &Close) {
+        let mut kept = self.lock();
+        kept.closed.get_or_insert_with(|| why.clone());
+        let sent = mem::take(&mut kept.sent);
+        self.count.store(0, Ordering::Release);
+        drop(kept);
+        sent.into_iter().for_each(|sent| {
+            sent.asker.tell(Err(Failure::Disconnected(why.clone())));
+        });
+    }
+
+    fn take(&self, kept: &mut Kept, at: usize) -> Sent {
+        let sent = kept.sent.swap_remove(at);
+        kept.bytes -= sent.slots.iter().map(Slot::len).sum::<usize>();
+        if kept.sent.is_empty() {
+            // Thousands of switches are asked nothing most of the time.
+            kept.sent = Vec::new();
+        }
+        self.count.store(kept.sent.len(), Ordering::Release);
+        sent
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Nothing between lock and unlock panics half-way through a change.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;
