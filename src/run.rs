@@ -3,6 +3,7 @@
 mod config;
 mod counters;
 mod greeting;
+mod http;
 mod knobs;
 mod reload;
 mod report;
@@ -18,12 +19,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aldis_engine::{Design, Engine};
+use aldis_http::Server;
 use tracing::{error, info, warn};
 
 use crate::catalogue::AppName;
 pub(crate) use config::Config;
 use config::{LogLevel, Workers};
 use greeting::greeting;
+use http::ServeAt;
 use knobs::Setting;
 use reload::Changes;
 use report::Reporter;
@@ -39,6 +42,7 @@ const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
 Examples:
   aldis run                                       listen on 6653 and 6633, all defaults
   aldis run --listen 127.0.0.1:6653 --workers 1   one worker, this machine only
+  aldis run --http 127.0.0.1:8090                 REST on another port, off for none
   aldis run --config aldis.toml --log debug       settings from a file, every connection logged
   aldis run --apps learning-switch                what \"aldis apps\" lists, in this order
   aldis run --design maestro-round-robin --set bdu-us=300 --weight 1=4
@@ -61,6 +65,9 @@ pub(crate) struct Args {
     /// Address to listen on for switches; may be given several times
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Vec<SocketAddr>,
+    /// Address to serve people on over HTTP, or "off" [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR:PORT")]
+    http: Option<ServeAt>,
     /// Number of workers, a thread and a core each [default: one a core, less one where there are more than two]
     #[arg(long, value_name = "N")]
     workers: Option<Workers>,
@@ -99,9 +106,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let recipe = config.recipe()?;
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
+    let http = http::listen(config.http)?;
     let engine = Engine::start(&config.engine(), recipe, Arc::new(reporter.facts()))
         .map_err(|error| error.to_string())?;
-    say(&greeting(&config, engine.listening()));
+    let http = http.map(|listening| http::start(listening, engine.watch())).transpose()?;
+    say(&greeting(&config, engine.listening(), http.as_ref().map(Server::address)));
     let mut running = Running { args, config, engine, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
@@ -109,6 +118,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let Running { engine, config, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
+    http.into_iter().for_each(Server::stop);
     engine.stop();
     reporter.finish();
     if let Some(file) = &config.stats
@@ -215,6 +225,7 @@ fn configure(args: &Args) -> Result<Config, String> {
     if !args.apps.is_empty() {
         config = config.with_apps(args.apps.clone());
     }
+    config.http = args.http.or(config.http);
     config.workers = args.workers.or(config.workers);
     config.preset = args.design.unwrap_or(config.preset);
     config.poll |= args.poll;

@@ -26,6 +26,7 @@ pub(crate) use value::{LogLevel, Workers};
 
 use crate::catalogue::AppName;
 
+use super::http::ServeAt;
 use super::knobs::{Knobs, LIVE, Refused, Setting};
 use super::weights::{Rule, Rules, Table};
 
@@ -42,6 +43,8 @@ pub(crate) struct Config {
     /// Addresses to listen on.
     #[serde(deserialize_with = "value::addresses")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Where people are served over HTTP; [`super::http::DEFAULT`] when absent.
+    pub(crate) http: Option<ServeAt>,
     /// Number of workers; by the machine when absent.
     pub(crate) workers: Option<Workers>,
     /// The applications, in order.
@@ -87,6 +90,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             listen: PORTS.map(|port| SocketAddr::from(([0, 0, 0, 0], port))).into(),
+            http: None,
             workers: None,
             apps: AppName::defaults(),
             sequences: vec![],
@@ -216,6 +220,7 @@ impl Config {
     pub(crate) fn changed(&self, other: &Config) -> Vec<&'static str> {
         let keys = [
             ("listen", self.listen != other.listen),
+            ("http", self.http != other.http),
             ("workers", self.workers != other.workers),
             ("apps", self.apps != other.apps),
             ("[[sequence]]", sequence::differ(&self.sequences, &other.sequences)),
@@ -330,6 +335,7 @@ mod tests {
     fn every_key_is_read() {
         let text = r#"
             listen = ["127.0.0.1:7000"]
+            http = "[::1]:7001"
             workers = 3
             apps = ["learning-switch"]
             sequence = [{ on = "lldp", apps = [] }]
@@ -361,6 +367,7 @@ mod tests {
         let config = config.settle(&[], &[]).unwrap();
         let engine = config.engine();
         assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
+        assert_eq!(config.http, Some(ServeAt::Address("[::1]:7001".parse().unwrap())));
         assert!(engine.session.delete_flows);
         let sequences = config.recipe().unwrap().graph().unwrap().sequences;
         assert!(!sequences.iter().any(|(on, _)| *on == On::Lldp) && sequences.len() == 3);
@@ -393,6 +400,7 @@ mod tests {
             ("apps = [\"learning-switch\",\n \"hubb\"]\n", "1: apps: ", "learning-switch"),
             ("listen = [\"here\"]\n", "1: listen: ", "0.0.0.0:6653"),
             ("listen = []\n", "1: listen: ", "at least one"),
+            ("http = \"on\"\n", "1: http: ", "\"off\""),
             ("log = \"loud\"\n", "1: log: ", "trace"),
             ("wrokers = 1\n", "1: wrokers: ", "workers"),
             ("[[sequence]]\non = \"packet-in\"\napps = []", "2: on: ", "flow-request"),

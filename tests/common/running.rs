@@ -39,8 +39,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(args: &[&str]) -> Running {
+        // Tests run beside each other: one that wants HTTP takes any port that is free.
+        let http = if args.contains(&"--http") { &[][..] } else { &["--http", "off"] };
         let mut child =
-            aldis(&[&["run", "--listen", "127.0.0.1:0"], args].concat()).spawn().unwrap();
+            aldis(&[&["run", "--listen", "127.0.0.1:0"], http, args].concat()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();

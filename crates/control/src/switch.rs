@@ -1,11 +1,16 @@
 //! A switch that finished its handshake, as applications see it.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
+use core::net::SocketAddr;
 
 use aldis_wire::msg::Port;
 use aldis_wire::{DatapathId, Version};
+
+use crate::stats::SwitchSnapshot;
+use crate::time::Time;
 
 /// What the handshake found out about a switch. It does not change while the switch is connected.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,5 +39,31 @@ pub struct Switch {
 impl core::fmt::Debug for Switch {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Switch").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// A connected switch at a moment, as those see it who watch from outside.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What the handshake found out.
+    pub switch: Arc<Switch>,
+    /// Its ports as they are now, where any changed since.
+    pub ports_now: Option<Arc<[Port]>>,
+    /// Where its main connection comes from.
+    pub peer: SocketAddr,
+    /// When it finished its handshake.
+    pub up_since: Time,
+    /// Whether it reads what it is sent: nothing waits for its socket.
+    pub reads: bool,
+    /// Auxiliary connections that it has besides.
+    pub auxiliaries: usize,
+    /// What was counted for it, on all its connections.
+    pub counted: SwitchSnapshot,
+}
+
+impl Seen {
+    /// Its ports as they are now, by number.
+    pub fn ports(&self) -> &[Port] {
+        self.ports_now.as_deref().unwrap_or(&self.switch.info.ports)
     }
 }

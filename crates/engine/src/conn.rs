@@ -8,12 +8,14 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use aldis_control::bounds::PORTS_MAX;
 use aldis_control::fair::Weight;
 use aldis_control::session::{Close, Refusal, Session};
 use aldis_control::shed::Tally;
 use aldis_control::stats::SwitchStats;
 use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
+use aldis_wire::msg::{Port, PortChange, PortChangeReason};
 
 use crate::claim::{Claim, Signs};
 use crate::command::open::Open;
@@ -65,6 +67,8 @@ pub(crate) struct Conn<S> {
     pub(crate) stats: SwitchStats,
     /// What was shed, port by port. The claimant locks it when it sheds, and who reads the counters does.
     tally: Mutex<Tally>,
+    /// The switch's ports, once one changed. The claimant locks it when one does, and who looks at them does.
+    ports: Mutex<Option<Arc<[Port]>>>,
     /// Its place among those there are; free again once it is gone.
     number: u32,
     /// When it was last queued, in nanoseconds.
@@ -91,6 +95,7 @@ pub(crate) struct Member {
 struct Joined {
     member: Member,
     auxiliary: bool,
+    at: Time,
 }
 
 /// The claimant's part.
@@ -147,6 +152,7 @@ impl<S> Conn<S> {
             weight: AtomicU32::new(Weight::ONE.number()),
             stats: SwitchStats::default(),
             tally: Mutex::default(),
+            ports: Mutex::default(),
             number,
             queued_at: AtomicU64::new(0),
             calls: Mutex::new(Vec::new()),
@@ -198,8 +204,25 @@ impl<S> Conn<S> {
     }
 
     /// The applications know the switch from now on. Once.
-    pub(crate) fn join(&self, member: Member, auxiliary: bool) {
-        let _ = self.joined.set(Joined { member, auxiliary });
+    pub(crate) fn join(&self, member: Member, auxiliary: bool, at: Time) {
+        let _ = self.joined.set(Joined { member, auxiliary, at });
+    }
+
+    /// When it joined.
+    pub(crate) fn joined_at(&self) -> Option<Time> {
+        self.joined.get().map(|joined| joined.at)
+    }
+
+    /// A port of the switch is another one.
+    pub(crate) fn change_port(&self, change: &PortChange) {
+        let Some(switch) = self.switch() else { return };
+        let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        *ports = Some(changed(ports.as_deref().unwrap_or(&switch.info.ports), change).into());
+    }
+
+    /// The switch's ports as they are now, where any changed since it joined.
+    pub(crate) fn ports_now(&self) -> Option<Arc<[Port]>> {
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Which switch it says it is, once it did.
@@ -344,4 +367,18 @@ impl State {
     pub(crate) fn deadline(&self, outgoing: &Outgoing) -> Time {
         if outgoing.is_stuck() { outgoing.deadline() } else { self.session.deadline() }
     }
+}
+
+/// The ports, by number, after a change of one; never more than a switch may have.
+fn changed(ports: &[Port], change: &PortChange) -> Vec<Port> {
+    let mut ports = ports.to_vec();
+    let at = ports.binary_search_by_key(&change.port.number, |port| port.number);
+    match (at, change.reason) {
+        (Ok(at), PortChangeReason::Removed) => drop(ports.remove(at)),
+        (Ok(at), _) => ports[at] = change.port,
+        (Err(_), PortChangeReason::Removed) => {}
+        (Err(at), _) if ports.len() < PORTS_MAX => ports.insert(at, change.port),
+        (Err(_), _) => {}
+    }
+    ports
 }

@@ -26,6 +26,7 @@ use crate::net::epoll::Epoll;
 use crate::pin;
 use crate::publisher::Publisher;
 use crate::read::Read;
+use crate::watch::Watch;
 use crate::worker::Worker;
 use crate::write::Write;
 
@@ -174,6 +175,15 @@ impl Engine {
     /// Everything that is counted, now.
     pub fn snapshot(&self) -> Snapshot {
         metrics::snapshot(self.clock.now(), &self.stats, &self.hall)
+    }
+
+    /// Eyes for those who watch from outside.
+    pub fn watch(&self) -> Watch {
+        Watch {
+            clock: self.clock,
+            hall: Arc::clone(&self.hall),
+            stats: self.stats.as_slice().into(),
+        }
     }
 
     /// Changes what can be changed while it runs. Sessions go on. What is absent is the design's again.

@@ -38,6 +38,7 @@ mod roster;
 mod slab;
 mod sleepers;
 mod turn;
+mod watch;
 mod worker;
 mod write;
 
@@ -45,3 +46,4 @@ pub use command::Commander;
 pub use design::Design;
 pub use engine::{Config, Engine, StartError};
 pub use net::sim;
+pub use watch::Watch;

@@ -143,6 +143,11 @@ impl Newest {
         self.seats.publish(number);
     }
 
+    /// The newest World, for those who only look at it: nobody waits for them.
+    pub(crate) fn world(&self) -> Arc<World> {
+        self.world.load_full()
+    }
+
     /// Whether nobody has an older World, nor will again.
     pub(crate) fn have_passed(&self, world: &World) -> bool {
         self.seats.have_passed(world.version())

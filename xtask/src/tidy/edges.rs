@@ -13,6 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("aldis-apps", &["aldis-control", "aldis-packet", "aldis-wire"]),
     ("aldis-engine", &["aldis-wire", "aldis-control"]),
     ("aldis-emulator", &["aldis-wire", "aldis-packet"]),
+    ("aldis-http", &["aldis-control", "aldis-wire"]),
     (
         "aldis-lab",
         &[
@@ -33,6 +34,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "aldis-apps",
             "aldis-engine",
             "aldis-emulator",
+            "aldis-http",
             "aldis-lab",
         ],
     ),

@@ -46,8 +46,8 @@ impl<N: Net, W: Write> Desk<N, W> {
         let Some(dpid) = conn.dpid() else {
             return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
         };
+        self.roster.leave(dpid, conn);
         if conn.main_of().is_some() {
-            self.roster.leave(dpid, conn);
             self.event(conn, &Event::Down);
             self.output.clear();
         }
@@ -90,7 +90,7 @@ impl<N: Net, W: Write> Desk<N, W> {
                 }
                 Call::AdmitMain => Admission::Main,
                 Call::AdmitAuxiliary(member) => {
-                    conn.join(member, true);
+                    conn.join(member, true, self.now);
                     Admission::Auxiliary
                 }
                 // It is tried again by every visit.
@@ -134,14 +134,20 @@ impl<N: Net, W: Write> Desk<N, W> {
                 self.event(conn, &Event::Up);
                 catch_up(state);
             }
-            Step::AuxiliaryUp { .. } => {
+            Step::AuxiliaryUp { dpid, .. } => {
+                self.roster.enter_auxiliary(dpid, conn);
                 self.tell_up(conn, true);
                 catch_up(state);
             }
             Step::Event(Event::Reply { xid, message }) => {
                 self.answer_asker(conn, xid, Event::Reply { xid, message });
             }
-            Step::Event(event) => self.event(conn, &event),
+            Step::Event(event) => {
+                if let Event::Port(change) = &event {
+                    conn.change_port(change);
+                }
+                self.event(conn, &event);
+            }
             Step::SwitchError(error) => {
                 if self.pipeline.starts_on(On::Error) {
                     self.answer_asker(conn, error.xid, Event::Error(error.clone()));

@@ -79,7 +79,7 @@ impl<N: Net, W: Write> Desk<N, W> {
         let member = Member { switch, turn };
         self.registry.up(conn.id, &member);
         self.roster.enter(member.switch.info.dpid, conn);
-        conn.join(member, false);
+        conn.join(member, false, self.now);
     }
 
     /// Tells the applications what happened at a switch.

@@ -57,7 +57,7 @@ impl Running {
             Subject::Design(design) => {
                 let stats = folder.path().join("stats.json");
                 let mut command = Command::new(aldis);
-                command.args(["run", "--listen", "127.0.0.1:0", "--log", "error"]);
+                command.args(["run", "--listen", "127.0.0.1:0", "--http", "off", "--log", "error"]);
                 command.args(["--workers", &point.workers.to_string(), "--design", design.name]);
                 for setting in &point.settings {
                     command.args(["--set", setting]);

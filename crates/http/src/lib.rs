@@ -1,0 +1,35 @@
+//! What serves people: REST, and the document that describes it, over HTTP.
+//!
+//! ```text
+//!   browser, curl, aldis ──▶ server ──▶ gate ──▶ guard ──▶ routes ──▶ api/… ──▶ Controller
+//!                            one thread                                          (source)
+//! ```
+//!
+//! All of it runs on one thread of its own and never on a worker. What it shows it reads from what is published anyway,
+//! through [`Controller`]; it does not know the engine behind that.
+//!
+//! 1. [`server`] — the thread, its connections and their bounds ([`limits`], `patient`);
+//! 2. `gate` — who may ask: this machine, and no page of a stranger in its browser;
+//! 3. `guard` — how long an answer may take, and what every answer says;
+//! 4. [`extract`], [`problem`] — what was asked, and what was wrong with it;
+//! 5. [`api`] — the resources, one a file, and [`openapi`], which describes them.
+//!
+//! Deliberately absent: files. Nothing that is asked for names one.
+
+#![forbid(unsafe_code)]
+
+pub mod api;
+pub mod extract;
+mod gate;
+mod guard;
+pub mod limits;
+pub mod openapi;
+mod patient;
+pub mod problem;
+mod routes;
+pub mod server;
+mod source;
+mod when;
+
+pub use server::{Listening, Refused, Server};
+pub use source::Controller;

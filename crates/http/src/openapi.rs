@@ -1,0 +1,79 @@
+//! The document that describes every resource: OpenAPI 3.1. `openapi/aldis.json` is a copy of it, which a test keeps fresh.
+
+use axum::Json;
+use utoipa::OpenApi;
+
+use crate::{api, problem};
+
+/// Where the document is served.
+pub const PATH: &str = "/api/v1/openapi.json";
+
+/// Everything that can be asked for.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Aldis",
+        description = "A fair and fast OpenFlow controller. Lists come in pages: `next` is the `cursor` of the page behind. \
+                       What was not done is told as problem+json (RFC 9457).",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    paths(api::health::show, api::version::show, api::switches::list, api::switches::show, show,),
+    components(schemas(problem::Problem))
+)]
+struct Document;
+
+/// The document.
+pub fn document() -> utoipa::openapi::OpenApi {
+    Document::openapi()
+}
+
+/// This document
+#[utoipa::path(get, path = PATH, operation_id = "openapi", tag = "about", responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
+pub(crate) async fn show() -> Json<utoipa::openapi::OpenApi> {
+    Json(document())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::Routes;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    const COPY: &str = "../../openapi/aldis.json";
+
+    #[test]
+    fn what_is_described_and_what_is_routed_are_the_same() {
+        let document = serde_json::to_value(document()).unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        let described: BTreeSet<_> = paths
+            .iter()
+            .flat_map(|(path, methods)| {
+                let methods = methods.as_object().unwrap().keys();
+                methods.map(|method| (method.clone(), path.clone()))
+            })
+            .collect();
+        let routed: BTreeSet<_> = Routes::all()
+            .known
+            .into_iter()
+            .map(|(method, path)| (method.to_owned(), path.to_owned()))
+            .collect();
+        assert_eq!(described, routed);
+        let operations = paths.values().flat_map(|methods| methods.as_object().unwrap().values());
+        let names: BTreeSet<_> =
+            operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+        assert_eq!(names.len(), routed.len(), "each has a name of its own: {names:?}");
+    }
+
+    #[test]
+    fn the_copy_is_fresh() {
+        let mut fresh = serde_json::to_string_pretty(&document()).unwrap();
+        fresh.push('\n');
+        let copy = Path::new(env!("CARGO_MANIFEST_DIR")).join(COPY);
+        if std::env::var_os("ALDIS_RENEW").is_some() {
+            std::fs::write(&copy, &fresh).unwrap();
+        }
+        let stale = std::fs::read_to_string(&copy).unwrap_or_default() != fresh;
+        assert!(!stale, "renew it: ALDIS_RENEW=1 cargo test -p aldis-http openapi");
+    }
+}

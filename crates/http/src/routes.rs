@@ -1,0 +1,71 @@
+//! Which path leads where, and the list of them, so that the document that describes them can be held against it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{self, MethodRouter};
+
+use crate::limits::BODY_MAX;
+use crate::problem::{no_such_method, no_such_resource};
+use crate::source::Controller;
+use crate::when::Calendar;
+use crate::{api, gate, guard, openapi};
+
+/// What every resource is made from.
+pub(crate) struct Shared {
+    pub(crate) controller: Arc<dyn Controller>,
+    pub(crate) calendar: Calendar,
+}
+
+/// As handlers take it.
+pub(crate) type From = axum::extract::State<Arc<Shared>>;
+
+/// Paths, methods, and who answers.
+#[derive(Default)]
+pub(crate) struct Routes {
+    router: Router<Arc<Shared>>,
+    /// Method, in small letters, and path.
+    pub(crate) known: BTreeSet<(&'static str, &'static str)>,
+}
+
+impl Routes {
+    /// All that there are.
+    pub(crate) fn all() -> Routes {
+        Routes::default()
+            .get("/api/v1/health", api::health::show)
+            .get("/api/v1/version", api::version::show)
+            .get("/api/v1/switches", api::switches::list)
+            .get("/api/v1/switches/{dpid}", api::switches::show)
+            .get(openapi::PATH, openapi::show)
+    }
+
+    fn get<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+        self.on("get", path, routing::get(by))
+    }
+
+    fn on(
+        mut self,
+        method: &'static str,
+        path: &'static str,
+        by: MethodRouter<Arc<Shared>>,
+    ) -> Routes {
+        self.known.insert((method, path));
+        Routes { router: self.router.route(path, by), known: self.known }
+    }
+
+    /// The service, with its gate and its guard.
+    pub(crate) fn serve(self, shared: Shared, answer_within: Duration) -> Router {
+        self.router
+            .fallback(no_such_resource)
+            .method_not_allowed_fallback(no_such_method)
+            .layer(DefaultBodyLimit::max(BODY_MAX))
+            .layer(from_fn(gate::gate))
+            .layer(from_fn_with_state(answer_within, guard::guard))
+            .with_state(Arc::new(shared))
+    }
+}

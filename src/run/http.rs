@@ -1,0 +1,122 @@
+//! People are served over HTTP: where, and what they see of the engine.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use aldis_control::Time;
+use aldis_control::stats::Snapshot;
+use aldis_control::switch::Seen;
+use aldis_engine::Watch;
+use aldis_http::{Controller, Listening, Refused, Server};
+use aldis_wire::DatapathId;
+use serde::{Deserialize, Deserializer, de};
+use tracing::warn;
+
+/// Where people look for a controller, on this machine alone.
+pub(crate) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+/// Where to serve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ServeAt {
+    /// Nowhere.
+    Off,
+    /// Here.
+    Address(SocketAddr),
+}
+
+impl FromStr for ServeAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(ServeAt::Off),
+            address => address.parse().map(ServeAt::Address).map_err(|_| {
+                format!("\"{text}\" is no address; write it as 127.0.0.1:8080, or \"off\" for none")
+            }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ServeAt {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// Listens where it was said. Where nothing was, a port that is taken is no reason not to start: another controller may
+/// run beside this one; it is said, and nothing is served.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn listen(at: Option<ServeAt>) -> Result<Option<Listening>, String> {
+    match at {
+        Some(ServeAt::Off) => Ok(None),
+        Some(ServeAt::Address(address)) => {
+            Listening::on(address).map(Some).map_err(|refused| refused.to_string())
+        }
+        None => match Listening::on(DEFAULT) {
+            Ok(listening) => Ok(Some(listening)),
+            Err(refused @ Refused::Taken(_)) => {
+                warn!("{refused}; going on without HTTP");
+                Ok(None)
+            }
+            Err(refused) => Err(refused.to_string()),
+        },
+    }
+}
+
+/// Serves what the engine does.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn start(listening: Listening, watch: Watch) -> Result<Server, String> {
+    let started = Server::start(listening, Arc::new(Watched(watch)));
+    started.map_err(|error| format!("cannot start to serve HTTP: {error}"))
+}
+
+struct Watched(Watch);
+
+impl Controller for Watched {
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn switches(&self) -> Vec<Seen> {
+        self.0.switches()
+    }
+
+    fn switch(&self, dpid: DatapathId) -> Option<Seen> {
+        self.0.switch(dpid)
+    }
+
+    fn counters(&self) -> Snapshot {
+        self.0.snapshot()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_an_address_or_off() {
+        assert_eq!("off".parse(), Ok(ServeAt::Off));
+        assert_eq!("127.0.0.1:8080".parse(), Ok(ServeAt::Address(DEFAULT)));
+        for text in ["", "8080", "localhost:8080", "OFF"] {
+            assert!(text.parse::<ServeAt>().unwrap_err().contains("127.0.0.1:8080"), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_served() {
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let refused = listen(Some(address.parse().unwrap())).unwrap_err();
+            assert!(refused.contains("without a password"), "{refused}");
+        }
+        assert!(listen(Some(ServeAt::Off)).unwrap().is_none());
+        let taken = listen(Some("127.0.0.1:0".parse().unwrap())).unwrap().unwrap();
+        let refused = listen(Some(ServeAt::Address(taken.address()))).unwrap_err();
+        assert!(refused.contains("taken"), "{refused}");
+    }
+}
