@@ -1,6 +1,7 @@
 //! `aldis emulate`: a network of emulated switches and hosts against any controller.
 
 mod json;
+mod load;
 mod words;
 
 use crate::bench::args::{VersionArg, resolve};
@@ -36,6 +37,8 @@ Examples:
     aldis emulate 127.0.0.1:6653 --topology preferential,1347 --seed 7 --await-links --pingall=1000
   How long does a broken link keep two hosts apart?
     aldis emulate 127.0.0.1:6653 --topology torus,3,3 --await-links --watch h1 h5 --at '2s link-down s1 s2'
+  Scenario 3 of Maestro's figure 6 at a thousandth, from hosts, over whatever flows the controller sets:
+    aldis emulate 127.0.0.1:6653 --topology tree,3,4 --scenario 3 --scale 0.001 --for 30
   A map of the Topology Zoo, and a bad day from a file:
     aldis emulate 127.0.0.1:6653 --topology Abilene.graphml --script bad-day.txt
 
@@ -81,7 +84,7 @@ pub(crate) struct Args {
     /// One host pings another one; may be given several times.
     #[arg(long, value_names = ["HOST", "HOST"], num_args = 2, action = clap::ArgAction::Append)]
     ping: Vec<String>,
-    /// Pings go over IPv6.
+    /// Pings and load go over IPv6.
     #[arg(long)]
     ipv6: bool,
     /// A host sends one broadcast; the copies that each other host sees are counted.
@@ -97,7 +100,7 @@ pub(crate) struct Args {
     /// The same from a file, one a line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Go on for so long at least, as 30 or 2m; without this and without anything to do, until Ctrl-C.
+    /// Go on for so long at least, as 30 or 2m; without this and without anything to do, until Ctrl-C. Load lasts as long.
     #[arg(long = "for", value_name = "SECONDS", value_parser = length)]
     length: Option<Duration>,
     /// Wait so long behind the last handshake before anything is done: controllers have flows to install.
@@ -115,6 +118,8 @@ pub(crate) struct Args {
     /// Print one JSON object instead of words.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    load: load::LoadArgs,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -171,6 +176,7 @@ fn plan(args: &Args) -> Result<Plan, String> {
         await_links: args.await_links,
         patience: args.patience,
         length: args.length,
+        offer: args.load.offer(args.length, args.ipv6)?,
         ..Plan::new(args.controller, version, topology)
     })
 }
@@ -274,6 +280,10 @@ impl<'a> Teller<'a> {
                 ));
             }
             Moment::Connected(_) | Moment::Crossed(_) => {}
+            Moment::Met(met, pairs, took) => self.line(&format!(
+                "{met} of {pairs} pairs of hosts found each other in {:.3} s",
+                took.as_secs_f64()
+            )),
             Moment::Ready(after) => {
                 self.ready = Some(Instant::now());
                 self.line(&format!("ready after {:.3} s", after.as_secs_f64()));

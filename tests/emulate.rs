@@ -75,6 +75,32 @@ fn faults_and_measures_are_told_as_json() {
 }
 
 #[test]
+fn load_arrives_over_the_flows_that_the_controller_sets() {
+    let controller = Running::start(&[]);
+    let words = ["--topology", "tree,2,2", "--load-steps", "200x0.3,50x0.4", "--spread", "skewed"];
+    let (said, code) = emulate(&controller.address, &[&words[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(code, Some(0), "{report:#}");
+    let load = &report["load"];
+    assert_eq!((&load["found"], &load["pairs"]), (&Value::from(12), &Value::from(12)));
+    for (phase, due) in load["phases"].as_array().unwrap().iter().zip([60, 20]) {
+        let count = |name: &str| phase[name].as_u64().unwrap();
+        assert!((due - 2..=due + 2).contains(&count("due")), "{report:#}");
+        assert_eq!(count("due"), count("sent") + count("missed"));
+        assert_eq!((count("arrived"), count("copies")), (count("sent"), 0), "{report:#}");
+        assert!(phase["delay_s"]["median"].is_number());
+    }
+    assert_eq!(load["switches"].as_array().unwrap().len(), 2, "those that have hosts");
+    let (said, _) =
+        emulate(&controller.address, &["--topology", "linear,2", "--load", "50", "--for", "0.2"]);
+    assert!(said.contains("2 of 2 pairs of hosts found each other"), "{said}");
+    assert!(
+        said.contains("load         50 packets/s for 0.200 s: 10 sent, 10 arrived; delay"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_ping_without_answer_is_the_exit_code() {
     let controller = Running::start(&[]);
     let words = ["--topology", "linear,2", "--patience", "0.3", "--at", "0s link-down s1 s2"];
@@ -128,6 +154,9 @@ fn what_cannot_be_emulated_is_a_sentence() {
         (&["--topology", "linear,3", "--script", "no/such"], "no/such: the script cannot be read"),
         (&["--topology", "single,1", "--pingall"], "two are needed to ping"),
         (&["--topology", "linear,3", "--for", "long"], "a time is wanted"),
+        (&["--topology", "linear,3", "--scenario", "1"], "up to 1000000 packets a second"),
+        (&["--topology", "single,1", "--load", "1"], "load needs two"),
+        (&["--topology", "linear,3", "--spread", "skewed"], "say --load, --load-steps or"),
     ] {
         let said = refused(&[&["emulate", "127.0.0.1:1"], words].concat());
         assert!(said.contains(sentence), "{words:?}: {said}");

@@ -101,10 +101,10 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(load::WINDOW_MAX)))]
     outstanding: Option<u32>,
     /// Offer so many requests a second, all switches together, instead of as many as the mode allows.
-    #[arg(long, value_name = "RPS", value_parser = rate)]
+    #[arg(long, value_name = "RPS", value_parser = positive)]
     rate: Option<f64>,
     /// Offer so many requests a second and switch, on average where --spread makes them unequal.
-    #[arg(long, value_name = "RPS", value_parser = rate, conflicts_with = "rate")]
+    #[arg(long, value_name = "RPS", value_parser = positive, conflicts_with = "rate")]
     switch_rate: Option<f64>,
     /// Offer one rate after another instead of loops, all switches together, and report on each: for example
     /// 4000000x10,1400000x10,850000x10. With --outstanding a switch brings no more than that from one into the next, with
@@ -116,7 +116,7 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "1-4", value_parser = clap::value_parser!(u8).range(1..=4), conflicts_with_all = ["rate", "switch_rate", "steps", "spread"])]
     scenario: Option<u8>,
     /// Multiply all these rates: 0.25 is a quarter of them.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = rate)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     scale: f64,
     /// How a rate is divided among the switches: even, near-uniform (four emulators within 10 %), skewed (zipf:1) or
     /// zipf:S (the switch of rank r in proportion to 1/r^S, S from 0 to 10, ranks left to --seed).
@@ -319,7 +319,7 @@ const SOAK_LOOPS: u32 = 3600;
 const SOAK_SLICES: u32 = 60;
 
 /// The scenarios of Maestro's figure 6.
-const SCENARIOS: [(f64, Spread); 4] = [
+pub(crate) const SCENARIOS: [(f64, Spread); 4] = [
     (4_000_000.0, Spread::NearUniform),
     (4_000_000.0, SKEWED),
     (1_400_000.0, SKEWED),
@@ -335,7 +335,7 @@ pub(crate) fn resolve(text: &str) -> Result<SocketAddr, String> {
     addresses.next().ok_or_else(|| "the name has no address".into())
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match number(text) {
         Some(rate) if rate > 0.0 && rate <= load::RATE_MAX => Ok(rate),
         _ => Err("a number is wanted, above 0 and at most 1e9".into()),
@@ -356,19 +356,19 @@ fn weight(text: &str) -> Result<f64, String> {
     }
 }
 
-fn step(text: &str) -> Result<Step, String> {
+pub(crate) fn step(text: &str) -> Result<Step, String> {
     let (requests, seconds) = text
         .split_once(['x', '×'])
         .ok_or("write a step as requests a second and seconds, for example 1400000x10")?;
     match number(seconds) {
         Some(seconds) if (0.001..=86_400.0).contains(&seconds) => {
-            Ok(Step { rate: rate(requests)?, length: Duration::from_secs_f64(seconds) })
+            Ok(Step { rate: positive(requests)?, length: Duration::from_secs_f64(seconds) })
         }
         _ => Err("a step lasts 0.001 to 86,400 seconds".into()),
     }
 }
 
-fn spread(text: &str) -> Result<Spread, String> {
+pub(crate) fn spread(text: &str) -> Result<Spread, String> {
     match (text, text.strip_prefix("zipf:").and_then(number)) {
         ("even", _) => Ok(Spread::Even),
         ("near-uniform", _) => Ok(Spread::NearUniform),
@@ -378,7 +378,7 @@ fn spread(text: &str) -> Result<Spread, String> {
     }
 }
 
-fn on_off(text: &str) -> Result<OnOff, String> {
+pub(crate) fn on_off(text: &str) -> Result<OnOff, String> {
     let span = |text: &str| {
         let (least, most) = text.split_once('-').unwrap_or((text, text));
         let seconds = |text| {

@@ -43,6 +43,7 @@ pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
             "complaints": messages.complaints,
         },
         "connections": { "lost": report.lost.0, "ended_before_handshake": report.lost.1 },
+        "load": report.offered.as_ref().map(super::load::object),
         "findings": report.findings.iter().map(finding).collect::<Vec<Value>>(),
     });
     format!("{object:#}\n")

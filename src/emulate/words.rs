@@ -123,6 +123,9 @@ pub(super) fn summary(report: &Report) -> String {
     if !complaints.is_empty() {
         line("complaints", names(complaints));
     }
+    for told in report.offered.iter().flat_map(super::load::words) {
+        line("load", told);
+    }
     if report.lost != (0, 0) {
         let (lost, never) = report.lost;
         line("connections", format!("{lost} lost, {never} more ended before the handshake"));

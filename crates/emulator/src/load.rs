@@ -26,7 +26,7 @@ pub mod fairness;
 mod generator;
 mod handshakes;
 mod outstanding;
-mod pace;
+pub(crate) mod pace;
 mod packet_in;
 mod ports;
 mod report;
@@ -36,9 +36,11 @@ mod switch;
 mod timing;
 
 pub use conduct::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
+pub(crate) use demand::Volume;
 pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
 pub use handshakes::{Handshakes, handshakes};
+pub(crate) use report::delays;
 pub use report::{
     Counts, Delays, Forms, IDLE_MIN, Phase, PortCounts, Probes, Report, Served, Stragglers,
 };

@@ -1,8 +1,9 @@
 //! An emulated network: switches that forward, links, hosts that speak, and the faults that are asked for.
 //!
 //! Every switch has its own connection to the controller, over real sockets; everything between the switches is inside this
-//! process, on one thread. A run has three phases: *connect* (until every handshake is over), *settle* (as long as was
-//! asked for, or until LLDP has crossed every link), and then the script, whose times count from there.
+//! process, on one thread. A run has four phases: *connect* (until every handshake is over), *settle* (as long as was
+//! asked for, or until LLDP has crossed every link), *find* (until hosts that are to offer load know each other), and then
+//! the script and the load, whose times count from there.
 //!
 //! | file | what lives there |
 //! | --- | --- |
@@ -12,11 +13,14 @@
 //! | `host`, `frame` | the hosts, and the frames that they send |
 //! | `script` | what is to happen when, as people write it |
 //! | `trial` | what is asked: pings, broadcasts, watches |
+//! | `offer`, `offering` | what hosts offer beside that, and how |
 //! | `run` | the loop and its phases |
 
 mod fabric;
 mod frame;
 mod host;
+mod offer;
+mod offering;
 mod run;
 pub mod script;
 mod session;
@@ -24,6 +28,10 @@ mod tally;
 mod trial;
 mod wires;
 
+pub use offer::{
+    FLOW_PACKETS_MAX, FRAME_LEN, OFFER_RATE_MAX, Offer, Offered, OfferedPhase, OfferedSwitch,
+    PEERS_MAX,
+};
 pub use script::{Action, Node, Step};
 pub use session::Ended;
 pub use tally::Messages;
@@ -49,10 +57,12 @@ pub struct Plan {
     pub topology: Topology,
     /// How long a frame is on a link.
     pub delay: Duration,
-    /// Decides what is left to chance: which pairs ping.
+    /// Decides what is left to chance: which pairs ping, who offers how much to whom.
     pub seed: u64,
     /// What happens when.
     pub script: Vec<Step>,
+    /// What hosts send to each other beside that.
+    pub offer: Option<Offer>,
     /// How long connecting and shaking hands may take, and LLDP to cross every link.
     pub connect_within: Duration,
     /// How long to wait behind the last handshake before the script begins.
@@ -61,7 +71,8 @@ pub struct Plan {
     pub await_links: bool,
     /// How long a ping, a broadcast or a recovery is waited for.
     pub patience: Duration,
-    /// How long it goes on at least, counted from where the script begins; `None` with an empty script: for ever.
+    /// How long it goes on at least, counted from where the script begins; `None` with an empty script and without load: for
+    /// ever.
     pub length: Option<Duration>,
 }
 
@@ -75,6 +86,7 @@ impl Plan {
             delay: Duration::ZERO,
             seed: 1,
             script: Vec::new(),
+            offer: None,
             connect_within: Duration::from_secs(30),
             settle: Duration::ZERO,
             await_links: false,
@@ -91,6 +103,8 @@ pub enum Moment<'a> {
     Connected(u32),
     /// So many directions of links between switches has LLDP crossed.
     Crossed(usize),
+    /// So many pairs of hosts that are to offer load found each other, of so many, in so long.
+    Met(usize, usize, Duration),
     /// The script begins now, so long after the start.
     Ready(Duration),
     /// This was done; with a note where it did not do what it says.
@@ -126,6 +140,8 @@ pub struct Report {
     pub lost: (u64, u64),
     /// What was found out, in order.
     pub findings: Vec<Finding>,
+    /// What became of the offered load, where there was one.
+    pub offered: Option<Offered>,
     /// It was told to stop.
     pub stopped: bool,
 }

@@ -1,7 +1,7 @@
 //! Emulated networks under a controller that makes hubs of them, and under controllers that misbehave.
 
 use aldis_emulator::network::{
-    self, Broadcast, Ended, Failure, Finding, Moment, Pinged, Plan, Report,
+    self, Broadcast, Ended, Failure, Finding, Moment, Offer, Offered, Pinged, Plan, Report,
 };
 use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
 use aldis_emulator::topology::Shape;
@@ -207,6 +207,48 @@ fn a_broadcast_goes_round_in_a_loop_and_is_dropped_where_links_are_full() {
         spread.copies_max() > 1 && spread.copies[0] > 0 && report.frames.dropped_full > 0
     });
     assert!(went_round);
+}
+
+/// Few enough packets that no link is full after a pause of this process, which makes up for a tenth of a second.
+fn load(controller: &Controller, script: &str) -> Plan {
+    let offer = Offer::new(300.0, Duration::from_millis(400));
+    Plan { offer: Some(offer), ..controller.plan("linear,3,2", script) }
+}
+
+fn offered(report: &Report) -> &Offered {
+    report.offered.as_ref().expect("it offered")
+}
+
+#[test]
+fn offered_packets_arrive_once_each_over_either_version() {
+    let (controller, _) = Controller::start(&[]);
+    for v6 in [false, true] {
+        let mut plan = load(&controller, "");
+        plan.offer.as_mut().unwrap().v6 = v6;
+        let report = run(&plan);
+        let offered = offered(&report);
+        let [phase] = &offered.phases[..] else { panic!("{offered:?}") };
+        assert_eq!((offered.found, offered.pairs), (24, 24));
+        assert_eq!((phase.due, phase.unaddressed), (phase.sent + phase.missed, 0));
+        assert_eq!((phase.arrived, phase.again), (phase.sent, 0));
+        assert!((119..=121).contains(&phase.due) && phase.delay.max() > 0, "{phase:?}");
+        assert_eq!(offered.switches.iter().map(|switch| switch.arrived).sum::<u64>(), phase.sent);
+        assert!(report.findings.is_empty(), "nobody asked for the pings before");
+    }
+}
+
+#[test]
+fn offered_packets_that_a_broken_link_swallows_are_missing() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan { patience: SHORT, ..load(&controller, "0s link-down s1 s2") };
+    // Hosts have to find each other first, for which they have as long as is waited for the packets.
+    let swallowed = (0..TRIES).any(|_| {
+        let report = run(&plan);
+        let phase = &offered(&report).phases[0];
+        assert!(phase.arrived <= phase.sent);
+        offered(&report).found == 24 && 0 < phase.arrived && phase.arrived < phase.sent
+    });
+    assert!(swallowed);
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub struct OnOff {
 
 impl OnOff {
     /// The rounds of so many switches.
-    pub(super) fn cycles(&self, switches: u32, seed: u64) -> Vec<Cycle> {
+    pub(crate) fn cycles(&self, switches: u32, seed: u64) -> Vec<Cycle> {
         let mut dice = Dice::new(seed ^ ON_OFF_SEED);
         let mut drawn = |(least, most): (Duration, Duration)| {
             least.as_secs_f64() + dice.unit() * (most.as_secs_f64() - least.as_secs_f64())
@@ -85,7 +85,7 @@ const ON_OFF_SEED: u64 = 0x6f6e_206f_6666;
 
 /// The rounds of one switch, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Cycle {
+pub(crate) struct Cycle {
     on: f64,
     period: f64,
     /// Where in its round it begins.
@@ -187,23 +187,18 @@ impl Load {
 
     /// How many requests are due when, if there is a rate.
     pub(super) fn volume(&self) -> Option<Volume> {
-        let phases = self.phases();
-        let mut pieces = Vec::new();
-        let (mut begin, mut due) = (0.0, 0.0);
-        for (index, (rate, length)) in phases.into_iter().enumerate() {
+        let mut steps = Vec::new();
+        for (index, (rate, length)) in self.phases().into_iter().enumerate() {
             let length = if index == 0 { self.warm_up_length() + length } else { length };
-            let rate = rate?;
-            pieces.push(Piece { begin, due, rate });
-            begin += length.as_secs_f64();
-            due += rate * length.as_secs_f64();
+            steps.push(Step { rate: rate?, length });
         }
-        Some(Volume(pieces))
+        Some(Volume::of(&steps))
     }
 }
 
 /// The requests that are due at a time, all switches together: the area under the rate.
 #[derive(Clone, Debug)]
-pub(super) struct Volume(Vec<Piece>);
+pub(crate) struct Volume(Vec<Piece>);
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -214,6 +209,18 @@ struct Piece {
 }
 
 impl Volume {
+    /// One rate after another, the last of them for ever.
+    pub(crate) fn of(steps: &[Step]) -> Volume {
+        let mut pieces = Vec::new();
+        let (mut begin, mut due) = (0.0, 0.0);
+        for &Step { rate, length } in steps {
+            pieces.push(Piece { begin, due, rate });
+            begin += length.as_secs_f64();
+            due += rate * length.as_secs_f64();
+        }
+        Volume(pieces)
+    }
+
     /// One rate for ever.
     pub(super) fn steady(rate: f64) -> Volume {
         Volume(vec![Piece { begin: 0.0, due: 0.0, rate }])

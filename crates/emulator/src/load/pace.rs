@@ -1,13 +1,13 @@
-//! When a thread's switches may offer their next requests.
+//! When a thread's switches may offer their next requests, or the hosts of a network their next packets.
 
 use super::Load;
 use super::cast::{Crew, Role};
-use super::demand::{Cycle, Volume};
+use super::demand::{Cycle, OnOff, Spread, Volume};
 use super::dice::Dice;
 use std::time::Duration;
 
 /// How often requests that have become due are sent, where there are many.
-const TICK: Duration = Duration::from_millis(1);
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 
 /// How many switches have a turn in a tick, or a tick's part of all where that is more. A turn costs a write, and its
 /// answers a read, however few they are: all of a thousand switches in each tick would leave no time for anything else.
@@ -22,7 +22,7 @@ const BURST_S: f64 = 0.1;
 const PROBE_SEED: u64 = 0x0070_726f_6265;
 
 /// The rates of a thread's switches.
-pub(super) struct Pace {
+pub(crate) struct Pace {
     volume: Volume,
     turns: Vec<Turn>,
     /// The place of the switch whose turn is next.
@@ -42,6 +42,13 @@ struct Turn {
     ahead: f64,
     /// The most it may make up for.
     burst: u64,
+}
+
+impl Turn {
+    fn new(volume: &Volume, part: f64, cycle: Option<Cycle>, ahead: f64) -> Turn {
+        let rate_max = volume.rate_max() * part * cycle.as_ref().map_or(1.0, Cycle::factor);
+        Turn { part, cycle, ahead, burst: (rate_max * BURST_S).ceil() as u64 }
+    }
 }
 
 impl Pace {
@@ -66,12 +73,26 @@ impl Pace {
                 _ => 0.0,
             };
             let ahead = f64::from(number - 1) / f64::from(load.switches_that_count());
-            let rate_max = volume.rate_max() * part * cycle.map_or(1.0, Cycle::factor);
-            let burst = (rate_max * BURST_S).ceil() as u64;
-            Turn { part, cycle: cycle.copied(), ahead, burst }
+            Turn::new(&volume, part, cycle.copied(), ahead)
         };
         let turns = numbers.iter().map(turn).collect();
         Some(Pace { volume, turns, next: 0, exact: false })
+    }
+
+    /// Of so many senders, of which each has its part of the volume.
+    pub(crate) fn shared(
+        volume: Volume,
+        (spread, on_off): (Spread, Option<OnOff>),
+        senders: u32,
+        seed: u64,
+    ) -> Pace {
+        let cycles = on_off.map(|on_off| on_off.cycles(senders, seed));
+        let turn = |(index, part): (usize, f64)| {
+            let cycle = cycles.as_ref().map(|cycles| cycles[index]);
+            Turn::new(&volume, part, cycle, index as f64 / f64::from(senders))
+        };
+        let turns = spread.parts(senders, seed).into_iter().enumerate().map(turn).collect();
+        Pace { volume, turns, next: 0, exact: false }
     }
 
     /// Each is due at a time of chance, so that none is in step with anything.
@@ -84,7 +105,7 @@ impl Pace {
 
     /// The switches that have a turn now, so long after offering began; those of all turns go round. For each, its place
     /// in their order, how many requests are due in all, and how many of them it may have left over.
-    pub(super) fn turns(&mut self, elapsed: Duration) -> impl Iterator<Item = (usize, u64, u64)> {
+    pub(crate) fn turns(&mut self, elapsed: Duration) -> impl Iterator<Item = (usize, u64, u64)> {
         let len = self.turns.len();
         let count = match self.exact {
             true => len,

@@ -346,7 +346,7 @@ fn add_delays(mine: &mut Delays, theirs: &Delays) {
 }
 
 /// An empty histogram of delays, to three digits.
-pub(super) fn delays() -> Delays {
+pub(crate) fn delays() -> Delays {
     Histogram::new_with_bounds(1, DELAY_NS_MAX, 3)
         .expect("one to ten minutes at three digits are bounds")
 }

@@ -1,4 +1,5 @@
-//! The frames that emulated hosts send: ARP, pings over IPv4 and IPv6, Neighbour Discovery, and broadcasts to be counted.
+//! The frames that emulated hosts send: ARP, pings and datagrams over IPv4 and IPv6, Neighbour Discovery, and broadcasts to be
+//! counted.
 //!
 //! All are whole: lengths and checksums are right, so that a real host would take them.
 
@@ -8,11 +9,21 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The EtherType of broadcasts to be counted: the first for local experiments (IEEE 802, table 4).
 pub(super) const COUNTED: u16 = 0x88b5;
 
-/// What a counted broadcast begins with, before its number.
+/// What a counted broadcast begins with, before its number; and a datagram of the offered load.
 const MARK: [u8; 8] = *b"aldis\0\0\0";
 
 /// What a ping carries behind identifier and sequence number: as many bytes as `ping` sends.
 const PING_PAYLOAD: [u8; 56] = [0x2a; 56];
+
+/// Where the offered load goes to: nobody who takes it for more than bytes listens there (RFC 863).
+const DISCARD: u16 = 9;
+/// Bytes of a header of UDP.
+const UDP_LEN: usize = 8;
+
+/// The shortest frame of the offered load, in bytes without the checksum: IPv6 with all that a [`Stamp`] says.
+pub(super) const LOAD_LEN_MIN: usize = 14 + 40 + UDP_LEN + Stamp::LEN;
+/// The longest: what Ethernet takes.
+pub(super) const LOAD_LEN_MAX: usize = 1514;
 
 const TTL: u8 = 64;
 /// What Neighbour Discovery asks for, so that no router can have passed it on (RFC 4861 §7.1).
@@ -26,6 +37,39 @@ pub(super) struct Address {
     pub(super) mac: [u8; 6],
     pub(super) ipv4: Ipv4Addr,
     pub(super) ipv6: Ipv6Addr,
+}
+
+/// What a packet of the offered load says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stamp {
+    /// Which it is: each has a number of its own, in the order in which they were sent.
+    pub(super) number: u64,
+    /// When it was sent, in nanoseconds since the network began.
+    pub(super) sent_ns: u64,
+    /// The place of its sender's switch among those that offer.
+    pub(super) place: u32,
+}
+
+impl Stamp {
+    const LEN: usize = MARK.len() + 20;
+
+    fn to_bytes(self) -> [u8; Stamp::LEN] {
+        let mut bytes = [0; Stamp::LEN];
+        bytes[..8].copy_from_slice(&MARK);
+        bytes[8..16].copy_from_slice(&self.number.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.sent_ns.to_be_bytes());
+        bytes[24..].copy_from_slice(&self.place.to_be_bytes());
+        bytes
+    }
+
+    /// From a datagram's payload, where it has one.
+    pub(super) fn read(payload: &[u8]) -> Option<Stamp> {
+        let (number, rest) = payload.strip_prefix(&MARK)?.split_first_chunk()?;
+        let (sent_ns, rest) = rest.split_first_chunk()?;
+        let place = u32::from_be_bytes(*rest.first_chunk()?);
+        let (number, sent_ns) = (u64::from_be_bytes(*number), u64::from_be_bytes(*sent_ns));
+        Some(Stamp { number, sent_ns, place })
+    }
 }
 
 impl Address {
@@ -113,29 +157,69 @@ impl Address {
         }
     }
 
+    /// A datagram of the offered load, from this port; the frame has `len` bytes, [`LOAD_LEN_MIN`] to [`LOAD_LEN_MAX`].
+    pub(super) fn datagram(
+        &self,
+        mac: [u8; 6],
+        to: IpAddr,
+        port: u16,
+        stamp: Stamp,
+        len: usize,
+    ) -> Vec<u8> {
+        let ip_len = if to.is_ipv4() { 20 } else { 40 };
+        let udp_len = len - ethernet::HEADER_LEN - ip_len;
+        let mut frame = match to {
+            IpAddr::V4(to) => self.ipv4(mac, to, protocol::UDP, udp_len),
+            IpAddr::V6(to) => self.ipv6(mac, to, protocol::UDP, TTL, udp_len),
+        };
+        let start = frame.len();
+        for field in [port, DISCARD, udp_len as u16, 0] {
+            frame.extend_from_slice(&field.to_be_bytes());
+        }
+        frame.extend_from_slice(&stamp.to_bytes());
+        frame.resize(len, 0);
+        let from = if to.is_ipv4() { IpAddr::from(self.ipv4) } else { self.ipv6.into() };
+        // Zero would say that there is none.
+        let sum = match checksum_over(from, to, protocol::UDP, &frame[start..]) {
+            0 => u16::MAX,
+            sum => sum,
+        };
+        frame[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+
     fn icmp(&self, mac: [u8; 6], to: Ipv4Addr, kind: u8, body: &[u8]) -> Vec<u8> {
+        let frame = self.ipv4(mac, to, protocol::ICMP, 4 + body.len());
+        finish(frame, kind, body, |message| checksum(&[message]))
+    }
+
+    /// The headers of a packet that carries so many bytes.
+    fn ipv4(&self, mac: [u8; 6], to: Ipv4Addr, protocol: u8, len: usize) -> Vec<u8> {
         let mut frame = ethernet::header(mac, self.mac, ethertype::IPV4).to_vec();
-        let length = (20 + 4 + body.len()) as u16;
         let start = frame.len();
         frame.extend_from_slice(&[0x45, 0]);
-        frame.extend_from_slice(&length.to_be_bytes());
-        frame.extend_from_slice(&[0, 0, 0x40, 0, TTL, protocol::ICMP, 0, 0]);
+        frame.extend_from_slice(&((20 + len) as u16).to_be_bytes());
+        frame.extend_from_slice(&[0, 0, 0x40, 0, TTL, protocol, 0, 0]);
         frame.extend_from_slice(&self.ipv4.octets());
         frame.extend_from_slice(&to.octets());
         let sum = checksum(&[&frame[start..]]);
         frame[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
-        finish(frame, kind, body, |message| checksum(&[message]))
+        frame
     }
 
     fn icmpv6(&self, mac: [u8; 6], to: Ipv6Addr, hops: u8, kind: u8, body: &[u8]) -> Vec<u8> {
+        let frame = self.ipv6(mac, to, protocol::ICMPV6, hops, 4 + body.len());
+        finish(frame, kind, body, |message| checksum_v6(self.ipv6, to, message))
+    }
+
+    fn ipv6(&self, mac: [u8; 6], to: Ipv6Addr, protocol: u8, hops: u8, len: usize) -> Vec<u8> {
         let mut frame = ethernet::header(mac, self.mac, ethertype::IPV6).to_vec();
-        let length = (4 + body.len()) as u16;
         frame.extend_from_slice(&[0x60, 0, 0, 0]);
-        frame.extend_from_slice(&length.to_be_bytes());
-        frame.extend_from_slice(&[protocol::ICMPV6, hops]);
+        frame.extend_from_slice(&(len as u16).to_be_bytes());
+        frame.extend_from_slice(&[protocol, hops]);
         frame.extend_from_slice(&self.ipv6.octets());
         frame.extend_from_slice(&to.octets());
-        finish(frame, kind, body, |message| checksum_v6(self.ipv6, to, message))
+        frame
     }
 }
 
@@ -172,7 +256,15 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
 
 /// That of ICMPv6, which covers the addresses as well (RFC 8200 §8.1).
 pub(super) fn checksum_v6(from: Ipv6Addr, to: Ipv6Addr, message: &[u8]) -> u16 {
-    let length = (message.len() as u32).to_be_bytes();
-    let (from, to, next) = (from.octets(), to.octets(), [0, 0, 0, protocol::ICMPV6]);
-    checksum(&[&from, &to, &length, &next, message])
+    checksum_over(from.into(), to.into(), protocol::ICMPV6, message)
+}
+
+/// That of a protocol which covers the addresses (RFC 768, RFC 8200 §8.1).
+pub(super) fn checksum_over(from: IpAddr, to: IpAddr, protocol: u8, message: &[u8]) -> u16 {
+    let octets = |address| match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let (length, next) = ((message.len() as u32).to_be_bytes(), [0, 0, 0, protocol]);
+    checksum(&[&octets(from), &octets(to), &length, &next, message])
 }

@@ -3,9 +3,9 @@
 //! It answers ARP requests, Neighbour Solicitations and pings, asks for the address of whom it is to ping, and counts copies of
 //! broadcasts. Frames in, frames out; time comes as an argument.
 
-use super::frame::{self, Address};
+use super::frame::{self, Address, Stamp};
 use aldis_packet::{
-    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, arp, ethertype, icmp, icmpv6, protocol,
+    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Udp, arp, ethertype, icmp, icmpv6, protocol,
 };
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -43,6 +43,8 @@ pub(super) enum Heard {
     Pong(u32),
     /// A copy of the broadcast with this number.
     Broadcast(u32),
+    /// A packet of the offered load.
+    Load(Stamp),
     /// A packet whose checksum is wrong.
     Spoilt,
 }
@@ -73,6 +75,11 @@ impl Host {
             out.push(self.address.solicit(target));
         }
         self.waiting.push(Waiting { target, number, ask_at: ask_at.unwrap_or(now + ASK_AGAIN) });
+    }
+
+    /// The hardware address of another host, once that is known.
+    pub(super) fn neighbour(&self, host: IpAddr) -> Option<[u8; 6]> {
+        self.neighbours.get(&host).copied()
     }
 
     /// Asks again for what was asked for a while ago.
@@ -145,12 +152,22 @@ impl Host {
         packet: &Ipv4<'_>,
         out: &mut Vec<Vec<u8>>,
     ) -> Option<Heard> {
-        if packet.destination() != self.address.ipv4 || packet.protocol() != protocol::ICMP {
+        if packet.destination() != self.address.ipv4 {
             return None;
         }
         let header = frame.payload().get(..usize::from(frame.payload()[0] & 0xf) * 4)?;
         let message = packet.transport()?;
-        if frame::checksum(&[header]) != 0 || frame::checksum(&[message]) != 0 {
+        if frame::checksum(&[header]) != 0 {
+            return Some(Heard::Spoilt);
+        }
+        match packet.protocol() {
+            protocol::ICMP => {}
+            protocol::UDP => {
+                return udp(packet.source().into(), packet.destination().into(), message);
+            }
+            _ => return None,
+        }
+        if frame::checksum(&[message]) != 0 {
             return Some(Heard::Spoilt);
         }
         let icmp = Icmp::new(message)?;
@@ -172,14 +189,16 @@ impl Host {
         out: &mut Vec<Vec<u8>>,
     ) -> Option<Heard> {
         let (protocol, message) = packet.transport()?;
-        if protocol != protocol::ICMPV6 {
-            return None;
-        }
-        let icmp = Icmpv6::new(message)?;
         let (from, to): (Ipv6Addr, Ipv6Addr) = (packet.source(), packet.destination());
         if to != self.address.ipv6 && !to.is_multicast() {
             return None;
         }
+        match protocol {
+            protocol::ICMPV6 => {}
+            protocol::UDP => return udp(from.into(), to.into(), message),
+            _ => return None,
+        }
+        let icmp = Icmpv6::new(message)?;
         if frame::checksum_v6(from, to, message) != 0 {
             return Some(Heard::Spoilt);
         }
@@ -210,6 +229,16 @@ impl Host {
         }
         None
     }
+}
+
+/// A datagram: of the offered load, or nobody's.
+fn udp(from: IpAddr, to: IpAddr, message: &[u8]) -> Option<Heard> {
+    let datagram = Udp::new(message)?;
+    let sums = datagram.checksum() != 0 || to.is_ipv6();
+    if sums && frame::checksum_over(from, to, protocol::UDP, message) != 0 {
+        return Some(Heard::Spoilt);
+    }
+    Stamp::read(datagram.payload()).map(Heard::Load)
 }
 
 #[cfg(test)]
@@ -285,6 +314,22 @@ mod tests {
             let mut spoilt = good;
             *spoilt.last_mut().unwrap() ^= 1;
             assert_eq!(b.frame(&spoilt, &mut Vec::new()), Heard::Spoilt);
+        }
+    }
+
+    #[test]
+    fn a_datagram_is_heard_with_all_that_it_says_unless_it_is_spoilt() {
+        let (a, mut b) = (Host::new(1), Host::new(2));
+        let stamp = Stamp { number: 1 << 40, sent_ns: 77, place: 9 };
+        for to in [IpAddr::from(b.address.ipv4), b.address.ipv6.into()] {
+            for len in [frame::LOAD_LEN_MIN, 101, frame::LOAD_LEN_MAX] {
+                let good = a.address.datagram(b.address.mac, to, 4242, stamp, len);
+                assert_eq!(good.len(), len);
+                assert_eq!(b.frame(&good, &mut Vec::new()), Heard::Load(stamp));
+                let mut spoilt = good;
+                *spoilt.last_mut().unwrap() ^= 1;
+                assert_eq!(b.frame(&spoilt, &mut Vec::new()), Heard::Spoilt);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! The loop of a network, and its phases.
 
 use super::fabric::Fabric;
+use super::host::Heard;
+use super::offering::Offering;
 use super::script::{Action, Node, links_between};
 use super::trial::Trials;
 use super::{Failure, Finding, Moment, Plan, Report, Step};
@@ -25,6 +27,7 @@ pub(super) struct Run<'a> {
     last_tick: Duration,
     fabric: Fabric<'a>,
     trials: Trials,
+    offering: Option<Offering<'a>>,
     /// Why the last attempt to connect failed.
     why: Option<String>,
     report: Report,
@@ -54,6 +57,10 @@ impl<'a> Run<'a> {
             last_tick: Duration::ZERO,
             fabric: Fabric::new(&plan.topology, peer, plan.delay, moves(plan))?,
             trials: Trials::new(plan.seed, plan.patience),
+            offering: plan
+                .offer
+                .as_ref()
+                .map(|offer| Offering::new(offer, &plan.topology, plan.seed)),
             why: None,
             report: Report::default(),
         })
@@ -66,7 +73,7 @@ impl<'a> Run<'a> {
     pub(super) fn run(mut self) -> Result<Report, Failure> {
         self.fabric.tick(Duration::ZERO, Duration::ZERO);
         let connected = self.connect()?;
-        if connected && self.settle()? {
+        if connected && self.settle()? && self.find()? {
             let start = self.now();
             (self.tell)(Moment::Ready(start));
             self.act(start)?;
@@ -132,13 +139,35 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Until the hosts that are to offer load know each other; whether it was not stopped.
+    fn find(&mut self) -> Result<bool, Failure> {
+        let Some(offering) = &self.offering else { return Ok(true) };
+        let (pairs, v6) = offering.pairs();
+        self.trials.acquaint(pairs, v6, self.now());
+        while !self.is_stopped() {
+            if let (Some(pinged), Some(offering)) =
+                (self.trials.take_acquainted(), &mut self.offering)
+            {
+                offering.found(&pinged);
+                (self.tell)(Moment::Met(pinged.received(), pinged.pairs.len(), pinged.took));
+                return Ok(true);
+            }
+            self.turn(self.now() + TICK)?;
+        }
+        Ok(false)
+    }
+
     /// The script, and as long as was asked for.
     fn act(&mut self, start: Duration) -> Result<(), Failure> {
         let mut steps: Vec<Step> = self.plan.script.clone();
         // What is to happen at the same time happens in the order in which it is written.
         steps.sort_by_key(|step| step.at);
         let mut steps = steps.into_iter().peekable();
-        let ends = !self.plan.script.is_empty() || self.plan.length.is_some();
+        let ends =
+            !self.plan.script.is_empty() || self.plan.length.is_some() || self.offering.is_some();
+        if let Some(offering) = &mut self.offering {
+            offering.begin(start);
+        }
         let end = start + self.plan.length.unwrap_or(Duration::ZERO);
         while !self.is_stopped() {
             let now = self.now();
@@ -146,7 +175,9 @@ impl<'a> Run<'a> {
                 self.apply(step.action, now);
             }
             let next = steps.peek().map(|step| start + step.at);
-            if ends && next.is_none() && now >= end && self.trials.is_done() {
+            let offers = self.offering.as_ref();
+            let offered = offers.is_none_or(|it| it.is_done(now, self.plan.patience));
+            if ends && next.is_none() && now >= end && self.trials.is_done() && offered {
                 return Ok(());
             }
             self.turn(next.unwrap_or(now + TICK))?;
@@ -158,10 +189,18 @@ impl<'a> Run<'a> {
     fn turn(&mut self, wake: Duration) -> Result<(), Failure> {
         let now = self.now();
         self.fabric.carry(now);
+        // What arrived has arrived by now: a delay is rather a turn too long than too short.
+        let now = self.now();
         for (host, heard) in self.fabric.take_heard() {
-            self.trials.heard(host, heard, now);
+            match (heard, &mut self.offering) {
+                (Heard::Load(stamp), Some(offering)) => offering.arrived(stamp, now),
+                _ => self.trials.heard(host, heard, now),
+            }
         }
         self.trials.turn(&mut self.fabric, now);
+        if let Some(offering) = &mut self.offering {
+            offering.turn(&mut self.fabric, now);
+        }
         self.fabric.flush(now);
         self.look_at_links(now);
         for finding in self.trials.take_findings() {
@@ -170,7 +209,8 @@ impl<'a> Run<'a> {
         let frame = self.fabric.wires.next_due();
         let trial = self.trials.next_due();
         let tick = Some(self.last_tick + TICK);
-        let next = [frame, trial, tick].into_iter().flatten().fold(wake, Duration::min);
+        let offer = self.offering.as_ref().and_then(Offering::next_due);
+        let next = [frame, trial, offer, tick].into_iter().flatten().fold(wake, Duration::min);
         let begun = self.begun;
         let timeout = next.saturating_sub(self.now());
         self.fabric.serve(timeout, || begun.elapsed())?;
@@ -278,6 +318,7 @@ impl<'a> Run<'a> {
         self.report.spoilt = self.fabric.spoilt;
         self.report.storm = (self.trials.storm_frames, self.fabric.storm_copies);
         self.report.messages = std::mem::take(&mut self.fabric.messages);
+        self.report.offered = self.offering.map(Offering::finish);
         self.report
     }
 }
@@ -286,6 +327,9 @@ fn check(plan: &Plan) -> Result<(), Failure> {
     for Step { at, action } in &plan.script {
         let wrong = |wrong| Failure::Plan(format!("{action}, at {} s: {wrong}", at.as_secs_f64()));
         action.check(&plan.topology).map_err(wrong)?;
+    }
+    if let Some(offer) = &plan.offer {
+        offer.check(&plan.topology).map_err(Failure::Plan)?;
     }
     let max = match plan.version {
         Version::V10 => PORTS_MAX_V10,

@@ -107,6 +107,8 @@ pub(super) struct Trials {
     /// When each ping is given up; all are given as long.
     ends: VecDeque<(Duration, u32)>,
     jobs: Vec<Job>,
+    /// What became of the pings with which hosts find each other.
+    acquainted: Option<Pinged>,
     watches: Vec<Watch>,
     broadcasts: Vec<Spread>,
     storms: Vec<Storm>,
@@ -132,6 +134,8 @@ enum Owner {
 struct Job {
     number: u32,
     pinged: Pinged,
+    /// Nobody asked for it: hosts find each other.
+    silent: bool,
     v6: bool,
     begun: Duration,
     next: usize,
@@ -171,6 +175,7 @@ impl Trials {
             open: HashMap::new(),
             ends: VecDeque::new(),
             jobs: Vec::new(),
+            acquainted: None,
             watches: Vec::new(),
             broadcasts: Vec::new(),
             storms: Vec::new(),
@@ -202,10 +207,31 @@ impl Trials {
             Action::PingAll { pairs, v6 } => (self.pairs(hosts, pairs), v6),
             _ => return,
         };
+        self.begin((action, v6), pairs, false, now);
+    }
+
+    /// Has hosts find each other; of one pair at least.
+    pub(super) fn acquaint(&mut self, pairs: Vec<(u32, u32)>, v6: bool, now: Duration) {
+        let action = Action::PingAll { pairs: Some(pairs.len() as u32), v6 };
+        self.begin((action, v6), pairs, true, now);
+    }
+
+    /// What became of that, once all have.
+    pub(super) fn take_acquainted(&mut self) -> Option<Pinged> {
+        self.acquainted.take()
+    }
+
+    fn begin(
+        &mut self,
+        (action, v6): (Action, bool),
+        pairs: Vec<(u32, u32)>,
+        silent: bool,
+        now: Duration,
+    ) {
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, None)).collect();
         let pinged = Pinged { action, pairs, took: Duration::ZERO };
         let number = self.number();
-        self.jobs.push(Job { number, pinged, v6, begun: now, next: 0, open: 0 });
+        self.jobs.push(Job { number, pinged, silent, v6, begun: now, next: 0, open: 0 });
     }
 
     /// All pairs of hosts, or so many of chance.
@@ -354,7 +380,7 @@ impl Trials {
                     *copies = copies.saturating_add(1);
                 }
             }
-            Heard::Nothing | Heard::Spoilt => {}
+            Heard::Nothing | Heard::Spoilt | Heard::Load(_) => {}
         }
     }
 
@@ -376,7 +402,10 @@ impl Trials {
         if job.open == 0 && job.next == job.pinged.pairs.len() {
             let mut job = self.jobs.remove(index);
             job.pinged.took = now - job.begun;
-            self.findings.push(Finding::Pinged(job.pinged));
+            match job.silent {
+                true => self.acquainted = Some(job.pinged),
+                false => self.findings.push(Finding::Pinged(job.pinged)),
+            }
         }
     }
 
@@ -405,7 +434,7 @@ impl Trials {
 
     /// The end of the run: what is still open has no answer.
     pub(super) fn finish(&mut self, now: Duration) -> Vec<Finding> {
-        for mut job in std::mem::take(&mut self.jobs) {
+        for mut job in std::mem::take(&mut self.jobs).into_iter().filter(|job| !job.silent) {
             job.pinged.pairs.truncate(job.next);
             job.pinged.took = now - job.begun;
             self.findings.push(Finding::Pinged(job.pinged));
