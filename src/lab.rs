@@ -1,6 +1,7 @@
 //! `aldis lab`: experiments, and what they have to know of this machine.
 
 mod calibrate;
+mod child;
 mod list;
 mod report;
 mod run;
@@ -29,6 +30,9 @@ enum Experiment {
     Run(run::Args),
     /// List the figures and tables that can be reproduced.
     List(list::Args),
+    /// Become a controller that ends with the process that started it.
+    #[command(hide = true)]
+    Child(child::Args),
 }
 
 /// Runs the one that was chosen.
@@ -39,5 +43,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         Experiment::Simulate(args) => simulate::run(args),
         Experiment::Run(args) => run::run(args),
         Experiment::List(args) => list::run(args),
+        Experiment::Child(args) => child::run(args),
     }
 }

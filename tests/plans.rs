@@ -235,16 +235,18 @@ fn children(pid: u32) -> Vec<Pid> {
     all.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
-#[test]
-fn ctrl_c_ends_the_controller_and_keeps_what_there_is() {
-    let folder = Folder::new("stopped");
+/// A plan whose one point takes ten minutes.
+fn long(folder: &Folder) -> Command {
     let two = "x = \"subject\"\nmetrics = [\"throughput\"]";
     let plan = head(600_000).replace("seconds = 30", "seconds = 60");
     let plan = folder.plan("stopped.toml", &[plan, run("\"null\"", two)].concat());
-    let child = lab(&folder, &["run", &plan]).spawn().unwrap();
+    lab(folder, &["run", &plan])
+}
+
+/// The controller of a laboratory once it has connections, which is long after the laboratory began to watch for signals.
+fn controller_of(laboratory: &process::Child) -> Pid {
     let deadline = Instant::now() + WITHIN;
-    // Its child has connections once the load has come, which is long after it began to watch for signals.
-    let under_load = |pid: &Pid| {
+    let is_under_load = |pid: &Pid| {
         let sockets =
             fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).into_iter().flatten();
         sockets
@@ -256,19 +258,49 @@ fn ctrl_c_ends_the_controller_and_keeps_what_there_is() {
             .count()
             >= 3
     };
-    let controller = loop {
-        if let Some(found) = children(child.id()).into_iter().find(under_load) {
-            break found;
+    loop {
+        if let Some(found) = children(laboratory.id()).into_iter().find(is_under_load) {
+            return found;
         }
         assert!(Instant::now() < deadline, "no controller came under load");
         std::thread::sleep(Duration::from_millis(5));
-    };
-    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
-    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
-    assert_eq!(status.code(), Some(130), "{}", text(&stderr));
-    assert!(test_kill_process(controller).is_err(), "the controller lives on");
-    let results = Results::read(&folder.0.join("results/stopped")).unwrap();
-    assert!(results.meta.partial && results.meta.why.unwrap().contains("told to stop"));
+    }
+}
+
+fn signal(child: &process::Child, signal: Signal) {
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn who_asks_it_to_end_ends_the_controller_and_keeps_what_there_is() {
+    for asks in [Signal::INT, Signal::TERM] {
+        let folder = Folder::new("stopped");
+        let child = long(&folder).spawn().unwrap();
+        let controller = controller_of(&child);
+        signal(&child, asks);
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        assert_eq!(status.code(), Some(130), "{}", text(&stderr));
+        assert!(test_kill_process(controller).is_err(), "the controller lives on");
+        let results = Results::read(&folder.0.join("results/stopped")).unwrap();
+        assert!(results.meta.partial && results.meta.why.unwrap().contains("told to stop"));
+    }
+}
+
+#[test]
+fn who_kills_it_kills_the_controller_too() {
+    let folder = Folder::new("killed");
+    let mut child = long(&folder).spawn().unwrap();
+    let controller = controller_of(&child);
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    // Whoever it was left to may still have to bury it: dead is also what nobody has asked about.
+    let stat = format!("/proc/{}/stat", controller.as_raw_nonzero());
+    let lives = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    let deadline = Instant::now() + WITHIN;
+    while lives() {
+        assert!(Instant::now() < deadline, "the controller lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

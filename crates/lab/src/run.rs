@@ -1,6 +1,6 @@
 //! Runs a plan: its points one after the other, measured over loopback or simulated, into a folder of results.
 //!
-//! A measured point has a controller as a child process (`subject.rs`) on cores of its own and the load on the others
+//! A measured point has a controller as a child process (`subject.rs`, `leash.rs`) on cores of its own and the load on the others
 //! (`measure.rs`). Repeats go round all points before the next (A B A B), so that what a machine does in an hour falls on all
 //! alike. Simulated points follow, several at a time. Rows are written as soon as a point has them, and a run that is
 //! stopped, or loses a controller, keeps what it has and says that it is partial.
@@ -8,6 +8,7 @@
 mod cores;
 mod folder;
 mod internals;
+pub mod leash;
 mod measure;
 mod process;
 mod rows;
@@ -102,7 +103,7 @@ impl std::error::Error for Failure {}
 type Tell<'a> = &'a mut dyn FnMut(Event<'_>);
 
 impl Lab<'_> {
-    /// Runs a plan and writes its results.
+    /// Runs a plan and writes its results. Controllers end with the calling thread, whatever ends that.
     ///
     /// # Errors
     /// Results cannot be written, or nothing could be simulated. What was written before stays, and says that it is partial.

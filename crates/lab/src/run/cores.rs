@@ -27,13 +27,17 @@ impl Cores {
     }
 }
 
-/// Does something on a thread that is bound to these cores, as are the threads and children that it starts. Where the
-/// kernel refuses, it runs on, unbound.
+/// Binds the calling thread, and with it what it starts, to these cores. Where the kernel refuses, it runs on, unbound.
+pub(super) fn bind(cores: &[usize]) {
+    let mut set = CpuSet::new();
+    cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
+    let _ = sched_setaffinity(None, &set);
+}
+
+/// Does something on a thread that is bound to these cores, as are the threads that it starts.
 pub(super) fn with<T: Send>(cores: &[usize], task: impl FnOnce() -> T + Send) -> T {
     let bound = || {
-        let mut set = CpuSet::new();
-        cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
-        let _ = sched_setaffinity(None, &set);
+        bind(cores);
         task()
     };
     std::thread::scope(|scope| {

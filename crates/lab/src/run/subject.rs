@@ -1,7 +1,7 @@
 //! A controller as a child process: started on cores of its own, found at its port, ended with all that it started.
 
-use super::cores;
 use super::folder::Folder;
+use super::leash;
 use crate::plan::Controller;
 use crate::plan::expand::{Point, Subject};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -66,28 +66,25 @@ impl Running {
                 if poll {
                     command.arg("--poll");
                 }
-                Running::ours(command, folder, on, Some(stats))
+                Running::ours(leash::put(aldis, &command, on), folder, Some(stats))
             }
             Subject::Null => {
                 let mut command = Command::new(aldis);
                 command.args(["bench", "null", "--listen", "127.0.0.1:0"]);
                 command.args(["--threads", &point.workers.to_string()]);
-                Running::ours(command, folder, on, None)
+                Running::ours(leash::put(aldis, &command, on), folder, None)
             }
-            Subject::Foreign(controller) => Running::foreign(controller, point.workers, folder, on),
+            Subject::Foreign(controller) => {
+                Running::foreign(controller, point.workers, folder, (aldis, on))
+            }
         }
     }
 
     /// Ours say on stderr where they listen.
-    fn ours(
-        command: Command,
-        folder: Folder,
-        on: &[usize],
-        stats: Option<PathBuf>,
-    ) -> Result<Running, String> {
+    fn ours(command: Command, folder: Folder, stats: Option<PathBuf>) -> Result<Running, String> {
         let name = command.get_program().to_string_lossy().into_owned();
         let (child, last_words, lines) =
-            spawn(command, on).map_err(|error| format!("{name} could not be started: {error}"))?;
+            spawn(command).map_err(|error| format!("{name} could not be started: {error}"))?;
         let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut running = Running { child, address: nowhere, stats, last_words, _folder: folder };
         let deadline = Instant::now() + READY_WITHIN;
@@ -115,7 +112,7 @@ impl Running {
         controller: &Controller,
         workers: usize,
         folder: Folder,
-        on: &[usize],
+        (aldis, on): (&Path, &[usize]),
     ) -> Result<Running, String> {
         for (name, text) in &controller.files {
             std::fs::write(folder.path().join(name), text)
@@ -130,7 +127,7 @@ impl Running {
         let words: Vec<String> = controller.command.iter().map(fill).collect();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        let (child, last_words, _) = spawn(command, on)
+        let (child, last_words, _) = spawn(leash::put(aldis, &command, on))
             .map_err(|error| format!("{} could not be started: {error}", words.join(" ")))?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut running = Running { child, address, stats: None, last_words, _folder: folder };
@@ -239,14 +236,10 @@ fn is_program(name: &str) -> bool {
 }
 
 /// The child, what it said last on stderr, and its lines as they come. It has a process group of its own, so that Ctrl-C on
-/// a terminal reaches us alone, who then end it.
-fn spawn(
-    mut command: Command,
-    on: &[usize],
-) -> std::io::Result<(Child, Arc<Mutex<String>>, Receiver<String>)> {
+/// a terminal reaches us alone, who then end it. This thread starts it, which lives as long as the run: see `leash.rs`.
+fn spawn(mut command: Command) -> std::io::Result<(Child, Arc<Mutex<String>>, Receiver<String>)> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    // A child starts on the cores of the thread that starts it.
-    let mut child = cores::with(on, || command.spawn())?;
+    let mut child = command.spawn()?;
     let last_words = Arc::new(Mutex::new(String::new()));
     let (sender, lines) = channel();
     if let Some(stderr) = child.stderr.take() {
