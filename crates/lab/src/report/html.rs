@@ -83,11 +83,12 @@ fn section(experiment: &Experiment) -> String {
     for sentence in [experiment.simulated(), experiment.limited()].into_iter().flatten() {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&sentence));
     }
-    for figure in &experiment.figures {
+    let tables = tables(&experiment.figures);
+    for (figure, tables) in experiment.figures.iter().zip(tables) {
         if let Some(picture) = plot::draw(figure) {
             let _ = write!(html, "<figure>\n{picture}</figure>\n");
         }
-        html.extend(tables(figure).iter().map(table));
+        html.extend(tables.iter().map(table));
     }
     html += &said(&experiment.says);
     if let Some(discussion) = &experiment.discussion {

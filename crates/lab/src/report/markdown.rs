@@ -68,11 +68,12 @@ fn page(experiment: &Experiment) -> String {
         let _ = write!(text, "\n{}\n", plain(&sentence));
     }
     let file = meta.plan.rsplit('/').next().unwrap_or_default();
-    for (at, figure) in experiment.figures.iter().enumerate() {
+    let tables = tables(&experiment.figures);
+    for (at, (figure, tables)) in experiment.figures.iter().zip(tables).enumerate() {
         if plot::draw(figure).is_some() {
             let _ = write!(text, "\n![{}]({file}-{}.svg)\n", plain(&figure.plot.title), at + 1);
         }
-        text.extend(tables(figure).iter().map(table));
+        text.extend(tables.iter().map(table));
     }
     let says = experiment.says.iter();
     let says: Vec<String> =

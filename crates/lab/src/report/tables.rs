@@ -41,10 +41,28 @@ pub(super) struct Row {
     pub paper: bool,
 }
 
-/// The tables of a figure, one a metric that has values.
-pub(super) fn tables(figure: &Figure) -> Vec<Table> {
-    let panels = figure.panels.iter().filter(|panel| !panel.series.is_empty());
-    panels.map(|panel| table(figure, panel)).collect()
+/// The tables of each figure of an experiment, one a metric that has values. Numbers that stand in an earlier table, perhaps in
+/// another unit, are not told again.
+pub(super) fn tables(figures: &[Figure]) -> Vec<Vec<Table>> {
+    let mut told = Vec::new();
+    let mut new = |figure: &Figure| {
+        let panels = figure.panels.iter().filter(|panel| !panel.series.is_empty());
+        let tables = panels.filter_map(|panel| {
+            let table = table(figure, panel);
+            let rows = table.rows.iter().map(|row| row.cells[0].clone());
+            let numbers = (
+                [&figure.plot.x.metric, &panel.axis.metric].map(String::clone),
+                panel.axis.relative_to.as_ref().map(X::to_string),
+                table.head[1..].to_vec(),
+                rows.collect::<Vec<String>>(),
+            );
+            let is_new = !told.contains(&numbers);
+            told.push(numbers);
+            is_new.then_some(table)
+        });
+        tables.collect()
+    };
+    figures.iter().map(&mut new).collect()
 }
 
 fn table(figure: &Figure, panel: &Panel) -> Table {

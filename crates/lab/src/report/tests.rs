@@ -19,6 +19,11 @@ kind = "cdf"
 title = "Deviation"
 x = { metric = "deviation", label = "Deviation", unit = "%" }
 
+[[plot]]
+kind = "table"
+title = "The same in another unit"
+y = { metric = "throughput", label = "Throughput", unit = "Mrps" }
+
 [[paper]]
 series = "beacon"
 metric = "throughput"
@@ -180,6 +185,7 @@ fn the_numbers_stand_beside_the_papers() {
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
+    assert!(!text.contains("2.50 |"), "the same numbers in another unit");
     assert!(
         files[0].1.contains(
             "](maestro/table-2.md) | quick | 2026-11-22 | simulated, generator-limited |"
