@@ -28,8 +28,17 @@ const PEERS: &[Peer] = &[
     Peer { proof: "c++", package: "g++" },
 ];
 
-/// Says what is missing and installs it where that is possible; whether everything is here afterwards.
+/// Controllers of other projects, which `aldis lab run` measures where they are and leaves out with a note where they are not:
+/// no test needs them.
+const SUBJECTS: &[Peer] =
+    &[Peer { proof: "ovs-testcontroller", package: "openvswitch-testcontroller" }];
+
+/// The same from PyPI: the module that proves it, and its package.
+const PYTHON_SUBJECTS: &[(&str, &str)] = &[("os_ken", "os-ken")];
+
+/// Says what is missing and installs it where that is possible; whether everything that tests need is here afterwards.
 pub(crate) fn provide() -> bool {
+    provide_subjects();
     let missing = packages(missing());
     if missing.is_empty() {
         println!("all peers are here");
@@ -49,6 +58,36 @@ pub(crate) fn provide() -> bool {
         eprintln!("could not be had: {}; the suites that need them will fail", still.join(" "));
     }
     still.is_empty()
+}
+
+/// The controllers of other projects, as far as they can be had.
+fn provide_subjects() {
+    let missing = packages(SUBJECTS.iter().filter(|peer| !is_here(peer.proof)).collect());
+    let here = missing.is_empty() || is_root() && install(&missing);
+    if !here {
+        left_out(&missing.join(" "), "apt-get install");
+    }
+    for (module, package) in PYTHON_SUBJECTS {
+        let check = format!("import {module}");
+        let is_here = || {
+            let output = Command::new("python3").args(["-c", &check]).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        if is_here() {
+            continue;
+        }
+        println!("missing: {package}; installing with pip");
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        let patience = ["--retries", "1", "--timeout", "10", package];
+        let _ = succeeds(Command::new("python3").args(pip).args(patience));
+        if !is_here() {
+            left_out(package, "python3 -m pip install");
+        }
+    }
+}
+
+fn left_out(package: &str, how: &str) {
+    println!("{package} could not be had: aldis lab leaves it out; have it with {how} {package}");
 }
 
 /// A second copy of a package says nothing new.
