@@ -24,6 +24,9 @@ SCENARIO_S = 120
 GRACE_S = 20
 NEEDED = ["unshare", "setpriv", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
           "ping", "iperf", "ethtool", "tcpdump", "tshark"]
+# As many that fail are tried once more: on a machine that does other things too a deadline passes that nobody missed. What fails
+# twice is no accident, and what needed a second try is said.
+AGAIN_MAX = 5
 # unshare dies with us, its child with unshare, and everything in the namespaces with the child.
 UNSHARE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
@@ -91,9 +94,13 @@ def main():
     chosen = [name for name, _ in scenarios.all_of_them() if not parts or any(part in name for part in parts)]
     if not chosen:
         give_up(f"no scenario is called {' or '.join(parts)}")
-    results = [run(name) for name in chosen]
-    print(f"{results.count(True)} passed, {results.count(False)} failed", flush=True)
-    sys.exit(0 if all(results) else 1)
+    failed = [name for name in chosen if not run(name)]
+    if failed and len(failed) <= AGAIN_MAX:
+        print(f"once more: {', '.join(failed)}", flush=True)
+        again, failed = failed, [name for name in failed if not run(name)]
+        print(f"passed at the second try, to be mended: {', '.join(name for name in again if name not in failed) or 'none'}", flush=True)
+    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed", flush=True)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
