@@ -331,7 +331,8 @@ fn a_soak_says_what_changed() {
     assert_eq!(report["mode"]["mode"]["outstanding"], 16);
     assert_eq!(report["phases"].as_array().unwrap().len(), 20);
     let resident = report["soak"]["resident_bytes"].as_array().unwrap();
-    assert!(resident.len() == 21 && resident.iter().all(|bytes| bytes.as_u64() > Some(0)));
+    assert_eq!(resident.len(), 21, "one at the beginning and one after each phase: {resident:?}");
+    assert!(resident.iter().all(|bytes| bytes.as_u64() > Some(0)), "{resident:?}");
 }
 
 #[test]
