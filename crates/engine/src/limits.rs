@@ -63,6 +63,12 @@ const _: () = assert!(aldis_control::bounds::COMMAND_BYTES_MAX <= FAR_MAX);
 /// would hold megabytes of a switch that does not read, and hide for minutes whether one that reads slowly reads at all.
 pub const SEND_BUFFER: usize = 128 * 1024;
 
+/// What the kernel may hold of the input of one switch, in bytes; it counts twice as many, and the system's
+/// `net.core.rmem_max` may allow less. On one machine segments are 64 KB, and a window that was shut opens again only when
+/// a whole one has room: with the kernel's first 128 KiB, half of which is window, that is when the socket is nearly
+/// empty, and a switch that always has something to say would be seen idle at every turn of the window.
+pub const RECEIVE_BUFFER: usize = 512 * 1024;
+
 /// Bytes of one switch that may be on their way at once: taken from its socket, and not yet answered. What they are
 /// answered with has to find room if the switch does not read, and a frame that is not buffered is answered by 2.2 times
 /// the bytes of its PACKET_IN.

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use aldis_control::fact::{Fact, Facts};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
 
 use crate::hall::Hall;
 use crate::inbox::Note;
-use crate::limits::{BACKLOG, SEND_BUFFER};
+use crate::limits::{BACKLOG, RECEIVE_BUFFER, SEND_BUFFER};
 use crate::net::epoll::Epoll;
 
 /// How long the acceptor looks away when the kernel cannot give it a connection it has (no descriptor, no memory).
@@ -27,8 +28,9 @@ const NOTICE_STOP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// What the kernel says: the port is taken, the address is not ours, or we may not.
 pub(crate) fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(addr)?;
-    // Connections inherit it.
-    rustix::net::sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
+    // Connections inherit them.
+    sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
+    sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
     rustix::net::listen(&listener, BACKLOG)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
