@@ -42,7 +42,7 @@ def measure(options, design, load, workers=1, config=None):
         f"{ALDIS} run --listen 127.0.0.1:{{port}} --workers {workers} --log error --design {design}{extra}", cores=cores)
     with controller:
         bench = (f"taskset -c {load_cores} {ALDIS} bench 127.0.0.1:{PORT} {load} "
-                 f"-l {options.seconds} -m 1000 -w 1 --json")
+                 f"-l {10 * options.seconds} -m 100 -w 10 --json")
         done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             sys.exit(f"sharing.py: {bench}: {done.stderr.strip()}")

@@ -42,7 +42,7 @@ pub use failure::Failure;
 pub use handshakes::{Handshakes, handshakes};
 pub(crate) use report::delays;
 pub use report::{
-    Counts, Delays, Forms, IDLE_MIN, Phase, PortCounts, Probes, Report, Served, Stragglers,
+    Counts, Delays, Forms, IDLE_MIN, Lap, Phase, PortCounts, Probes, Report, Served, Stragglers,
 };
 pub use sequence::Destinations;
 

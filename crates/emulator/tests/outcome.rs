@@ -178,7 +178,7 @@ fn switches_that_are_on_and_off_offer_their_part_on_average() {
     };
     let report = load::run(&load).unwrap();
     assert_eq!((report.counts.answered, report.counts.lost), (1000, 0));
-    let due: f64 = report.phases[0].demands.iter().sum();
+    let due: f64 = report.phases[0].demands().iter().sum();
     assert!(due >= 1000.0, "{due}");
     let unlimited = Load { rate: Rate::Unlimited, ..load };
     assert!(matches!(load::run(&unlimited), Err(Failure::OutOfRange { .. })));

@@ -8,7 +8,7 @@ use super::course::{Course, Step};
 use super::failure::Failure;
 use super::pace::Pace;
 use super::packet_in::{Purpose, Sheet};
-use super::report::{Phase, Report, delays};
+use super::report::{Lap, Phase, Report, delays};
 use super::sequence::Rounds;
 use super::straggler::TRICKLE;
 use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, READ_MAX, Stage, Switch};
@@ -48,6 +48,8 @@ struct Mark {
     answered: Vec<u64>,
     /// Requests that have become due so far, each up to the switch's last turn, by switch.
     demands: Vec<f64>,
+    /// Requests given up so far, by switch.
+    lost: Vec<u64>,
     /// CPU time of this thread, user and system.
     cpu: Duration,
     /// How long this thread could have run and had no processor, and how often it got one.
@@ -56,9 +58,27 @@ struct Mark {
 }
 
 impl Mark {
+    /// Answers since `earlier`, by switch.
+    fn answered_since<'m>(&'m self, earlier: &'m Mark) -> impl Iterator<Item = u64> + 'm {
+        self.answered.iter().zip(&earlier.answered).map(|(now, before)| now - before)
+    }
+
+    /// Requests that became due since `earlier`, by switch; infinite where there is no rate.
+    fn due_since<'m>(&'m self, earlier: &'m Mark) -> impl Iterator<Item = f64> + 'm {
+        let since = |(&now, before): (&f64, &f64)| if now.is_finite() { now - before } else { now };
+        self.demands.iter().zip(&earlier.demands).map(since)
+    }
+
+    /// Requests that are due and neither answered nor given up, by switch.
+    fn waiting(&self) -> impl Iterator<Item = f64> + '_ {
+        let done =
+            self.answered.iter().zip(&self.lost).map(|(answered, lost)| (answered + lost) as f64);
+        self.demands.iter().zip(done).map(|(due, done)| (due - done).max(0.0))
+    }
+
     /// Answers a second since `earlier`.
     fn rate_since(&self, earlier: &Mark) -> f64 {
-        let answered = self.answered.iter().sum::<u64>() - earlier.answered.iter().sum::<u64>();
+        let answered: u64 = self.answered_since(earlier).sum();
         answered as f64 / (self.at - earlier.at).as_secs_f64().max(f64::MIN_POSITIVE)
     }
 }
@@ -163,7 +183,7 @@ impl<'a> Generator<'a> {
         let mut measured: Option<(Mark, Mark)> = None;
         let mut outcome = Ok(true);
         for laps in laps.chunk_by(|a, b| a.phase == b.phase) {
-            let begin = last.clone();
+            let mut marks = vec![last.clone()];
             self.desk.delays.reset();
             for lap in laps {
                 outcome = self.offer_until(start, start + lap.end);
@@ -171,14 +191,16 @@ impl<'a> Generator<'a> {
                 if self.crew == Crew::Load && lap.phase.is_some() {
                     report.loops.push(mark.rate_since(&last));
                 }
-                last = mark;
+                last = mark.clone();
+                marks.push(mark);
                 if !matches!(outcome, Ok(true)) {
                     break;
                 }
             }
             if let Some(phase) = laps[0].phase {
                 let (rate, _) = self.load.phases()[phase];
-                report.push(self.phase(rate, &begin, &last));
+                report.push(self.phase(rate, &marks));
+                let begin = marks.swap_remove(0);
                 measured = Some((measured.map_or(begin, |(begin, _)| begin), last.clone()));
             }
             if !matches!(outcome, Ok(true)) {
@@ -195,9 +217,10 @@ impl<'a> Generator<'a> {
         outcome.map(|_| ())
     }
 
-    /// What was measured between two instants.
-    fn phase(&self, rate: Option<f64>, begin: &Mark, end: &Mark) -> Phase {
+    /// What was measured between the first and the last of these instants, which bound its loops.
+    fn phase(&self, rate: Option<f64>, marks: &[Mark]) -> Phase {
         let mut phase = Phase::empty(self.load, rate);
+        let [begin, .., end] = marks else { return phase };
         phase.elapsed = end.at - begin.at;
         let delays = match self.crew {
             Crew::Probes => &mut phase.probe_delay,
@@ -206,16 +229,22 @@ impl<'a> Generator<'a> {
         // It grows as it has to.
         let _ = delays.add(&self.desk.delays);
         if self.crew == Crew::Load {
-            for (index, switch) in self.switches.iter().enumerate() {
-                let place = switch.number() as usize - 1;
-                phase.per_switch[place] = end.answered[index] - begin.answered[index];
-                phase.demands[place] = match end.demands[index] {
-                    f64::INFINITY => f64::INFINITY,
-                    demand => demand - begin.demands[index],
-                };
+            self.place(begin.waiting(), &mut phase.waiting);
+            for ends in marks.windows(2) {
+                let mut lap = Lap::empty(phase.waiting.len());
+                self.place(ends[1].answered_since(&ends[0]), &mut lap.answered);
+                self.place(ends[1].due_since(&ends[0]), &mut lap.due);
+                phase.laps.push(lap);
             }
         }
         phase
+    }
+
+    /// Puts figures of this thread's switches to their numbers.
+    fn place<T>(&self, figures: impl Iterator<Item = T>, places: &mut [T]) {
+        for (switch, figure) in self.switches.iter().zip(figures) {
+            places[switch.number() as usize - 1] = figure;
+        }
     }
 
     fn conclude(&self, begin: &Mark, end: &Mark, report: &mut Report) {
@@ -323,6 +352,7 @@ impl<'a> Generator<'a> {
             at: Instant::now(),
             answered: self.switches.iter().map(|switch| switch.counts().answered).collect(),
             demands: self.switches.iter().map(Switch::demand).collect(),
+            lost: self.switches.iter().map(|switch| switch.counts().lost).collect(),
             cpu: thread_cpu(),
             delayed: Duration::from_nanos(delayed),
             slices,

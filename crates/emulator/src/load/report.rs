@@ -2,7 +2,7 @@
 
 use super::Load;
 use super::answer::Form;
-use super::fairness::{Claim, Fairness};
+use super::fairness::{Fairness, Sharing};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -115,17 +115,27 @@ pub struct Phase {
     pub rate: Option<f64>,
     /// How long it was.
     pub elapsed: Duration,
-    /// Answers by switch.
-    pub per_switch: Vec<u64>,
-    /// Requests that became due by the rate, by switch: infinite where there is none.
+    /// Requests that were due and not answered when it began, by switch.
     #[serde(with = "demands")]
-    pub demands: Vec<f64>,
+    pub waiting: Vec<f64>,
+    /// Its loops, in order.
+    pub laps: Vec<Lap>,
     /// Delays, as in [`Report::delay`].
     #[serde(with = "histogram")]
     pub delay: Delays,
     /// Delays, as in [`Probes::delay`].
     #[serde(with = "histogram")]
     pub probe_delay: Delays,
+}
+
+/// What one loop brought, by switch. Shares are reckoned loop by loop: how much there is to share changes with time.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+pub struct Lap {
+    /// Answers.
+    pub answered: Vec<u64>,
+    /// Requests that became due by the rate: infinite where there is none.
+    #[serde(with = "demands")]
+    pub due: Vec<f64>,
 }
 
 /// What probing switches saw.
@@ -174,7 +184,7 @@ pub struct Served {
     pub demand: f64,
     /// Answers.
     pub answered: u64,
-    /// Its weighted max-min share of all answers.
+    /// Its weighted max-min share of all answers, reckoned loop by loop.
     pub share: f64,
 }
 
@@ -198,28 +208,18 @@ impl Report {
 
     /// How each switch that counts was served in all measured loops together, switch 1 first.
     pub fn served(&self, load: &Load) -> Vec<Served> {
-        let claims = claims(load, &self.demands());
-        let shares = super::fairness::shares(&claims, self.answered() as f64);
-        let numbers = 1..=self.per_switch.len() as u32;
-        let switches = numbers.zip(&claims).zip(shares.iter().zip(&self.per_switch));
-        let served =
-            |((number, claim), (&share, &answered)): ((u32, &Claim), (&f64, &u64))| Served {
-                dpid: load.dpid(number),
-                weight: claim.weight,
-                demand: claim.demand,
-                answered,
-                share,
-            };
-        switches.map(served).collect()
-    }
-
-    /// Requests that became due in all measured loops, by switch.
-    fn demands(&self) -> Vec<f64> {
+        let shares = shares(load, &self.phases, self.per_switch.len());
         let mut demands = vec![0.0; self.per_switch.len()];
-        for phase in &self.phases {
-            demands.iter_mut().zip(&phase.demands).for_each(|(sum, demand)| *sum += demand);
-        }
-        demands
+        self.phases.iter().for_each(|phase| add(&mut demands, &phase.demands()));
+        let switches = (1..).zip(demands).zip(shares.iter().zip(&self.per_switch));
+        let served = |((number, demand), (&share, &answered)): ((u32, f64), (&f64, &u64))| Served {
+            dpid: load.dpid(number),
+            weight: load.weight(number),
+            demand,
+            answered,
+            share,
+        };
+        switches.map(served).collect()
     }
 
     /// Answers in all measured loops.
@@ -229,7 +229,7 @@ impl Report {
 
     /// How fairly all measured loops together were divided.
     pub fn fairness(&self, load: &Load) -> Fairness {
-        fairness(load, &self.demands(), &self.per_switch)
+        Fairness::new(&shares(load, &self.phases, self.per_switch.len()), &self.per_switch)
     }
 
     pub(super) fn empty(load: &Load) -> Report {
@@ -257,7 +257,7 @@ impl Report {
 
     /// Ends a phase.
     pub(super) fn push(&mut self, phase: Phase) {
-        add(&mut self.per_switch, &phase.per_switch);
+        add(&mut self.per_switch, &phase.per_switch());
         add_delays(&mut self.delay, &phase.delay);
         add_delays(&mut self.probes.delay, &phase.probe_delay);
         self.elapsed += phase.elapsed;
@@ -293,27 +293,46 @@ impl Phase {
         Phase {
             rate,
             elapsed: Duration::ZERO,
-            per_switch: vec![0; switches],
-            demands: vec![0.0; switches],
+            waiting: vec![0.0; switches],
+            laps: Vec::new(),
             delay: few_delays(),
             probe_delay: few_delays(),
         }
     }
 
+    /// Answers by switch.
+    pub fn per_switch(&self) -> Vec<u64> {
+        let mut sums = vec![0; self.waiting.len()];
+        self.laps.iter().for_each(|lap| add(&mut sums, &lap.answered));
+        sums
+    }
+
+    /// Requests that became due by the rate, by switch: infinite where there is none.
+    pub fn demands(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.waiting.len()];
+        self.laps.iter().for_each(|lap| add(&mut sums, &lap.due));
+        sums
+    }
+
     /// Answers in it.
     pub fn answered(&self) -> u64 {
-        self.per_switch.iter().sum()
+        self.laps.iter().flat_map(|lap| &lap.answered).sum()
     }
 
     /// How fairly it was divided.
     pub fn fairness(&self, load: &Load) -> Fairness {
-        fairness(load, &self.demands, &self.per_switch)
+        let shares = shares(load, std::slice::from_ref(self), self.waiting.len());
+        Fairness::new(&shares, &self.per_switch())
     }
 
     fn merge(&mut self, other: &Phase) {
         self.elapsed = self.elapsed.max(other.elapsed);
-        add(&mut self.per_switch, &other.per_switch);
-        add(&mut self.demands, &other.demands);
+        add(&mut self.waiting, &other.waiting);
+        self.laps.resize(self.laps.len().max(other.laps.len()), Lap::empty(self.waiting.len()));
+        for (mine, theirs) in self.laps.iter_mut().zip(&other.laps) {
+            add(&mut mine.answered, &theirs.answered);
+            add(&mut mine.due, &theirs.due);
+        }
         add_delays(&mut self.delay, &other.delay);
         add_delays(&mut self.probe_delay, &other.probe_delay);
     }
@@ -326,14 +345,21 @@ impl Stragglers {
     }
 }
 
-fn fairness(load: &Load, demands: &[f64], received: &[u64]) -> Fairness {
-    let received: Vec<f64> = received.iter().map(|&received| received as f64).collect();
-    Fairness::new(&claims(load, demands), &received)
+impl Lap {
+    pub(super) fn empty(switches: usize) -> Lap {
+        Lap { answered: vec![0; switches], due: vec![0.0; switches] }
+    }
 }
 
-fn claims(load: &Load, demands: &[f64]) -> Vec<Claim> {
-    let claim = |(number, &demand)| Claim { demand, weight: load.weight(number) };
-    (1..).zip(demands).map(claim).collect()
+/// The weighted max-min shares of all answers in these phases, which follow each other.
+fn shares(load: &Load, phases: &[Phase], switches: usize) -> Vec<f64> {
+    let weights = (1..).take(switches).map(|number| load.weight(number));
+    let waiting = phases.first().map_or_else(|| vec![0.0; switches], |phase| phase.waiting.clone());
+    let mut sharing = Sharing::new(weights, &waiting);
+    for lap in phases.iter().flat_map(|phase| &phase.laps) {
+        sharing.share(&lap.due, lap.answered.iter().sum::<u64>() as f64);
+    }
+    sharing.shares().to_vec()
 }
 
 fn add<T: Copy + std::ops::AddAssign>(mine: &mut [T], theirs: &[T]) {

@@ -7,7 +7,7 @@ use crate::plan::expand::{Point, Subject};
 use crate::plan::{Metric, Run};
 use crate::results::{self, Mark, Origin, X};
 use aldis_control::stats::Distribution;
-use aldis_emulator::load::Delays;
+use aldis_emulator::load::{Delays, Phase};
 
 /// The most samples of a distribution: equally spaced quantiles.
 const QUANTILES: u32 = 1000;
@@ -60,7 +60,7 @@ pub(super) fn of_simulated(point: &Point, run: &Run, simulated: &Simulated) -> V
 /// What became due a second, all switches together.
 fn offered(measured: &Measured) -> f64 {
     let phases = &measured.report.phases;
-    let demand: f64 = phases.iter().flat_map(|phase| &phase.demands).sum();
+    let demand: f64 = phases.iter().flat_map(Phase::demands).sum();
     demand / measured.report.elapsed.as_secs_f64().max(1e-9)
 }
 
@@ -99,7 +99,7 @@ impl Rows<'_> {
                 let mut offered: Vec<f64> = match report.phases.first() {
                     Some(phase) => {
                         let seconds = phase.elapsed.as_secs_f64().max(1e-9);
-                        phase.demands.iter().map(|demand| demand / seconds).collect()
+                        phase.demands().iter().map(|demand| demand / seconds).collect()
                     }
                     None => Vec::new(),
                 };
