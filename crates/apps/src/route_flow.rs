@@ -8,14 +8,33 @@
 //! 4. What was installed is remembered ([`Paths`]), up to a bound: where a link goes, the paths over it are planned again,
 //!    and the rules that no longer hold are removed ([`Reroute`]).
 //!
-//! Here is what to say to which switch; who says it, and how it is sent, is the platform's.
+//! ```text
+//! each worker   Planner ── rules ──▶ Pen ──▶ switches
+//!                  └─ what was installed ──▶ Book ──▶ Keeper ◀── a change of the World, on one worker
+//!                                                      └─ rules to install and remove ──▶ Pen
+//! ```
+//!
+//! A request for a host that nobody knows, or to which no way is known, is left to the applications that come later: they
+//! flood it.
 
+mod app;
+mod book;
+#[cfg(test)]
+mod dialogues;
+mod fleet;
+mod keeper;
 mod paths;
+mod pen;
 mod planner;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod way;
 
+pub use app::RouteFlow;
+pub use book::Book;
+pub use fleet::{Fleet, Report, Voice};
+pub use keeper::Keeper;
 pub use paths::{Paths, Reroute};
 pub use planner::{Answer, IN_FLIGHT, Planner};
 pub use rule::{Key, Rule, Style};

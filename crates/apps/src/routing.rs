@@ -10,6 +10,8 @@
 //! links that lead as much closer as they cost, and a flow takes one of them by its hash. So all ways of equal cost are
 //! there without being listed, and a link that comes or goes beside a way as good costs nothing at all.
 
+mod app;
+mod charter;
 mod engine;
 mod engines;
 mod graph;
@@ -20,6 +22,8 @@ mod site;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use app::Routing;
+pub use charter::Charter;
 pub use engine::{Engine, Shortest, Spread, Weight, Widest};
 pub use engines::{Engines, Unknown};
 pub use graph::{Change, Graph, Node, SWITCHES_MAX};

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use aldis_apps::SwitchPort;
 use aldis_apps::recent::Recent;
-use aldis_apps::route_flow::{IN_FLIGHT, Key, Planner};
+use aldis_apps::route_flow::{Answer, IN_FLIGHT, Keeper, Key, Planner};
 use aldis_apps::routing::{
     Change, Engine, Flow, Graph, Node, Routes, Shortest, Spread, Weight, Widest,
 };
@@ -135,7 +135,8 @@ impl Bench {
         let recent = Arc::new(Recent::new(1 << 14, IN_FLIGHT));
         let (mut fresh, mut known) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS as u32 {
-            let mut planner = Planner::new(Arc::clone(&recent), PATHS);
+            let mut planner = Planner::new(Arc::clone(&recent));
+            let mut keeper = Keeper::new(PATHS);
             for (again, rounds) in [(0, &mut fresh), (1, &mut known)] {
                 let now = Time::START + 2 * IN_FLIGHT * (2 * round + again);
                 let whole = micros(|| {
@@ -145,7 +146,10 @@ impl Bench {
                         let [src, dst] =
                             [at, !at].map(|at| MacAddr::from_u64(at as u64 & 0xff_ffff));
                         let key = Key { src, dst, vlan: Key::UNTAGGED };
-                        black_box(planner.answer(now, (&routes, 1), key, (from, to)));
+                        let answer = planner.answer(now, (&routes, 1), key, (from, to));
+                        if let Answer::Install { rules, .. } = black_box(answer) {
+                            black_box(keeper.installed(key, (from, to), rules));
+                        }
                     }
                 });
                 rounds.push(whole * 1000.0 / PATHS as f64);

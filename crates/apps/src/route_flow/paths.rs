@@ -1,14 +1,13 @@
 //! The paths that were installed: by flow, by the links that they go over, and by their hosts.
 //!
-//! One worker's own, bounded, and all of it in a few arrays: a path holds one seat in the row of each link that it leaves a
-//! switch by, and in the rows of its two hosts. Seats are linked to their neighbours in the row, so that a path leaves at
+//! Bounded, and all of it in a few arrays: a path holds one seat in the row of each port that it leaves a switch by, and in
+//! the rows of its two hosts. Seats are linked to their neighbours in the row, so that a path leaves at
 //! the same cost however many others there are.
 
 use std::collections::HashMap;
 
-use aldis_wire::MacAddr;
-
 use super::rule::{Key, Rule};
+use crate::hosts::Identity;
 use crate::place::SwitchPort;
 
 /// No seat.
@@ -44,8 +43,8 @@ pub struct Paths {
 /// By what a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Mark {
-    Link(SwitchPort),
-    Host(MacAddr),
+    Port(SwitchPort),
+    Host(Identity),
 }
 
 #[derive(Debug)]
@@ -130,11 +129,10 @@ impl Paths {
             self.paths.push(None);
             self.paths.len() as u32 - 1
         });
-        // The last rule leads to a host, and its port is no end of a link.
-        let links =
-            rules.iter().skip(1).map(|rule| Mark::Link(SwitchPort::of(rule.dpid, rule.out_port)));
-        let hosts = [Mark::Host(key.src), Mark::Host(key.dst)];
-        let seats = links.chain(hosts).map(|mark| self.sit(place, mark)).collect();
+        let ports = rules.iter().map(|rule| Mark::Port(SwitchPort::of(rule.dpid, rule.out_port)));
+        let hosts =
+            [key.src, key.dst].map(|mac| Mark::Host(Identity { mac, vlan: key.host_vlan() }));
+        let seats = ports.chain(hosts).map(|mark| self.sit(place, mark)).collect();
         let path = Path { key, from, to, rules: rules.into(), seats };
         self.paths[place as usize] = Some(path);
         self.by_flow.insert((key, from), place);
@@ -154,14 +152,21 @@ impl Paths {
         self.find(key, from).map(|path| &*path.rules)
     }
 
-    /// The paths that leave a switch by this end of a link.
-    pub(super) fn over(&self, end: SwitchPort) -> impl Iterator<Item = u32> {
-        self.row(Mark::Link(end))
+    /// The paths that leave a switch by this port.
+    pub(super) fn leaving(&self, end: SwitchPort) -> impl Iterator<Item = u32> {
+        self.row(Mark::Port(end))
     }
 
     /// The paths from a host and to it.
-    pub(super) fn of_host(&self, host: MacAddr) -> impl Iterator<Item = u32> {
+    pub(super) fn of_host(&self, host: Identity) -> impl Iterator<Item = u32> {
         self.row(Mark::Host(host))
+    }
+
+    /// All paths, with what [`Paths::ends`] says of each.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u32, Key, (SwitchPort, SwitchPort))> {
+        let paths = self.paths.iter().zip(0..);
+        paths
+            .filter_map(|(path, at)| path.as_ref().map(|path| (at, path.key, (path.from, path.to))))
     }
 
     /// The flow of a path, and where it begins and ends.

@@ -1,10 +1,18 @@
 //! The flow that a path needs in one switch.
 
-use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, PortNo};
+use aldis_control::{App, Cookie, Tables};
+use aldis_wire::msg::{Action, Field, FlowMod, FlowModFlags, Match, PortNo};
 use aldis_wire::types::L2Hit;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
+use super::RouteFlow;
 use crate::routing::Flow;
+
+/// The middle: below it is room for what is to happen where no path is, above it for exceptions.
+const PRIORITY: u16 = 0x8000;
+
+/// The bits of a VLAN id.
+const VLAN: u16 = 0x0fff;
 
 /// What tells a flow from others: from whom to whom, in which VLAN.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,6 +34,29 @@ impl Key {
         let [src, dst] = [self.src, self.dst].map(MacAddr::to_u64);
         let low = src ^ u64::from(self.vlan) << 48;
         Flow((low.rotate_left(17) ^ dst).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ low >> 7)
+    }
+
+    /// The VLAN that its hosts are known in ([`crate::hosts::Identity::vlan`]).
+    pub fn host_vlan(&self) -> u16 {
+        if self.vlan == Key::UNTAGGED { 0 } else { self.vlan }
+    }
+
+    /// The flow that a rule of ours matches, and where it comes in; none where it is no rule of ours.
+    pub fn of_match(matching: &Match) -> Option<(Key, PortNo)> {
+        let (mut from, mut key) = (None, [None; 2]);
+        let mut vlan = None;
+        for field in &matching.fields {
+            match field {
+                Field::InPort(port) => from = Some(*port),
+                Field::EthSrc(mac) => key[0] = Some(mac.value),
+                Field::EthDst(mac) => key[1] = Some(mac.value),
+                Field::VlanVid(vid) if vid.value == 0 => vlan = Some(Key::UNTAGGED),
+                Field::VlanVid(vid) => vlan = Some(vid.value & VLAN),
+                _ => return None,
+            }
+        }
+        let [src, dst] = key;
+        Some((Key { src: src?, dst: dst?, vlan: vlan? }, from?))
     }
 
     fn matching(&self, in_port: PortNo) -> Match {
@@ -54,6 +85,16 @@ pub struct Style {
     pub priority: u16,
     /// The mark on the flows.
     pub cookie: u64,
+    /// Which table of a switch they go to.
+    pub tables: Tables,
+}
+
+impl Style {
+    /// Of the application's own flows, which end after so many seconds without a packet.
+    pub fn of_route_flow(idle_timeout_s: u16, tables: Tables) -> Style {
+        let cookie = Cookie::of(RouteFlow::NAME).0;
+        Style { idle_timeout_s, priority: PRIORITY, cookie, tables }
+    }
 }
 
 impl Rule {

@@ -10,6 +10,7 @@ use aldis_wire::{DatapathId, MacAddr, v13};
 use proptest::prelude::*;
 
 use super::*;
+use crate::hosts::Identity;
 use crate::place::SwitchPort;
 use crate::recent::Recent;
 use crate::routing::tests::{a_history, ring};
@@ -64,8 +65,37 @@ fn routes(graph: Graph) -> Routes {
     Routes::new(Arc::new(Shortest::default()), Arc::new(graph))
 }
 
-fn planner(paths_max: usize) -> Planner {
-    Planner::new(Arc::new(Recent::new(1 << 12, IN_FLIGHT)), paths_max)
+/// A worker that plans, and the keeper of what it planned.
+struct Desk {
+    planner: Planner,
+    keeper: Keeper,
+    remove: Vec<Rule>,
+}
+
+impl Desk {
+    fn new(paths_max: usize) -> Desk {
+        let planner = Planner::new(Arc::new(Recent::new(1 << 12, IN_FLIGHT)));
+        Desk { planner, keeper: Keeper::new(paths_max), remove: vec![] }
+    }
+
+    fn paths(&self) -> &Paths {
+        self.keeper.paths()
+    }
+
+    /// The answer; what is installed is remembered.
+    fn answer(
+        &mut self,
+        now: Time,
+        routes: (&Routes, u64),
+        key: Key,
+        ends: (SwitchPort, SwitchPort),
+    ) -> Answer<'_> {
+        let answer = self.planner.answer(now, routes, key, ends);
+        if let Answer::Install { rules, .. } = answer {
+            self.remove = self.keeper.installed(key, ends, rules).to_vec();
+        }
+        answer
+    }
 }
 
 proptest! {
@@ -74,17 +104,17 @@ proptest! {
     #[test]
     fn a_packet_meets_flows_all_the_way_or_none(history in a_history()) {
         let routes = routes(Graph::default().with(&history.concat()));
-        let (graph, mut planner) = (routes.graph(), planner(1000));
+        let (graph, mut planner) = (routes.graph(), Desk::new(1000));
         for (from, a) in graph.switches() {
             for (to, b) in graph.switches().filter(|(to, _)| *to != from) {
                 let (key, ends) = (key(from.0, to.0), (host(from.0), host(to.0)));
                 let answer = planner.answer(Time::START, (&routes, 1), key, ends);
-                let Answer::Install { rules, release, remove } = answer else {
+                let Answer::Install { rules, release } = answer else {
                     prop_assert_eq!(answer, Answer::NoWay);
                     prop_assert_eq!(routes.distance(a, b), None);
                     continue;
                 };
-                prop_assert_eq!((release, remove), (ends.1, &[][..]));
+                prop_assert_eq!(release, ends.1);
                 let mut tables = Tables::default();
                 for rule in rules {
                     let before = tables.sends(graph, key, ends.0);
@@ -103,7 +133,7 @@ proptest! {
         paths_max in prop_oneof![Just(5usize), Just(1000)],
     ) {
         let mut routes = routes(Graph::default().with(&history[0]));
-        let (mut planner, mut tables) = (planner(paths_max), Tables::default());
+        let (mut planner, mut tables) = (Desk::new(paths_max), Tables::default());
         for (from, to) in flows.iter().filter(|(from, to)| from != to) {
             let (key, ends) = (key(*from, *to), (host(*from), host(*to)));
             if let Answer::Install { rules, .. } =
@@ -115,7 +145,7 @@ proptest! {
         prop_assert!(planner.paths().len() <= paths_max);
         let planned = planner.paths().len() as u64 + planner.paths().refused();
         // Those that nobody remembers are no longer looked at.
-        let known = |key: &Key, planner: &Planner| {
+        let known = |key: &Key, planner: &Desk| {
             planner.paths().rules(*key, host(key.src.to_u64())).is_some()
         };
         tables.0.retain(|(key, _), _| known(key, &planner));
@@ -123,7 +153,7 @@ proptest! {
         prop_assert!(remembered.len() as u64 <= planned);
         for changes in &history[1..] {
             let next = routes.after(Arc::new(routes.graph().with(changes)));
-            planner.reroute(&routes, &next, |reroute| {
+            planner.keeper.reroute(&routes, &next, |reroute| {
                 reroute.install.iter().for_each(|rule| tables.install(reroute.key, rule));
                 reroute.remove.iter().for_each(|rule| tables.remove(reroute.key, rule));
             });
@@ -162,7 +192,7 @@ proptest! {
         let key = Key { vlan, ..key(src, dst) };
         let (in_port, out_port) = (PortNo(ports.0), PortNo(ports.1));
         let rule = Rule { dpid: DatapathId(1), in_port, out_port };
-        let style = Style { idle_timeout_s, priority, cookie };
+        let style = Style { idle_timeout_s, priority, cookie, tables: aldis_control::Tables::One };
         let send_flow_removed = is_first;
         let spec =
             L2FlowSpec { idle_timeout_s, hard_timeout_s: 0, priority, cookie, send_flow_removed };
@@ -171,6 +201,9 @@ proptest! {
             let mut built = vec![];
             rule.add(&key, &style, is_first).encode(version, 7, &mut built).unwrap();
             rule.delete(&key, &style).encode(version, 7, &mut vec![]).unwrap();
+            // What a switch says of it when it is gone.
+            let gone = rule.add(&key, &style, is_first).match_;
+            prop_assert_eq!(Key::of_match(&gone), Some((key, in_port)));
             // In 1.0 the template has other bits where none is looked at.
             if version == aldis_wire::Version::V13 {
                 let mut stamped = [0; v13::template::L2Flow::SIZE];
@@ -184,13 +217,14 @@ proptest! {
 #[test]
 fn requests_that_were_on_their_way_get_no_flows_again() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = planner(10);
+    let mut planner = Desk::new(10);
     let mut ask = |now, version, to| {
         let (key, ends) = (key(1, 3), (host(1), host(to)));
         match planner.answer(now, (&routes, version), key, ends) {
-            Answer::Install { rules, release, remove } => {
+            Answer::Install { rules, release } => {
                 assert_eq!(release, host(to));
-                format!("install {} remove {}", rules.len(), remove.len())
+                let count = rules.len();
+                format!("install {count} remove {}", planner.remove.len())
             }
             Answer::Release(end) => format!("release {end}"),
             other => format!("{other:?}"),
@@ -209,14 +243,42 @@ fn requests_that_were_on_their_way_get_no_flows_again() {
 }
 
 #[test]
+fn a_packet_that_went_astray_is_led_back_without_flows() {
+    let routes = routes(Graph::default().with(&ring(5)));
+    let mut planner = Desk::new(10);
+    // It came to 2 from 1 by the link between them, and belongs to 1.
+    let from = SwitchPort::of(DatapathId(2), PortNo(2));
+    let answer = planner.answer(Time::START, (&routes, 1), key(9, 1), (from, host(1)));
+    assert_eq!(answer, Answer::Release(host(1)));
+    assert!(planner.paths().is_empty());
+}
+
+#[test]
+fn where_a_port_goes_down_the_paths_that_end_there_go() {
+    let routes = routes(Graph::default().with(&ring(5)));
+    let mut planner = Desk::new(10);
+    for (src, dst) in [(1, 3), (3, 1), (2, 3)] {
+        planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
+    }
+    let mut removed = vec![];
+    planner.keeper.forget_port(host(3), |path| removed.push(path.key));
+    assert_eq!(removed, [key(1, 3), key(2, 3)]);
+    planner
+        .keeper
+        .forget_unless(|key, to| key.dst.to_u64() != to.dpid.0, |path| removed.push(path.key));
+    assert_eq!((removed.last(), planner.paths().len()), (Some(&key(3, 1)), 0));
+}
+
+#[test]
 fn a_host_that_moves_takes_its_paths_along() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = planner(10);
+    let mut planner = Desk::new(10);
     for (src, dst) in [(1, 3), (3, 1), (2, 4)] {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
     let mut removed = BTreeMap::new();
-    planner.forget_host(MacAddr::from_u64(3), |path| {
+    let three = Identity { mac: MacAddr::from_u64(3), vlan: 0 };
+    planner.keeper.forget_host(three, |path| {
         assert!(path.install.is_empty());
         let dpids: Vec<u64> = path.remove.iter().map(|rule| rule.dpid.0).collect();
         removed.insert(path.key, dpids);
@@ -230,7 +292,7 @@ fn a_host_that_moves_takes_its_paths_along() {
 fn what_is_remembered_is_bounded_and_leaves_nothing_behind() {
     let graph = Graph::default().with(&ring(9));
     let routes = routes(graph.clone());
-    let mut planner = planner(20);
+    let mut planner = Desk::new(20);
     for (src, dst) in (1..=9).flat_map(|src| (1..=9).map(move |dst| (src, dst))) {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
@@ -238,12 +300,12 @@ fn what_is_remembered_is_bounded_and_leaves_nothing_behind() {
     let cut = (1..=9).map(|dpid| Change::SwitchDown(DatapathId(dpid))).collect::<Vec<_>>();
     let next = routes.after(Arc::new(graph.with(&cut)));
     let mut gone = 0;
-    planner.reroute(&routes, &next, |path| gone += usize::from(path.install.is_empty()));
+    planner.keeper.reroute(&routes, &next, |path| gone += usize::from(path.install.is_empty()));
     assert_eq!(gone, 20);
     assert!(planner.paths().is_empty() && planner.paths().is_clear());
     let routes = self::routes(Graph::default().with(&ring(9)));
     planner.answer(Time::START, (&routes, 2), key(1, 4), (host(1), host(4)));
     assert_eq!(planner.paths().len(), 1);
-    planner.expired(key(1, 4), host(1));
+    planner.keeper.expired(key(1, 4), host(1));
     assert!(planner.paths().is_empty() && planner.paths().is_clear());
 }

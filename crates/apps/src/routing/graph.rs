@@ -142,6 +142,12 @@ impl Graph {
         self.sites.get(node.index()).into_iter().flat_map(|site| site.ends())
     }
 
+    /// Whether a port is one of those.
+    #[inline]
+    pub fn is_end(&self, end: SwitchPort) -> bool {
+        self.node(end.dpid).is_some_and(|node| self.site(node).knows(end.port.0))
+    }
+
     /// What is known of the switch in a place.
     #[inline]
     pub(super) fn site(&self, node: Node) -> &Site {

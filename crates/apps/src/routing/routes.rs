@@ -129,18 +129,22 @@ impl Routes {
         }
     }
 
-    /// Looks into all destinations that nobody asked for yet, many at once: for whoever publishes the routes, so that nobody
-    /// who reads them has to.
+    /// Looks into all destinations that nobody asked for yet, many at once.
     pub fn search_all(&self) {
+        while self.search_some() {}
+    }
+
+    /// Looks into some of the destinations that nobody asked for yet, at once; whether there may be more. For whoever publishes
+    /// the routes, so that those who read them seldom have to.
+    pub fn search_some(&self) -> bool {
         let missing = |&node: &Node| self.trees[node.index()].get().is_none();
-        let roots: Vec<Node> =
-            self.graph.switches().map(|(_, node)| node).filter(missing).collect();
-        for roots in roots.chunks(AT_ONCE) {
-            self.searched.fetch_add(roots.len() as u64, Ordering::Relaxed);
-            for (root, tree) in roots.iter().zip(self.engine.trees(&self.graph, roots)) {
-                self.trees[root.index()].get_or_init(|| Arc::new(tree));
-            }
+        let nodes = self.graph.switches().map(|(_, node)| node);
+        let roots: Vec<Node> = nodes.filter(missing).take(AT_ONCE).collect();
+        self.searched.fetch_add(roots.len() as u64, Ordering::Relaxed);
+        for (root, tree) in roots.iter().zip(self.engine.trees(&self.graph, &roots)) {
+            self.trees[root.index()].get_or_init(|| Arc::new(tree));
         }
+        roots.len() == AT_ONCE
     }
 
     /// How far one switch is from another, in the units of the engine; `None` where no way leads there.

@@ -90,6 +90,12 @@ impl Site {
         self.ends.iter().map(|known| PortNo(known.port))
     }
 
+    /// Whether anything is known of a port.
+    #[inline]
+    pub(super) fn knows(&self, port: u32) -> bool {
+        self.place(port).is_ok()
+    }
+
     /// Every other end that is known, with the port here and the direction.
     pub(super) fn far_ends(&self) -> impl Iterator<Item = (u32, Side, Far)> {
         self.ends.iter().flat_map(|known| {

@@ -1,36 +1,19 @@
 //! The links that floods take: a minimum spanning tree of each connected part of the network.
 
-use aldis_wire::DatapathId;
-use aldis_wire::msg::PortNo;
-
 use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
 
-/// Which ends of links floods leave by, and which they do not.
+/// Which ends of links floods leave by.
 ///
 /// Links of great capacity come first, then those of low names: both ends of one are equal in nothing else.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Forest {
-    // Both in order.
+    // In order.
     open: Vec<SwitchPort>,
-    closed: Vec<SwitchPort>,
-}
-
-/// What has to change at ports so that floods take another forest. Everything is closed before anything is opened: when
-/// all switches have said that they did (a barrier each), not when they have been told.
-///
-/// Then there is no loop in between, though switches are told at different times: until the last port is closed floods take
-/// links of the old forest, and until the last is opened links of the new one.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Transition {
-    /// Ports that floods do not leave by any more.
-    pub close: Vec<SwitchPort>,
-    /// Ports that floods leave by from then on.
-    pub open: Vec<SwitchPort>,
 }
 
 impl Forest {
-    /// Of the links of a graph. An end of a link that is known from one side only is closed.
+    /// Of the links of a graph.
     pub fn of(graph: &Graph) -> Forest {
         let mut links: Vec<_> = graph
             .links()
@@ -45,37 +28,18 @@ impl Forest {
             }
         }
         open.sort_unstable();
-        let ends = graph
-            .switches()
-            .flat_map(|(dpid, node)| graph.ends(node).map(move |port| SwitchPort::of(dpid, port)));
-        let closed = ends.filter(|end| open.binary_search(end).is_err()).collect();
-        Forest { open, closed }
+        Forest { open }
     }
 
-    /// Whether no flood leaves by this port: it leads to a switch, but not by a link of the forest. What arrives here was
-    /// sent before its sender knew that.
+    /// Whether a port is the end of a link that floods leave by.
     #[inline]
-    pub fn is_closed(&self, end: SwitchPort) -> bool {
-        self.closed.binary_search(&end).is_ok()
-    }
-
-    /// The ports of a switch that lead to others by a link of the forest.
-    pub fn ports(&self, dpid: DatapathId) -> impl Iterator<Item = PortNo> {
-        let first = self.open.partition_point(|end| end.dpid < dpid);
-        self.open[first..].iter().take_while(move |end| end.dpid == dpid).map(|end| end.port)
+    pub fn is_open(&self, end: SwitchPort) -> bool {
+        self.open.binary_search(&end).is_ok()
     }
 
     /// The ends of all links of the forest, in order.
     pub fn ends(&self) -> &[SwitchPort] {
         &self.open
-    }
-
-    /// What has to change for `next` to take the place of this one. A port that leads to no switch is open.
-    pub fn transition(&self, next: &Forest) -> Transition {
-        let only_in = |here: &Forest, there: &Forest| {
-            here.closed.iter().copied().filter(|&end| !there.is_closed(end)).collect()
-        };
-        Transition { close: only_in(next, self), open: only_in(self, next) }
     }
 }
 

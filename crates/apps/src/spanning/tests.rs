@@ -5,46 +5,60 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aldis_control::Time;
-use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
+use aldis_wire::{DatapathId, MacAddr, Version};
 use petgraph::unionfind::UnionFind;
 use proptest::prelude::*;
 
 use super::*;
 use crate::place::SwitchPort;
-use crate::recent::{Recent, Verdict};
 use crate::routing::tests::{a_history, both};
 use crate::routing::{Change, Graph};
+use crate::topology::{Map, Peer, Port, State, Switch};
 
 /// Where every switch has its host.
 const HOST: PortNo = PortNo(100);
 
-/// The network as it is, and what each switch was told.
+type Links = BTreeMap<SwitchPort, SwitchPort>;
+
+/// The network as it is, what is known of it, and what is on its way.
 struct Net {
-    links: BTreeMap<SwitchPort, SwitchPort>,
-    // Ports that floods do not leave by.
-    closed: BTreeSet<SwitchPort>,
+    links: Links,
+    outlets: Outlets,
+    repeats: Repeats,
     switches: Vec<DatapathId>,
     // Copies of the frame on their way to a port.
     flight: Vec<SwitchPort>,
     heard: BTreeMap<DatapathId, usize>,
-    recent: Option<Recent>,
     random: u64,
+    frame: Vec<u8>,
+    now: Time,
     moves: usize,
 }
 
 impl Net {
+    /// Where links are as in the graph, and known.
     fn of(graph: &Graph, random: u64) -> Net {
-        Net {
+        let mut net = Net {
             links: links(graph),
-            closed: BTreeSet::new(),
-            switches: graph.switches().map(|(dpid, _)| dpid).collect(),
+            outlets: Outlets::default(),
+            repeats: Repeats::new([1; 16]),
+            switches: vec![],
             flight: vec![],
             heard: BTreeMap::new(),
-            recent: None,
             random: random | 1,
+            frame: vec![0; 60],
+            now: Time::START,
             moves: 0,
-        }
+        };
+        net.learns(graph, |_| true);
+        net
+    }
+
+    /// The graph is published: of these switches it is known what their ports lead to.
+    fn learns(&mut self, graph: &Graph, known: impl Fn(DatapathId) -> bool) {
+        self.switches = graph.switches().map(|(dpid, _)| dpid).collect();
+        self.outlets = Outlets::of(&map(graph, known), &Forest::of(graph));
     }
 
     /// One random copy of the frame arrives, if any is in flight.
@@ -55,31 +69,26 @@ impl Net {
         let at = self.draw(self.flight.len());
         let arrived = self.flight.swap_remove(at);
         self.moves += 1;
+        self.now = self.now + Duration::from_micros(100);
         self.floods(arrived);
         true
     }
 
-    /// A switch floods what arrived, as its flow or its controller has it.
     fn floods(&mut self, arrived: SwitchPort) {
-        let dpid = arrived.dpid;
-        let repeat = self.recent.as_ref().is_some_and(|recent| {
-            let now = Time::START + Duration::from_millis(self.moves as u64 / 10);
-            let hash = frame_hash([1; 16], dpid, Default::default(), b"one and the same");
-            recent.note(now, hash) != Verdict::New
-        });
-        if repeat || self.recent.is_none() && self.closed.contains(&arrived) {
-            return;
-        }
-        let ends = self.links.iter().filter(|(end, _)| end.dpid == dpid && **end != arrived);
-        let open = ends.filter(|(end, _)| !self.closed.contains(end)).map(|(_, far)| *far);
-        self.flight.extend(open);
-        if arrived.port != HOST {
-            *self.heard.entry(dpid).or_default() += 1;
+        let at = (arrived.dpid, arrived.port);
+        for port in self.repeats.flood(self.now, at, &self.frame, (&self.outlets, &[])) {
+            if port == HOST {
+                *self.heard.entry(arrived.dpid).or_default() += 1;
+            } else {
+                self.flight.extend(self.links.get(&SwitchPort::of(arrived.dpid, port)));
+            }
         }
     }
 
-    /// The host of a switch sends a broadcast.
+    /// The host of a switch sends a broadcast, unlike all before.
     fn sends(&mut self, dpid: DatapathId) {
+        let number = u32::from_be_bytes(*self.frame.last_chunk().unwrap());
+        *self.frame.last_chunk_mut().unwrap() = (number + 1).to_be_bytes();
         self.heard.clear();
         self.floods(SwitchPort::of(dpid, HOST));
     }
@@ -104,8 +113,48 @@ impl Net {
     }
 }
 
-fn links(graph: &Graph) -> BTreeMap<SwitchPort, SwitchPort> {
+fn links(graph: &Graph) -> Links {
     graph.links().flat_map(|(a, b, _)| [(a, b), (b, a)]).collect()
+}
+
+/// What the search for links would say.
+fn map(graph: &Graph, known: impl Fn(DatapathId) -> bool) -> Map {
+    let links = links(graph);
+    let switches = graph.switches().map(|(dpid, node)| {
+        let mut numbers: Vec<PortNo> = graph.ends(node).chain([HOST]).collect();
+        numbers.sort_unstable();
+        let port = |number| {
+            let at = links.get(&SwitchPort::of(dpid, number));
+            let state = if at.is_some() { State::Up } else { State::OneWay };
+            let leads_on = number != HOST;
+            let at = at.copied().unwrap_or_default();
+            let (since, slow, latency_us) = (Time::START, false, 0);
+            let (out, back) = (true, state == State::Up);
+            let peer = Peer { at, state, since, out, back, slow, latency_us };
+            Port {
+                number,
+                mac: MacAddr::default(),
+                speed_kbps: 0,
+                known: known(dpid),
+                host: !leads_on,
+                link: leads_on.then_some(peer),
+                far: vec![],
+            }
+        };
+        let (ports, since) = (numbers.into_iter().map(port).collect(), Time::START);
+        Switch { dpid, version: Version::V13, since, ports }
+    });
+    switches.collect()
+}
+
+/// The same, where all ports seem to lead to hosts.
+fn bare(map: &Map) -> Map {
+    let port = |port: &Port| Port { link: None, ..port.clone() };
+    let switch = |switch: &Switch| Switch {
+        ports: switch.ports.iter().map(port).collect(),
+        ..switch.clone()
+    };
+    map.switches().map(switch).collect()
 }
 
 /// No link between two ports of one switch: nobody hears through one.
@@ -117,26 +166,48 @@ fn apart(history: Vec<Vec<Change>>) -> Vec<Vec<Change>> {
     history.into_iter().map(|changes| changes.into_iter().filter(is_apart).collect()).collect()
 }
 
-/// Of the links that are the same in both, and only those.
-fn common(
-    a: &BTreeMap<SwitchPort, SwitchPort>,
-    b: &BTreeMap<SwitchPort, SwitchPort>,
-) -> BTreeMap<SwitchPort, SwitchPort> {
+/// The links that are the same in both.
+fn common(a: &Links, b: &Links) -> Links {
     a.iter().filter(|(from, to)| b.get(from) == Some(to)).map(|(a, b)| (*a, *b)).collect()
+}
+
+/// The switches whose links differ.
+fn touched(a: &Links, b: &Links) -> BTreeSet<DatapathId> {
+    let only_in = |a: &Links, b: &Links| -> Vec<DatapathId> {
+        a.iter().filter(|(from, to)| b.get(from) != Some(to)).map(|(end, _)| end.dpid).collect()
+    };
+    only_in(a, b).into_iter().chain(only_in(b, a)).collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn before_any_link_is_known_every_host_hears_a_broadcast_once(
+    fn every_host_hears_a_broadcast_once_whatever_is_known(
         history in a_history(),
         random: u64,
+        known in prop::collection::btree_set(1..=9u64, 0..=9),
     ) {
         let graph = Graph::default().with(&history.concat());
         let mut net = Net::of(&graph, random);
+        // Nothing, some of it, and all.
+        for learns in 0..3 {
+            net.learns(&graph, |dpid| learns == 2 || learns == 1 && known.contains(&dpid.0));
+            for from in net.switches.clone() {
+                net.sends(from);
+                while net.step() {}
+                net.heard.remove(&from);
+                prop_assert_eq!(&net.heard, &net.others(from));
+            }
+        }
+    }
+
+    #[test]
+    fn where_no_link_is_known_a_broadcast_is_flooded_once(history in a_history(), random: u64) {
+        let graph = Graph::default().with(&history.concat());
+        let mut net = Net::of(&graph, random);
+        net.outlets = Outlets::of(&bare(&map(&graph, |_| false)), &Forest::default());
         for from in net.switches.clone() {
-            net.recent = Some(Recent::new(64, Duration::from_secs(1)));
             net.sends(from);
             while net.step() {}
             net.heard.remove(&from);
@@ -145,74 +216,54 @@ proptest! {
     }
 
     #[test]
-    fn over_the_forest_every_host_hears_a_broadcast_once(history in a_history(), random: u64) {
-        let graph = Graph::default().with(&history.concat());
-        let mut net = Net::of(&graph, random);
-        net.closed = Forest::default().transition(&Forest::of(&graph)).close.into_iter().collect();
-        for from in net.switches.clone() {
-            net.sends(from);
-            while net.step() {}
-            prop_assert_eq!(&net.heard, &net.others(from));
-        }
-    }
-
-    #[test]
-    fn while_links_change_a_broadcast_never_circles_and_afterwards_all_is_as_before(
+    fn while_links_change_nobody_hears_a_broadcast_twice_and_afterwards_all_do(
         history in a_history(),
         random: u64,
         careful: bool,
     ) {
         let history = apart(history);
         let mut graph = Graph::default().with(&history[0]);
-        let mut forest = Forest::of(&graph);
         let mut net = Net::of(&graph, random);
-        net.closed = Forest::default().transition(&forest).close.into_iter().collect();
+        net.learns(&graph, |_| !careful);
         for changes in &history[1..] {
-            let next_graph = graph.with(changes);
-            let next_forest = Forest::of(&next_graph);
-            let next = Net::of(&next_graph, net.random);
-            net.recent = careful.then(|| Recent::new(64, Duration::from_secs(1)));
-            net.flight.clear();
-            net.moves = 0;
+            let next = graph.with(changes);
+            let (was, is) = (links(&graph), links(&next));
             if let Some(&from) = net.switches.first() {
                 net.sends(from);
             }
-            // What is cut is cut before anybody knows, and what is new is used when it is known: until then its ports were
-            // no part of the network.
-            net.links = common(&links(&graph), &links(&next_graph));
-            let Transition { mut close, mut open } = forest.transition(&next_forest);
-            while !close.is_empty() || !open.is_empty() {
-                for _ in 0..net.draw(4) {
-                    net.step();
-                }
-                let last = !close.is_empty();
-                let waiting = if last { &mut close } else { &mut open };
-                let at = net.draw(waiting.len());
-                let end = waiting.swap_remove(at);
-                if last {
-                    net.closed.insert(end);
-                } else {
-                    net.closed.remove(&end);
-                }
-                if close.is_empty() {
-                    net.links = next.links.clone();
-                }
+            // What is cut is cut before anybody knows; what is new begins with ports that come up, which is known at once.
+            net.links = common(&was, &is);
+            for _ in 0..net.draw(8) {
+                net.step();
             }
-            net.links = next.links;
-            while net.step() {
-                // Over the old forest, what it has in common with the new, and the new: nowhere more often.
-                prop_assert!(net.moves <= 3 * (net.switches.len() + next.switches.len()));
+            let touched = touched(&was, &is);
+            net.learns(&next, |dpid| !careful && !touched.contains(&dpid));
+            net.links = is;
+            while net.step() {}
+            if !touched.is_empty() {
+                prop_assert!(net.heard.values().all(|&times| times <= 1), "{:?}", net.heard);
             }
-            let most = if careful { 1 } else { 3 };
-            prop_assert!(net.heard.values().all(|&times| times <= most), "{:?}", net.heard);
-            net.switches = next.switches;
-            net.recent = None;
+            net.learns(&next, |_| true);
             if let Some(&from) = net.switches.first() {
                 net.sends(from);
                 while net.step() {}
+                net.heard.remove(&from);
                 prop_assert_eq!(&net.heard, &net.others(from));
             }
-            (graph, forest) = (next_graph, next_forest);
+            graph = next;
+        }
+    }
+
+    #[test]
+    fn a_loop_that_nobody_can_see_is_no_storm(history in a_history(), random: u64) {
+        let graph = Graph::default().with(&apart(history).concat());
+        let mut net = Net::of(&graph, random);
+        net.outlets = Outlets::of(&bare(&map(&graph, |_| true)), &Forest::default());
+        prop_assert!(net.outlets.is_settled());
+        if let Some(&from) = net.switches.first() {
+            net.sends(from);
+            while net.step() {}
+            prop_assert!(net.moves <= super::app::TIMES as usize * net.links.len());
         }
     }
 
@@ -230,12 +281,6 @@ proptest! {
             let gone = forest.ends().iter().filter(|end| next.ends().binary_search(end).is_err());
             let expected = if was_in { vec![&a, &b] } else { vec![] };
             prop_assert!(gone.eq(expected));
-            // Only the ports of the two links are touched.
-            let Transition { close, open } = forest.transition(&next);
-            prop_assert!(close.is_empty());
-            prop_assert!(open.len() <= 2);
-            let back = next.transition(&forest);
-            prop_assert_eq!((back.close, back.open), (open, close));
         }
     }
 
@@ -262,9 +307,71 @@ fn a_port_of_a_link_known_from_one_end_is_closed() {
     let up = [Change::SwitchUp(a.dpid), Change::SwitchUp(b.dpid)];
     let half = both(a, b)[0];
     let graph = Graph::default().with(&[up[0], up[1], half]);
-    let forest = Forest::of(&graph);
-    assert!(forest.is_closed(a) && forest.is_closed(b) && forest.ends().is_empty());
-    let whole = Forest::of(&graph.with(&both(a, b)));
-    assert!(!whole.is_closed(a) && whole.ports(a.dpid).eq([PortNo(1)]));
-    assert_eq!(forest.transition(&whole), Transition { close: vec![], open: vec![a, b] });
+    let ports = |graph: &Graph| -> Vec<PortNo> {
+        let outlets = Outlets::of(&map(graph, |_| true), &Forest::of(graph));
+        outlets.switch(a.dpid).unwrap().flood(PortNo(99)).collect()
+    };
+    assert_eq!(ports(&graph), [HOST]);
+    assert_eq!(ports(&graph.with(&both(a, b))), [a.port, HOST]);
+}
+
+#[test]
+fn a_switch_that_nobody_heard_of_floods_by_the_ports_that_it_joined_with() {
+    let port = |number, link_down| aldis_wire::msg::Port {
+        number,
+        hw_addr: MacAddr::default(),
+        name: aldis_wire::FixedText::default(),
+        admin_down: false,
+        link_down,
+        speed_kbps: 0,
+        details: aldis_wire::msg::PortDetails::default(),
+    };
+    let ports =
+        [(1, false), (2, false), (3, true)].map(|(number, down)| port(PortNo(number), down));
+    let ports = [&ports[..], &[port(PortNo::LOCAL, false)]].concat();
+    let (repeats, outlets) = (Repeats::new([1; 16]), Outlets::default());
+    let at = (DatapathId(1), PortNo(1));
+    let flood = |now| repeats.flood(now, at, &[0; 60], (&outlets, &ports));
+    assert_eq!(flood(Time::START), [PortNo(2)]);
+    assert_eq!(flood(Time::START), []);
+    assert_eq!(flood(Time::START + Duration::from_secs(1)), [PortNo(2)]);
+}
+
+#[test]
+fn behind_a_switch_that_is_not_ours_one_port_is_open_to_its_hosts() {
+    // Three switches on one of another's, and a cable between the first two.
+    let at = |dpid| SwitchPort::new(dpid, 1);
+    let peer = |at| {
+        let (state, since, latency_us) = (State::Up, Time::START, 0);
+        Peer { at, state, since, out: true, back: true, slow: false, latency_us }
+    };
+    let port = |number, link: Option<Peer>, far: Vec<Peer>| Port {
+        number: PortNo(number),
+        mac: MacAddr::default(),
+        speed_kbps: 0,
+        known: true,
+        host: false,
+        link,
+        far,
+    };
+    let switches = (1..=3).map(|dpid| {
+        let far = (1..=3).filter(|other| *other != dpid).map(|other| peer(at(other))).collect();
+        let cable = (dpid < 3).then(|| port(2, Some(peer(SwitchPort::new(3 - dpid, 2))), vec![]));
+        let ports = [port(1, None, far)].into_iter().chain(cable).collect();
+        let (version, since) = (Version::V13, Time::START);
+        Switch { dpid: DatapathId(dpid), version, since, ports }
+    });
+    let map: Map = switches.collect();
+    let mut charter = crate::routing::Charter::default();
+    assert!(charter.follow(&map));
+    let ends: Vec<_> = charter.graph().links().map(|(from, to, _)| (from, to)).collect();
+    let cable = (SwitchPort::new(1, 2), SwitchPort::new(2, 2));
+    assert_eq!(ends, [(at(1), at(2)), cable]);
+    let outlets = Outlets::of(&map, &Forest::of(charter.graph()));
+    let open = |dpid| -> Vec<u32> {
+        let flood = outlets.switch(DatapathId(dpid)).unwrap().flood(PortNo(99));
+        flood.map(|port| port.0).collect()
+    };
+    // The first two reach each other through it, and not by their cable; it is the first that speaks to its hosts.
+    assert_eq!([open(1), open(2), open(3)], [vec![1], vec![1], vec![]]);
 }

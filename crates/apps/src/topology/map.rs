@@ -188,6 +188,17 @@ impl Map {
     }
 }
 
+/// Of these switches; of two with one name the later counts.
+impl FromIterator<Switch> for Map {
+    fn from_iter<I: IntoIterator<Item = Switch>>(switches: I) -> Map {
+        let mut map = Map::default();
+        for switch in switches {
+            map.put(switch);
+        }
+        map
+    }
+}
+
 fn came<'m>(switch: &'m Switch, changes: &mut Vec<Change<'m>>) {
     changes.push(Change::SwitchUp(switch));
     changes.extend(switch.ports.iter().map(|port| {

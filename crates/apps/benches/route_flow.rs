@@ -1,0 +1,282 @@
+//! What a flow request costs that is answered with a whole path, up to where the engine sends: the application in its pipeline, in
+//! a network of 79 switches in which everything is known.
+//!
+//! ```text
+//! taskset -c 1 cargo bench -p aldis-apps --bench route_flow
+//! ```
+//!
+//! The network is grown by preferential attachment, two links for each new switch, and each switch has a hundred hosts. A batch is
+//! 512 requests of random pairs. Of each figure the least of the rounds and their median are printed.
+
+#![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
+
+use core::net::IpAddr;
+use core::time::Duration;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use aldis_apps::SwitchPort;
+use aldis_apps::hosts::{Config, Hosts, Identity, Ledger, Seen, Sighting};
+use aldis_apps::learning_switch::Seed;
+use aldis_apps::route_flow::{Book, IN_FLIGHT, RouteFlow, Style};
+use aldis_apps::routing::{Routing, Shortest};
+use aldis_apps::topology::{Map, Peer, Port, State, Switch};
+
+use aldis_control::switch::Info;
+use aldis_control::world::{News, Publishers, View};
+use aldis_control::{
+    App, Batch, Event, On, Output, Pipeline, Publisher, Recipe, Request, Run, Tables, Time, World,
+};
+use aldis_wire::msg::PortNo;
+use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version};
+
+const SWITCHES: u64 = 79;
+/// Hosts of a switch, from this port on.
+const HOSTS: u64 = 100;
+const HOST_PORT: u32 = 1000;
+const BATCH: usize = 512;
+/// Flows in a round.
+const FLOWS: usize = 100_000;
+const ROUNDS: usize = 9;
+const FRAME: usize = 60;
+
+/// A stream of numbers (xorshift).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+/// The links: each switch is linked to two earlier ones.
+fn grown() -> Map {
+    let (mut draws, mut drawn) = (Draws(0x9e37_79b9_7f4a_7c15), vec![1, 2]);
+    let mut links = vec![(1, 2)];
+    for dpid in 3..=SWITCHES {
+        let mut peers: Vec<u64> = vec![];
+        while peers.len() < 2 {
+            let peer = drawn[draws.below(drawn.len() as u64) as usize];
+            if !peers.contains(&peer) {
+                peers.push(peer);
+            }
+        }
+        links.extend(peers.iter().map(|&peer| (peer, dpid)));
+        drawn.extend(peers.into_iter().flat_map(|peer| [peer, dpid]));
+    }
+    let mut ports = vec![vec![]; SWITCHES as usize + 1];
+    for (a, b) in links {
+        let [from, to] =
+            [a, b].map(|dpid: u64| SwitchPort::new(dpid, ports[dpid as usize].len() as u32 + 1));
+        ports[a as usize].push(port(from.port, Some(to)));
+        ports[b as usize].push(port(to.port, Some(from)));
+    }
+    let switch = |(dpid, mut links): (usize, Vec<Port>)| {
+        links.extend((0..HOSTS as u32).map(|host| port(PortNo(HOST_PORT + host), None)));
+        let (version, since) = (Version::V13, Time::START);
+        Switch { dpid: DatapathId(dpid as u64), version, since, ports: links }
+    };
+    ports.into_iter().enumerate().skip(1).map(switch).collect()
+}
+
+fn port(number: PortNo, to: Option<SwitchPort>) -> Port {
+    let (state, since, latency_us) = (State::Up, Time::START, 0);
+    let peer = |at| Peer { at, state, since, out: true, back: true, slow: false, latency_us };
+    Port {
+        number,
+        mac: MacAddr::default(),
+        speed_kbps: 0,
+        known: true,
+        host: to.is_none(),
+        link: to.map(peer),
+        far: vec![],
+    }
+}
+
+fn host(number: u64) -> (MacAddr, SwitchPort) {
+    let at = SwitchPort::new(1 + number % SWITCHES, HOST_PORT + (number / SWITCHES) as u32);
+    (MacAddr::from_u64(0x0200_0000_0000 | number), at)
+}
+
+/// Publishes the map and the hosts, as they are.
+struct Known;
+
+struct Maps(bool);
+struct Tableau(bool);
+
+impl App for Known {
+    type Slot = ();
+    const NAME: &'static str = "known";
+    const STARTS: &'static [On] = &[];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Maps(true)).and(Tableau(true))
+    }
+}
+
+impl Publisher for Maps {
+    type Part = Map;
+
+    fn begin(&mut self) -> Map {
+        Map::default()
+    }
+
+    fn revise(&mut self, _: Time, _: News<'_, Map>) -> Option<Map> {
+        core::mem::take(&mut self.0).then(grown)
+    }
+
+    fn next(&self) -> Time {
+        if self.0 { Time::START } else { Time::NEVER }
+    }
+}
+
+impl Publisher for Tableau {
+    type Part = Hosts;
+
+    fn begin(&mut self) -> Hosts {
+        Ledger::new(Config::new(Seed::new([7; 16]))).hosts().clone()
+    }
+
+    fn revise(&mut self, now: Time, mut news: News<'_, Hosts>) -> Option<Hosts> {
+        while let Some(Seen { .. }) = news.report() {}
+        core::mem::take(&mut self.0).then(|| {
+            let mut ledger = Ledger::new(Config::new(Seed::new([7; 16])));
+            for number in 0..SWITCHES * HOSTS {
+                let (mac, at) = host(number);
+                let (id, ip) = (Identity { mac, vlan: 0 }, IpAddr::from([10, 0, 0, 1]));
+                let ip = (number == 0).then_some(ip);
+                ledger.see(now, &Sighting { id, at, ip, router: None }, &mut vec![]);
+            }
+            ledger.hosts().clone()
+        })
+    }
+
+    fn next(&self) -> Time {
+        if self.0 { Time::START } else { Time::NEVER }
+    }
+}
+
+struct Bench {
+    pipeline: Pipeline,
+    world: Arc<World>,
+    out: Output,
+    switches: Vec<Arc<aldis_control::Switch>>,
+    flows: Vec<(u64, u64)>,
+    now: Time,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let book = Arc::new(Book::new(FLOWS));
+        let style = Style::of_route_flow(60, Tables::One);
+        let recipe = Recipe::default()
+            .with(|| Known)
+            .with(|| Routing::new(Arc::new(Shortest::default()), false))
+            .with(move || RouteFlow::new(style, [7; 16], Arc::clone(&book)));
+        let program = recipe.settle().expect("they work together");
+        let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+        let mut world = program.world();
+        let mut switches = vec![];
+        for dpid in 1..=SWITCHES {
+            let (dpid, version) = (DatapathId(dpid), Version::V13);
+            let info = Info { dpid, version, buffers: 0, tables: 1, ports: vec![] };
+            let switch = pipeline.join(Time::START, info);
+            pipeline.event(Time::START, &world, &switch, &Event::Joining, &mut out);
+            switches.push(switch);
+        }
+        let (mut press, mut now) = (program.press(), Time::START);
+        for _ in 0..100 {
+            now = now + Duration::from_millis(2);
+            if let Some(next) = press.step(now) {
+                world = next;
+            }
+        }
+        let mut draws = Draws(88_172_645_463_325_252);
+        let hosts = SWITCHES * HOSTS;
+        let flows = (0..FLOWS).map(|_| {
+            let src = draws.below(hosts);
+            (src, (src + 1 + draws.below(hosts - 1)) % hosts)
+        });
+        Bench { pipeline, world, out, switches, flows: flows.collect(), now }
+    }
+
+    /// All flows are asked for; nanoseconds, and messages that are to be sent.
+    fn round(&mut self) -> (f64, usize) {
+        let (mut took, mut messages) = (Duration::ZERO, 0);
+        for at in (0..FLOWS).step_by(BATCH) {
+            let flows = &self.flows[at..FLOWS.min(at + BATCH)];
+            let (mut bytes, mut requests, mut runs) = (vec![], vec![], vec![]);
+            for (at, &(src, dst)) in flows.iter().enumerate() {
+                let ((src, from), (dst, _)) = (host(src), host(dst));
+                let frame_at = bytes.len() as u32;
+                bytes.extend_from_slice(&dst.0);
+                bytes.extend_from_slice(&src.0);
+                bytes.extend_from_slice(&[8, 0]);
+                bytes.resize(frame_at as usize + FRAME, 0);
+                requests.push(Request {
+                    frame_at,
+                    frame_len: FRAME as u16,
+                    total_len: FRAME as u16,
+                    reason: 0,
+                    stopped: false,
+                    in_port: from.port.0,
+                    buffer_id: NO_BUFFER,
+                    xid: at as u32,
+                });
+                runs.push(Run { switch: from.dpid.0 as usize - 1, requests: at..at + 1 });
+            }
+            let mut batch = Batch {
+                on: On::FlowRequest,
+                now: self.now,
+                world: View::of(&self.world, &[]),
+                bytes: &bytes,
+                switches: &self.switches,
+                runs: &runs,
+                requests: &mut requests,
+            };
+            let begun = Instant::now();
+            self.pipeline.packet_ins(&mut batch, &mut self.out);
+            took += begun.elapsed();
+            assert!(batch.requests.iter().all(|request| request.stopped));
+            let (bytes, pieces) = self.out.far().pieces();
+            messages += pieces.len();
+            black_box(bytes);
+            self.out.far().clear();
+            self.out.clear();
+        }
+        (took.as_nanos() as f64 / FLOWS as f64, messages)
+    }
+}
+
+fn main() {
+    println!("{:<56} {:>8} {:>8}", "a request, ns", "least", "median");
+    let (mut fresh, mut known, mut sent) = (vec![], vec![], vec![]);
+    let mut pieces = 0;
+    for _ in 0..ROUNDS {
+        let mut bench = Bench::new();
+        let (took, count) = bench.round();
+        pieces = count;
+        fresh.push(took);
+        sent.push(bench.round().0);
+        bench.now = bench.now + 2 * IN_FLIGHT;
+        known.push(bench.round().0);
+    }
+    show("of a new flow: planned, said, noted", fresh);
+    show("of one that was answered before", known);
+    show("of one whose flows are on their way", sent);
+    println!(
+        "switches a path is said to, with the last twice: {:.2}",
+        pieces as f64 / FLOWS as f64
+    );
+}
+
+fn show(figure: &str, mut values: Vec<f64>) {
+    values.sort_by(f64::total_cmp);
+    println!("{figure:<56} {:>8.0} {:>8.0}", values[0], values[values.len() / 2]);
+}

@@ -1,0 +1,281 @@
+//! The application: what is planned, said and written down.
+
+use std::sync::Arc;
+
+use aldis_control::app::{At, Moment, Next, Parallel, Slots};
+use aldis_control::switch::Info;
+use aldis_control::world::{PartId, Publishers, View};
+use aldis_control::{App, Asked, Batch, Event, Far, On, Output, Part, Time};
+use aldis_packet::Ethernet;
+use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
+use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
+
+use super::book::{Book, Page};
+use super::fleet::{Fleet, Musters, Report, Voice};
+use super::pen::{FRAME_LEN_MAX, Packet, Pen};
+use super::planner::{Answer, Planner};
+use super::rule::{Key, Rule, Style};
+use crate::hosts::{Effect, Hosts};
+use crate::place::SwitchPort;
+use crate::recent::Verdict;
+use crate::routing::Routes;
+use crate::spanning::frame_hash;
+use crate::topology::{Change, Map};
+
+/// Plans and installs paths.
+#[derive(Debug)]
+pub struct RouteFlow {
+    book: Arc<Book>,
+    secret: [u8; 16],
+    pen: Pen,
+    planner: Planner,
+    page: Page,
+}
+
+/// What it knows of the network during one batch.
+#[derive(Clone, Copy)]
+struct Sight<'w> {
+    now: Time,
+    version: u64,
+    routes: &'w Routes,
+    hosts: &'w Hosts,
+    fleet: &'w Fleet,
+}
+
+impl RouteFlow {
+    /// The instance of one worker; all have the same book. `secret` is random, the same for all instances.
+    pub fn new(style: Style, secret: [u8; 16], book: Arc<Book>) -> RouteFlow {
+        let planner = Planner::new(book.in_flight());
+        RouteFlow { book, secret, pen: Pen::new(style), planner, page: Page::default() }
+    }
+
+    /// What becomes of one request.
+    fn answer(&mut self, asked: &Asked<'_>, sight: &Sight<'_>, out: &mut Output) -> Next {
+        let Some(key) = key(asked.frame) else { return Next::Continue };
+        let Some(host) = sight.hosts.by_mac(key.dst, key.host_vlan()) else {
+            return Next::Continue;
+        };
+        let (from, to) = (SwitchPort::of(asked.switch.dpid, asked.in_port()), host.at());
+        let graph = sight.routes.graph();
+        if graph.is_end(to) {
+            // It was thought to be there before it was known what the port leads to.
+            return Next::Continue;
+        }
+        if graph.is_end(from) && self.is_copy(asked, sight.now) {
+            forget(asked, out);
+            return Next::Stop;
+        }
+        let RouteFlow { planner, pen, page, .. } = self;
+        match planner.answer(sight.now, (sight.routes, sight.version), key, (from, to)) {
+            Answer::NoWay => return Next::Continue,
+            Answer::Filter => forget(asked, out),
+            Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
+            Answer::Install { rules, release } => {
+                if !install(pen, asked, (&key, rules, release), sight.fleet, out) {
+                    return Next::Continue;
+                }
+                page.installed(key, (from, to), rules);
+            }
+        }
+        Next::Stop
+    }
+
+    /// Whether another copy of this packet, met between switches, was sent on its way a moment ago: when its receiver was not
+    /// known yet it was flooded, and comes from several sides.
+    fn is_copy(&self, asked: &Asked<'_>, now: Time) -> bool {
+        let src = asked.src().unwrap_or_default();
+        let hash = frame_hash(self.secret, DatapathId(0), src, asked.frame);
+        self.book.strays().note(now, hash) == Verdict::Known
+    }
+
+    fn tell(&self, at: &At<'_, Parallel<Time>>, is_here: bool, out: &mut Output) {
+        let voice = is_here.then(|| voice(&self.pen, at.switch));
+        // Where there is no room, it is told again within a second.
+        let _ = out.report::<Fleet>(Report { dpid: at.switch.dpid, joined: *at.slot, voice });
+    }
+
+    fn expired(&mut self, at: &At<'_, Parallel<Time>>, gone: &FlowRemoved, out: &mut Output) {
+        let timeouts = [FlowRemovedReason::IDLE_TIMEOUT, FlowRemovedReason::HARD_TIMEOUT];
+        if gone.cookie != self.pen.style().cookie || !timeouts.contains(&gone.reason) {
+            return;
+        }
+        if let Some((key, in_port)) = Key::of_match(&gone.match_) {
+            self.page.expired(key, SwitchPort::of(at.switch.dpid, in_port));
+            let fleet = at.world.part::<Fleet>();
+            self.book.hand_in(&mut self.page, (&self.pen, fleet), out.far());
+        }
+    }
+}
+
+impl App for RouteFlow {
+    /// When the switch joined.
+    type Slot = Parallel<Time>;
+
+    const NAME: &'static str = "route-flow";
+    const STARTS: &'static [On] =
+        &[On::Joining, On::Down, On::Second, On::FlowRequest, On::FlowRemoved, On::Publication];
+    const READS: &'static [PartId] = &[Routes::ID, Hosts::ID, Map::ID, Fleet::ID];
+
+    fn join(&mut self, now: Time, _: &Info) -> Time {
+        now
+    }
+
+    fn packet_ins(
+        &mut self,
+        batch: &mut Batch<'_>,
+        _: Slots<'_, Parallel<Time>>,
+        out: &mut Output,
+    ) {
+        let (world, now) = (batch.world, batch.now);
+        let (routes, hosts, fleet) = (world.part(), world.part(), world.part());
+        let sight = Sight { now, version: world.version(), routes, hosts, fleet };
+        batch.each(|asked| self.answer(asked, &sight, out));
+        if !self.page.is_empty() {
+            self.book.hand_in(&mut self.page, (&self.pen, fleet), out.far());
+        }
+    }
+
+    fn event(&mut self, at: At<'_, Parallel<Time>>, event: &Event, out: &mut Output) -> Next {
+        match event {
+            Event::Joining => self.tell(&at, true, out),
+            Event::Down => self.tell(&at, false, out),
+            Event::Second if at.world.part::<Fleet>().voice(at.switch.dpid).is_none() => {
+                self.tell(&at, true, out);
+            }
+            Event::FlowRemoved(gone) => self.expired(&at, gone, out),
+            _ => {}
+        }
+        Next::Continue
+    }
+
+    /// Paths over a link that is gone are led around it, and those to a host or port that is no more are removed. All batches
+    /// that knew the old World have handed in what they did.
+    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
+        let (pen, world) = (&self.pen, moment.world);
+        let fleet = world.part::<Fleet>();
+        let mut keeper = self.book.keeper((pen, fleet), far);
+        if world.differs::<Routes>(before) {
+            keeper.reroute(before.part(), world.part(), |reroute| {
+                far.path(|far| {
+                    pen.path(fleet, &reroute.key, reroute.install, far);
+                });
+                pen.remove(fleet, &reroute.key, reroute.remove, far);
+            });
+        }
+        if world.differs::<Map>(before) {
+            for change in world.part::<Map>().changes_since(before.part()) {
+                if let Change::Port { at, now: None, .. } = change {
+                    keeper.forget_port(at, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+                }
+            }
+        }
+        if world.differs::<Hosts>(before) {
+            let (old, new) = (before.part::<Hosts>().changes(), world.part::<Hosts>().changes());
+            for effect in new.since(old) {
+                if let Effect::Moved { id, .. } | Effect::Gone(id, ..) = *effect {
+                    keeper.forget_host(id, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+                }
+            }
+            if new.missed(old) > 0 {
+                let hosts = world.part::<Hosts>();
+                let stays = |key: &Key, to| {
+                    hosts.by_mac(key.dst, key.host_vlan()).is_some_and(|host| host.at() == to)
+                };
+                keeper.forget_unless(stays, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+            }
+        }
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Musters::default())
+    }
+}
+
+/// How a switch in hand is spoken to.
+fn voice(pen: &Pen, switch: &Info) -> Voice {
+    Voice { version: switch.version, table: pen.style().tables.forwarding(switch) }
+}
+
+/// The flow of a frame from one host to another.
+fn key(frame: &[u8]) -> Option<Key> {
+    let frame = Ethernet::new(frame)?;
+    let [src, dst] = [frame.source(), frame.destination()].map(MacAddr);
+    let vlan = frame.tags().next().map_or(Key::UNTAGGED, |tag| tag.vid());
+    (!src.is_group() && !dst.is_group()).then_some(Key { src, dst, vlan })
+}
+
+/// The switch need not keep the packet any longer.
+fn forget(asked: &Asked<'_>, out: &mut Output) {
+    let buffer_id = asked.request.buffer_id;
+    if buffer_id != NO_BUFFER {
+        out.answer(asked, PacketOut::buffered(buffer_id).from_port(asked.in_port()));
+    }
+}
+
+/// Whether all of the frame is here, and can be sent to any switch.
+fn is_whole(asked: &Asked<'_>) -> bool {
+    asked.request.frame_len >= asked.request.total_len && asked.request.frame_len <= FRAME_LEN_MAX
+}
+
+/// Sends a packet out of a port without any flow. One of which only the beginning is here is lost, unless the port is one of
+/// the same switch, which holds it.
+fn release(pen: &Pen, asked: &Asked<'_>, to: SwitchPort, fleet: &Fleet, out: &mut Output) {
+    if to.dpid == asked.switch.dpid {
+        out.turn_to(asked.run);
+        let packet = packet(asked);
+        if packet.buffer_id != NO_BUFFER || is_whole(asked) {
+            pen.packet(asked.switch.version, &packet, to.port.0, out);
+        }
+        return;
+    }
+    if is_whole(asked) {
+        let frame = (asked.request.xid, asked.frame);
+        pen.release(fleet, frame, to, out.far());
+    }
+    forget(asked, out);
+}
+
+/// The packet of a request, for its switch.
+fn packet<'a>(asked: &Asked<'a>) -> Packet<'a> {
+    let aldis_control::Request { xid, buffer_id, in_port, .. } = asked.request;
+    let frame = if buffer_id == NO_BUFFER { asked.frame } else { &[] };
+    Packet { xid, buffer_id, in_port, frame }
+}
+
+/// Installs a path and sends the packet; false where one of its switches is not there.
+fn install(
+    pen: &Pen,
+    asked: &Asked<'_>,
+    (key, rules, to): (&Key, &[Rule], SwitchPort),
+    fleet: &Fleet,
+    out: &mut Output,
+) -> bool {
+    if let [rule] = rules
+        && rule.dpid == asked.switch.dpid
+    {
+        out.turn_to(asked.run);
+        let mut hit = rule.hit(key, asked.request.xid);
+        hit.buffer_id = asked.request.buffer_id;
+        pen.flow(voice(pen, asked.switch), &hit, true, out);
+        if hit.buffer_id == NO_BUFFER && is_whole(asked) {
+            pen.packet(asked.switch.version, &packet(asked), to.port.0, out);
+        }
+        return true;
+    }
+    let mut is_there = false;
+    out.far().path(|far| {
+        is_there = pen.path(fleet, key, rules, far);
+        if is_there && is_whole(asked) {
+            pen.release(fleet, (asked.request.xid, asked.frame), to, far);
+        }
+    });
+    if is_there && is_whole(asked) {
+        forget(asked, out);
+    } else if is_there && asked.request.buffer_id != NO_BUFFER {
+        // It goes the whole way, behind its flows as far as that can be known here.
+        let first = rules.last().map_or(0, |rule| rule.out_port.0);
+        out.far().turn_to(asked.switch.dpid);
+        pen.packet(asked.switch.version, &packet(asked), first, out.far());
+    }
+    is_there
+}

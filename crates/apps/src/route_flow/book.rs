@@ -1,0 +1,176 @@
+//! What all workers know together: the paths that were installed, and what is on its way.
+//!
+//! A worker writes on a [`Page`] what a batch did, and hands it in. Whoever finds the keeper free goes through all pages that
+//! were handed in; who finds it taken leaves its page and goes on, so that no worker waits for another one's paths. Who acts on
+//! a change of the World goes through what is left first: it comes after the last batch that knew the old one, so every path of
+//! that is there.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::Far;
+
+use super::fleet::Fleet;
+use super::keeper::Keeper;
+use super::pen::Pen;
+use super::planner::IN_FLIGHT;
+use super::rule::{Key, Rule};
+use crate::place::SwitchPort;
+use crate::recent::Recent;
+
+/// Requests whose flows may be on their way at once: what a core answers in [`IN_FLIGHT`]. Where there are more, flows are
+/// sent twice. A megabyte.
+const IN_FLIGHT_MAX: usize = 1 << 17;
+
+/// Paths on pages that wait. While a batch is gone through, which takes milliseconds, others hand in some thousands. Further
+/// ones are not remembered, and counted.
+const WAITING_MAX: usize = 1 << 16;
+
+/// Empty pages that are kept.
+const SPARE_MAX: usize = 16;
+
+/// Shared by the instances of the application.
+#[derive(Debug)]
+pub struct Book {
+    in_flight: Arc<Recent>,
+    strays: Recent,
+    desk: Mutex<Desk>,
+    keeper: Mutex<Keeper>,
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    waiting: VecDeque<Page>,
+    notes: usize,
+    spare: Vec<Page>,
+    refused: u64,
+}
+
+/// What a batch did.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    notes: Vec<Note>,
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Note {
+    Installed { key: Key, ends: (SwitchPort, SwitchPort), rules: usize },
+    Expired { key: Key, from: SwitchPort },
+}
+
+impl Page {
+    /// A path is being installed.
+    pub(super) fn installed(&mut self, key: Key, ends: (SwitchPort, SwitchPort), rules: &[Rule]) {
+        self.notes.push(Note::Installed { key, ends, rules: rules.len() });
+        self.rules.extend_from_slice(rules);
+    }
+
+    /// The flow of a path's first hop is gone.
+    pub(super) fn expired(&mut self, key: Key, from: SwitchPort) {
+        self.notes.push(Note::Expired { key, from });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.notes.clear();
+        self.rules.clear();
+    }
+}
+
+impl Book {
+    /// With room to remember `paths_max` paths.
+    pub fn new(paths_max: usize) -> Book {
+        Book {
+            in_flight: Arc::new(Recent::new(IN_FLIGHT_MAX, IN_FLIGHT)),
+            strays: Recent::new(IN_FLIGHT_MAX, IN_FLIGHT),
+            desk: Mutex::default(),
+            keeper: Mutex::new(Keeper::new(paths_max)),
+        }
+    }
+
+    /// Paths that are remembered, and those for which there was no room. Waits for who goes through pages just now.
+    pub fn tally(&self) -> (usize, u64) {
+        let refused = taken(&self.desk).refused;
+        let keeper = taken(&self.keeper);
+        (keeper.paths().len(), keeper.paths().refused() + refused)
+    }
+
+    /// The flows that are on their way.
+    pub(super) fn in_flight(&self) -> Arc<Recent> {
+        Arc::clone(&self.in_flight)
+    }
+
+    /// The packets that were met between switches.
+    pub(super) fn strays(&self) -> &Recent {
+        &self.strays
+    }
+
+    /// Hands a page in; it is empty then. What is to be removed because of it is said to `far`.
+    pub(super) fn hand_in(&self, page: &mut Page, (pen, fleet): (&Pen, &Fleet), far: &mut Far) {
+        self.leave(page);
+        if let Ok(mut keeper) = self.keeper.try_lock() {
+            self.go_through(&mut keeper, (pen, fleet), far);
+        }
+    }
+
+    /// The keeper, who knows of all that was handed in.
+    pub(super) fn keeper(
+        &self,
+        (pen, fleet): (&Pen, &Fleet),
+        far: &mut Far,
+    ) -> MutexGuard<'_, Keeper> {
+        let mut keeper = taken(&self.keeper);
+        self.go_through(&mut keeper, (pen, fleet), far);
+        keeper
+    }
+
+    fn leave(&self, page: &mut Page) {
+        let mut desk = taken(&self.desk);
+        if desk.notes + page.notes.len() > WAITING_MAX {
+            desk.refused += page.notes.len() as u64;
+            page.clear();
+            return;
+        }
+        desk.notes += page.notes.len();
+        let blank = desk.spare.pop().unwrap_or_default();
+        desk.waiting.push_back(std::mem::replace(page, blank));
+    }
+
+    fn go_through(&self, keeper: &mut Keeper, (pen, fleet): (&Pen, &Fleet), far: &mut Far) {
+        while let Some(mut page) = self.next() {
+            let mut rules = &page.rules[..];
+            for note in &page.notes {
+                match *note {
+                    Note::Installed { key, ends, rules: count } => {
+                        let (these, others) = rules.split_at(count);
+                        rules = others;
+                        let remove = keeper.installed(key, ends, these);
+                        pen.remove(fleet, &key, remove, far);
+                    }
+                    Note::Expired { key, from } => keeper.expired(key, from),
+                }
+            }
+            page.clear();
+            let mut desk = taken(&self.desk);
+            if desk.spare.len() < SPARE_MAX {
+                desk.spare.push(page);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Page> {
+        let mut desk = taken(&self.desk);
+        let page = desk.waiting.pop_front()?;
+        desk.notes -= page.notes.len();
+        Some(page)
+    }
+}
+
+/// Nothing is half done where somebody panicked: what was noted is noted.
+fn taken<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,439 @@
+//! What the application says to which switch, as dialogues, in a ring of four switches of both versions.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use aldis_control::switch::Info;
+use aldis_control::world::{News, Press, Publishers, View};
+use aldis_control::{
+    App, Batch, Event, On, Output, Pipeline, Publisher, Recipe, Request, Run, Switch, Tables, Time,
+    World,
+};
+use aldis_wire::msg::{
+    Action, Field, FlowMod, FlowModCommand, FlowModFlags, FlowRemoved, FlowRemovedReason,
+    Instruction, Match, Message, PacketOut, PortNo, TableNo,
+};
+use aldis_wire::{Chop, DatapathId, MacAddr, NO_BUFFER, Version};
+
+use super::{Book, RouteFlow, Style};
+use crate::hosts::{self, Lookout};
+use crate::learning_switch::Seed;
+use crate::place::SwitchPort;
+use crate::routing::{Routing, Shortest};
+use crate::topology::{self, Map, Peer, State};
+
+const SWITCHES: u64 = 4;
+/// Where each switch has its host, of the same number.
+const HOST: u32 = 9;
+/// Where there is room for another.
+const SECOND: u32 = 5;
+const NEXT: u32 = 1;
+const BEFORE: u32 = 2;
+
+/// Publishes the map that the test draws.
+struct Atlas(Arc<Mutex<(Map, bool)>>);
+
+impl App for Atlas {
+    type Slot = ();
+    const NAME: &'static str = "atlas";
+    const STARTS: &'static [On] = &[];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Draws(Arc::clone(&self.0)))
+    }
+}
+
+struct Draws(Arc<Mutex<(Map, bool)>>);
+
+impl Publisher for Draws {
+    type Part = Map;
+
+    fn begin(&mut self) -> Map {
+        Map::default()
+    }
+
+    fn revise(&mut self, _: Time, _: News<'_, Map>) -> Option<Map> {
+        let (map, is_new) = &mut *self.0.lock().unwrap();
+        core::mem::take(is_new).then(|| map.clone())
+    }
+
+    fn next(&self) -> Time {
+        Time::START
+    }
+}
+
+struct Lab {
+    pipeline: Pipeline,
+    press: Press,
+    world: Arc<World>,
+    map: Arc<Mutex<(Map, bool)>>,
+    switches: Vec<Arc<Switch>>,
+    out: Output,
+    now: Time,
+}
+
+fn version(dpid: u64) -> Version {
+    if dpid.is_multiple_of(2) { Version::V13 } else { Version::V10 }
+}
+
+/// All that is to be known of the ring, but for links that are cut: by their lower ends.
+fn ring(cut: &[u64], gone: &[SwitchPort]) -> Map {
+    let switches = (1..=SWITCHES).map(|dpid| {
+        let (next, before) = (dpid % SWITCHES + 1, (dpid + SWITCHES - 2) % SWITCHES + 1);
+        let link = |at: SwitchPort| {
+            let (state, since, latency_us) = (State::Up, Time::START, 0);
+            Peer { at, state, since, out: true, back: true, slow: false, latency_us }
+        };
+        let ends = [
+            (NEXT, (!cut.contains(&dpid)).then(|| link(SwitchPort::new(next, BEFORE)))),
+            (BEFORE, (!cut.contains(&before)).then(|| link(SwitchPort::new(before, NEXT)))),
+            (SECOND, None),
+            (HOST, None),
+        ];
+        let is_there = |(number, link): &(u32, Option<Peer>)| {
+            (*number >= SECOND || link.is_some()) && !gone.contains(&SwitchPort::new(dpid, *number))
+        };
+        let port = |(number, link): (u32, Option<Peer>)| topology::Port {
+            number: PortNo(number),
+            mac: MacAddr::default(),
+            speed_kbps: 0,
+            known: true,
+            host: link.is_none(),
+            link,
+            far: vec![],
+        };
+        let ports = ends.into_iter().filter(is_there).map(port).collect();
+        let (dpid, version, since) = (DatapathId(dpid), version(dpid), Time::START);
+        topology::Switch { dpid, version, since, ports }
+    });
+    switches.collect()
+}
+
+impl Lab {
+    /// With all switches, links and hosts known.
+    fn new() -> Lab {
+        let map = Arc::new(Mutex::new((ring(&[], &[]), true)));
+        let (book, atlas) = (Arc::new(Book::new(100)), Arc::clone(&map));
+        let tables = Tables::Guarded;
+        let style = Style { idle_timeout_s: 60, priority: 7, cookie: 0xc00c1e, tables };
+        let recipe = Recipe::default()
+            .with(move || Atlas(Arc::clone(&atlas)))
+            .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
+            .with(|| Routing::new(Arc::new(Shortest::default()), false))
+            .with(move || RouteFlow::new(style, [7; 16], Arc::clone(&book)));
+        let program = recipe.settle().unwrap();
+        let (mut pipeline, mut out, world) =
+            (program.pipeline(0), program.output(0), program.world());
+        let mut switches = vec![];
+        for dpid in 1..=SWITCHES {
+            let (dpid, version) = (DatapathId(dpid), version(dpid));
+            let info = Info { dpid, version, buffers: 0, tables: 2, ports: vec![] };
+            let switch = pipeline.join(Time::START, info);
+            pipeline.event(Time::START, &world, &switch, &Event::Joining, &mut out);
+            switches.push(switch);
+        }
+        let press = program.press();
+        let mut lab = Lab { pipeline, press, world, map, switches, out, now: Time::START };
+        lab.passes();
+        for host in 1..=SWITCHES {
+            // A broadcast by each: so it is known where they are.
+            assert!(lab.asks(host, HOST, frame(host, 0xff)).is_empty());
+        }
+        assert!(lab.passes().is_empty());
+        lab
+    }
+
+    /// What was reported is published and acted on, as often as there is anything; what is said because of that.
+    fn passes(&mut self) -> Vec<String> {
+        for _ in 0..20 {
+            self.now = self.now + Duration::from_millis(2);
+            if let Some(world) = self.press.step(self.now) {
+                self.pipeline.published(self.now, &self.world, &world, self.out.far());
+                self.world = world;
+            }
+        }
+        self.said()
+    }
+
+    /// The network is another.
+    fn is(&mut self, map: Map) -> Vec<String> {
+        *self.map.lock().unwrap() = (map, true);
+        self.passes()
+    }
+
+    fn asks(&mut self, dpid: u64, in_port: u32, frame: Vec<u8>) -> Vec<String> {
+        let len = frame.len() as u16;
+        let (answers, stopped) = self.asks_for(dpid, in_port, frame, (NO_BUFFER, len));
+        assert_eq!(stopped, !answers.is_empty(), "{answers:?}");
+        answers
+    }
+
+    /// The answers to a request whose packet is in this buffer and so long, and whether it was kept from later applications.
+    fn asks_for(
+        &mut self,
+        dpid: u64,
+        in_port: u32,
+        frame: Vec<u8>,
+        (buffer_id, total_len): (u32, u16),
+    ) -> (Vec<String>, bool) {
+        let (frame_len, xid) = (frame.len() as u16, 77);
+        let mut requests = [Request {
+            frame_at: 0,
+            frame_len,
+            total_len,
+            reason: 0,
+            stopped: false,
+            in_port,
+            buffer_id,
+            xid,
+        }];
+        let place = dpid as usize - 1;
+        let mut batch = Batch {
+            on: On::FlowRequest,
+            now: self.now,
+            world: View::of(&self.world, &[]),
+            bytes: &frame,
+            switches: &self.switches[place..=place],
+            runs: &[Run { switch: 0, requests: 0..1 }],
+            requests: &mut requests,
+        };
+        self.pipeline.packet_ins(&mut batch, &mut self.out);
+        let mut answers: Vec<String> =
+            Chop::new(self.out.bytes()).map(|raw| in_words(dpid, raw.unwrap().bytes)).collect();
+        self.out.take_segments().for_each(drop);
+        self.out.clear();
+        answers.extend(self.said());
+        (answers, requests[0].stopped)
+    }
+
+    fn happens(&mut self, dpid: u64, event: &Event) -> Vec<String> {
+        let switch = Arc::clone(&self.switches[dpid as usize - 1]);
+        self.pipeline.event(self.now, &self.world, &switch, event, &mut self.out);
+        self.said()
+    }
+
+    /// What goes to other switches, with a line around what belongs together.
+    fn said(&mut self) -> Vec<String> {
+        let (bytes, pieces) = self.out.far().pieces();
+        let words = pieces.iter().flat_map(|piece| {
+            let chopped = Chop::new(&bytes[piece.bytes.clone()]);
+            let path = if piece.path.is_some() { "path: " } else { "" };
+            chopped.map(move |raw| path.to_owned() + &in_words(piece.to.0, raw.unwrap().bytes))
+        });
+        let words = words.collect();
+        self.out.far().clear();
+        words
+    }
+}
+
+fn frame(src: u64, dst: u64) -> Vec<u8> {
+    let mac = |host: u64| match host {
+        0xff => [0xff; 6],
+        host => [2, 0, 0, 0, 0, host as u8],
+    };
+    [&mac(dst)[..], &mac(src), &[8, 0], &[0x55; 46]].concat()
+}
+
+fn in_words(dpid: u64, raw: &[u8]) -> String {
+    let (_, message) = Message::decode(version(dpid), raw).unwrap();
+    let words = match message.meaning() {
+        Message::FlowMod(flow) if flow.command == FlowModCommand::ADD => {
+            assert_eq!((flow.cookie, flow.idle_timeout, flow.priority), (0xc00c1e, 60, 7));
+            assert_eq!(flow.table_id.0, u8::from(version(dpid) == Version::V13));
+            let [Instruction::ApplyActions(actions)] = &flow.instructions[..] else { panic!() };
+            let tells =
+                if flow.flags.contains(FlowModFlags::SEND_FLOW_REM) { ", tells" } else { "" };
+            let held = if flow.buffer_id == NO_BUFFER { "" } else { ", held" };
+            format!("{} → {}{tells}{held}", fields(&flow), ports(actions))
+        }
+        Message::FlowMod(flow) => {
+            assert_eq!((flow.command, flow.priority), (FlowModCommand::DELETE_STRICT, 7));
+            assert_eq!(version(dpid) == Version::V13, flow.table_id.0 == 1);
+            format!("no {} → {}", fields(&flow), flow.out_port)
+        }
+        Message::PacketOut(PacketOut { actions, data, buffer_id, .. }) => {
+            let what = if buffer_id == NO_BUFFER { data.len().to_string() } else { "held".into() };
+            format!("send {what} → {}", ports(&actions))
+        }
+        other => panic!("{other:?}"),
+    };
+    format!("s{dpid} {words}")
+}
+
+fn fields(flow: &FlowMod) -> String {
+    let mut words: Vec<String> = flow.match_.fields.iter().map(field).collect();
+    words.sort();
+    words.join(" ")
+}
+
+fn field(field: &Field) -> String {
+    match field {
+        Field::InPort(port) => format!("in {port}"),
+        Field::EthSrc(mac) => format!("of {}", mac.value.0[5]),
+        Field::EthDst(mac) => format!("for {}", mac.value.0[5]),
+        Field::VlanVid(_) => "-".into(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ports(actions: &[Action]) -> String {
+    let port = |action: &Action| match action {
+        Action::Output { port, .. } => port.to_string(),
+        other => panic!("{other:?}"),
+    };
+    actions.iter().map(port).collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn the_whole_path_is_installed_last_hop_first_and_the_packet_leaves_at_its_end() {
+    let mut lab = Lab::new();
+    let path = [
+        "path: s2 - for 2 in 2 of 1 → 9",
+        "path: s1 - for 2 in 9 of 1 → 1, tells",
+        "path: s2 send 60 → 9",
+    ];
+    assert_eq!(lab.asks(1, HOST, frame(1, 2)), path);
+    // What was on its way meanwhile only has to arrive.
+    assert_eq!(lab.asks(1, HOST, frame(1, 2)), ["s2 send 60 → 9"]);
+    // On the way back.
+    let path = [
+        "path: s1 - for 1 in 1 of 2 → 9",
+        "path: s2 - for 1 in 9 of 2 → 2, tells",
+        "path: s1 send 60 → 9",
+    ];
+    assert_eq!(lab.asks(2, HOST, frame(2, 1)), path);
+    // It has to be there still, if a switch asks much later.
+    lab.now = lab.now + Duration::from_secs(1);
+    assert_eq!(lab.asks(2, HOST, frame(2, 1)), path);
+}
+
+#[test]
+fn what_it_knows_nothing_of_is_left_to_others() {
+    let mut lab = Lab::new();
+    assert!(lab.asks(1, HOST, frame(1, 0xff)).is_empty());
+    assert!(lab.asks(1, HOST, frame(1, 77)).is_empty());
+    assert!(lab.asks(1, HOST, vec![0; 5]).is_empty());
+    // A host that hears it already.
+    assert_eq!(lab.asks_for(1, HOST, frame(3, 1), (NO_BUFFER, 60)), (vec![], true));
+    // No way leads there.
+    lab.is(ring(&[1, 2, 3, 4], &[]));
+    assert!(lab.asks(1, HOST, frame(1, 2)).is_empty());
+}
+
+#[test]
+fn a_packet_that_the_switch_holds_goes_by_its_flow_or_is_let_go() {
+    let mut lab = Lab::new();
+    let (answers, _) = lab.asks_for(1, HOST, frame(1, 2), (5, 60));
+    assert_eq!(answers[0], "s1 send held → ");
+    assert_eq!(answers[3], "path: s2 send 60 → 9");
+    // Only its beginning is here: it goes the way of its flows.
+    let (answers, _) = lab.asks_for(1, HOST, frame(1, 4), (6, 1500));
+    let expected = [
+        "path: s4 - for 4 in 1 of 1 → 9",
+        "path: s1 - for 4 in 9 of 1 → 2, tells",
+        "s1 send held → 2",
+    ];
+    assert_eq!(answers, expected);
+    // One switch is the whole way.
+    lab.asks(1, SECOND, frame(8, 0xff));
+    lab.passes();
+    let (answers, _) = lab.asks_for(1, SECOND, frame(8, 1), (7, 1500));
+    assert_eq!(answers, ["s1 - for 1 in 5 of 8 → 9, tells, held"]);
+    assert_eq!(lab.asks(1, 9, frame(1, 8)), ["s1 - for 8 in 9 of 1 → 5, tells", "s1 send 60 → 5"]);
+}
+
+#[test]
+fn where_a_link_is_cut_its_paths_are_led_around_it() {
+    let mut lab = Lab::new();
+    lab.asks(1, HOST, frame(1, 2));
+    lab.asks(1, HOST, frame(1, 4));
+    let around = [
+        "path: s2 - for 2 in 1 of 1 → 9",
+        "path: s3 - for 2 in 1 of 1 → 2",
+        "path: s4 - for 2 in 1 of 1 → 2",
+        "path: s1 - for 2 in 9 of 1 → 2, tells",
+        "s2 no - for 2 in 2 of 1 → 9",
+    ];
+    assert_eq!(lab.is(ring(&[1], &[])), around);
+    // Whole again: what works is left as it is.
+    assert!(lab.is(ring(&[], &[])).is_empty());
+    // The one is led back, and to the other there is no way any more.
+    let changed = [
+        "path: s2 - for 2 in 2 of 1 → 9",
+        "path: s1 - for 2 in 9 of 1 → 1, tells",
+        "s4 no - for 2 in 1 of 1 → 2",
+        "s3 no - for 2 in 1 of 1 → 2",
+        "s2 no - for 2 in 1 of 1 → 9",
+        "s1 no - for 4 in 9 of 1 → 2",
+        "s4 no - for 4 in 1 of 1 → 9",
+    ];
+    assert_eq!(lab.is(ring(&[3, 4], &[])), changed);
+}
+
+#[test]
+fn paths_to_a_host_that_moved_or_lost_its_port_are_removed() {
+    let mut lab = Lab::new();
+    lab.asks(1, HOST, frame(1, 2));
+    let removed = ["s1 no - for 2 in 9 of 1 → 1", "s2 no - for 2 in 2 of 1 → 9"];
+    assert_eq!(lab.is(ring(&[], &[SwitchPort::new(2, HOST)])), removed);
+    // It appears elsewhere: nobody is asked about the port that is down.
+    lab.asks(4, HOST, frame(2, 0xff));
+    lab.passes();
+    let answers = lab.asks(1, HOST, frame(1, 2));
+    assert_eq!(answers[0], "path: s4 - for 2 in 1 of 1 → 9");
+}
+
+#[test]
+fn a_path_whose_first_flow_is_gone_is_forgotten() {
+    let mut lab = Lab::new();
+    lab.asks(1, HOST, frame(1, 2));
+    let mac = |host| MacAddr([2, 0, 0, 0, 0, host]);
+    let gone = |cookie, reason| {
+        let match_ = Match::new().in_port(PortNo(HOST)).eth_dst(mac(2)).eth_src(mac(1)).untagged();
+        Event::FlowRemoved(Box::new(FlowRemoved {
+            cookie,
+            priority: 7,
+            reason,
+            table_id: TableNo(0),
+            duration_sec: 60,
+            duration_nsec: 0,
+            idle_timeout: 60,
+            hard_timeout: 0,
+            packet_count: 1,
+            byte_count: 60,
+            match_,
+        }))
+    };
+    lab.happens(1, &gone(1, FlowRemovedReason::IDLE_TIMEOUT));
+    lab.happens(1, &gone(0xc00c1e, FlowRemovedReason::DELETE));
+    assert_eq!(lab.is(ring(&[1], &[])).len(), 5);
+    lab.happens(1, &gone(0xc00c1e, FlowRemovedReason::IDLE_TIMEOUT));
+    assert!(lab.is(ring(&[4], &[])).is_empty());
+}
+
+#[test]
+fn copies_of_a_packet_that_was_flooded_are_sent_on_once() {
+    let mut lab = Lab::new();
+    // Its receiver became known while copies of it came to both neighbours.
+    let answers = lab.asks(2, BEFORE, frame(1, 3));
+    assert_eq!(answers.last().unwrap(), "path: s3 send 60 → 9");
+    assert_eq!(lab.asks_for(4, NEXT, frame(1, 3), (NO_BUFFER, 60)), (vec![], true));
+    // Not so where a host says the same again.
+    assert!(!lab.asks(1, HOST, frame(1, 3)).is_empty());
+    assert!(!lab.asks(1, HOST, frame(1, 3)).is_empty());
+}
+
+#[test]
+fn a_switch_that_is_gone_is_told_nothing() {
+    let mut lab = Lab::new();
+    lab.happens(2, &Event::Down);
+    lab.passes();
+    // Others flood it.
+    assert!(lab.asks(1, HOST, frame(1, 2)).is_empty());
+    lab.now = lab.now + Duration::from_secs(1);
+    lab.happens(2, &Event::Second);
+    lab.passes();
+    assert_eq!(lab.asks(1, HOST, frame(1, 2)).len(), 3);
+}

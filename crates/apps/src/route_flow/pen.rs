@@ -1,0 +1,173 @@
+//! What is said to switches, in the words of their versions.
+
+use aldis_control::{Far, Output};
+use aldis_wire::msg::{PortNo, TableNo};
+use aldis_wire::types::{L2FlowSpec, L2Hit};
+use aldis_wire::{NO_BUFFER, Version, v10, v13};
+
+use super::fleet::{Fleet, Voice};
+use super::rule::{Key, Rule, Style};
+use crate::place::SwitchPort;
+
+/// The longest frame that can be sent to a switch, in bytes, whatever its version.
+pub(super) const FRAME_LEN_MAX: u16 = v13::template::Release::FRAME_LEN_MAX;
+
+/// The table of flows that forward where the first belongs to rules ([`aldis_control::Tables`]).
+const BEHIND_RULES: TableNo = TableNo(1);
+
+/// Where messages are stamped.
+pub(super) trait Sheet {
+    /// The next `N` bytes, to be overwritten whole.
+    fn stamp<const N: usize>(&mut self) -> &mut [u8; N];
+    /// The bytes as they are.
+    fn append(&mut self, bytes: &[u8]);
+}
+
+impl Sheet for Output {
+    fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
+        Output::stamp(self)
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        Output::append(self, bytes);
+    }
+}
+
+impl Sheet for Far {
+    fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
+        Far::stamp(self)
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        Far::append(self, bytes);
+    }
+}
+
+/// A packet, to be sent out of some port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet<'f> {
+    /// Its transaction id.
+    pub(super) xid: u32,
+    /// The switch's buffer that holds it, or [`NO_BUFFER`].
+    pub(super) buffer_id: u32,
+    /// Where it came in.
+    pub(super) in_port: u32,
+    /// The packet; nothing where the switch holds it. At most [`FRAME_LEN_MAX`] long.
+    pub(super) frame: &'f [u8],
+}
+
+/// The templates of flows and packets.
+#[derive(Clone, Debug)]
+pub(super) struct Pen {
+    style: Style,
+    // Of the first hop, which tells when it is gone, and of the others.
+    v10: [v10::template::L2Flow; 2],
+    v13: [v13::template::L2Flow; 2],
+    // For switches whose first table belongs to rules.
+    guarded: [v13::template::L2Flow; 2],
+    release_v10: v10::template::Release,
+    release_v13: v13::template::Release,
+}
+
+impl Pen {
+    pub(super) fn new(style: Style) -> Pen {
+        let Style { idle_timeout_s, priority, cookie, .. } = style;
+        let spec = |send_flow_removed| {
+            let hard_timeout_s = 0;
+            L2FlowSpec { idle_timeout_s, hard_timeout_s, priority, cookie, send_flow_removed }
+        };
+        let specs = [spec(true), spec(false)];
+        let flows = specs.each_ref().map(v13::template::L2Flow::new);
+        Pen {
+            style,
+            v10: specs.each_ref().map(v10::template::L2Flow::new),
+            guarded: flows.clone().map(|flow| flow.in_table(BEHIND_RULES)),
+            v13: flows,
+            release_v10: v10::template::Release::new(),
+            release_v13: v13::template::Release::new(),
+        }
+    }
+
+    /// What all flows have in common.
+    pub(super) fn style(&self) -> &Style {
+        &self.style
+    }
+
+    /// Installs a rule.
+    pub(super) fn flow(&self, voice: Voice, hit: &L2Hit, is_first: bool, sheet: &mut impl Sheet) {
+        let which = usize::from(!is_first);
+        match voice.version {
+            Version::V10 => self.v10[which].stamp(sheet.stamp(), hit),
+            Version::V13 if voice.table == BEHIND_RULES => {
+                self.guarded[which].stamp(sheet.stamp(), hit);
+            }
+            Version::V13 => self.v13[which].stamp(sheet.stamp(), hit),
+        }
+    }
+
+    /// Sends a packet out of a port.
+    pub(super) fn packet(
+        &self,
+        version: Version,
+        packet: &Packet<'_>,
+        out_port: u32,
+        sheet: &mut impl Sheet,
+    ) {
+        let Packet { xid, buffer_id, in_port, frame } = *packet;
+        let len = frame.len() as u16;
+        match version {
+            Version::V10 => {
+                self.release_v10.stamp(sheet.stamp(), xid, buffer_id, in_port, out_port, len);
+            }
+            Version::V13 => {
+                self.release_v13.stamp(sheet.stamp(), xid, buffer_id, in_port, out_port, len);
+            }
+        }
+        sheet.append(frame);
+    }
+
+    /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or none. False, and nothing
+    /// is said, where one of the switches is not there.
+    pub(super) fn path(&self, fleet: &Fleet, key: &Key, rules: &[Rule], far: &mut Far) -> bool {
+        if rules.iter().any(|rule| fleet.voice(rule.dpid).is_none()) {
+            return false;
+        }
+        let xid = far.xid();
+        for (at, rule) in rules.iter().enumerate() {
+            let Some(voice) = fleet.voice(rule.dpid) else { continue };
+            far.turn_to(rule.dpid);
+            self.flow(voice, &rule.hit(key, xid), at + 1 == rules.len(), far);
+        }
+        true
+    }
+
+    /// Removes rules from the switches that are there.
+    pub(super) fn remove(&self, fleet: &Fleet, key: &Key, rules: &[Rule], far: &mut Far) {
+        for rule in rules {
+            let Some(Voice { version, table }) = fleet.voice(rule.dpid) else { continue };
+            far.turn_to(rule.dpid);
+            let (xid, delete) = (far.xid(), rule.delete(key, &self.style).table(table));
+            // Both versions can say it: a match of addresses, port and VLAN.
+            let _ = far.append_with(|out| delete.encode(version, xid, out));
+        }
+    }
+
+    /// Sends a frame out of a port of any switch; false where the switch is not there.
+    pub(super) fn release(
+        &self,
+        fleet: &Fleet,
+        (xid, frame): (u32, &[u8]),
+        to: SwitchPort,
+        far: &mut Far,
+    ) -> bool {
+        let Some(Voice { version, .. }) = fleet.voice(to.dpid) else { return false };
+        let in_port = match version {
+            Version::V10 => v10::PortNo::NONE.0.into(),
+            Version::V13 => PortNo::CONTROLLER.0,
+        };
+        far.turn_to(to.dpid);
+        let packet = Packet { xid, buffer_id: NO_BUFFER, in_port, frame };
+        self.packet(version, &packet, to.port.0, far);
+        true
+    }
+}

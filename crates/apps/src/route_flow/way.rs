@@ -1,0 +1,69 @@
+//! The way of a flow through the network, as the rules that it needs.
+
+use super::rule::{Key, Rule};
+use crate::place::SwitchPort;
+use crate::routing::{Hop, Routes};
+
+/// Where there is a way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    /// One that needs these rules.
+    Way,
+    /// One that begins by the port that the packet came in by. Switches do not send by that, so it needs no rules: this is
+    /// asked by a packet that went astray.
+    Back,
+    /// None.
+    Nothing,
+}
+
+/// Finds the rules of one way after the other.
+#[derive(Debug, Default)]
+pub(super) struct Way {
+    hops: Vec<Hop>,
+    rules: Vec<Rule>,
+}
+
+impl Way {
+    /// Finds the rules of a flow's way between two ports.
+    pub(super) fn find(
+        &mut self,
+        routes: &Routes,
+        key: &Key,
+        (from, to): (SwitchPort, SwitchPort),
+    ) -> Found {
+        self.hops.clear();
+        self.rules.clear();
+        if !self.follow(routes, key, (from, to)) {
+            self.rules.clear();
+            return Found::Nothing;
+        }
+        if self.rules.last().is_some_and(|first| first.in_port == first.out_port) {
+            self.rules.clear();
+            return Found::Back;
+        }
+        Found::Way
+    }
+
+    /// The rules of the way that was found, the last hop's first.
+    pub(super) fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    fn follow(&mut self, routes: &Routes, key: &Key, (from, to): (SwitchPort, SwitchPort)) -> bool {
+        let graph = routes.graph();
+        let (Some(first), Some(last)) = (graph.node(from.dpid), graph.node(to.dpid)) else {
+            return false;
+        };
+        if !routes.path(first, last, key.flow(), &mut self.hops) {
+            return false;
+        }
+        let mut out = to;
+        for hop in self.hops.iter().rev() {
+            self.rules.push(Rule { dpid: out.dpid, in_port: hop.in_port, out_port: out.port });
+            let Some(dpid) = graph.dpid(hop.node) else { return false };
+            out = SwitchPort::of(dpid, hop.out_port);
+        }
+        self.rules.push(Rule { dpid: out.dpid, in_port: from.port, out_port: out.port });
+        true
+    }
+}

@@ -1,0 +1,103 @@
+//! The graph of a map: which links carry traffic, and what they cost.
+
+use std::sync::Arc;
+
+use super::graph::{Change, Graph};
+use super::metric::Metric;
+use crate::place::SwitchPort;
+use crate::topology::{self, Map, Peer, Port, State};
+
+/// Follows the map of the network, one version after the other, and has the graph of it.
+///
+/// A link is used once probes come through both ways and it has nothing to prove. Through a switch that is not ours it is used
+/// where it has two ends; of more the two lowest are taken for a link.
+#[derive(Debug, Default)]
+pub struct Charter {
+    heeds_latency: bool,
+    map: Map,
+    graph: Arc<Graph>,
+}
+
+impl Charter {
+    /// Of an empty map. Where `heeds_latency` is false all links take the same time: latency is a matter of chance, and each
+    /// change of it is one of the graph.
+    pub fn new(heeds_latency: bool) -> Charter {
+        Charter { heeds_latency, ..Charter::default() }
+    }
+
+    /// The graph of the map that was followed last.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Takes the next version of the map; whether the graph is another.
+    pub fn follow(&mut self, map: &Map) -> bool {
+        let news = map.changes_since(&self.map);
+        let mut changes: Vec<Change> =
+            news.iter().filter_map(|change| self.change(map, change)).collect();
+        let moves = |change: &Change| matches!(change, Change::SwitchUp(_) | Change::SwitchDown(_));
+        if changes.iter().any(moves) {
+            // A switch that went took its links along, and the ports at their other ends may be as they were.
+            changes.extend(self.links(map));
+        }
+        // Links are noted last: when both switches are there.
+        changes.sort_by_key(|change| match change {
+            Change::SwitchDown(_) => 0,
+            Change::SwitchUp(_) => 1,
+            Change::NoLink { .. } => 2,
+            Change::Link { .. } => 3,
+        });
+        self.map = map.clone();
+        if changes.is_empty() {
+            return false;
+        }
+        self.graph = Arc::new(self.graph.with(&changes));
+        true
+    }
+
+    /// What a change of the map is to the graph. Each direction of a link is told from the port that it leaves.
+    fn change(&self, map: &Map, change: &topology::Change<'_>) -> Option<Change> {
+        match *change {
+            topology::Change::SwitchUp(switch) => Some(Change::SwitchUp(switch.dpid)),
+            topology::Change::SwitchDown(dpid) => Some(Change::SwitchDown(dpid)),
+            topology::Change::Port { at, before, now } => {
+                let was = before.and_then(|port| self.way(&self.map, at, port));
+                match now.and_then(|port| self.way(map, at, port)) {
+                    is if is == was => None,
+                    Some((to, metric)) => Some(Change::Link { from: at, to, metric }),
+                    None => Some(Change::NoLink { from: at }),
+                }
+            }
+        }
+    }
+
+    /// All links that carry traffic, from both ends.
+    fn links(&self, map: &Map) -> impl Iterator<Item = Change> {
+        map.switches().flat_map(move |switch| {
+            switch.ports.iter().filter_map(move |port| {
+                let from = SwitchPort::of(switch.dpid, port.number);
+                let (to, metric) = self.way(map, from, port)?;
+                Some(Change::Link { from, to, metric })
+            })
+        })
+    }
+
+    /// Where what leaves by a port arrives, and what it costs.
+    fn way(&self, map: &Map, at: SwitchPort, port: &Port) -> Option<(SwitchPort, Metric)> {
+        let peer = match &port.link {
+            Some(peer) => peer,
+            None => partner(at, &port.far)?,
+        };
+        let latency_us = if self.heeds_latency { peer.latency_us } else { 0 };
+        let other = map.port(peer.at).map_or(0, |port| port.speed_kbps);
+        let speed_kbps = if other == 0 { port.speed_kbps } else { port.speed_kbps.min(other) };
+        (peer.state == State::Up).then(|| (peer.at, Metric::new(latency_us, speed_kbps)))
+    }
+}
+
+/// The port that the traffic of a port goes to, of those behind a switch that is not ours: the two lowest of all are partners.
+pub(crate) fn partner(at: SwitchPort, far: &[Peer]) -> Option<&Peer> {
+    let lowest = far.iter().min_by_key(|peer| peer.at)?;
+    let second = far.iter().filter(|peer| peer.at != lowest.at).map(|peer| peer.at).min();
+    second.is_none_or(|second| at < second).then_some(lowest)
+}

@@ -1,0 +1,148 @@
+//! By which ports broadcasts leave each switch: a part of the World.
+
+use core::time::Duration;
+
+use aldis_control::world::{News, PartId};
+use aldis_control::{Part, Publisher, Time};
+use aldis_wire::DatapathId;
+use aldis_wire::msg::PortNo;
+
+use super::Forest;
+use crate::place::SwitchPort;
+use crate::routing::Charter;
+use crate::topology::{Map, Port, Switch};
+
+/// Between two versions: while a network is being found out, every version of its map would ask for one, and each takes
+/// milliseconds where there are a thousand switches. For so long floods may leave by a port that is no more.
+const REVISE_EVERY: Duration = Duration::from_millis(10);
+
+/// How broadcasts leave a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// By every port: it is not known yet where all of them lead. Repeats are what has to be held back.
+    Carefully,
+    /// By those of the forest, and to hosts.
+    ByForest,
+}
+
+/// The ports by which broadcasts leave each switch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outlets {
+    // By name.
+    switches: Vec<Outlet>,
+    settled: bool,
+}
+
+/// The ports of one switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outlet {
+    dpid: DatapathId,
+    manner: Manner,
+    // Those that are up, and whether the forest has them closed; by number.
+    ports: Vec<(PortNo, bool)>,
+}
+
+impl Part for Outlets {
+    /// Nobody reports to it: it is made of the map.
+    type Report = ();
+    const NAME: &'static str = "outlets";
+}
+
+impl Outlets {
+    /// Of a map, and the forest of its links.
+    pub fn of(map: &Map, forest: &Forest) -> Outlets {
+        let switches: Vec<Outlet> =
+            map.switches().map(|switch| Outlet::of(switch, forest)).collect();
+        let settled = switches.iter().all(|switch| switch.manner == Manner::ByForest);
+        Outlets { switches, settled }
+    }
+
+    /// Those of one switch.
+    pub fn switch(&self, dpid: DatapathId) -> Option<&Outlet> {
+        let at = self.switches.binary_search_by_key(&dpid, |switch| switch.dpid).ok()?;
+        self.switches.get(at)
+    }
+
+    /// Whether it is known of every port of the network what it leads to.
+    pub fn is_settled(&self) -> bool {
+        self.settled
+    }
+}
+
+impl Outlet {
+    fn of(switch: &Switch, forest: &Forest) -> Outlet {
+        let all_known = switch.ports.iter().all(|port| port.known);
+        let manner = if all_known { Manner::ByForest } else { Manner::Carefully };
+        let ports = switch.ports.iter().map(|port| {
+            let at = SwitchPort::of(switch.dpid, port.number);
+            (port.number, is_closed(at, port, forest))
+        });
+        Outlet { dpid: switch.dpid, manner, ports: ports.collect() }
+    }
+
+    /// How broadcasts leave just now.
+    pub fn manner(&self) -> Manner {
+        self.manner
+    }
+
+    /// The ports by which a broadcast leaves that came in by `in_port`; none where it should not have come there: it was sent
+    /// before its sender knew that.
+    pub fn flood(&self, in_port: PortNo) -> impl Iterator<Item = PortNo> {
+        let by_forest = self.manner == Manner::ByForest;
+        let refuses = by_forest && self.ports.contains(&(in_port, true));
+        let ports = self.ports.iter().filter(move |_| !refuses);
+        ports
+            .filter(move |(port, closed)| *port != in_port && !(by_forest && *closed))
+            .map(|(port, _)| *port)
+    }
+}
+
+/// Whether no flood leaves by a port. One that leads to other switches is open if its link is of the forest. Behind a switch
+/// that is not ours there may be hosts as well: the lowest of our ports there is open to them, whatever the forest says.
+fn is_closed(at: SwitchPort, port: &Port, forest: &Forest) -> bool {
+    let leads_on = port.peers().next().is_some();
+    let stands_in = port.link.is_none() && port.far.iter().all(|peer| at < peer.at);
+    leads_on && !stands_in && !forest.is_open(at)
+}
+
+/// Makes them.
+#[derive(Debug)]
+pub(super) struct Spans {
+    charter: Charter,
+    forest: Forest,
+    due: Time,
+    waits: bool,
+}
+
+impl Spans {
+    pub(super) fn new() -> Spans {
+        let (charter, forest) = (Charter::new(false), Forest::default());
+        Spans { charter, forest, due: Time::START, waits: false }
+    }
+}
+
+impl Publisher for Spans {
+    type Part = Outlets;
+    const READS: &'static [PartId] = &[Map::ID];
+
+    fn begin(&mut self) -> Outlets {
+        Outlets::default()
+    }
+
+    fn revise(&mut self, now: Time, news: News<'_, Outlets>) -> Option<Outlets> {
+        self.waits |= news.changed::<Map>();
+        if !self.waits || now < self.due {
+            return None;
+        }
+        (self.waits, self.due) = (false, now + REVISE_EVERY);
+        let map = news.world().part::<Map>();
+        if self.charter.follow(map) {
+            self.forest = Forest::of(self.charter.graph());
+        }
+        Some(Outlets::of(map, &self.forest)).filter(|outlets| outlets != news.current())
+    }
+
+    fn next(&self) -> Time {
+        if self.waits { self.due } else { Time::NEVER }
+    }
+}
