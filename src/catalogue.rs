@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aldis_apps::{Hub, LearningSwitch, Monitor};
+use aldis_apps::static_flows::Pusher;
+use aldis_apps::{Acl, Hub, LearningSwitch, Monitor};
 use aldis_control::{App, Recipe};
 
 use crate::run::Config;
@@ -26,6 +27,22 @@ pub(crate) static ALL: &[Known] = &[
         add: |recipe, config| {
             let settings = config.learning_switch();
             recipe.with(move || LearningSwitch::new(settings))
+        },
+    },
+    Known {
+        name: Acl::NAME,
+        says: "denies, allows and copies packets by ordered rules, before all others",
+        add: |recipe, config| {
+            let acl = Acl::new(config.acl());
+            recipe.with(move || acl.clone())
+        },
+    },
+    Known {
+        name: Pusher::NAME,
+        says: "keeps named flows on their switches",
+        add: |recipe, config| {
+            let pusher = Pusher::new(config.static_flows(), config.tables());
+            recipe.with(move || pusher.clone())
         },
     },
     Known {

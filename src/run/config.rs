@@ -5,6 +5,7 @@
 
 mod monitor;
 mod place;
+mod rules;
 mod sequence;
 mod value;
 
@@ -13,8 +14,9 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use aldis_apps::Acl;
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::{Recipe, session};
+use aldis_control::{App, Recipe, Tables, session};
 use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
@@ -75,6 +77,12 @@ pub(crate) struct Config {
     session: SessionSettings,
     learning_switch: LearningSwitchSettings,
     pub(crate) monitor: monitor::Settings,
+    /// The rules of the application `acl`, in order.
+    #[serde(rename = "acl")]
+    acl_rules: Vec<rules::AclRule>,
+    /// What the application `static-flows` keeps.
+    #[serde(rename = "static-flow")]
+    static_flow: Vec<rules::StaticFlow>,
     #[serde(skip)]
     source: Option<Source>,
 }
@@ -105,6 +113,8 @@ impl Default for Config {
             session: SessionSettings::default(),
             learning_switch: LearningSwitchSettings::default(),
             monitor: monitor::Settings::default(),
+            acl_rules: vec![],
+            static_flow: vec![],
             source: None,
         }
     }
@@ -173,6 +183,8 @@ impl Config {
     /// # Errors
     /// One sentence that begins with the place of what is wrong, where that is in a file.
     pub(crate) fn recipe(&self) -> Result<Recipe, String> {
+        rules::acl(&self.acl_rules).map_err(|(at, why)| self.place_at(at) + &why)?;
+        rules::static_flows(&self.static_flow).map_err(|(at, why)| self.place_at(at) + &why)?;
         let recipe =
             self.apps.iter().fold(Recipe::default(), |recipe, app| app.add_to(recipe, self));
         let sequences = self.sequences.iter().map(sequence::Told::sequence);
@@ -212,7 +224,26 @@ impl Config {
     pub(crate) fn learning_switch(&self) -> learning_switch::Config {
         learning_switch::Config {
             idle_timeout_s: self.learning_switch.idle_timeout_s,
+            tables: self.tables(),
             ..learning_switch::Config::new(Seed::random())
+        }
+    }
+
+    /// The rules of `acl`; none where they are refused, which [`Config::recipe`] says.
+    pub(crate) fn acl(&self) -> Vec<aldis_apps::acl::Rule> {
+        rules::acl(&self.acl_rules).unwrap_or_default()
+    }
+
+    /// The flows of `static-flows`, likewise.
+    pub(crate) fn static_flows(&self) -> Vec<aldis_apps::static_flows::StaticFlow> {
+        rules::static_flows(&self.static_flow).unwrap_or_default()
+    }
+
+    /// Which tables the flows of applications go to: behind the rules, where there are any to come.
+    pub(crate) fn tables(&self) -> Tables {
+        match self.apps.iter().any(|app| app.name() == Acl::NAME) {
+            true => Tables::Guarded,
+            false => Tables::One,
         }
     }
 
@@ -230,6 +261,8 @@ impl Config {
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),
             ("[monitor]", self.monitor != other.monitor),
+            ("[[acl]]", self.acl() != other.acl()),
+            ("[[static-flow]]", self.static_flows() != other.static_flows()),
         ];
         let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
         let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));

@@ -3,10 +3,12 @@
 //! They are written as a user's would be: time comes as an argument, answers go to an
 //! [`Output`](aldis_control::Output), and nothing here knows a clock, a thread or a socket.
 
+pub mod acl;
 pub mod arp_proxy;
 pub mod dhcp;
 pub mod hosts;
 pub mod hub;
+pub mod kept;
 pub mod learning_switch;
 pub mod log;
 pub mod monitor;
@@ -20,10 +22,12 @@ pub mod route_flow;
 pub mod routing;
 mod say;
 pub mod spanning;
+pub mod static_flows;
 #[cfg(test)]
 mod testing;
 pub mod topology;
 
+pub use acl::Acl;
 pub use hub::Hub;
 pub use learning_switch::LearningSwitch;
 pub use monitor::Monitor;

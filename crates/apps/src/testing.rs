@@ -53,6 +53,11 @@ impl Bench {
         Bench { now: Time::START, out, pipeline, press: program.press(), switch }
     }
 
+    /// The switch as applications are shown it.
+    pub(crate) fn info(&self) -> &Info {
+        &self.switch.info
+    }
+
     /// The switch connects again.
     pub(crate) fn joins(&mut self) {
         self.switch = self.pipeline.join(self.now, self.switch.info.clone());
@@ -61,6 +66,11 @@ impl Bench {
     /// What is said to the switch when these frames come in by these ports, in one batch.
     pub(crate) fn asked(&mut self, frames: &mut [(u32, Vec<u8>)]) -> Vec<(u32, Message)> {
         self.batch(frames).1
+    }
+
+    /// Of each of these frames, whether somebody stopped it.
+    pub(crate) fn stopped(&mut self, frames: &mut [(u32, Vec<u8>)]) -> Vec<bool> {
+        self.batch(frames).0
     }
 
     fn batch(&mut self, frames: &mut [(u32, Vec<u8>)]) -> (Vec<bool>, Vec<(u32, Message)>) {

@@ -18,6 +18,25 @@ use crate::fair::Weight;
 /// Characters of an operator's text that a complaint repeats.
 const QUOTE_MAX: usize = 64;
 
+/// Some switches, named in one of the ways above: those whose datapath ids lie in a range.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Switches(RangeInclusive<u64>);
+
+impl Switches {
+    /// Whether this one is among them.
+    pub fn contains(&self, dpid: DatapathId) -> bool {
+        self.0.contains(&dpid.0)
+    }
+}
+
+impl FromStr for Switches {
+    type Err = Why;
+
+    fn from_str(text: &str) -> Result<Switches, Why> {
+        ids(text).map(Switches)
+    }
+}
+
 /// The weights of all switches there may be.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Weights {

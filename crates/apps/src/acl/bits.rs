@@ -1,0 +1,276 @@
+//! Matches and packets as bits, so that both can be compared: each field of OpenFlow is a number of at most 128 bits.
+
+use aldis_packet::{
+    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, ethertype, icmpv6, protocol,
+};
+use aldis_wire::msg::{Field, Masked, Match, PortNo};
+
+/// Fields that there are.
+const FIELDS: usize = 40;
+
+/// Fields of one header, by their numbers in the specification (1.3.5, table 12).
+mod number {
+    pub(super) const IN_PORT: usize = 0;
+    pub(super) const ETH_DST: usize = 3;
+    pub(super) const ETH_SRC: usize = 4;
+    pub(super) const ETH_TYPE: usize = 5;
+    pub(super) const VLAN_VID: usize = 6;
+    pub(super) const VLAN_PCP: usize = 7;
+    pub(super) const IP_DSCP: usize = 8;
+    pub(super) const IP_ECN: usize = 9;
+    pub(super) const IP_PROTO: usize = 10;
+    pub(super) const IPV4_SRC: usize = 11;
+    pub(super) const IPV4_DST: usize = 12;
+    pub(super) const TCP_SRC: usize = 13;
+    pub(super) const TCP_DST: usize = 14;
+    pub(super) const UDP_SRC: usize = 15;
+    pub(super) const UDP_DST: usize = 16;
+    pub(super) const SCTP_SRC: usize = 17;
+    pub(super) const SCTP_DST: usize = 18;
+    pub(super) const ICMPV4_TYPE: usize = 19;
+    pub(super) const ICMPV4_CODE: usize = 20;
+    pub(super) const ARP_OP: usize = 21;
+    pub(super) const ARP_SPA: usize = 22;
+    pub(super) const ARP_TPA: usize = 23;
+    pub(super) const ARP_SHA: usize = 24;
+    pub(super) const ARP_THA: usize = 25;
+    pub(super) const IPV6_SRC: usize = 26;
+    pub(super) const IPV6_DST: usize = 27;
+    pub(super) const IPV6_FLABEL: usize = 28;
+    pub(super) const ICMPV6_TYPE: usize = 29;
+    pub(super) const ICMPV6_CODE: usize = 30;
+    pub(super) const IPV6_ND_TARGET: usize = 31;
+    pub(super) const IPV6_ND_SLL: usize = 32;
+    pub(super) const IPV6_ND_TLL: usize = 33;
+    pub(super) const MPLS_LABEL: usize = 34;
+    pub(super) const MPLS_TC: usize = 35;
+    pub(super) const MPLS_BOS: usize = 36;
+}
+
+const SCTP: u8 = 132;
+
+/// In a VLAN field: there is a tag.
+const PRESENT: u128 = 0x1000;
+
+/// Bits that a packet has to have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Pattern(Box<[Bits]>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bits {
+    field: u8,
+    value: u128,
+    mask: u128,
+}
+
+impl Pattern {
+    pub(super) fn of(match_: &Match) -> Pattern {
+        Pattern(match_.fields.iter().map(bits).filter(|bits| bits.mask != 0).collect())
+    }
+
+    pub(super) fn matches(&self, seen: &Seen) -> bool {
+        let has = |bits: &Bits| {
+            let value = seen.0.get(usize::from(bits.field)).copied().flatten();
+            value.is_some_and(|value| (value ^ bits.value) & bits.mask == 0)
+        };
+        self.0.iter().all(has)
+    }
+
+    /// Whether every packet that `other` matches matches this too.
+    pub(super) fn covers(&self, other: &Pattern) -> bool {
+        self.0.iter().all(|own| {
+            other.0.iter().any(|it| {
+                it.field == own.field
+                    && own.mask & !it.mask == 0
+                    && (own.value ^ it.value) & own.mask == 0
+            })
+        })
+    }
+
+    /// Whether no packet can match both.
+    pub(super) fn is_apart_from(&self, other: &Pattern) -> bool {
+        self.0.iter().any(|own| {
+            let differs = |it: &Bits| {
+                it.field == own.field && (own.value ^ it.value) & own.mask & it.mask != 0
+            };
+            other.0.iter().any(differs)
+        })
+    }
+}
+
+fn bits(field: &Field) -> Bits {
+    let exact = |value: u128| (value, u128::MAX);
+    let mac = |mac: &aldis_wire::MacAddr| u128::from(mac.to_u64());
+    fn masked<T>(masked: &Masked<T>, number: impl Fn(&T) -> u128) -> (u128, u128) {
+        (number(&masked.value), masked.mask.as_ref().map_or(u128::MAX, number))
+    }
+    let (value, mask) = match field {
+        Field::InPort(port) | Field::InPhyPort(port) => exact(port.0.into()),
+        Field::Metadata(it) | Field::TunnelId(it) => masked(it, |it| u128::from(*it)),
+        Field::EthDst(it) | Field::EthSrc(it) | Field::ArpSha(it) | Field::ArpTha(it) => {
+            masked(it, mac)
+        }
+        Field::VlanVid(it) => masked(it, |it| u128::from(*it)),
+        Field::EthType(it)
+        | Field::TcpSrc(it)
+        | Field::TcpDst(it)
+        | Field::UdpSrc(it)
+        | Field::UdpDst(it)
+        | Field::SctpSrc(it)
+        | Field::SctpDst(it)
+        | Field::ArpOp(it) => exact((*it).into()),
+        Field::VlanPcp(it)
+        | Field::IpDscp(it)
+        | Field::IpEcn(it)
+        | Field::IpProto(it)
+        | Field::Icmpv4Type(it)
+        | Field::Icmpv4Code(it)
+        | Field::Icmpv6Type(it)
+        | Field::Icmpv6Code(it)
+        | Field::MplsTc(it)
+        | Field::MplsBos(it) => exact((*it).into()),
+        Field::Ipv4Src(it) | Field::Ipv4Dst(it) | Field::ArpSpa(it) | Field::ArpTpa(it) => {
+            masked(it, |it| it.to_bits().into())
+        }
+        Field::Ipv6Src(it) | Field::Ipv6Dst(it) => masked(it, |it| it.to_bits()),
+        Field::Ipv6NdTarget(it) => exact(it.to_bits()),
+        Field::Ipv6NdSll(it) | Field::Ipv6NdTll(it) => exact(mac(it)),
+        Field::Ipv6Flabel(it) => masked(it, |it| u128::from(*it)),
+        Field::MplsLabel(it) => exact((*it).into()),
+        Field::PbbIsid(it) => masked(it, |it| it.to_u32().into()),
+        Field::Ipv6Exthdr(it) => masked(it, |it| it.0.into()),
+        // Nobody here knows what it means: nothing that a packet shows.
+        Field::Raw(_) => return Bits { field: u8::MAX, value: 0, mask: u128::MAX },
+    };
+    Bits { field: field.header().field(), value, mask }
+}
+
+/// What a packet shows of itself. What its switch alone knows (metadata, tunnels, the physical port) is not among it, nor are
+/// service ids of provider bridges and the kinds of IPv6 extension headers.
+#[derive(Debug)]
+pub(super) struct Seen([Option<u128>; FIELDS]);
+
+impl Seen {
+    pub(super) fn of(in_port: PortNo, frame: &[u8]) -> Seen {
+        let mut seen = Seen([None; FIELDS]);
+        seen.set(number::IN_PORT, in_port.0);
+        if let Some(frame) = Ethernet::new(frame) {
+            seen.ethernet(&frame);
+        }
+        seen
+    }
+
+    fn set(&mut self, field: usize, value: impl Into<u128>) {
+        self.0[field] = Some(value.into());
+    }
+
+    fn mac(&mut self, field: usize, [a, b, c, d, e, f]: [u8; 6]) {
+        self.set(field, u64::from_be_bytes([0, 0, a, b, c, d, e, f]));
+    }
+
+    fn ethernet(&mut self, frame: &Ethernet<'_>) {
+        self.mac(number::ETH_DST, frame.destination());
+        self.mac(number::ETH_SRC, frame.source());
+        self.set(number::ETH_TYPE, frame.ethertype());
+        self.set(number::VLAN_VID, 0u8);
+        if let Some(tag) = frame.tags().next() {
+            self.set(number::VLAN_VID, PRESENT | u128::from(tag.tci & 0x0fff));
+            self.set(number::VLAN_PCP, tag.tci >> 13);
+        }
+        match frame.ethertype() {
+            ethertype::ARP => Arp::new(frame.payload()).into_iter().for_each(|arp| self.arp(&arp)),
+            ethertype::IPV4 => Ipv4::new(frame.payload()).into_iter().for_each(|ip| self.ipv4(&ip)),
+            ethertype::IPV6 => Ipv6::new(frame.payload()).into_iter().for_each(|ip| self.ipv6(&ip)),
+            0x8847 | 0x8848 => self.mpls(frame.payload()),
+            _ => {}
+        }
+    }
+
+    fn arp(&mut self, arp: &Arp<'_>) {
+        self.set(number::ARP_OP, arp.operation());
+        self.set(number::ARP_SPA, arp.sender_ip().to_bits());
+        self.set(number::ARP_TPA, arp.target_ip().to_bits());
+        self.mac(number::ARP_SHA, arp.sender_mac());
+        self.mac(number::ARP_THA, arp.target_mac());
+    }
+
+    fn ipv4(&mut self, ip: &Ipv4<'_>) {
+        self.set(number::IP_DSCP, ip.dscp());
+        self.set(number::IP_ECN, ip.ecn());
+        self.set(number::IP_PROTO, ip.protocol());
+        self.set(number::IPV4_SRC, ip.source().to_bits());
+        self.set(number::IPV4_DST, ip.destination().to_bits());
+        let Some(transport) = ip.transport() else { return };
+        match ip.protocol() {
+            protocol::ICMP => {
+                if let Some(icmp) = Icmp::new(transport) {
+                    self.set(number::ICMPV4_TYPE, icmp.kind());
+                    self.set(number::ICMPV4_CODE, icmp.code());
+                }
+            }
+            proto => self.ports(proto, transport),
+        }
+    }
+
+    fn ipv6(&mut self, ip: &Ipv6<'_>) {
+        self.set(number::IP_DSCP, ip.traffic_class() >> 2);
+        self.set(number::IP_ECN, ip.traffic_class() & 3);
+        self.set(number::IPV6_SRC, ip.source().to_bits());
+        self.set(number::IPV6_DST, ip.destination().to_bits());
+        self.set(number::IPV6_FLABEL, ip.flow_label());
+        let Some((proto, transport)) = ip.transport() else { return };
+        self.set(number::IP_PROTO, proto);
+        match proto {
+            protocol::ICMPV6 => Icmpv6::new(transport).into_iter().for_each(|it| self.icmpv6(&it)),
+            proto => self.ports(proto, transport),
+        }
+    }
+
+    fn icmpv6(&mut self, icmp: &Icmpv6<'_>) {
+        self.set(number::ICMPV6_TYPE, icmp.kind());
+        self.set(number::ICMPV6_CODE, icmp.code());
+        let Some(said) = icmp.neighbour() else { return };
+        self.set(number::IPV6_ND_TARGET, said.target().to_bits());
+        if icmp.kind() == icmpv6::NEIGHBOUR_SOLICITATION {
+            said.source_link_layer().into_iter().for_each(|mac| self.mac(number::IPV6_ND_SLL, mac));
+        } else {
+            said.target_link_layer().into_iter().for_each(|mac| self.mac(number::IPV6_ND_TLL, mac));
+        }
+    }
+
+    fn ports(&mut self, proto: u8, transport: &[u8]) {
+        let (ports, fields) = match proto {
+            protocol::TCP => {
+                let tcp =
+                    Tcp::new(transport).map(|tcp| (tcp.source_port(), tcp.destination_port()));
+                (tcp, (number::TCP_SRC, number::TCP_DST))
+            }
+            protocol::UDP => {
+                let udp =
+                    Udp::new(transport).map(|udp| (udp.source_port(), udp.destination_port()));
+                (udp, (number::UDP_SRC, number::UDP_DST))
+            }
+            SCTP => {
+                let sctp = transport.first_chunk().map(|[a, b, c, d]| {
+                    (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]))
+                });
+                (sctp, (number::SCTP_SRC, number::SCTP_DST))
+            }
+            _ => return,
+        };
+        if let Some((src, dst)) = ports {
+            self.set(fields.0, src);
+            self.set(fields.1, dst);
+        }
+    }
+
+    /// Label, class and bottom of the outermost header (RFC 3032).
+    fn mpls(&mut self, header: &[u8]) {
+        if let Some(header) = header.first_chunk() {
+            let header = u32::from_be_bytes(*header);
+            self.set(number::MPLS_LABEL, header >> 12);
+            self.set(number::MPLS_TC, header >> 9 & 7);
+            self.set(number::MPLS_BOS, header >> 8 & 1);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Flows that are kept on a switch: what is there when it connects is compared with what should be, only the difference is
+//! sent, and what goes missing comes back.
+//!
+//! ```text
+//!   joining ──▶ which flows of ours are there? ──▶ compare ──▶ what is too much goes, what is missing comes ──▶ barrier
+//!                      ▲                                                                                          │
+//!                      └──── a while passed ◀──────────── there, or refused with the switch's words ◀─────────────┘
+//! ```
+//!
+//! A flow is known by its cookie: the application in its upper half, and in its lower half a digest of all that the flow says.
+//! So a flow of a run before that says the same is recognised as the same, whatever way the switch puts it, and traffic
+//! through it goes on. What another one changed about a flow, its cookie left alone, shows in what it does.
+
+mod part;
+mod state;
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aldis_control::switch::Info;
+use aldis_control::{App, Cookie, Event, Output, Time};
+use aldis_wire::Version;
+use aldis_wire::msg::{FlowMod, FlowModFlags, Message};
+
+pub use part::{Entry, KeptFlows, Status, Whose};
+pub(crate) use part::{Keeper, Report};
+use state::State;
+
+/// Flows that one application may keep on a switch: as many as the smallest hardware switches have room for.
+pub const FLOWS_MAX: usize = 4096;
+
+/// How often a switch is asked for the flows that are kept there. What is removed is told by the switch at once; this finds what
+/// was changed, and what was not told.
+const CHECK_EVERY: Duration = Duration::from_secs(30);
+
+/// The same with OpenFlow 1.0, which has to name all of its flows, whoever made them.
+const CHECK_EVERY_V10: Duration = Duration::from_secs(300);
+
+/// A flow that should be there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// By this name it is shown.
+    pub name: Arc<str>,
+    /// The ADD. Its cookie is filled in.
+    pub flow: FlowMod,
+}
+
+/// The flows that an application keeps on one switch.
+#[derive(Debug)]
+pub struct Kept {
+    /// Whose they are.
+    cookie: Cookie,
+    // Its own messages are all that a switch has to say about it: nobody waits here for long.
+    state: Mutex<State>,
+}
+
+impl Kept {
+    /// These, on this switch. What its version cannot say is not sent. `others` are shown beside them.
+    pub(crate) fn new<A: App>(switch: &Info, wanted: Vec<Wanted>, others: Vec<Entry>) -> Kept {
+        let cookie = Cookie::of(A::NAME);
+        let marked = marked(cookie, wanted);
+        let state = State::new(A::NAME, switch, marked, others);
+        Kept { cookie, state: Mutex::new(state) }
+    }
+
+    /// Something happened. Whether it was about these flows, and nobody else's business.
+    pub(crate) fn event<W: Whose>(
+        &self,
+        now: Time,
+        switch: &Info,
+        event: &Event,
+        out: &mut Output,
+    ) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = match event {
+            Event::Joining => {
+                state.read(now, switch, out);
+                false
+            }
+            Event::Second => {
+                state.second(now, switch, out);
+                false
+            }
+            Event::FlowRemoved(removed) if Cookie(removed.cookie).is_kin(self.cookie) => {
+                state.removed(now, switch, removed, out);
+                true
+            }
+            Event::Reply { xid, message } => state.reply(now, switch, *xid, message, out),
+            Event::Error(error) => state.error(now, switch, error, out),
+            _ => false,
+        };
+        if let Some(entries) = state.take_news() {
+            // Where there is no room for it, the next change tells it.
+            let _ =
+                out.report::<KeptFlows<W>>(Report { dpid: switch.dpid, entries: Some(entries) });
+        }
+        if *event == Event::Down {
+            let _ = out.report::<KeptFlows<W>>(Report { dpid: switch.dpid, entries: None });
+        }
+        mine
+    }
+}
+
+/// The flows with their cookies, each with one of its own. They tell when they are removed.
+fn marked(cookie: Cookie, wanted: Vec<Wanted>) -> Vec<Wanted> {
+    let mut taken = std::collections::HashSet::new();
+    let mark = |Wanted { name, flow }: Wanted| {
+        let flow = flow.flags(FlowModFlags::SEND_FLOW_REM);
+        let mut digest = digest(&flow);
+        while !taken.insert(digest) {
+            digest = digest.wrapping_add(1);
+        }
+        Wanted { name, flow: flow.cookie(cookie.generation(digest).0) }
+    };
+    wanted.into_iter().map(mark).collect()
+}
+
+/// FNV-1a of the flow as 1.3 says it: the same in every run.
+fn digest(flow: &FlowMod) -> u32 {
+    let mut bytes = Vec::new();
+    // One that is too long to be said has no switch that could be asked for it.
+    let _ = Message::FlowMod(flow.clone()).encode(Version::V13, 0, &mut bytes);
+    bytes
+        .iter()
+        .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}

@@ -1,0 +1,100 @@
+//! Named flows from the configuration, kept on their switches: sent when a switch joins, as far as they are not there already,
+//! read back, restored when they are removed, and their errors shown by name ([`StaticFlows`] says of each what became of it).
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use aldis_control::app::{At, Event, Next, Parallel};
+use aldis_control::switch::Info;
+use aldis_control::weights::Switches;
+use aldis_control::world::Publishers;
+use aldis_control::{App, On, Output, Tables, Time};
+use aldis_wire::msg::{Instruction, Match, TableNo};
+
+use crate::kept::{Entry, Keeper, Kept, KeptFlows, Status, Wanted, Whose};
+
+pub use crate::kept::FLOWS_MAX;
+
+/// A flow, as it is configured.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaticFlow {
+    /// By this name it is shown. There is no other of the same name.
+    pub name: Arc<str>,
+    /// The switches that have it.
+    pub switches: Switches,
+    /// Its table; where none is said, that of the flows that forward ([`Tables::forwarding`]).
+    pub table: Option<TableNo>,
+    /// The higher of two matching flows wins.
+    pub priority: u16,
+    /// Which packets: [`Match::completed`].
+    pub match_: Match,
+    /// What it does with them; nothing drops them.
+    pub instructions: Vec<Instruction>,
+}
+
+/// The part of the World that says of each switch what became of its flows.
+pub type StaticFlows = KeptFlows<Pusher>;
+
+/// The application: one instance for each worker.
+#[derive(Clone, Debug)]
+pub struct Pusher {
+    flows: Arc<[StaticFlow]>,
+    tables: Tables,
+}
+
+impl Pusher {
+    /// Keeps these flows, [`FLOWS_MAX`] at each switch at most.
+    pub fn new(flows: Vec<StaticFlow>, tables: Tables) -> Pusher {
+        Pusher { flows: flows.into(), tables }
+    }
+}
+
+impl StaticFlow {
+    fn wanted(&self, switch: &Info, tables: Tables) -> Wanted {
+        let mut flow = aldis_wire::msg::FlowMod::add(self.match_.clone())
+            .table(self.table.unwrap_or_else(|| tables.forwarding(switch)))
+            .priority(self.priority);
+        flow.instructions.clone_from(&self.instructions);
+        Wanted { name: Arc::clone(&self.name), flow }
+    }
+}
+
+impl Whose for Pusher {
+    const PART: &'static str = "static-flows";
+}
+
+impl App for Pusher {
+    type Slot = Parallel<Kept>;
+
+    const NAME: &'static str = "static-flows";
+    const STARTS: &'static [On] =
+        &[On::Joining, On::Down, On::FlowRemoved, On::Error, On::Reply, On::Second];
+
+    fn join(&mut self, _: Time, switch: &Info) -> Kept {
+        let here = |flow: &&StaticFlow| flow.switches.contains(switch.dpid);
+        let (mut wanted, mut others) = (vec![], vec![]);
+        for flow in self.flows.iter().filter(here) {
+            if wanted.len() < FLOWS_MAX {
+                wanted.push(flow.wanted(switch, self.tables));
+            } else {
+                let why = format!("{FLOWS_MAX} flows of one switch are kept, and no more");
+                others
+                    .push(Entry { name: Arc::clone(&flow.name), status: Status::Unsupported(why) });
+            }
+        }
+        Kept::new::<Pusher>(switch, wanted, others)
+    }
+
+    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        match at.slot.event::<Pusher>(at.now, at.switch, event, out) {
+            true => Next::Stop,
+            false => Next::Continue,
+        }
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Keeper::<Pusher>::default())
+    }
+}

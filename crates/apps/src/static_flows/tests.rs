@@ -1,0 +1,304 @@
+//! Dialogues with a switch that has flows already, loses some, refuses some.
+
+use core::time::Duration;
+
+use aldis_control::session::SwitchError;
+use aldis_control::world::PartId;
+use aldis_control::{Cookie, Part};
+use aldis_wire::msg::{
+    Action, FlowMod, FlowModCommand, FlowModFlags, FlowRemoved, FlowRemovedReason, FlowStats,
+    Message, PortNo, StatsFlags, StatsReply, StatsReplyBody, StatsRequest, StatsRequestBody,
+};
+use aldis_wire::{DatapathId, Version};
+
+use super::*;
+use crate::testing::{Bench, info};
+
+const READS: &[PartId] = &[StaticFlows::ID];
+
+fn flow(name: &str, port: u32, to: u32) -> StaticFlow {
+    StaticFlow {
+        name: name.into(),
+        switches: "1".parse().unwrap(),
+        table: None,
+        priority: 100,
+        match_: Match::new().in_port(PortNo(port)),
+        instructions: vec![Instruction::ApplyActions(vec![Action::output(PortNo(to))])],
+    }
+}
+
+/// A switch as a test sees it: the flows that it has.
+struct Lab {
+    bench: Bench,
+    flows: Vec<FlowStats>,
+    /// What it says that flows do, where that is not what it was told.
+    renders: Option<Vec<Instruction>>,
+}
+
+fn has(flow: &FlowMod) -> FlowStats {
+    FlowStats {
+        table_id: flow.table_id,
+        duration_sec: 1,
+        duration_nsec: 0,
+        priority: flow.priority,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        flags: FlowModFlags::EMPTY,
+        cookie: flow.cookie,
+        packet_count: 7,
+        byte_count: 700,
+        match_: flow.match_.clone(),
+        instructions: flow.instructions.clone(),
+    }
+}
+
+impl Lab {
+    fn new(version: Version, flows: &[StaticFlow]) -> Lab {
+        let flows = flows.to_vec();
+        let push = move || Pusher::new(flows.clone(), Tables::One);
+        let bench = Bench::of(info(version, 254), |recipe| recipe.with(push));
+        Lab { bench, flows: vec![], renders: None }
+    }
+
+    /// Another controller, or the same once more, meets the same switch.
+    fn again(self, flows: &[StaticFlow]) -> Lab {
+        Lab { flows: self.flows, ..Lab::new(self.bench.info().version, flows) }
+    }
+
+    fn joins(&mut self) -> Vec<String> {
+        let said = self.bench.happens(Event::Joining);
+        self.carry_out(said)
+    }
+
+    /// The switch does as it is told; what that was, in words.
+    fn carry_out(&mut self, said: Vec<(u32, Message)>) -> Vec<String> {
+        let mut words = vec![];
+        for (xid, message) in said {
+            let reply = match message {
+                Message::StatsRequest(StatsRequest {
+                    body: StatsRequestBody::Flow(asked), ..
+                }) => {
+                    let mut flows = self.flows.clone();
+                    flows.retain(|flow| (flow.cookie ^ asked.cookie) & asked.cookie_mask == 0);
+                    for flow in &mut flows {
+                        self.renders.iter().for_each(|words| flow.instructions.clone_from(words));
+                    }
+                    let body = StatsReplyBody::Flow(flows);
+                    Message::StatsReply(StatsReply { flags: StatsFlags::EMPTY, body })
+                }
+                Message::BarrierRequest => Message::BarrierReply,
+                Message::FlowMod(flow) => {
+                    words.push(self.change(&flow));
+                    continue;
+                }
+                other => panic!("{other:?}"),
+            };
+            let said = self.bench.happens(Event::Reply { xid, message: Box::new(reply) });
+            words.extend(self.carry_out(said));
+        }
+        words
+    }
+
+    fn change(&mut self, flow: &FlowMod) -> String {
+        let is = |there: &FlowStats| there.match_ == flow.match_ && there.priority == flow.priority;
+        self.flows.retain(|there| !is(there));
+        let port = &flow.match_.fields;
+        if flow.command == FlowModCommand::ADD {
+            assert!(Cookie(flow.cookie).is_kin(Cookie::of("static-flows")));
+            assert!(flow.flags.contains(FlowModFlags::SEND_FLOW_REM));
+            self.flows.push(has(flow));
+            return format!("add {port:?}");
+        }
+        assert_eq!(flow.command, FlowModCommand::DELETE_STRICT);
+        format!("remove {port:?}")
+    }
+
+    fn passes(&mut self, seconds: u64) -> Vec<String> {
+        let mut words = vec![];
+        for _ in 0..seconds {
+            let said = self.bench.second();
+            words.extend(self.carry_out(said));
+        }
+        words
+    }
+
+    fn statuses(&mut self) -> Vec<(String, Status)> {
+        let world = self.bench.world(READS);
+        let entries = world.part::<StaticFlows>().of(DatapathId(1)).iter();
+        entries.map(|entry| (entry.name.to_string(), entry.status.clone())).collect()
+    }
+}
+
+fn both(test: impl Fn(Version)) {
+    Version::ALL.into_iter().for_each(test);
+}
+
+fn there(names: &[&str]) -> Vec<(String, Status)> {
+    names.iter().map(|name| ((*name).into(), Status::There)).collect()
+}
+
+#[test]
+fn what_is_missing_is_sent_and_what_is_there_is_not() {
+    both(|version| {
+        let (one, two) = (flow("one", 1, 2), flow("two", 2, 1));
+        let mut lab = Lab::new(version, &[one.clone(), two.clone()]);
+        assert_eq!(lab.joins(), ["add [InPort(1)]", "add [InPort(2)]"]);
+        assert_eq!(lab.statuses(), there(&["one", "two"]));
+        let mut lab = lab.again(&[one.clone(), two.clone()]);
+        assert!(lab.joins().is_empty());
+        assert_eq!(lab.statuses(), there(&["one", "two"]));
+        // One leads elsewhere now, two is not wanted any more, three is new.
+        let mut lab = lab.again(&[flow("one", 1, 3), flow("three", 3, 1)]);
+        assert_eq!(
+            lab.joins(),
+            ["remove [InPort(2)]", "add [InPort(1)]", "add [InPort(3)]"],
+            "what is overwritten is not removed before"
+        );
+        let to = |flow: &FlowStats| flow.instructions.clone();
+        let three = [flow("one", 1, 3), flow("three", 3, 1)].map(|flow| flow.instructions);
+        assert_eq!(lab.flows.iter().map(to).collect::<Vec<_>>(), three);
+    });
+}
+
+#[test]
+fn flows_of_others_are_left_alone() {
+    both(|version| {
+        let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
+        for (port, cookie) in [(7, 0), (8, Cookie::of("learning-switch").0), (9, u64::MAX)] {
+            lab.flows.push(has(&FlowMod::add(Match::new().in_port(PortNo(port))).cookie(cookie)));
+        }
+        assert_eq!(lab.joins(), ["add [InPort(1)]"]);
+        assert_eq!(lab.flows.len(), 4);
+        assert!(lab.again(&[]).joins() == ["remove [InPort(1)]"]);
+    });
+}
+
+fn removed(flow: &FlowStats) -> Event {
+    Event::FlowRemoved(Box::new(FlowRemoved {
+        cookie: flow.cookie,
+        priority: flow.priority,
+        reason: FlowRemovedReason::DELETE,
+        table_id: flow.table_id,
+        duration_sec: 1,
+        duration_nsec: 0,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        packet_count: 0,
+        byte_count: 0,
+        match_: flow.match_.clone(),
+    }))
+}
+
+#[test]
+fn what_is_removed_comes_back_at_once_and_what_was_not_told_after_a_while() {
+    both(|version| {
+        let mut lab = Lab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
+        lab.joins();
+        lab.bench.now = lab.bench.now + Duration::from_secs(5);
+        let gone = lab.flows.remove(0);
+        let said = lab.bench.happens(removed(&gone));
+        assert_eq!(lab.carry_out(said), ["add [InPort(1)]"]);
+        // Whoever removes it again at once is not raced, and waits for the next second.
+        let gone = lab.flows.pop().unwrap();
+        assert!(lab.bench.happens(removed(&gone)).is_empty());
+        assert_eq!(lab.passes(1), ["add [InPort(1)]"]);
+        lab.flows.clear();
+        assert_eq!(lab.passes(301), ["add [InPort(1)]", "add [InPort(2)]"]);
+        assert!(lab.passes(301).is_empty());
+    });
+}
+
+#[test]
+fn a_flow_that_another_one_changed_is_put_right_unless_those_are_the_switch_s_own_words() {
+    both(|version| {
+        let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
+        lab.joins();
+        lab.passes(301);
+        let theirs = vec![Instruction::ApplyActions(vec![Action::output(PortNo(9))])];
+        lab.flows[0].instructions.clone_from(&theirs);
+        assert_eq!(lab.passes(301), ["add [InPort(1)]"]);
+        // A switch that always says it so.
+        lab.renders = Some(theirs);
+        assert_eq!(lab.passes(301), ["add [InPort(1)]"]);
+        for _ in 0..3 {
+            assert!(lab.passes(301).is_empty());
+        }
+    });
+}
+
+/// The error of the first change among these.
+fn refuse(lab: &mut Lab, said: &[(u32, Message)], name: &str) {
+    let change = said.iter().find(|(_, message)| matches!(message, Message::FlowMod(_)));
+    let error = SwitchError {
+        dpid: None,
+        xid: change.expect("a change").0,
+        name: name.into(),
+        about: Some("FLOW_MOD"),
+        hint: "ask less",
+    };
+    assert!(lab.bench.happens(Event::Error(Box::new(error))).is_empty());
+}
+
+#[test]
+fn an_error_is_shown_by_name_and_a_full_table_is_told_from_it() {
+    let names = [
+        "OFPET_FLOW_MOD_FAILED/OFPFMFC_ALL_TABLES_FULL",
+        "OFPET_FLOW_MOD_FAILED/OFPFMFC_TABLE_FULL",
+    ];
+    for (version, full) in Version::ALL.into_iter().zip(names) {
+        let mut lab = Lab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
+        let asked = lab.bench.happens(Event::Joining);
+        let none = Box::new(Message::StatsReply(StatsReply {
+            flags: StatsFlags::EMPTY,
+            body: StatsReplyBody::Flow(vec![]),
+        }));
+        let said = lab.bench.happens(Event::Reply { xid: asked[0].0, message: none });
+        refuse(&mut lab, &said, "OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM");
+        refuse(&mut lab, &said[1..], full);
+        lab.carry_out(said[2..].to_vec());
+        let refused = Status::Refused("OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM; ask less".into());
+        assert_eq!(
+            lab.statuses(),
+            [("one".into(), refused.clone()), ("two".into(), Status::NoRoom)]
+        );
+        let notes: Vec<_> = lab.bench.out.far().take_notes().collect();
+        assert!(
+            notes[0].contains("static-flows: \"one\" at switch 0000000000000001: refused: OFPET")
+        );
+        assert!(notes[1].contains("\"two\"") && notes[1].contains("table is full"), "{notes:?}");
+        // Room may come; what is refused stays so.
+        assert_eq!(lab.passes(301), ["add [InPort(2)]"]);
+        assert_eq!(lab.statuses(), [("one".into(), refused), ("two".into(), Status::There)]);
+    }
+}
+
+#[test]
+fn what_a_version_cannot_say_is_not_sent_and_said_why() {
+    let mut group = flow("all", 1, 2);
+    group.table = Some(TableNo(3));
+    let mut lab = Lab::new(Version::V10, &[group.clone(), flow("one", 1, 2)]);
+    assert_eq!(lab.joins(), ["add [InPort(1)]"]);
+    let [(_, Status::Unsupported(why)), (_, Status::There)] = &lab.statuses()[..] else { panic!() };
+    assert_eq!(why, "OpenFlow 1.0 cannot say \"a table other than the first\"");
+    assert_eq!(Lab::new(Version::V13, &[group]).joins(), ["add [InPort(1)]"]);
+}
+
+#[test]
+fn a_switch_that_does_not_name_its_flows_gets_them_all() {
+    both(|version| {
+        let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
+        let asked = lab.bench.happens(Event::Joining);
+        let error = SwitchError {
+            dpid: None,
+            xid: asked[0].0,
+            name: "OFPET_BAD_REQUEST/OFPBRC_BAD_STAT".into(),
+            about: None,
+            hint: "",
+        };
+        let said = lab.bench.happens(Event::Error(Box::new(error)));
+        assert_eq!(lab.carry_out(said), ["add [InPort(1)]"]);
+        assert_eq!(lab.statuses(), there(&["one"]));
+        lab.bench.happens(Event::Down);
+        assert!(lab.statuses().is_empty());
+    });
+}
