@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use aldis_apps::hosts::Lookout;
 use aldis_apps::static_flows::Pusher;
+use aldis_apps::topology::{Discovery, Key};
 use aldis_apps::{Acl, Hub, LearningSwitch, Monitor};
 use aldis_control::{App, Recipe};
 
@@ -58,7 +60,32 @@ pub(crate) static ALL: &[Known] = &[
             recipe.with(move || Monitor::new(settings))
         },
     },
+    Known {
+        name: Discovery::NAME,
+        says: "finds the links between switches by probes that nobody can forge",
+        add: |recipe, config| {
+            let (settings, key) = (config.topology(), Key::new(random()));
+            recipe.with(move || Discovery::new(settings, key.clone()))
+        },
+    },
+    Known {
+        name: Lookout::NAME,
+        says: "knows which hosts there are, their addresses, and where they are attached",
+        add: |recipe, config| {
+            let settings = config.hosts();
+            recipe.with(move || Lookout::new(settings))
+        },
+    },
 ];
+
+/// Bytes that nobody can know, drawn from the system at the start.
+fn random() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let drawn = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    // Fewer than 257 bytes come whole, and wait for nothing once the system is up (getrandom(2)).
+    assert_eq!(drawn, Ok(bytes.len()), "the system has no random bytes");
+    bytes
+}
 
 impl fmt::Debug for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

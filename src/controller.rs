@@ -182,7 +182,7 @@ impl Facts for Printer {
                 format!("a connection from {peer} did not become a switch: {why}")
             }
             Fact::Refused { error, .. } => error.to_string(),
-            Fact::Noted { words } => words,
+            Fact::Noted { words, .. } => words,
             Fact::NoRoom { peer, connections } => {
                 format!("turned a connection from {peer} away: there are {connections} already")
             }

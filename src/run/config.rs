@@ -4,6 +4,7 @@
 //! would be accepted; nothing is guessed.
 
 mod monitor;
+mod network;
 mod place;
 mod rules;
 mod sequence;
@@ -83,6 +84,8 @@ pub(crate) struct Config {
     /// What the application `static-flows` keeps.
     #[serde(rename = "static-flow")]
     static_flow: Vec<rules::StaticFlow>,
+    topology: network::TopologySettings,
+    hosts: network::HostsSettings,
     #[serde(skip)]
     source: Option<Source>,
 }
@@ -115,6 +118,8 @@ impl Default for Config {
             monitor: monitor::Settings::default(),
             acl_rules: vec![],
             static_flow: vec![],
+            topology: network::TopologySettings::default(),
+            hosts: network::HostsSettings::default(),
             source: None,
         }
     }
@@ -247,6 +252,16 @@ impl Config {
         }
     }
 
+    /// The settings of the search for links.
+    pub(crate) fn topology(&self) -> aldis_apps::topology::Config {
+        self.topology.config()
+    }
+
+    /// The settings of the table of hosts.
+    pub(crate) fn hosts(&self) -> aldis_apps::hosts::Config {
+        self.hosts.config()
+    }
+
     /// The tables and keys that need a restart, of those that differ.
     pub(crate) fn changed(&self, other: &Config) -> Vec<&'static str> {
         let keys = [
@@ -263,6 +278,8 @@ impl Config {
             ("[monitor]", self.monitor != other.monitor),
             ("[[acl]]", self.acl() != other.acl()),
             ("[[static-flow]]", self.static_flows() != other.static_flows()),
+            ("[topology]", self.topology != other.topology),
+            ("[hosts]", self.hosts != other.hosts),
         ];
         let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
         let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));
@@ -339,6 +356,7 @@ impl Default for LearningSwitchSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aldis_apps::{hosts, topology};
     use aldis_control::On;
     use aldis_control::batching::Bdu;
     use aldis_wire::DatapathId;
@@ -395,6 +413,14 @@ mod tests {
             tables = true
             queues = false
             flows-max = 9
+            [topology]
+            probe-every-s = 7
+            probes-per-s-max = 90
+            far-with-hosts = true
+            [hosts]
+            hosts-max = 1000
+            port-hosts-max = 30
+            ageing-s = 60
         "#;
         let config: Config = toml::from_str(text).unwrap();
         let config = config.settle(&[], &[]).unwrap();
@@ -410,6 +436,10 @@ mod tests {
         let monitor = config.monitor.settings();
         assert_eq!((monitor.interval, monitor.flows_max), (Duration::from_secs(30), 9));
         assert_eq!(monitor.kinds, [true, false, true, false]);
+        let topology::Config { interval, probes_per_s_max, far_with_hosts } = config.topology();
+        assert_eq!((interval.as_secs(), probes_per_s_max, far_with_hosts), (7, 90, true));
+        let hosts::Config { hosts_max, port_hosts_max, ageing, .. } = config.hosts();
+        assert_eq!((hosts_max, port_hosts_max, ageing.as_secs()), (1000, 30, 60));
         assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
         assert_eq!(config.stats, Some("/tmp/stats.json".into()));
         assert_eq!(engine.knobs.weights.of(DatapathId(2)).number(), 4);
@@ -440,6 +470,8 @@ mod tests {
             ("[[sequence]]\non = \"up\"\n", "1: ", "apps"),
             ("[session]\necho-every-s = 0\n", "2: echo-every-s: ", "1 to 3600"),
             ("[monitor]\nflows-max = 9000\n", "2: flows-max: ", "0 to 4096"),
+            ("[hosts]\nageing-s = 7\n", "2: ageing-s: ", "8 to 86400"),
+            ("[topology]\nprobes-per-s-max = -1\n", "2: probes-per-s-max: ", "1 to 1000000"),
             ("workers = \n", "1", ""),
         ];
         for (text, place, accepted) in cases {

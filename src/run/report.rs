@@ -21,6 +21,9 @@ const FACTS_MAX: usize = 16_384;
 /// Lines of one kind that are logged within [`LINES_PER`].
 const LINES_MAX: u32 = 20;
 
+/// Lines of news, which are no warnings: so many that somebody who plugs in a rack sees all of it.
+const NEWS_MAX: u32 = 100;
+
 /// See [`LINES_MAX`].
 const LINES_PER: Duration = Duration::from_secs(10);
 
@@ -88,12 +91,20 @@ struct Log {
     refusals: Limit,
     full: Limit,
     notes: Limit,
+    news: Limit,
 }
 
 impl Log {
     fn new(dropped: Arc<AtomicU64>) -> Self {
         let limit = Limit::default;
-        Log { dropped, strangers: limit(), refusals: limit(), full: limit(), notes: limit() }
+        Log {
+            dropped,
+            strangers: limit(),
+            refusals: limit(),
+            full: limit(),
+            notes: limit(),
+            news: Limit { most: NEWS_MAX, ..limit() },
+        }
     }
 
     fn run(mut self, facts: &Receiver<Fact>) {
@@ -149,9 +160,14 @@ impl Log {
                     warn!("{error}");
                 }
             }
-            Fact::Noted { words } => {
+            Fact::Noted { words, warns: true } => {
                 if self.notes.allows() {
                     warn!("{words}");
+                }
+            }
+            Fact::Noted { words, warns: false } => {
+                if self.news.allows() {
+                    info!("{words}");
                 }
             }
             Fact::NoRoom { peer, connections } => {
@@ -167,11 +183,12 @@ impl Log {
 struct Limit {
     window: Instant,
     lines: u32,
+    most: u32,
 }
 
 impl Default for Limit {
     fn default() -> Self {
-        Limit { window: Instant::now(), lines: 0 }
+        Limit { window: Instant::now(), lines: 0, most: LINES_MAX }
     }
 }
 
@@ -179,13 +196,13 @@ impl Limit {
     /// Whether one more may be logged; says how many were left out when it may again.
     fn allows(&mut self) -> bool {
         if self.window.elapsed() > LINES_PER {
-            let hidden = self.lines.saturating_sub(LINES_MAX);
+            let hidden = self.lines.saturating_sub(self.most);
             if hidden > 0 {
                 warn!("{hidden} more lines like these were left out");
             }
-            *self = Limit::default();
+            *self = Limit { most: self.most, ..Limit::default() };
         }
         self.lines += 1;
-        self.lines <= LINES_MAX
+        self.lines <= self.most
     }
 }

@@ -9,6 +9,8 @@ pub mod dhcp;
 pub mod hosts;
 pub mod hub;
 pub mod kept;
+#[cfg(test)]
+mod lab;
 pub mod learning_switch;
 pub mod log;
 pub mod monitor;

@@ -69,6 +69,6 @@ pub const REPORTS_PER_ROUND: usize = 4096;
 /// The shortest interval of an application's timer. A worker looks at its timers when it polls.
 pub const TIMER_MIN: Duration = Duration::from_millis(1);
 
-/// Sentences for people that the applications of one worker may say in one batch. The log takes twenty of a kind within ten
-/// seconds.
+/// Sentences for people that the applications of one worker may say in one batch. The log takes twenty
+/// warnings and a hundred others within ten seconds.
 pub const NOTES_MAX: usize = 64;

@@ -49,10 +49,12 @@ pub enum Fact {
         /// What it refused, and why.
         error: Box<SwitchError>,
     },
-    /// An application has something to tell people ([`crate::Far::note`]).
+    /// An application has something to tell people ([`crate::Far::note`], [`crate::Far::news`]).
     Noted {
         /// Its sentence, which begins with its name.
         words: String,
+        /// Whether it is a warning.
+        warns: bool,
     },
     /// A new connection was turned away, for there is no room for another.
     NoRoom {

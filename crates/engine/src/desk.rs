@@ -413,8 +413,8 @@ impl<N: Net, W: Write> Desk<N, W> {
         if self.has_far() {
             self.send_far(net, &mut queue);
         }
-        for words in self.output.far().take_notes() {
-            self.facts.tell(Fact::Noted { words });
+        for (words, warns) in self.output.far().take_notes() {
+            self.facts.tell(Fact::Noted { words, warns });
         }
         self.stand_up();
     }

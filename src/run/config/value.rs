@@ -42,6 +42,20 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Within<const MIN: u64, const MAX: u64>(pub(super) u64);
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Within<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = i64::deserialize(from)?;
+        match u64::try_from(number) {
+            Ok(within) if (MIN..=MAX).contains(&within) => Ok(Within(within)),
+            _ => Err(de::Error::custom(format!("{number}; accepted are {MIN} to {MAX}"))),
+        }
+    }
+}
+
 /// How much is logged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LogLevel(pub(crate) tracing::Level);

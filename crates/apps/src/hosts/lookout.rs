@@ -17,6 +17,7 @@ use crate::say::send_out;
 use crate::topology::{self, Map, Search, Told};
 
 use super::ask::ASKER;
+use super::dispute::{Claim, Subject};
 use super::host::{Host, Identity};
 use super::keeper::{Keeper, Seen};
 use super::ledger::{Config, Effect};
@@ -106,6 +107,19 @@ fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
     host.at() == to || !stays || map.port(to).is_some_and(known)
 }
 
+/// What people are told of a claim that is not believed.
+fn refusal(claim: &Claim) -> String {
+    let Claim { what, by, at } = claim;
+    match what {
+        Subject::Place(id) => format!(
+            "hosts: {id:?} says to be at {at}, and is not believed: it answers elsewhere, or cannot be asked"
+        ),
+        Subject::Address(ip, _) => format!(
+            "hosts: {by:?} at {at} says to have {ip}, and is not believed: the host that has it answers"
+        ),
+    }
+}
+
 impl App for Lookout {
     type Slot = ();
 
@@ -151,9 +165,18 @@ impl App for Lookout {
         let (old, new) = (before.part::<Hosts>(), moment.world.part::<Hosts>());
         let map = moment.world.part::<Map>();
         for effect in new.changes().since(old.changes()) {
-            let Effect::Ask(ask) = effect else { continue };
-            if let Some(switch) = map.switch(ask.at.dpid) {
-                send_out(far, switch.version, ask.at, &ask.frame());
+            match *effect {
+                Effect::Ask(ask) => {
+                    if let Some(switch) = map.switch(ask.at.dpid) {
+                        send_out(far, switch.version, ask.at, &ask.frame());
+                    }
+                }
+                Effect::New(id, at) => far.news(format!("hosts: {id:?} is at {at}")),
+                Effect::Moved { id, from, to } => {
+                    far.news(format!("hosts: {id:?} moved from {from} to {to}"));
+                }
+                Effect::Refused(claim) => far.note(refusal(&claim)),
+                Effect::Learnt(..) | Effect::Lost(..) | Effect::Gone(..) => {}
             }
         }
     }
@@ -162,3 +185,6 @@ impl App for Lookout {
         Publishers::of(Keeper::new(self.config))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! The application: what workers see of switches, ports and probes goes to the search; the probes that it asks for leave.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aldis_control::app::{At, Event, Moment, Next, Parallel, Slots, Timer};
@@ -16,6 +17,8 @@ use crate::recent::{Recent, Verdict};
 use crate::say::{XID_NONE, send_out};
 
 use super::frame::{FAR_ETHERTYPE, Key, Probe, Read};
+use super::link::State;
+use super::map::{Change, Map, Peer, Port};
 use super::search::{Mapper, Search, Searcher, Told, What};
 use super::watch::Watch;
 use super::{Config, Counters};
@@ -113,6 +116,37 @@ fn flows() -> impl Iterator<Item = FlowMod> {
     })
 }
 
+/// Says to people which links came and went. Each is told at its lower end.
+fn tell(change: &Change<'_>, far: &mut Far) {
+    let Change::Port { at, before, now } = *change else { return };
+    let peers = |port: Option<&Port>| -> BTreeMap<SwitchPort, Peer> {
+        let peers = port.into_iter().flat_map(Port::peers).filter(|peer| at < peer.at);
+        peers.map(|peer| (peer.at, *peer)).collect()
+    };
+    let (before, now) = (peers(before), peers(now));
+    for (to, peer) in &now {
+        let was = before.get(to);
+        // Every link works one way only until the first answer: that is nothing to be told.
+        let is_new = was.is_none() && peer.state == State::OneWay;
+        if !is_new && was.is_none_or(|was| was.state != peer.state) {
+            let state = match peer.state {
+                State::Up => "is up",
+                State::OneWay => "works one way only",
+                State::Unproven => "may be hosts that hand on probes, and has to prove itself",
+            };
+            far.news(format!("topology: the link {at} - {to} {state}"));
+        }
+        if peer.slow && !was.is_some_and(|was| was.slow) {
+            far.note(format!(
+                "topology: the link {at} - {to} takes longer than others: is it a relay?"
+            ));
+        }
+    }
+    for to in before.keys().filter(|to| !now.contains_key(to)) {
+        far.news(format!("topology: the link {at} - {to} is gone"));
+    }
+}
+
 /// Tells the search of a switch as a whole, where it was not told of a change.
 fn catch_up(watch: &Watch, out: &mut Output) {
     watch.look(|watched| {
@@ -138,7 +172,7 @@ impl App for Discovery {
         On::Timer,
         On::Publication,
     ];
-    const READS: &'static [PartId] = &[Search::ID];
+    const READS: &'static [PartId] = &[Search::ID, Map::ID];
 
     fn join(&mut self, now: Time, switch: &Info) -> Watch {
         Watch::new(now, switch)
@@ -210,6 +244,8 @@ impl App for Discovery {
     }
 
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
+        let (old, new) = (before.part::<Map>(), moment.world.part::<Map>());
+        new.changes_since(old).iter().for_each(|change| tell(change, far));
         let (old, new) = (before.part::<Search>(), moment.world.part::<Search>());
         if new.probes().ended() == old.probes().ended() {
             return;
@@ -227,3 +263,6 @@ impl App for Discovery {
         Publishers::of(searcher).and(Mapper::new())
     }
 }
+
+#[cfg(test)]
+mod tests;

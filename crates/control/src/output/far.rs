@@ -42,7 +42,7 @@ pub struct Far {
     xid: u32,
     queues: Arc<Queues>,
     reported: bool,
-    notes: Vec<String>,
+    notes: Vec<(String, bool)>,
 }
 
 impl Far {
@@ -124,17 +124,26 @@ impl Far {
         self.queues.push::<P>(report)
     }
 
-    /// Tells people something, in a sentence that begins with the application's name: it becomes a line of the log. More than
-    /// [`NOTES_MAX`] of one batch are not told.
+    /// Warns people of something, in a sentence that begins with the application's name: it becomes a line of the log. More
+    /// than [`NOTES_MAX`] of one batch are not told.
     pub fn note(&mut self, words: String) {
+        self.tell(words, true);
+    }
+
+    /// Tells people something that is no warning, in the same way.
+    pub fn news(&mut self, words: String) {
+        self.tell(words, false);
+    }
+
+    fn tell(&mut self, words: String, warns: bool) {
         if self.notes.len() < NOTES_MAX {
-            self.notes.push(words);
+            self.notes.push((words, warns));
         }
     }
 
-    /// What people are to be told.
+    /// What people are to be told, and whether it is a warning.
     #[inline]
-    pub fn take_notes(&mut self) -> impl Iterator<Item = String> {
+    pub fn take_notes(&mut self) -> impl Iterator<Item = (String, bool)> {
         self.notes.drain(..)
     }
 
@@ -234,8 +243,8 @@ mod tests {
     fn people_are_told_so_much_and_no_more() {
         let mut far = far();
         (0..NOTES_MAX + 1).for_each(|note| far.note(alloc::format!("app: {note}")));
-        assert_eq!(far.take_notes().last(), Some(alloc::format!("app: {}", NOTES_MAX - 1)));
-        far.note("app: again".into());
+        assert_eq!(far.take_notes().last(), Some((alloc::format!("app: {}", NOTES_MAX - 1), true)));
+        far.news("app: again".into());
         assert_eq!(far.take_notes().count(), 1);
     }
 

@@ -1,0 +1,170 @@
+//! The application over the pipeline, together with the topology that it reads.
+
+use std::net::IpAddr;
+
+use aldis_control::Recipe;
+use aldis_packet::{Arp, Ethernet, arp, ethernet, ethertype};
+use aldis_wire::{MacAddr, Version};
+
+use super::*;
+use crate::lab::Lab;
+use crate::learning_switch::Seed;
+use crate::topology::{Discovery, Key};
+
+const HERE: SwitchPort = SwitchPort::new(1, 2);
+const THERE: SwitchPort = SwitchPort::new(2, 2);
+
+fn mac(host: u8) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 0, host])
+}
+
+fn ip(host: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, host])
+}
+
+/// A broadcast by which a host says its address.
+fn says(host: u8) -> Vec<u8> {
+    let message =
+        arp::Message::request(mac(host).0, [10, 0, 0, host].into(), [10, 0, 0, 99].into());
+    let head = ethernet::header(ethernet::BROADCAST, mac(host).0, ethertype::ARP);
+    [&head[..], &message.to_bytes(), &[0; 18]].concat()
+}
+
+/// Two switches with a cable between their ports 1, known for a while; ports 2 and 3 are for hosts.
+fn two() -> Lab {
+    let recipe = Recipe::default()
+        .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
+        .with(|| Lookout::new(Config::new(Seed::new([7; 16]))));
+    let mut lab = Lab::new(&recipe);
+    lab.plug(SwitchPort::new(1, 1), SwitchPort::new(2, 1));
+    lab.join(1, Version::V10, 3);
+    lab.join(2, Version::V13, 3);
+    lab.pass(2000);
+    lab
+}
+
+fn place_of(lab: &Lab, host: u8) -> Option<SwitchPort> {
+    lab.part::<Hosts>().by_mac(mac(host), 0).map(Host::at)
+}
+
+#[test]
+fn a_host_is_seen_where_it_is_and_not_behind_links() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    // Flooded on, it comes in at the other end of the cable too.
+    lab.asks(SwitchPort::new(2, 1), &says(1));
+    lab.pass(1);
+    assert_eq!(place_of(&lab, 1), Some(HERE));
+    assert_eq!(lab.part::<Hosts>().by_ip(ip(1), 0).map(Host::mac), Some(mac(1)));
+    lab.pass(1000);
+    assert_eq!((place_of(&lab, 1), lab.part::<Hosts>().len()), (Some(HERE), 1));
+    assert!(lab.part::<Map>().port(HERE).unwrap().host);
+    assert!(lab.said.iter().any(|said| said.starts_with("hosts: ") && said.contains("is at")));
+}
+
+#[test]
+fn what_says_nothing_new_is_not_reported() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    let version = lab.world.version();
+    for _ in 0..200 {
+        lab.asks(HERE, &says(1));
+        lab.pass(1);
+    }
+    let hosts = lab.part::<Hosts>();
+    assert_eq!(hosts.changes().ended(), 2, "one host, one address");
+    assert!(lab.world.version() - version < 200, "the World is not made anew for it");
+}
+
+#[test]
+fn a_host_that_moves_is_asked_about_and_believed_when_it_does_not_answer_there() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    lab.left.clear();
+    lab.asks(THERE, &says(1));
+    lab.pass(10);
+    assert_eq!(place_of(&lab, 1), Some(HERE));
+    let asked: Vec<_> = lab.left.iter().filter(|(at, _)| *at == HERE).collect();
+    let frame = Ethernet::new(&asked[0].1).unwrap();
+    let question = Arp::new(frame.payload()).unwrap();
+    assert_eq!((frame.source(), IpAddr::from(question.target_ip())), (ASKER.0, ip(1)));
+    for _ in 0..20 {
+        lab.pass(100);
+        lab.asks(THERE, &says(1));
+    }
+    assert_eq!(place_of(&lab, 1), Some(THERE));
+    assert!(lab.said.iter().any(|said| said.contains("moved from")));
+}
+
+#[test]
+fn a_host_that_answers_where_it_was_is_not_hijacked() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    for _ in 0..100 {
+        lab.asks(THERE, &says(1));
+        lab.pass(20);
+        let asked = lab.left.drain(..).any(|(at, frame)| at == HERE && frame[6..12] == ASKER.0);
+        if asked {
+            let asked = arp::Message::request(mac(1).0, [10, 0, 0, 1].into(), [0; 4].into());
+            let head = ethernet::header(ASKER.0, mac(1).0, ethertype::ARP);
+            lab.asks(HERE, &[&head[..], &asked.to_bytes(), &[0; 18]].concat());
+        }
+    }
+    assert_eq!(place_of(&lab, 1), Some(HERE));
+    assert!(lab.said.iter().any(|said| said.contains("not believed")), "{:?}", lab.said);
+}
+
+#[test]
+fn who_was_behind_a_port_that_went_down_is_believed_elsewhere_at_once() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    lab.turn(HERE, false);
+    lab.pass(2);
+    lab.asks(THERE, &says(1));
+    lab.pass(2);
+    assert_eq!(place_of(&lab, 1), Some(THERE));
+    lab.leave(2);
+    lab.pass(2);
+    lab.asks(SwitchPort::new(1, 3), &says(1));
+    lab.pass(2);
+    assert_eq!(place_of(&lab, 1), Some(SwitchPort::new(1, 3)));
+}
+
+#[test]
+fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
+    let mut lab = two();
+    lab.asks(SwitchPort::new(1, 3), &says(5));
+    lab.pass(10);
+    assert_eq!(place_of(&lab, 5), Some(SwitchPort::new(1, 3)));
+    for number in [1, 2] {
+        lab.turn(SwitchPort::new(number, 3), false);
+    }
+    lab.plug(SwitchPort::new(1, 3), SwitchPort::new(2, 3));
+    for number in [1, 2] {
+        lab.turn(SwitchPort::new(number, 3), true);
+    }
+    lab.pass(3000);
+    assert_eq!((place_of(&lab, 5), lab.part::<Map>().links().count()), (None, 2));
+}
+
+#[test]
+fn silent_hosts_are_forgotten() {
+    let config = Config { ageing: Duration::from_secs(20), ..Config::new(Seed::new([7; 16])) };
+    let recipe = Recipe::default()
+        .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
+        .with(move || Lookout::new(config));
+    let mut lab = Lab::new(&recipe);
+    lab.join(1, Version::V13, 3);
+    lab.pass(2000);
+    lab.asks(HERE, &says(1));
+    for _ in 0..30 {
+        lab.pass(1000);
+        lab.asks(SwitchPort::new(1, 3), &says(2));
+    }
+    lab.pass(10);
+    assert_eq!((place_of(&lab, 1), place_of(&lab, 2)), (None, Some(SwitchPort::new(1, 3))));
+}
