@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
-from mininet.topolib import TreeTopo
+from mininet.topolib import TorusTopo, TreeTopo
 
 from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
@@ -28,7 +28,7 @@ def all_of_them():
     for name, topology in TOPOLOGIES.items():
         for version in VERSIONS:
             yield f"pingall {name} {version}", functools.partial(pingall, topology, version)
-    for body in (iperf, port_down, host_moved, controller_killed, vswitchd_restarted, bridge_replaced, decoded):
+    for body in (iperf, port_down, host_moved, controller_killed, vswitchd_restarted, bridge_replaced, decoded, discovered):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
     for design in designs():
@@ -246,6 +246,54 @@ def understood_by_ovs(capture):
         expect(any(kind in message for message in ours), f"an {kind} in ovs-ofctl's words", printed[-2000:])
     wrong = [message for message in ours if "***" in message or not re.search(r"^(OFPT|OFPST|NXT)\w+", message, re.MULTILINE)]
     expect(not wrong, "no decode error to ovs-ofctl", "\n".join(wrong[:5]))
+
+
+def discovered(version, lab):
+    """The links of a torus are found, each of them and no other; one that is cut is gone; every host is seen where it is."""
+    lab.start_controller("--apps", "topology,hosts")
+    net = lab.start_network(TorusTopo(3, 3), version)
+    real = {link_of(link) for link in net.links} - {None}
+    expect(len(real) == 18, "18 links in the network", real)
+    found = functools.partial(links_told, lab)
+    wait_until("the links of the network", lambda: found() == real, seen=found)
+    for host in net.hosts:
+        # Nobody answers: no flow leads anywhere. The question is enough to be seen.
+        host.cmd(f"ping -n -c 1 -W 0.2 {net.hosts[0].IP() if host is not net.hosts[0] else net.hosts[1].IP()}")
+        place = end_of(host.defaultIntf().link, host)
+        wait_until(f"{host} at {place}", lambda host=host, place=place: f"{host.MAC()} vlan 0 is at {place}\n" in
+                   lab.controller_log(), seen=lab.controller_log)
+    link = next(link for link in net.links if link_of(link))
+    gone = link_of(link)
+    set_port(link.intf1.name, "down")
+    wait_until("one link less", lambda: found() == real - {gone}, seen=found)
+    set_port(link.intf1.name, "up")
+    wait_until("the link again", lambda: found() == real, seen=found)
+
+
+def place_of(interface):
+    """A port of a switch, as the controller writes it; none of a host."""
+    switch = interface.node
+    return f"{int(switch.dpid, 16):016x}/{switch.ports[interface]}" if hasattr(switch, "dpid") else None
+
+
+def end_of(link, host):
+    """The port of a switch that a host is plugged into."""
+    return place_of(link.intf1 if link.intf2.node is host else link.intf2)
+
+
+def link_of(link):
+    """A link between two switches, by its ends, the lower one first."""
+    ends = [place_of(link.intf1), place_of(link.intf2)]
+    # As the controller orders them: by switch, and then by number.
+    return None if None in ends else " - ".join(sorted(ends, key=lambda end: (end[:16], int(end[17:]))))
+
+
+def links_told(lab):
+    """The links that are up, by what the controller said of them."""
+    up = set()
+    for link, state in re.findall(r"topology: the link (\S+ - \S+) (.*)", lab.controller_log()):
+        (up.add if state == "is up" else up.discard)(link)
+    return up
 
 
 def probe(lab):

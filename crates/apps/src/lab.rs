@@ -197,7 +197,8 @@ impl Lab {
         pieces.iter().for_each(|piece| take(piece.to, &bytes[piece.bytes.clone()]));
         self.out.clear();
         self.out.far().clear();
-        self.said.extend(self.out.far().take_notes().map(|(words, _)| words));
+        self.said.extend(self.out.far().take_notes());
+        self.said.extend(self.out.far().take_news());
         messages.into_iter().for_each(|(dpid, (xid, message))| self.told(dpid, xid, message));
     }
 

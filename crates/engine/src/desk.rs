@@ -413,8 +413,11 @@ impl<N: Net, W: Write> Desk<N, W> {
         if self.has_far() {
             self.send_far(net, &mut queue);
         }
-        for (words, warns) in self.output.far().take_notes() {
-            self.facts.tell(Fact::Noted { words, warns });
+        for words in self.output.far().take_notes() {
+            self.facts.tell(Fact::Noted { words, warns: true });
+        }
+        for words in self.output.far().take_news() {
+            self.facts.tell(Fact::Noted { words, warns: false });
         }
         self.stand_up();
     }

@@ -42,7 +42,8 @@ pub struct Far {
     xid: u32,
     queues: Arc<Queues>,
     reported: bool,
-    notes: Vec<(String, bool)>,
+    notes: Vec<String>,
+    news: Vec<String>,
 }
 
 impl Far {
@@ -59,6 +60,7 @@ impl Far {
             queues,
             reported: false,
             notes: vec![],
+            news: vec![],
         }
     }
 
@@ -127,24 +129,28 @@ impl Far {
     /// Warns people of something, in a sentence that begins with the application's name: it becomes a line of the log. More
     /// than [`NOTES_MAX`] of one batch are not told.
     pub fn note(&mut self, words: String) {
-        self.tell(words, true);
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(words);
+        }
     }
 
     /// Tells people something that is no warning, in the same way.
     pub fn news(&mut self, words: String) {
-        self.tell(words, false);
-    }
-
-    fn tell(&mut self, words: String, warns: bool) {
-        if self.notes.len() < NOTES_MAX {
-            self.notes.push((words, warns));
+        if self.news.len() < NOTES_MAX {
+            self.news.push(words);
         }
     }
 
-    /// What people are to be told, and whether it is a warning.
+    /// What people are to be warned of.
     #[inline]
-    pub fn take_notes(&mut self) -> impl Iterator<Item = (String, bool)> {
+    pub fn take_notes(&mut self) -> impl Iterator<Item = String> {
         self.notes.drain(..)
+    }
+
+    /// What people are to be told besides.
+    #[inline]
+    pub fn take_news(&mut self) -> impl Iterator<Item = String> {
+        self.news.drain(..)
     }
 
     /// Whether anything was reported since this was last asked.
@@ -243,8 +249,10 @@ mod tests {
     fn people_are_told_so_much_and_no_more() {
         let mut far = far();
         (0..NOTES_MAX + 1).for_each(|note| far.note(alloc::format!("app: {note}")));
-        assert_eq!(far.take_notes().last(), Some((alloc::format!("app: {}", NOTES_MAX - 1), true)));
-        far.news("app: again".into());
+        assert_eq!(far.take_notes().last(), Some(alloc::format!("app: {}", NOTES_MAX - 1)));
+        far.note("app: again".into());
+        (0..NOTES_MAX + 1).for_each(|news| far.news(alloc::format!("app: {news}")));
+        assert_eq!(far.take_news().count(), NOTES_MAX);
         assert_eq!(far.take_notes().count(), 1);
     }
 
