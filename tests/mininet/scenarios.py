@@ -9,6 +9,7 @@ import time
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
+import kept
 from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
 
@@ -31,6 +32,7 @@ def all_of_them():
     for body in (iperf, port_down, host_moved, controller_killed, vswitchd_restarted, bridge_replaced, decoded, discovered):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
+    yield from kept.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
     yield "probe", probe
