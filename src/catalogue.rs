@@ -6,7 +6,7 @@ use std::str::FromStr;
 use aldis_apps::hosts::Lookout;
 use aldis_apps::static_flows::Pusher;
 use aldis_apps::topology::{Discovery, Key};
-use aldis_apps::{Acl, Hub, LearningSwitch, Monitor};
+use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Monitor, NdProxy};
 use aldis_control::{App, Recipe};
 
 use crate::run::Config;
@@ -45,6 +45,24 @@ pub(crate) static ALL: &[Known] = &[
         add: |recipe, config| {
             let pusher = Pusher::new(config.static_flows(), config.tables());
             recipe.with(move || pusher.clone())
+        },
+    },
+    Known {
+        name: ArpProxy::NAME,
+        says: "answers ARP questions from the table of hosts, or asks only the host",
+        add: |recipe, _| recipe.with(|| ArpProxy),
+    },
+    Known {
+        name: NdProxy::NAME,
+        says: "does the same for IPv6 neighbours",
+        add: |recipe, _| recipe.with(|| NdProxy),
+    },
+    Known {
+        name: DhcpProxy::NAME,
+        says: "sends DHCP to the servers, and their words to the client",
+        add: |recipe, config| {
+            let trust = config.dhcp_servers();
+            recipe.with(move || DhcpProxy::new(trust.clone()))
         },
     },
     Known {

@@ -3,6 +3,7 @@
 //! Every key has a default. An unknown key or a value out of range is refused with the file, the line, the key and what
 //! would be accepted; nothing is guessed.
 
+mod dhcp;
 mod monitor;
 mod network;
 mod place;
@@ -86,6 +87,8 @@ pub(crate) struct Config {
     static_flow: Vec<rules::StaticFlow>,
     topology: network::TopologySettings,
     hosts: network::HostsSettings,
+    /// The servers that the application `dhcp` believes.
+    dhcp_server: Vec<dhcp::Told>,
     #[serde(skip)]
     source: Option<Source>,
 }
@@ -120,6 +123,7 @@ impl Default for Config {
             static_flow: vec![],
             topology: network::TopologySettings::default(),
             hosts: network::HostsSettings::default(),
+            dhcp_server: vec![],
             source: None,
         }
     }
@@ -190,6 +194,7 @@ impl Config {
     pub(crate) fn recipe(&self) -> Result<Recipe, String> {
         rules::acl(&self.acl_rules).map_err(|(at, why)| self.place_at(at) + &why)?;
         rules::static_flows(&self.static_flow).map_err(|(at, why)| self.place_at(at) + &why)?;
+        dhcp::trust(&self.dhcp_server).map_err(|why| self.place_of_file() + &why)?;
         let recipe =
             self.apps.iter().fold(Recipe::default(), |recipe, app| app.add_to(recipe, self));
         let sequences = self.sequences.iter().map(sequence::Told::sequence);
@@ -244,6 +249,11 @@ impl Config {
         rules::static_flows(&self.static_flow).unwrap_or_default()
     }
 
+    /// Who `dhcp` believes to be a server, likewise.
+    pub(crate) fn dhcp_servers(&self) -> aldis_apps::dhcp::Trust {
+        dhcp::trust(&self.dhcp_server).unwrap_or_default()
+    }
+
     /// Which tables the flows of applications go to: behind the rules, where there are any to come.
     pub(crate) fn tables(&self) -> Tables {
         match self.apps.iter().any(|app| app.name() == Acl::NAME) {
@@ -277,6 +287,7 @@ impl Config {
             ("[learning-switch]", self.learning_switch != other.learning_switch),
             ("[monitor]", self.monitor != other.monitor),
             ("[[acl]]", self.acl() != other.acl()),
+            ("[[dhcp-server]]", self.dhcp_server != other.dhcp_server),
             ("[[static-flow]]", self.static_flows() != other.static_flows()),
             ("[topology]", self.topology != other.topology),
             ("[hosts]", self.hosts != other.hosts),
@@ -284,6 +295,12 @@ impl Config {
         let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
         let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));
         keys.chain(knobs).collect()
+    }
+
+    /// The file.
+    fn place_of_file(&self) -> String {
+        let file = self.source.as_ref().map(|source| format!("{}: ", source.path.display()));
+        file.unwrap_or_default()
     }
 
     /// Where the first of the keys was said that was.

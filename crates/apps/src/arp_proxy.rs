@@ -12,13 +12,16 @@
 use core::net::IpAddr;
 use core::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::app::Slots;
+use aldis_control::switch::Info;
+use aldis_control::world::PartId;
+use aldis_control::{App, Batch, On, Output, Time};
 use aldis_packet::{Arp, Ethernet, arp, ethertype};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
 use crate::place::SwitchPort;
-use crate::proxy::{Decision, Reason, answer, is_for_one};
+use crate::proxy::{Decision, Reason, answer, front, is_for_one};
 
 /// For so long after it was seen a host is spoken for. It is the time for which hosts believe an answer without asking
 /// again (`base_reachable_time` of Linux, RFC 4861 §10, twice over).
@@ -69,6 +72,24 @@ fn question(
     }
     let reply = arp::Message::reply(arp, host.mac().0).to_bytes();
     Decision::Answer(answer(frame, host.mac().0, &[&reply]))
+}
+
+/// The application, which answers ARP questions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ArpProxy;
+
+impl App for ArpProxy {
+    type Slot = ();
+
+    const NAME: &'static str = "arp-proxy";
+    const STARTS: &'static [On] = &[On::FlowRequest];
+    const READS: &'static [PartId] = front::READS;
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+        front::serve(batch, out, decide);
+    }
 }
 
 #[cfg(test)]

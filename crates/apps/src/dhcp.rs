@@ -11,13 +11,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::app::Slots;
+use aldis_control::switch::Info;
+use aldis_control::world::{News, PartId, Publishers};
+use aldis_control::{App, Batch, On, Output, Part, Publisher, Time};
 use aldis_packet::{Dhcp, Ethernet, Ipv4, Udp, dhcp, ethertype, protocol};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
 use crate::place::SwitchPort;
-use crate::proxy::{Decision, PLACES_MAX, Reason, is_for_one};
+use crate::proxy::{Decision, PLACES_MAX, Reason, front, is_for_one};
+use crate::topology::Map;
 
 /// Servers of a VLAN that are remembered: all that a question can be sent to. Networks have one or two.
 pub const SERVERS_MAX: usize = PLACES_MAX;
@@ -30,6 +34,9 @@ pub const REMEMBERED_FOR: Duration = Duration::from_secs(12 * 3600);
 
 /// How often a question goes to everyone though servers are known. A new server gets to hear of clients that much later.
 pub const SEARCH_EVERY: Duration = Duration::from_secs(300);
+
+/// A server that is known and speaks again is news after so long.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// A DHCP server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,18 +59,69 @@ pub enum Trust {
     Only(Vec<Server>),
 }
 
+/// The servers that were heard, by VLAN, with when they last spoke: a part of the World.
 #[derive(Clone, Debug, Default)]
-struct Vlan {
-    /// Those heard, with when they last spoke.
-    heard: Vec<(Server, Time)>,
-    searched_at: Option<Time>,
+pub struct Heard(BTreeMap<u16, Vec<(Server, Time)>>);
+
+impl Heard {
+    /// The servers of a VLAN that spoke lately enough to be asked.
+    pub fn of(&self, now: Time, vlan: u16) -> impl Iterator<Item = Server> {
+        let heard = self.0.get(&vlan).into_iter().flatten();
+        let is_there = move |(_, spoke): &&(Server, Time)| now.since(*spoke) < REMEMBERED_FOR;
+        heard.filter(is_there).map(|(server, _)| *server)
+    }
+
+    fn is_news(&self, now: Time, server: Server) -> bool {
+        let heard = self.0.get(&server.vlan).into_iter().flatten();
+        let is_it =
+            |(had, spoke): &(Server, Time)| *had == server && now.since(*spoke) < TELL_EVERY;
+        !heard.into_iter().any(is_it)
+    }
+
+    fn remember(&mut self, now: Time, server: Server) {
+        if self.0.len() >= VLANS_MAX && !self.0.contains_key(&server.vlan) {
+            return;
+        }
+        let heard = self.0.entry(server.vlan).or_default();
+        heard.retain(|(had, spoke)| had.mac != server.mac && now.since(*spoke) < REMEMBERED_FOR);
+        if heard.len() >= SERVERS_MAX {
+            heard.remove(0);
+        }
+        heard.push((server, now));
+    }
 }
 
-/// The servers that are known.
+impl Part for Heard {
+    type Report = (Time, Server);
+    const NAME: &'static str = "dhcp-servers";
+}
+
+struct Keeper;
+
+impl Publisher for Keeper {
+    type Part = Heard;
+
+    fn begin(&mut self) -> Heard {
+        Heard::default()
+    }
+
+    fn revise(&mut self, _: Time, mut news: News<'_, Heard>) -> Option<Heard> {
+        let mut heard = news.current().clone();
+        while let Some((now, server)) = news.report() {
+            heard.remember(now, server);
+        }
+        Some(heard)
+    }
+}
+
+/// What becomes of DHCP messages.
 #[derive(Clone, Debug)]
 pub struct Servers {
     trust: Trust,
-    vlans: BTreeMap<u16, Vlan>,
+    /// When a question of a VLAN went to everyone last.
+    searched: BTreeMap<u16, Time>,
+    /// Servers that spoke and were not heard lately.
+    news: Vec<(Time, Server)>,
 }
 
 /// A message between a client and a server.
@@ -111,14 +169,20 @@ impl<'a> Message<'a> {
 }
 
 impl Servers {
-    /// Those that are believed from the start.
+    /// With those that are believed.
     pub fn new(trust: Trust) -> Servers {
-        Servers { trust, vlans: BTreeMap::new() }
+        Servers { trust, searched: BTreeMap::new(), news: Vec::new() }
     }
 
-    /// What becomes of a frame that came in at `at`, a port that is no link between switches. A server that speaks is
-    /// remembered.
-    pub fn decide(&mut self, now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> Decision {
+    /// What becomes of a frame that came in at `at`, a port that is no link between switches. A server that speaks is news.
+    pub fn decide(
+        &mut self,
+        now: Time,
+        frame: &[u8],
+        at: SwitchPort,
+        hosts: &Hosts,
+        heard: &Heard,
+    ) -> Decision {
         let Some(message) = Message::new(frame) else { return Decision::Pass };
         let known = hosts.by_mac(message.mac(), message.vlan());
         if !message.is_whole() {
@@ -131,71 +195,108 @@ impl Servers {
             return Decision::Drop(Reason::Spoofed);
         }
         if message.from_server {
-            return self.answer(now, &message, at, hosts);
+            let server = Server { vlan: message.vlan(), mac: message.mac(), at };
+            return self.answer(now, &message, server, hosts, heard);
         }
-        if is_for_one(&message.frame) { Decision::Pass } else { self.question(now, &message, at) }
+        match is_for_one(&message.frame) {
+            true => Decision::Pass,
+            false => self.question(now, &message, at, heard),
+        }
     }
 
     fn answer(
         &mut self,
         now: Time,
         message: &Message<'_>,
-        at: SwitchPort,
+        server: Server,
         hosts: &Hosts,
+        heard: &Heard,
     ) -> Decision {
-        let server = Server { vlan: message.vlan(), mac: message.mac(), at };
         match &self.trust {
             Trust::Only(servers) if !servers.contains(&server) => {
                 return Decision::Drop(Reason::Rogue);
             }
-            Trust::Only(_) => {}
-            Trust::Anyone => self.remember(now, server),
+            Trust::Anyone if heard.is_news(now, server) => self.news.push((now, server)),
+            Trust::Only(_) | Trust::Anyone => {}
         }
         let client = message.dhcp.as_ref().and_then(|dhcp| dhcp.chaddr());
         match client.and_then(|mac| hosts.by_mac(MacAddr(mac), message.vlan())) {
             _ if is_for_one(&message.frame) => Decision::Pass,
-            Some(client) if client.at() != at => Decision::send_to(client.at()),
+            Some(client) if client.at() != server.at => Decision::send_to(client.at()),
             _ => Decision::Flood,
         }
     }
 
-    fn remember(&mut self, now: Time, server: Server) {
-        if self.vlans.len() >= VLANS_MAX && !self.vlans.contains_key(&server.vlan) {
-            return;
-        }
-        let heard = &mut self.vlans.entry(server.vlan).or_default().heard;
-        heard.retain(|(had, spoke)| had.mac != server.mac && now.since(*spoke) < REMEMBERED_FOR);
-        if heard.len() >= SERVERS_MAX {
-            heard.remove(0);
-        }
-        heard.push((server, now));
-    }
-
-    fn question(&mut self, now: Time, message: &Message<'_>, at: SwitchPort) -> Decision {
+    fn question(
+        &mut self,
+        now: Time,
+        message: &Message<'_>,
+        at: SwitchPort,
+        heard: &Heard,
+    ) -> Decision {
         let vlan = message.vlan();
         let places: Vec<SwitchPort> = match &self.trust {
-            Trust::Only(servers) => servers
-                .iter()
-                .filter(|server| server.vlan == vlan)
-                .map(|server| server.at)
-                .collect(),
-            Trust::Anyone => {
-                let Some(known) = self.vlans.get_mut(&vlan) else { return Decision::Flood };
-                let is_due = |then: Time| now.since(then) >= SEARCH_EVERY;
-                known.heard.retain(|(_, spoke)| now.since(*spoke) < REMEMBERED_FOR);
-                if known.heard.is_empty() || known.searched_at.is_none_or(is_due) {
-                    known.searched_at = Some(now);
-                    return Decision::Flood;
-                }
-                known.heard.iter().map(|(server, _)| server.at).collect()
+            Trust::Only(servers) => {
+                let here = servers.iter().filter(|server| server.vlan == vlan);
+                here.map(|server| server.at).collect()
             }
+            Trust::Anyone => heard.of(now, vlan).map(|server| server.at).collect(),
         };
-        let elsewhere: Vec<_> = places.iter().copied().filter(|&place| place != at).collect();
-        match (places.is_empty(), elsewhere.is_empty()) {
-            (true, _) => Decision::Flood,
-            (false, true) => Decision::Drop(Reason::Heard),
-            (false, false) => Decision::SendTo(elsewhere.into_iter().collect()),
+        if places.is_empty() || self.trust == Trust::Anyone && self.searches(now, vlan) {
+            return Decision::Flood;
         }
+        let elsewhere: Vec<_> = places.into_iter().filter(|&place| place != at).collect();
+        match elsewhere.is_empty() {
+            true => Decision::Drop(Reason::Heard),
+            false => Decision::SendTo(elsewhere.into_iter().collect()),
+        }
+    }
+
+    /// Whether it is time to ask everyone; then it is done.
+    fn searches(&mut self, now: Time, vlan: u16) -> bool {
+        let searched = self.searched.get(&vlan);
+        let is_due = searched.is_none_or(|then| now.since(*then) >= SEARCH_EVERY);
+        if is_due {
+            self.searched.insert(vlan, now);
+        }
+        is_due
+    }
+}
+
+/// The application: one instance for each worker.
+#[derive(Clone, Debug)]
+pub struct DhcpProxy(Servers);
+
+impl DhcpProxy {
+    /// An instance; those of other workers get the same settings.
+    pub fn new(trust: Trust) -> DhcpProxy {
+        DhcpProxy(Servers::new(trust))
+    }
+}
+
+impl App for DhcpProxy {
+    type Slot = ();
+
+    const NAME: &'static str = "dhcp";
+    const STARTS: &'static [On] = &[On::FlowRequest];
+    const READS: &'static [PartId] = &[Hosts::ID, Map::ID, Heard::ID];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+        let heard = batch.world.part::<Heard>();
+        let DhcpProxy(servers) = self;
+        front::serve(batch, out, |now, frame, at, hosts| {
+            servers.decide(now, frame, at, hosts, heard)
+        });
+        for news in servers.news.drain(..) {
+            // Where there is no room for it, the server speaks again.
+            let _ = out.report::<Heard>(news);
+        }
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(Keeper)
     }
 }
 
@@ -254,13 +355,23 @@ mod tests {
         said(DhcpMessageType::Offer, server, None, client)
     }
 
-    fn decided(servers: &mut Servers, s: u64, frame: &[u8], from: u64) -> Decision {
-        servers.decide(at_s(s), frame, place(from), &network())
+    /// A proxy, and what it published.
+    struct Lab(Servers, Heard);
+
+    fn lab(trust: Trust) -> Lab {
+        Lab(Servers::new(trust), Heard::default())
+    }
+
+    fn decided(lab: &mut Lab, s: u64, frame: &[u8], from: u64) -> Decision {
+        let Lab(servers, heard) = lab;
+        let decision = servers.decide(at_s(s), frame, place(from), &network(), heard);
+        servers.news.drain(..).for_each(|(now, server)| heard.remember(now, server));
+        decision
     }
 
     #[test]
     fn a_server_that_was_heard_is_asked_and_others_are_looked_for_now_and_then() {
-        let mut servers = Servers::new(Trust::Anyone);
+        let mut servers = lab(Trust::Anyone);
         assert_eq!(decided(&mut servers, 10, &discover(1), 1), Decision::Flood);
         assert_eq!(decided(&mut servers, 11, &offer(2, 1), 2), Decision::send_to(place(1)));
         assert_eq!(decided(&mut servers, 12, &discover(1), 1), Decision::Flood);
@@ -278,7 +389,7 @@ mod tests {
     #[test]
     fn where_it_is_said_who_is_a_server_nobody_else_is() {
         let real = Server { vlan: 0, mac: host_mac(2), at: place(2) };
-        let mut servers = Servers::new(Trust::Only(vec![real]));
+        let mut servers = lab(Trust::Only(vec![real]));
         assert_eq!(decided(&mut servers, 10, &discover(1), 1), Decision::send_to(place(2)));
         assert_eq!(decided(&mut servers, 10, &offer(3, 1), 3), Decision::Drop(Reason::Rogue));
         assert_eq!(decided(&mut servers, 10, &offer(2, 1), 2), Decision::send_to(place(1)));
@@ -289,7 +400,7 @@ mod tests {
 
     #[test]
     fn nobody_asks_or_answers_in_the_name_of_another() {
-        let mut servers = Servers::new(Trust::Anyone);
+        let mut servers = lab(Trust::Anyone);
         let spoofed = Decision::Drop(Reason::Spoofed);
         let asks = said(DhcpMessageType::Discover, 1, None, 3);
         assert_eq!(decided(&mut servers, 10, &asks, 1), spoofed);
@@ -297,12 +408,12 @@ mod tests {
         let mut turned = discover(1);
         turned[42] = 2;
         assert_eq!(decided(&mut servers, 10, &turned, 1), Decision::Drop(Reason::Malformed));
-        assert!(servers.vlans.is_empty());
+        assert!(servers.1.0.is_empty());
     }
 
     #[test]
     fn a_frame_that_a_switch_cut_finds_its_server() {
-        let mut servers = Servers::new(Trust::Anyone);
+        let mut servers = lab(Trust::Anyone);
         decided(&mut servers, 10, &offer(2, 1)[..128], 2);
         decided(&mut servers, 11, &discover(1)[..128], 1);
         assert_eq!(decided(&mut servers, 12, &discover(1)[..128], 1), Decision::send_to(place(2)));
@@ -312,12 +423,12 @@ mod tests {
         /// No bytes do harm; what is remembered is bounded.
         #[test]
         fn any_bytes_are_harmless(frames in prop::collection::vec((0usize..280, prop::collection::vec(any::<u8>(), 0..80), any::<bool>()), 1..40)) {
-            let mut servers = Servers::new(Trust::Anyone);
+            let mut servers = lab(Trust::Anyone);
             for (at, (keep, bytes, server)) in frames.iter().enumerate() {
                 let whole = if *server { offer(2, 1) } else { discover(2) };
                 let frame = [&whole[..*keep], bytes].concat();
                 decided(&mut servers, at as u64, &frame, 2);
-                prop_assert!(servers.vlans.values().all(|vlan| vlan.heard.len() <= SERVERS_MAX));
+                prop_assert!(servers.1.0.values().all(|heard| heard.len() <= SERVERS_MAX));
             }
         }
     }

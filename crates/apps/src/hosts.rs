@@ -38,5 +38,6 @@ pub use host::{FURTHER_MAX, Host, Identity};
 pub use keeper::Seen;
 pub use ledger::{Config, Counters, Effect, Gone, Ledger, PortState};
 pub use lookout::Lookout;
+pub(crate) use lookout::place as edge;
 pub use sighting::{Refusal, Sighting};
 pub use table::Hosts;

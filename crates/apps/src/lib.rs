@@ -30,7 +30,10 @@ mod testing;
 pub mod topology;
 
 pub use acl::Acl;
+pub use arp_proxy::ArpProxy;
+pub use dhcp::DhcpProxy;
 pub use hub::Hub;
 pub use learning_switch::LearningSwitch;
 pub use monitor::Monitor;
+pub use nd_proxy::NdProxy;
 pub use place::SwitchPort;

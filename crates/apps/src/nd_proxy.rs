@@ -6,7 +6,10 @@
 
 use core::net::{IpAddr, Ipv6Addr};
 
-use aldis_control::Time;
+use aldis_control::app::Slots;
+use aldis_control::switch::Info;
+use aldis_control::world::PartId;
+use aldis_control::{App, Batch, On, Output, Time};
 use aldis_packet::{
     Ethernet, Icmpv6, Ipv6, Neighbour, ethertype, icmpv6, ipv6, neighbour, protocol,
 };
@@ -15,7 +18,7 @@ use aldis_wire::MacAddr;
 use crate::arp_proxy::SPEAK_FOR;
 use crate::hosts::Hosts;
 use crate::place::SwitchPort;
-use crate::proxy::{Decision, Reason, answer, is_for_one};
+use crate::proxy::{Decision, Reason, answer, front, is_for_one};
 
 /// The hop limit that no router has let pass.
 const HOPS: u8 = 255;
@@ -100,6 +103,24 @@ fn question(
             Decision::Answer(answer(frame, mac, &[&head, &message]))
         }
         _ => Decision::send_to(host.at()),
+    }
+}
+
+/// The application, which answers neighbour questions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NdProxy;
+
+impl App for NdProxy {
+    type Slot = ();
+
+    const NAME: &'static str = "nd-proxy";
+    const STARTS: &'static [On] = &[On::FlowRequest];
+    const READS: &'static [PartId] = front::READS;
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+        front::serve(batch, out, decide);
     }
 }
 

@@ -1,5 +1,9 @@
 //! What the proxies have in common: what becomes of a frame that would go to everyone.
 
+#[cfg(test)]
+mod dialogues;
+pub(crate) mod front;
+
 use aldis_packet::{Ethernet, ethernet};
 
 use crate::place::SwitchPort;

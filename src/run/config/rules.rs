@@ -71,8 +71,15 @@ pub(super) struct StaticFlow {
 }
 
 /// A number or a text.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Value(String);
+
+impl Value {
+    /// As text.
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+}
 
 /// Fields of a match, in the order of the file.
 #[derive(Clone, Debug, Default)]

@@ -87,7 +87,7 @@ impl Lookout {
 }
 
 /// Where a request came in, if a host may be there.
-fn place(asked: &Asked<'_>, map: &Map) -> Option<SwitchPort> {
+pub(crate) fn place(asked: &Asked<'_>, map: &Map) -> Option<SwitchPort> {
     let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
     if at.port == PortNo::LOCAL {
         return Some(at);

@@ -56,6 +56,15 @@ impl FromStr for PortNo {
     }
 }
 
+/// Six octets, each of two hexadecimal digits: `02:00:00:00:00:01`.
+impl FromStr for MacAddr {
+    type Err = Misread;
+
+    fn from_str(text: &str) -> Result<MacAddr, Misread> {
+        Text::read(text).ok_or(Misread::of(text, accepted("ipv6_nd_sll")))
+    }
+}
+
 /// Whether two names differ only in case, and in `-` for `_`.
 fn same(one: &str, other: &str) -> bool {
     let plain = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };

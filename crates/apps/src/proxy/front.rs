@@ -1,0 +1,60 @@
+//! What the proxies do with what they decide: a frame is answered, sent where it belongs, dropped, or goes its way.
+
+use aldis_control::app::Next;
+use aldis_control::batch::Asked;
+use aldis_control::world::PartId;
+use aldis_control::{Batch, Output, Part, Time};
+use aldis_wire::NO_BUFFER;
+use aldis_wire::msg::{Action, PacketOut};
+
+use super::Decision;
+use crate::hosts::{Hosts, edge};
+use crate::place::SwitchPort;
+use crate::say::send_out;
+use crate::topology::Map;
+
+/// What every proxy reads.
+pub(crate) const READS: &[PartId] = &[Hosts::ID, Map::ID];
+
+/// Carries out what `decide` says of each request from a port that is no link between switches. What has to go to everyone goes
+/// on to the applications that know how.
+pub(crate) fn serve(
+    batch: &mut Batch<'_>,
+    out: &mut Output,
+    mut decide: impl FnMut(Time, &[u8], SwitchPort, &Hosts) -> Decision,
+) {
+    let (now, world) = (batch.now, batch.world);
+    let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
+    batch.each(|asked| {
+        let Some(at) = edge(asked, map) else { return Next::Continue };
+        match decide(now, asked.frame, at, hosts) {
+            Decision::Pass | Decision::Flood => return Next::Continue,
+            Decision::Drop(_) => {}
+            Decision::Answer(frame) => {
+                let back = [Action::output(asked.in_port())];
+                out.answer(asked, PacketOut::frame(frame).actions(back));
+            }
+            Decision::SendTo(places) => {
+                // What the switch cut nobody can send on from here.
+                if asked.request.frame_len < asked.request.total_len {
+                    return Next::Continue;
+                }
+                for place in places.iter() {
+                    if let Some(switch) = map.switch(place.dpid) {
+                        send_out(out.far(), switch.version, place, asked.frame);
+                    }
+                }
+            }
+        }
+        forget(asked, out);
+        Next::Stop
+    });
+}
+
+/// Lets the switch forget the packet that it keeps, if it does.
+fn forget(asked: &Asked<'_>, out: &mut Output) {
+    if asked.request.buffer_id != NO_BUFFER {
+        let packet = PacketOut::buffered(asked.request.buffer_id);
+        out.answer(asked, packet.from_port(asked.in_port()));
+    }
+}
