@@ -9,6 +9,7 @@ mod emulate;
 mod lab;
 mod memory;
 mod run;
+mod store;
 mod version;
 
 use clap::{Parser, Subcommand};
@@ -42,6 +43,8 @@ enum Command {
     Emulate(emulate::Args),
     /// Experiments, and what they have to know of this machine.
     Lab(lab::Args),
+    /// Export and import what a controller keeps over restarts.
+    Store(store::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
     Decode(decode::Args),
     /// Say which Aldis this is and what it speaks.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(*args),
         Command::Emulate(args) => emulate::run(args),
         Command::Lab(args) => lab::run(args),
+        Command::Store(args) => store::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Version(args) => version::run(args),
     };

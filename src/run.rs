@@ -4,6 +4,7 @@ mod config;
 mod counters;
 mod greeting;
 mod http;
+mod kept;
 mod knobs;
 mod reload;
 mod report;
@@ -27,6 +28,7 @@ pub(crate) use config::Config;
 use config::{LogLevel, Workers};
 use greeting::greeting;
 use http::ServeAt;
+use kept::Kept;
 use knobs::Setting;
 use reload::Changes;
 use report::Reporter;
@@ -86,6 +88,9 @@ pub(crate) struct Args {
     /// Write the counters as JSON to this file, at the end and on SIGUSR1
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
+    /// Keep over restarts what is set while it runs, in this file; "aldis store" copies it [default: nothing is kept]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
     /// Let workers spin instead of sleep: less delay, for a core that is always busy
     #[arg(long)]
     poll: bool,
@@ -102,7 +107,9 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let config = configure(&args)?;
+    let config = read(&args)?;
+    let kept = Kept::open(config.store.as_deref())?;
+    let config = settle(config, &args, &kept)?;
     let recipe = config.recipe()?;
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
@@ -111,11 +118,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         .map_err(|error| error.to_string())?;
     let http = http.map(|listening| http::start(listening, engine.watch())).transpose()?;
     say(&greeting(&config, engine.listening(), http.as_ref().map(Server::address)));
-    let mut running = Running { args, config, engine, look_at: None };
+    let mut running = Running { args, config, kept, engine, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
     say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
-    let Running { engine, config, .. } = running;
+    let Running { engine, config, kept: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
     http.into_iter().for_each(Server::stop);
@@ -138,6 +145,8 @@ struct Running {
     args: Args,
     /// As it runs now.
     config: Config,
+    /// What outlives it.
+    kept: Kept,
     engine: Engine,
     /// When it is looked whether the switches with weights have come.
     look_at: Option<Instant>,
@@ -169,7 +178,8 @@ impl Running {
         let Some(file) = self.args.config.as_ref().map(|file| file.display().to_string()) else {
             return info!("SIGHUP: there is nothing to read again without --config");
         };
-        let read = match configure(&self.args) {
+        let read = read(&self.args).and_then(|config| settle(config, &self.args, &self.kept));
+        let read = match read {
             Ok(read) => read,
             Err(sentence) => return error!("{sentence}; the old settings stay"),
         };
@@ -213,8 +223,8 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The file's settings, the command line's over them, and the defaults under both.
-fn configure(args: &Args) -> Result<Config, String> {
+/// The file's settings, the command line's over them, and the defaults under both; weights and knobs are not settled.
+fn read(args: &Args) -> Result<Config, String> {
     let mut config = match &args.config {
         Some(path) => Config::read(path)?,
         None => Config::default(),
@@ -232,7 +242,13 @@ fn configure(args: &Args) -> Result<Config, String> {
     config.log = args.log.unwrap_or(config.log);
     config.stats = args.stats.clone().or(config.stats);
     config.stats.as_deref().map_or(Ok(()), counters::check)?;
-    let config = config.settle(&args.set, &args.weight)?;
+    config.store = args.store.clone().or(config.store);
+    Ok(config)
+}
+
+/// What was read, with the weights and knobs that count, and applications that can work together.
+fn settle(config: Config, args: &Args, kept: &Kept) -> Result<Config, String> {
+    let config = config.settle(&args.set, &args.weight, &kept.rules()?)?;
     config.recipe()?;
     Ok(config)
 }

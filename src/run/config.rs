@@ -70,6 +70,8 @@ pub(crate) struct Config {
     /// The weights, the command line's first, once they are settled.
     #[serde(skip)]
     pub(crate) rules: Rules,
+    /// Where is kept what outlives the controller.
+    pub(crate) store: Option<PathBuf>,
     /// Where counters are written to.
     pub(crate) stats: Option<PathBuf>,
     /// Whether workers spin instead of sleep.
@@ -113,6 +115,7 @@ impl Default for Config {
             design: Design::default(),
             table: Table::default(),
             rules: Rules::default(),
+            store: None,
             stats: None,
             poll: false,
             log: LogLevel(tracing::Level::INFO),
@@ -150,11 +153,17 @@ impl Config {
         Ok(Config { source: Some(Source { path: path.to_owned(), text }), ..config })
     }
 
-    /// Puts the command line's knobs and rules before the file's, and both over the preset.
+    /// Puts the command line's knobs and rules before the file's, both over the preset, and the rules that are kept behind
+    /// them.
     ///
     /// # Errors
     /// One sentence that begins with the place of what is wrong.
-    pub(crate) fn settle(self, settings: &[Setting], rules: &[Rule]) -> Result<Config, String> {
+    pub(crate) fn settle(
+        self,
+        settings: &[Setting],
+        rules: &[Rule],
+        kept: &[Rule],
+    ) -> Result<Config, String> {
         let said = |knobs: Knobs, setting: &Setting| knobs.or_rather(setting.knobs.clone());
         let knobs = settings.iter().fold(self.knobs.clone(), said);
         let design = knobs.over(self.preset);
@@ -173,6 +182,9 @@ impl Config {
         }
         for (at, rule) in self.table.rules() {
             all.add(rule).map_err(|why| self.place_at(at) + &why)?;
+        }
+        for rule in kept {
+            all.add(rule.clone()).map_err(|why| format!("the store: weights: {why}"))?;
         }
         Ok(Config { knobs, design, rules: all, ..self })
     }
@@ -281,6 +293,7 @@ impl Config {
             ("apps", self.apps != other.apps),
             ("[[sequence]]", sequence::differ(&self.sequences, &other.sequences)),
             ("design", self.preset.name != other.preset.name),
+            ("store", self.store != other.store),
             ("poll", self.poll != other.poll),
             ("log", self.log != other.log),
             ("[session]", self.session != other.session),
@@ -395,7 +408,7 @@ mod tests {
         let page = include_str!("../../docs/configuration.md");
         let example = page.split("```").nth(1).and_then(|text| text.strip_prefix("toml")).unwrap();
         let config: Config = toml::from_str(example).unwrap();
-        let config = config.settle(&[], &[]).unwrap();
+        let config = config.settle(&[], &[], &[]).unwrap();
         assert_eq!(config.rules.weights().of(DatapathId(0x02_07)).number(), 2);
     }
 
@@ -440,7 +453,7 @@ mod tests {
             ageing-s = 60
         "#;
         let config: Config = toml::from_str(text).unwrap();
-        let config = config.settle(&[], &[]).unwrap();
+        let config = config.settle(&[], &[], &[]).unwrap();
         let engine = config.engine();
         assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
         assert_eq!(config.http, Some(ServeAt::Address("[::1]:7001".parse().unwrap())));
@@ -506,7 +519,7 @@ mod tests {
         let config = Config { source, ..toml::from_str(text).unwrap() };
         let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
         let rules: Vec<Rule> = rules.iter().map(|text| text.parse().unwrap()).collect();
-        config.settle(&settings, &rules).expect_err("it has to be refused")
+        config.settle(&settings, &rules, &[]).expect_err("it has to be refused")
     }
 
     #[test]
@@ -569,7 +582,7 @@ mod tests {
         let text = "design = \"maestro-round-robin\"\n[knobs]\nbdu-us = 1\n[weights]\n\"1\" = 2";
         let config: Config = toml::from_str(text).unwrap();
         let rules = ["1-9=7".parse().unwrap()];
-        let config = config.settle(&["bdu-us=9".parse().unwrap()], &rules).unwrap();
+        let config = config.settle(&["bdu-us=9".parse().unwrap()], &rules, &[]).unwrap();
         let bdu = Bdu::new(Duration::from_micros(9)).unwrap();
         assert_eq!(config.design.batching, design::Batching::Adaptive(bdu));
         assert_eq!(config.rules.weights().of(DatapathId(1)).number(), 7);

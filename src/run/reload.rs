@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn config(text: &str) -> Config {
-        toml::from_str::<Config>(text).unwrap().settle(&[], &[]).unwrap()
+        toml::from_str::<Config>(text).unwrap().settle(&[], &[], &[]).unwrap()
     }
 
     fn change(old: &str, new: &str) -> (Config, Changes) {

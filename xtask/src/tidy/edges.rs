@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("aldis-engine", &["aldis-wire", "aldis-control"]),
     ("aldis-emulator", &["aldis-wire", "aldis-packet"]),
     ("aldis-http", &["aldis-control", "aldis-wire"]),
+    ("aldis-store", &[]),
     (
         "aldis-lab",
         &[
@@ -36,6 +37,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "aldis-emulator",
             "aldis-http",
             "aldis-lab",
+            "aldis-store",
         ],
     ),
     ("xtask", &[]),
