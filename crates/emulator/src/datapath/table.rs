@@ -92,11 +92,13 @@ impl Tuple {
     }
 }
 
-/// Both halves of a wide product: every bit in moves every bit out.
+/// Both halves of a wide product: every bit in moves every bit out. The lower half alone has low bits that know nothing of the
+/// word's upper ones, where an Ethernet address stands, and a hash table looks at the low bits first; so the low bits of the
+/// upper half, which know of all, stand on them.
 #[inline]
 fn mix(word: u64) -> u64 {
     let product = u128::from(word) * 0xa5a3_56f2_9d5e_c4b7;
-    (product as u64) ^ ((product >> 64) as u64).rotate_left(17) ^ word.rotate_left(29)
+    (product as u64) ^ ((product >> 64) as u64) ^ word.rotate_left(29)
 }
 
 impl Table {
