@@ -11,6 +11,7 @@ use super::session::Session;
 use super::tables::Tables;
 use super::{Sink, v10, v13};
 use aldis_wire::Version;
+use aldis_wire::v13::group_mod::GroupType;
 use aldis_wire::v13::packet_in::PacketInReason;
 use aldis_wire::v13::port::PortNo;
 use std::time::Duration;
@@ -57,7 +58,8 @@ pub(crate) struct Way<'a, S> {
     pub(crate) world: &'a mut World,
     pub(crate) out: &'a mut S,
     pub(crate) now: Duration,
-    /// Length of the frame as it came, which is what flows and groups count.
+    /// Length of the frame as it came, which is what flows and groups count; from a select group on, as it was there, since Open
+    /// vSwitch sends a packet through its datapath once more to choose a bucket.
     len: usize,
     copies: u32,
 }
@@ -151,6 +153,9 @@ impl<'a, S: Sink> Way<'a, S> {
         let World { groups, ports, .. } = &mut *self.world;
         let chosen = groups.choose(id, &packet.key, ports);
         if let Some(group) = groups.0.get_mut(&id) {
+            if group.kind == GroupType::SELECT {
+                self.len = packet.bytes().len();
+            }
             group.counters.count(self.len);
         }
         let origin = Origin { reason: PacketInReason::ACTION, ..origin };
@@ -159,8 +164,9 @@ impl<'a, S: Sink> Way<'a, S> {
                 self.world.groups.0.get_mut(&id).and_then(|group| group.buckets.get_mut(at));
             let Some(bucket) = bucket else { continue };
             bucket.counters.count(self.len);
-            let actions = bucket.actions.clone();
+            let (actions, len) = (bucket.actions.clone(), self.len);
             self.act(&actions, &mut packet.clone(), origin, depth + 1);
+            self.len = len;
         }
     }
 

@@ -9,6 +9,7 @@ use aldis_wire::v13::bucket::GroupNo;
 use aldis_wire::v13::group_mod::{GroupMod, GroupModCommand, GroupType};
 use aldis_wire::{Chop, DatapathId, MacAddr, Version, v10, v13};
 use std::fmt;
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 /// What is done to a switch.
@@ -18,6 +19,8 @@ pub(crate) enum Step {
     V13(v13::Message),
     /// A frame comes in by a port.
     Frame(u32, Frame),
+    /// So many seconds pass.
+    Wait(u32),
 }
 
 impl fmt::Debug for Step {
@@ -26,6 +29,7 @@ impl fmt::Debug for Step {
             Step::V10(message) => write!(f, "{message:?}"),
             Step::V13(message) => write!(f, "{message:?}"),
             Step::Frame(port, frame) => write!(f, "port {port}: {frame}"),
+            Step::Wait(seconds) => write!(f, "{seconds} s pass"),
         }
     }
 }
@@ -40,6 +44,18 @@ pub(crate) type Outcome = Vec<Vec<Seen>>;
 pub(crate) struct Both {
     version: Version,
     ovs: Ovs,
+}
+
+/// Shows the program on which Open vSwitch ended itself, once: those that follow find it gone.
+struct LastWords<'a>(&'a [Step]);
+
+impl Drop for LastWords<'_> {
+    fn drop(&mut self) {
+        static SHOWN: Once = Once::new();
+        if std::thread::panicking() {
+            SHOWN.call_once(|| eprintln!("the last program of Open vSwitch: {:#?}", self.0));
+        }
+    }
 }
 
 /// What the emulated switch sends.
@@ -67,6 +83,7 @@ impl Both {
 
     /// Whether a program does the same on both; the report of the difference if not. A difference has to come twice.
     pub(crate) fn agree(&mut self, program: &[Step]) -> Result<(), String> {
+        let _last_words = LastWords(program);
         self.compare(program).or_else(|_| self.compare(program))
     }
 
@@ -111,8 +128,11 @@ impl Both {
                 self.real_messages(at, &program[at..at + messages], &mut outcome);
                 at += messages;
             } else {
-                let (port, bytes) = program[at].frame().expect("a step is a message or a frame");
-                self.ovs.frame(port, &bytes);
+                match (&program[at], program[at].frame()) {
+                    (_, Some((port, bytes))) => self.ovs.frame(port, &bytes),
+                    (Step::Wait(seconds), _) => self.ovs.wait(*seconds),
+                    _ => {}
+                }
                 outcome[at] = self.collect(&mut Vec::new());
                 at += 1;
             }
@@ -174,7 +194,7 @@ impl Step {
         match self {
             Step::V10(message) => message.encode(number, &mut bytes).expect("it fits"),
             Step::V13(message) => message.encode(number, &mut bytes).expect("it fits"),
-            Step::Frame(..) => return None,
+            Step::Frame(..) | Step::Wait(_) => return None,
         }
         Some(bytes)
     }
@@ -196,7 +216,7 @@ fn emulated(version: Version, program: &[Step]) -> Outcome {
     };
     let ports: Vec<PortSpec> = (1..=PORTS).map(port).collect();
     let mut switch = Datapath::new(version, DatapathId(0xc1), &ports);
-    let now = Duration::from_secs(1000);
+    let mut now = Duration::from_secs(1000);
     let mut outcome: Outcome = Vec::new();
     let mut pending = Vec::new();
     for (at, step) in program.iter().enumerate() {
@@ -207,7 +227,7 @@ fn emulated(version: Version, program: &[Step]) -> Outcome {
                     switch.message(raw.expect("whole messages").bytes, now, &mut out);
                 }
                 let next = program.get(at + 1);
-                let is_last = next.is_none_or(|step| step.frame().is_some());
+                let is_last = next.is_none_or(|step| step.message(0).is_none());
                 let (answers, others): (Vec<Seen>, Vec<Seen>) =
                     out.seen.into_iter().partition(|one| matches!(one, Seen::Answer(..)));
                 pending.extend(others);
@@ -221,7 +241,13 @@ fn emulated(version: Version, program: &[Step]) -> Outcome {
                 switch.frame(port, &bytes, now, &mut out);
                 outcome.push(in_order(out.seen));
             }
-            (None, None) => {}
+            (None, None) => {
+                if let Step::Wait(seconds) = step {
+                    now += Duration::from_secs(u64::from(*seconds));
+                    switch.expire(now, &mut out);
+                }
+                outcome.push(in_order(out.seen));
+            }
         }
     }
     outcome

@@ -2,7 +2,6 @@
 
 use super::both::{Case, Step};
 use super::frames::{Above, Body, Frame, Part};
-use aldis_wire::NO_BUFFER;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
 use aldis_wire::v13::bucket::{Bucket, GroupNo};
@@ -12,8 +11,12 @@ use aldis_wire::v13::instruction::Instruction;
 use aldis_wire::v13::match_::Match;
 use aldis_wire::v13::oxm::{Masked, Oxm};
 use aldis_wire::v13::port::PortNo;
+use aldis_wire::v13::port::{PortConfig, PortFeatures};
+use aldis_wire::v13::port_mod::PortMod;
+use aldis_wire::v13::role::{Role, RoleMessage};
 use aldis_wire::v13::stats::{FlowStatsRequest, MultipartRequest, MultipartRequestBody};
 use aldis_wire::v13::table_mod::TableNo;
+use aldis_wire::{MacAddr, NO_BUFFER};
 use std::net::Ipv4Addr;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -48,7 +51,59 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(sets());
     cases.extend(groups());
     cases.extend(refusals());
+    cases.extend(times());
+    cases.extend(ports());
+    cases.push(roles());
     cases
+}
+
+/// Flows that end by themselves; how long a case takes is far from every timeout.
+fn times() -> Vec<Case> {
+    let ends = |idle_timeout, hard_timeout| {
+        let flow = flow(0, 1, vec![], vec![apply(vec![out(2)])]);
+        let flags = FlowModFlags::SEND_FLOW_REM;
+        Step::V13(Message::FlowMod(FlowMod { idle_timeout, hard_timeout, flags, ..flow }))
+    };
+    let used = || vec![Step::Wait(600), frames().remove(0), Step::Wait(600)];
+    vec![
+        case("an idle flow goes", vec![ends(1000, 0), Step::Wait(1400)]),
+        case("a flow that is used stays", [vec![ends(1000, 0)], used()].concat()),
+        case(
+            "and goes once it is not",
+            [vec![ends(1000, 0)], used(), vec![Step::Wait(900)]].concat(),
+        ),
+        case("a hard timeout is for used flows too", [vec![ends(0, 1000)], used()].concat()),
+        case("whichever comes first", [vec![ends(3000, 1000)], used()].concat()),
+    ]
+}
+
+/// Changes of ports that are refused. Those that are not need the ports' addresses, which are each switch's own.
+fn ports() -> Vec<Case> {
+    let set = |port: u32, config: PortConfig| {
+        let hw_addr = MacAddr([2, 0, 0, 0, 0, 99]);
+        let (port_no, advertise) = (PortNo(port), PortFeatures::EMPTY);
+        Step::V13(Message::PortMod(PortMod { port_no, hw_addr, config, mask: config, advertise }))
+    };
+    vec![
+        case("a port that there is not", vec![set(77, PortConfig::NO_FWD)]),
+        case("a port with another address", vec![set(2, PortConfig::NO_FWD)]),
+    ]
+}
+
+/// Last, and once: what generation it has seen a switch remembers.
+fn roles() -> Case {
+    let role =
+        |role, generation_id| Step::V13(Message::RoleRequest(RoleMessage { role, generation_id }));
+    let steps = vec![
+        role(Role::NOCHANGE, 0),
+        role(Role::MASTER, 5),
+        role(Role::SLAVE, 6),
+        add(0, 1, vec![], vec![apply(vec![out(2)])]),
+        role(Role::MASTER, 3),
+        role(Role::EQUAL, 0),
+        role(Role(9), 0),
+    ];
+    case("who may do what", steps)
 }
 
 fn add(table: u8, priority: u16, fields: Vec<Oxm>, instructions: Vec<Instruction>) -> Step {

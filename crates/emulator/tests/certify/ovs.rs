@@ -9,6 +9,7 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long anything here may take. A machine with too much to do needs it.
@@ -45,7 +46,10 @@ impl Drop for Daemons {
 
 impl Ovs {
     pub(crate) fn start(version: Version) -> Ovs {
-        let name = format!("aldis-certify-{}-{}", std::process::id(), version.wire());
+        // The tests of one version run side by side.
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("aldis-certify-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder for Open vSwitch");
@@ -66,6 +70,20 @@ impl Ovs {
         let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
         self.ctl.call("netdev-dummy/receive", &[&format!("p{port}"), &hex]);
         self.ctl.turn();
+    }
+
+    /// Lets so many seconds pass, and returns when the flows whose time is over have gone.
+    pub(crate) fn wait(&mut self, seconds: u32) {
+        // What the datapath counted is told to the flows first: an idle flow is one that was not used.
+        self.ctl.call("revalidator/purge", &[]);
+        // Flows are looked at when the datapath's have been read to their end. A round that had begun before does not count, and the
+        // next one begins when its time has come.
+        for part in [seconds - 1, 1] {
+            self.ctl.call("time/warp", &[&format!("{part}000")]);
+            self.ctl.call("revalidator/wait", &[]);
+            self.ctl.turn();
+        }
+        self.ctl.call("revalidator/purge", &[]);
     }
 
     /// The frames that left since the last call, by port.

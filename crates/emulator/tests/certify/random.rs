@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many programs of each version are run when nobody says another number.
-const PROGRAMS: u32 = 150;
+const PROGRAMS: u32 = 120;
 
 /// Steps that a difference is shrunk by, at most.
 const SHRINK_STEPS: u32 = 3000;
@@ -144,6 +144,22 @@ fn tags() -> impl Strategy<Value = Vec<(u16, u8, u16)>> {
         4 => tag().prop_map(|tag| vec![tag]),
         1 => (tag(), tag()).prop_map(|(outer, inner)| vec![outer, inner]),
     ]
+}
+
+/// The timeouts of a flow, in seconds: idle, and hard. One of them at most: where both are over when Open vSwitch looks, it says
+/// that it was the hard one.
+pub(crate) fn timeouts() -> impl Strategy<Value = (u16, u16)> {
+    let some = prop::sample::select(vec![1000_u16, 2000, 3000]);
+    prop_oneof![
+        6 => Just((0, 0)),
+        1 => some.clone().prop_map(|idle| (idle, 0)),
+        1 => some.prop_map(|hard| (0, hard)),
+    ]
+}
+
+/// Time passes: no sum of these is within minutes of a timeout, so that it does not matter how long a program takes.
+pub(crate) fn wait() -> impl Strategy<Value = Step> {
+    prop::sample::select(vec![700, 1400]).prop_map(Step::Wait)
 }
 
 /// A frame, and the port that it comes in by.

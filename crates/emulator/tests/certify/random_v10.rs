@@ -3,7 +3,7 @@
 use super::both::Step;
 use super::corpus_v10::flow;
 use super::frames::mac;
-use super::random::{frame, ipv4, mac_number, tos, tp, vid};
+use super::random::{frame, ipv4, mac_number, timeouts, tos, tp, vid, wait};
 use aldis_wire::v10::stats::{FlowStatsRequest, StatsRequest, StatsRequestBody};
 use aldis_wire::v10::{
     Action, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo, VLAN_NONE,
@@ -16,8 +16,9 @@ use proptest::sample::select;
 /// Flows, then frames, changes to the flows, frames, and what was counted. No two flows of one priority overlap: which of
 /// them a frame meets is each switch's own affair.
 pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
-    let frames =
-        |most| prop::collection::vec(prop_oneof![9 => frame(), 1 => packet_out()], 1..most);
+    let frames = |most| {
+        prop::collection::vec(prop_oneof![18 => frame(), 2 => packet_out(), 1 => wait()], 1..most)
+    };
     let adds = prop::collection::vec(change(true), 1..14);
     let changes = prop::collection::vec(change(false), 0..5);
     (adds, frames(16), changes, frames(8))
@@ -71,9 +72,12 @@ fn match_() -> impl Strategy<Value = Match> {
     })
 }
 
-/// Most flows look at little, so that most frames meet one.
-fn wide_match() -> impl Strategy<Value = Match> {
-    prop_oneof![11 => plain_match(), 6 => match_()]
+/// Most flows look at little, so that most frames meet one. With each, whether fields may lack what they need.
+fn wide_match() -> impl Strategy<Value = (Match, bool)> {
+    prop_oneof![
+        11 => plain_match().prop_map(|match_| (match_, false)),
+        6 => match_().prop_map(|match_| (match_, true)),
+    ]
 }
 
 /// Matches whose fields have what they need.
@@ -120,17 +124,24 @@ fn change(only_add: bool) -> impl Strategy<Value = Step> {
     let commands = if only_add { vec![(0, 0)] } else { vec![(0, 0), (1, 1000), (3, 0), (4, 0)] };
     let command = select(commands);
     let actions = prop::collection::vec(action(), 0..5);
-    let head = (command, 1..13_u16, 0..3_u64, any::<u16>());
+    let head = (command, 1..13_u16, 0..3_u64, any::<u16>(), timeouts());
     let out_port = prop_oneof![3 => Just(PortNo::NONE), 1 => (1..5_u16).prop_map(PortNo)];
-    // A field without what it needs is ignored in a flow, but Open vSwitch looks for it when flows are changed.
-    let match_ = if only_add { wide_match().boxed() } else { plain_match().boxed() };
-    (head, match_, actions, out_port).prop_map(|(head, match_, actions, out_port)| {
-        let ((command, above), priority, cookie, bits) = head;
+    // A field without what it needs is ignored in a flow, as 1.0.1 says; but Open vSwitch looks at it when flows are changed, and
+    // when it looks for flows that overlap. So such a flow is alone with its priority, and no other change names it.
+    let match_ = match only_add {
+        true => wide_match().boxed(),
+        false => plain_match().prop_map(|match_| (match_, false)).boxed(),
+    };
+    (head, match_, actions, out_port).prop_map(|(head, (match_, odd), actions, out_port)| {
+        let ((command, above), priority, cookie, bits, (idle_timeout, hard_timeout)) = head;
+        let above = if odd { 20 } else { above };
         let priority = priority + if above > 0 { above + bits % 60_000 } else { 0 };
         let check = if command == 0 { FlowModFlags::CHECK_OVERLAP } else { FlowModFlags::EMPTY };
         Step::V10(Message::FlowMod(FlowMod {
             command: FlowModCommand(command),
             cookie,
+            idle_timeout,
+            hard_timeout,
             flags: FlowModFlags(bits & 1) | check,
             out_port,
             ..flow(match_, priority, actions)

@@ -3,7 +3,7 @@
 use super::both::Step;
 use super::corpus_v13::flow;
 use super::frames::mac;
-use super::random::{frame, ipv4, ipv6, mac_number, tos, tp, vid};
+use super::random::{frame, ipv4, ipv6, mac_number, timeouts, tos, tp, vid, wait};
 use aldis_wire::MacAddr;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
@@ -26,7 +26,7 @@ use std::net::Ipv4Addr;
 /// Groups, flows, frames, changes to the flows, frames, and what was counted. No two flows of one priority overlap: which of
 /// them a frame meets is each switch's own affair.
 pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
-    let frames = |most| prop::collection::vec(frame(), 1..most);
+    let frames = |most| prop::collection::vec(prop_oneof![18 => frame(), 1 => wait()], 1..most);
     let adds = prop::collection::vec(change(true), 1..16);
     let changes = prop::collection::vec(change(false), 0..5);
     (groups(), adds, frames(16), changes, frames(8)).prop_map(
@@ -269,12 +269,14 @@ fn change(only_add: bool) -> impl Strategy<Value = Step> {
     );
     let fields = prop_oneof![1 => Just(vec![]), 3 => fields()];
     let filter = (prop::bool::weighted(0.2), of(1..5_u32), of(1..4_u32), of(0..3_u64));
-    (head, fields, body, filter).prop_map(|(head, fields, body, filter)| {
+    (head, fields, body, filter, timeouts()).prop_map(|(head, fields, body, filter, timeouts)| {
         let (command, table, priority, cookie, flags) = head;
         let instructions = instructions(table, &fields, body);
         let mut flow_mod = FlowMod {
             command: FlowModCommand(command),
             cookie,
+            idle_timeout: timeouts.0,
+            hard_timeout: timeouts.1,
             flags: FlowModFlags(flags) | FlowModFlags::CHECK_OVERLAP,
             ..flow(table, priority, fields, instructions)
         };
