@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use aldis_apps::hosts::Lookout;
+use aldis_apps::route_flow::{Book, RouteFlow};
+use aldis_apps::routing::Routing;
+use aldis_apps::spanning::{Repeats, Spanning};
 use aldis_apps::static_flows::Pusher;
 use aldis_apps::topology::{Discovery, Key};
 use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Monitor, NdProxy};
@@ -94,11 +98,40 @@ pub(crate) static ALL: &[Known] = &[
             recipe.with(move || Lookout::new(settings))
         },
     },
+    Known {
+        name: Routing::NAME,
+        says: "publishes the ways between all switches; its engine can be chosen",
+        add: |recipe, config| {
+            let (engine, heeds_latency) = config.routing.engine();
+            recipe.with(move || Routing::new(Arc::clone(&engine), heeds_latency))
+        },
+    },
+    Known {
+        name: RouteFlow::NAME,
+        says: "installs the whole path of a flow, and leads it around links that go",
+        add: |recipe, config| {
+            let (style, secret) = (config.route_flow.style(config.tables()), random());
+            let book = Arc::new(Book::new(config.route_flow.paths_max()));
+            recipe.with(move || RouteFlow::new(style, secret, Arc::clone(&book)))
+        },
+    },
+    Known {
+        name: Spanning::NAME,
+        says: "floods what nobody answered, without loops; comes last",
+        add: |recipe, _| {
+            let repeats = Arc::new(Repeats::new(random()));
+            recipe.with(move || Spanning::new(Arc::clone(&repeats)))
+        },
+    },
 ];
 
+/// What runs unless somebody says otherwise: what it takes for any Ethernet network to work, loops or not.
+const DEFAULTS: [&str; 5] =
+    [Discovery::NAME, Lookout::NAME, Routing::NAME, RouteFlow::NAME, Spanning::NAME];
+
 /// Bytes that nobody can know, drawn from the system at the start.
-fn random() -> [u8; 32] {
-    let mut bytes = [0; 32];
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
     let drawn = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     // Fewer than 257 bytes come whole, and wait for nothing once the system is up (getrandom(2)).
     assert_eq!(drawn, Ok(bytes.len()), "the system has no random bytes");
@@ -118,7 +151,10 @@ pub(crate) struct AppName(&'static Known);
 impl AppName {
     /// What runs unless somebody says otherwise.
     pub(crate) fn defaults() -> Vec<AppName> {
-        vec![AppName(&ALL[0])]
+        let named = |known: &&Known| DEFAULTS.iter().position(|name| *name == known.name);
+        let mut apps: Vec<&Known> = ALL.iter().filter(|known| named(known).is_some()).collect();
+        apps.sort_by_key(named);
+        apps.into_iter().map(AppName).collect()
     }
 
     /// The name.

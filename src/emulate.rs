@@ -27,10 +27,10 @@ const SCRIPT_LEN_MAX: u64 = 1 << 20;
 
 const EXAMPLES: &str = "\
 Examples:
-  Four switches in a row, everyone pings everyone (the learning switch: keep loops out):
-    aldis emulate 127.0.0.1:6653 --topology linear,4 --pingall
+  A grid full of loops, everyone pings everyone:
+    aldis emulate 127.0.0.1:6653 --topology torus,3,3 --pingall
   The same with OpenFlow 1.0 and IPv6:
-    aldis emulate 127.0.0.1:6653 --topology linear,4 --openflow 1.0 --pingall --ipv6
+    aldis emulate 127.0.0.1:6653 --topology torus,3,3 --openflow 1.0 --pingall --ipv6
   A network that is only there, until Ctrl-C:
     aldis emulate 127.0.0.1:6653 --topology tree,2,3
   1,347 switches from a seed, once LLDP has crossed every link; 1,000 pairs ping:

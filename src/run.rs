@@ -46,7 +46,7 @@ Examples:
   aldis run --listen 127.0.0.1:6653 --workers 1   one worker, this machine only
   aldis run --http 127.0.0.1:8090                 REST on another port, off for none
   aldis run --config aldis.toml --log debug       settings from a file, every connection logged
-  aldis run --apps learning-switch                what \"aldis apps\" lists, in this order
+  aldis run --apps learning-switch                another application, of those that \"aldis apps\" lists
   aldis run --design maestro-round-robin --set bdu-us=300 --weight 1=4
                                                   another design and knob; switch 1 is due four times as much
 

@@ -32,7 +32,7 @@ fn file(name: &str, text: &str) -> String {
 
 #[test]
 fn no_ping_is_lost_under_the_learning_switch() {
-    let mut controller = Running::start(&[]);
+    let mut controller = Running::start(&["--apps", "learning-switch"]);
     for openflow in ["1.0", "1.3"] {
         for (topology, pings) in [("single,3", "6/6"), ("linear,4", "12/12"), ("tree,2,3", "72/72")]
         {
@@ -50,8 +50,20 @@ fn no_ping_is_lost_under_the_learning_switch() {
 }
 
 #[test]
+fn a_network_with_loops_works_by_default() {
+    let mut controller = Running::start(&[]);
+    for openflow in ["1.0", "1.3"] {
+        let words = ["--topology", "torus,3,3", "--openflow", openflow, "--pingall"];
+        let (said, code) = emulate(&controller.address, &words);
+        assert!(said.contains("*** Results: 0% dropped (72/72 received)"), "{said}");
+        assert!(said.contains("\nerrors       none\n") && code == Some(0), "{said}");
+    }
+    assert_eq!(controller.end("-INT"), Some(0));
+}
+
+#[test]
 fn faults_and_measures_are_told_as_json() {
-    let controller = Running::start(&[]);
+    let controller = Running::start(&["--apps", "learning-switch"]);
     let script = file(
         "faults.txt",
         "200ms reset s2\n300ms slow-reader s1 100\n400ms fast-reader s1\n\
@@ -76,7 +88,7 @@ fn faults_and_measures_are_told_as_json() {
 
 #[test]
 fn load_arrives_over_the_flows_that_the_controller_sets() {
-    let controller = Running::start(&[]);
+    let controller = Running::start(&["--apps", "learning-switch"]);
     let words = ["--topology", "tree,2,2", "--load-steps", "200x0.3,50x0.4", "--spread", "skewed"];
     let (said, code) = emulate(&controller.address, &[&words[..], &["--json"]].concat());
     let report: Value = serde_json::from_str(&said).unwrap();

@@ -47,7 +47,8 @@ impl Configured {
         let folder = Folder::new(name);
         let (file, stats) = (folder.file("aldis.toml"), folder.file("stats.json"));
         fs::write(&file, config).unwrap();
-        let all = [&["--config", &file, "--stats", &stats], args].concat();
+        let papers = ["--apps", "learning-switch"];
+        let all = [&["--config", &file, "--stats", &stats], &papers[..], args].concat();
         let running = Running::start(&all);
         Configured { running, config: file, stats, _folder: folder }
     }

@@ -6,6 +6,7 @@
 mod dhcp;
 mod monitor;
 mod network;
+mod paths;
 mod place;
 mod rules;
 mod sequence;
@@ -91,6 +92,8 @@ pub(crate) struct Config {
     hosts: network::HostsSettings,
     /// The servers that the application `dhcp` believes.
     dhcp_server: Vec<dhcp::Told>,
+    pub(crate) routing: paths::Routing,
+    pub(crate) route_flow: paths::RouteFlow,
     #[serde(skip)]
     source: Option<Source>,
 }
@@ -127,6 +130,8 @@ impl Default for Config {
             topology: network::TopologySettings::default(),
             hosts: network::HostsSettings::default(),
             dhcp_server: vec![],
+            routing: paths::Routing::default(),
+            route_flow: paths::RouteFlow::default(),
             source: None,
         }
     }
@@ -304,6 +309,8 @@ impl Config {
             ("[[static-flow]]", self.static_flows() != other.static_flows()),
             ("[topology]", self.topology != other.topology),
             ("[hosts]", self.hosts != other.hosts),
+            ("[routing]", self.routing != other.routing),
+            ("[route-flow]", self.route_flow != other.route_flow),
         ];
         let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
         let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));

@@ -46,11 +46,9 @@ pub(crate) fn greeting(
         );
     }
     if config.apps.iter().any(|app| app.name() == LearningSwitch::NAME) {
-        let _ = writeln!(
-            text,
-            "The learning switch floods: keep loops out of the network. Ctrl-C stops."
-        );
+        text += "The learning switch floods: keep loops out of the network. ";
     }
+    text += "Ctrl-C stops.\n";
     text
 }
 

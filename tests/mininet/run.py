@@ -56,7 +56,7 @@ def run(name):
     except subprocess.TimeoutExpired as late:
         passed, said = False, (late.stdout or b"") + b"\nexpected: an end; it had to be killed"
     print(f"{'ok  ' if passed else 'FAIL'} {name} ({time.monotonic() - start:.1f} s)", flush=True)
-    if not passed:
+    if said.strip():
         print("\n".join("     " + line for line in said.decode(errors="replace").strip().splitlines()), flush=True)
     return passed
 

@@ -58,6 +58,8 @@ impl Running {
                 let stats = folder.path().join("stats.json");
                 let mut command = Command::new(aldis);
                 command.args(["run", "--listen", "127.0.0.1:0", "--http", "off", "--log", "error"]);
+                // The papers' setting.
+                command.args(["--apps", "learning-switch"]);
                 command.args(["--workers", &point.workers.to_string(), "--design", design.name]);
                 for setting in &point.settings {
                     command.args(["--set", setting]);
