@@ -173,20 +173,6 @@ struct Printer(Sender<String>);
 
 impl Facts for Printer {
     fn tell(&self, fact: Fact) {
-        let line = match fact {
-            Fact::Up { dpid, peer, version, ports, .. } => {
-                format!("switch {dpid} is up: {version}, {ports} ports, from {peer}")
-            }
-            Fact::Down { dpid, why, .. } => format!("switch {dpid} is gone: {why}"),
-            Fact::NeverJoined { peer, why } => {
-                format!("a connection from {peer} did not become a switch: {why}")
-            }
-            Fact::Refused { error, .. } => error.to_string(),
-            Fact::Noted { words, .. } => words,
-            Fact::NoRoom { peer, connections } => {
-                format!("turned a connection from {peer} away: there are {connections} already")
-            }
-        };
-        let _ = self.0.try_send(line);
+        let _ = self.0.try_send(fact.to_string());
     }
 }

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aldis_control::fact::Facts;
 use aldis_engine::{Design, Engine};
 use aldis_http::Server;
 use tracing::{error, info, warn};
@@ -114,9 +115,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
     let http = http::listen(config.http)?;
-    let engine = Engine::start(&config.engine(), recipe, Arc::new(reporter.facts()))
-        .map_err(|error| error.to_string())?;
-    let http = http.map(|listening| http::start(listening, engine.watch())).transpose()?;
+    let (taker, incoming) = aldis_http::events::channel();
+    let facts: Arc<dyn Facts> = match &http {
+        Some(_) => Arc::new(http::Both(reporter.facts(), taker)),
+        None => Arc::new(reporter.facts()),
+    };
+    let engine =
+        Engine::start(&config.engine(), recipe, facts).map_err(|error| error.to_string())?;
+    let http =
+        http.map(|listening| http::start(listening, engine.watch(), incoming)).transpose()?;
     say(&greeting(&config, engine.listening(), http.as_ref().map(Server::address)));
     let mut running = Running { args, config, kept, engine, look_at: None };
     running.mind_weights();

@@ -2,6 +2,8 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/follow.rs"]
+mod follow;
 #[path = "http/network.rs"]
 mod network;
 #[path = "common/running.rs"]

@@ -5,9 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use aldis_control::Time;
+use aldis_control::fact::{Fact, Facts};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_engine::Watch;
+use aldis_http::events::{Incoming, Taker};
 use aldis_http::{Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
 use serde::{Deserialize, Deserializer, de};
@@ -70,9 +72,23 @@ pub(crate) fn listen(at: Option<ServeAt>) -> Result<Option<Listening>, String> {
 ///
 /// # Errors
 /// One sentence.
-pub(crate) fn start(listening: Listening, watch: Watch) -> Result<Server, String> {
-    let started = Server::start(listening, Arc::new(Watched(watch)));
+pub(crate) fn start(
+    listening: Listening,
+    watch: Watch,
+    incoming: Incoming,
+) -> Result<Server, String> {
+    let started = Server::start(listening, Arc::new(Watched(watch)), incoming);
     started.map_err(|error| format!("cannot start to serve HTTP: {error}"))
+}
+
+/// Tells the log, and those who follow events.
+pub(crate) struct Both<L>(pub(crate) L, pub(crate) Taker);
+
+impl<L: Facts> Facts for Both<L> {
+    fn tell(&self, fact: Fact) {
+        self.1.tell(fact.clone());
+        self.0.tell(fact);
+    }
 }
 
 struct Watched(Watch);

@@ -119,21 +119,15 @@ impl Log {
 
     fn write(&mut self, fact: Fact) {
         match fact {
-            Fact::Up { dpid, peer, version, ports, auxiliary: false } => {
-                info!("switch {dpid} is up: {version}, {ports} ports, from {peer}");
-            }
-            Fact::Up { dpid, peer, auxiliary: true, .. } => {
-                info!("switch {dpid} has another, auxiliary connection from {peer}");
-            }
-            Fact::Down { dpid, peer, why: why @ Close::Refused(_) } => {
+            Fact::Up { .. } => info!("{fact}"),
+            Fact::Port { .. } => debug!("{fact}"),
+            Fact::Down { why: Close::Refused(_), .. } => {
                 if self.strangers.allows() {
-                    warn!("a connection from {peer} as switch {dpid} was turned away: {why}");
+                    warn!("{fact}");
                 }
             }
-            Fact::Down { dpid, why: why @ (Close::Stopping | Close::PeerClosed), .. } => {
-                info!("switch {dpid} is gone: {why}");
-            }
-            Fact::Down { dpid, peer, why } => warn!("switch {dpid} at {peer} is gone: {why}"),
+            Fact::Down { why: Close::Stopping | Close::PeerClosed, .. } => info!("{fact}"),
+            Fact::Down { .. } => warn!("{fact}"),
             // Mininet, port scanners and health checks connect, say a byte or nothing, and leave.
             Fact::NeverJoined {
                 peer,
@@ -141,9 +135,9 @@ impl Log {
             } => {
                 debug!("a connection from {peer} ended before it became a switch: {why}");
             }
-            Fact::NeverJoined { peer, why } => {
+            Fact::NeverJoined { .. } | Fact::NoRoom { .. } => {
                 if self.strangers.allows() {
-                    warn!("a connection from {peer} did not become a switch: {why}");
+                    warn!("{fact}");
                 }
             }
             // Nothing is broken there: what has no flow goes by the controller.
@@ -168,11 +162,6 @@ impl Log {
             Fact::Noted { words, warns: false } => {
                 if self.news.allows() {
                     info!("{words}");
-                }
-            }
-            Fact::NoRoom { peer, connections } => {
-                if self.strangers.allows() {
-                    warn!("turned a connection from {peer} away: there are {connections} already");
                 }
             }
         }

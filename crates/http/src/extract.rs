@@ -21,6 +21,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Dpid {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let Path(text) = Path::<String>::from_request_parts(parts, state).await?;
+        Dpid::read(&text)
+    }
+}
+
+impl Dpid {
+    /// Reads it, however it is written.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(text: &str) -> Result<Dpid, Problem> {
         let refused = |why| Problem::bad("bad-dpid", format!("{text:?} is {why}"));
         text.parse().map(Dpid).map_err(refused)
     }

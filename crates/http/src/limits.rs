@@ -34,3 +34,27 @@ pub const PAGE_MAX: usize = 10_000;
 
 /// How long accepting rests when the process has no descriptor to spare.
 pub const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// Facts that wait to become events. Ten thousand switches may come and go at once.
+pub const FACTS_MAX: usize = 16_384;
+
+/// Events that are kept, the newest: two megabytes.
+pub const EVENTS_KEPT: usize = 4096;
+
+/// Events of one kind that are kept of one switch, or of all strangers together, within [`EVENTS_PER`].
+pub const EVENTS_OF_A_KIND: u32 = 100;
+
+/// See [`EVENTS_OF_A_KIND`].
+pub const EVENTS_PER: Duration = Duration::from_secs(10);
+
+/// Those who follow the events at once: half of [`CONNECTIONS_MAX`], so that there is room to ask for something else.
+pub const FOLLOWERS_MAX: usize = 256;
+
+/// Events that a follower is handed at once.
+pub const EVENTS_AT_ONCE: usize = 64;
+
+/// How often a follower hears something though nothing happened, so that either side notices when the other is gone.
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Bytes of a message that a follower may send over a WebSocket. Nobody has anything to say there.
+pub const HEARD_MAX: usize = 4096;

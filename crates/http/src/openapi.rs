@@ -3,7 +3,7 @@
 use axum::Json;
 use utoipa::OpenApi;
 
-use crate::{api, problem};
+use crate::{api, metrics, problem};
 
 /// Where the document is served.
 pub const PATH: &str = "/api/v1/openapi.json";
@@ -17,7 +17,21 @@ pub const PATH: &str = "/api/v1/openapi.json";
                        What was not done is told as problem+json (RFC 9457).",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
-    paths(api::health::show, api::version::show, api::switches::list, api::switches::show, show,),
+    paths(
+        api::health::show,
+        api::version::show,
+        api::switches::list,
+        api::switches::show,
+        api::ports::of_switch,
+        api::ports::show,
+        api::ports::list,
+        api::statistics::show,
+        api::events::follow,
+        api::events::recent,
+        api::events::socket,
+        metrics::show,
+        show,
+    ),
     components(schemas(problem::Problem))
 )]
 struct Document;

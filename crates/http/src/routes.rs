@@ -9,17 +9,29 @@ use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{self, MethodRouter};
+use tokio::sync::watch;
 
+use crate::events::Events;
 use crate::limits::BODY_MAX;
 use crate::problem::{no_such_method, no_such_resource};
 use crate::source::Controller;
 use crate::when::Calendar;
-use crate::{api, gate, guard, openapi};
+use crate::{api, docs, etag, gate, guard, metrics, openapi};
 
 /// What every resource is made from.
 pub(crate) struct Shared {
     pub(crate) controller: Arc<dyn Controller>,
     pub(crate) calendar: Calendar,
+    pub(crate) events: Events,
+    /// Whether the end has come.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// Now, as a date.
+    pub(crate) fn date(&self) -> String {
+        self.calendar.date(self.controller.now())
+    }
 }
 
 /// As handlers take it.
@@ -41,6 +53,14 @@ impl Routes {
             .get("/api/v1/version", api::version::show)
             .get("/api/v1/switches", api::switches::list)
             .get("/api/v1/switches/{dpid}", api::switches::show)
+            .get("/api/v1/switches/{dpid}/ports", api::ports::of_switch)
+            .get("/api/v1/switches/{dpid}/ports/{number}", api::ports::show)
+            .get("/api/v1/ports", api::ports::list)
+            .get("/api/v1/statistics", api::statistics::show)
+            .get("/api/v1/events", api::events::follow)
+            .get("/api/v1/events/recent", api::events::recent)
+            .get("/api/v1/events/ws", api::events::socket)
+            .get("/metrics", metrics::show)
             .get(openapi::PATH, openapi::show)
     }
 
@@ -58,14 +78,17 @@ impl Routes {
         Routes { router: self.router.route(path, by), known: self.known }
     }
 
-    /// The service, with its gate and its guard.
-    pub(crate) fn serve(self, shared: Shared, answer_within: Duration) -> Router {
-        self.router
-            .fallback(no_such_resource)
+    /// The service, with its gate and its guard, and the page that describes it.
+    pub(crate) fn serve(self, shared: Arc<Shared>, answer_within: Duration) -> Router {
+        let page = docs::FILES.into_iter().fold(self.router, |router, (path, kind, text)| {
+            router.route(path, routing::get(move || async move { docs::file(kind, text) }))
+        });
+        page.fallback(no_such_resource)
             .method_not_allowed_fallback(no_such_method)
             .layer(DefaultBodyLimit::max(BODY_MAX))
+            .layer(from_fn(etag::etag))
             .layer(from_fn(gate::gate))
             .layer(from_fn_with_state(answer_within, guard::guard))
-            .with_state(Arc::new(shared))
+            .with_state(shared)
     }
 }

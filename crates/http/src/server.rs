@@ -20,6 +20,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
+use crate::events::{Events, Incoming};
 use crate::limits::{
     ACCEPT_AGAIN, ANSWER_WITHIN, CONNECTIONS_MAX, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN,
 };
@@ -101,23 +102,35 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves what this controller does.
+    /// Serves what this controller does, and what comes in from [`events::channel`](crate::events::channel).
     ///
     /// # Errors
     /// A machine without a thread or descriptors to spare.
-    pub fn start(listening: Listening, controller: Arc<dyn Controller>) -> io::Result<Server> {
+    pub fn start(
+        listening: Listening,
+        controller: Arc<dyn Controller>,
+        incoming: Incoming,
+    ) -> io::Result<Server> {
         let Listening { listener, address } = listening;
         let calendar = Calendar::new(controller.now());
-        let router = Routes::all().serve(Shared { controller, calendar }, ANSWER_WITHIN);
+        let (stop, stopping) = watch::channel(false);
+        let events = Events::new(&calendar);
+        let shared = Arc::new(Shared { controller, calendar, events, stopping: stopping.clone() });
+        let router = Routes::all().serve(Arc::clone(&shared), ANSWER_WITHIN);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let listener = {
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };
-        let (stop, stopping) = watch::channel(false);
+        let pump = async move {
+            shared.events.pump(incoming, &*shared.controller, &shared.calendar).await;
+        };
         let serving = Serving { router, room: Arc::new(Semaphore::new(CONNECTIONS_MAX)), stopping };
         let thread = std::thread::Builder::new().name("http".into());
-        let thread = thread.spawn(move || runtime.block_on(serving.run(listener)))?;
+        let thread = thread.spawn(move || {
+            runtime.spawn(pump);
+            runtime.block_on(serving.run(listener));
+        })?;
         Ok(Server { address, stop, thread })
     }
 
@@ -193,7 +206,7 @@ impl Serving {
 }
 
 /// Waits for the end.
-async fn told(stopping: &mut watch::Receiver<bool>) {
+pub(crate) async fn told(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 

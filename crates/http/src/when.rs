@@ -20,6 +20,11 @@ impl Calendar {
         Calendar { start: date.saturating_sub(now.since(Time::START)) }
     }
 
+    /// Names this run of the controller among all others: when it started, in hexadecimal milliseconds.
+    pub(crate) fn run(&self) -> String {
+        format!("{:x}", self.start.as_millis())
+    }
+
     /// The date of a moment.
     pub(crate) fn date(&self, moment: Time) -> String {
         rfc3339(self.start + moment.since(Time::START))

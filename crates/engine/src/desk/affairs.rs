@@ -47,12 +47,13 @@ impl<N: Net, W: Write> Desk<N, W> {
             return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
         };
         self.roster.leave(dpid, conn);
-        if conn.main_of().is_some() {
+        let main = conn.main_of().is_some();
+        if main {
             self.event(conn, &Event::Down);
             self.output.clear();
         }
         self.errands.extend(self.registry.gone(dpid, conn.id));
-        self.facts.tell(Fact::Down { dpid, peer: conn.peer, why });
+        self.facts.tell(Fact::Down { dpid, peer: conn.peer, why, main });
     }
 
     /// Greets a new connection.
@@ -145,6 +146,11 @@ impl<N: Net, W: Write> Desk<N, W> {
             Step::Event(event) => {
                 if let Event::Port(change) = &event {
                     conn.change_port(change);
+                    let change = Box::new(*change);
+                    let dpid = conn.dpid().into_iter();
+                    dpid.for_each(|dpid| {
+                        self.facts.tell(Fact::Port { dpid, change: change.clone() })
+                    });
                 }
                 self.event(conn, &event);
             }

@@ -1,0 +1,303 @@
+//! What happens, as it happens: as server-sent events, over a WebSocket, and the newest as a list.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use aldis_control::fact::Fact;
+use aldis_control::session::Close;
+use aldis_wire::msg::PortChangeReason;
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::header::{CONTENT_TYPE, HeaderMap};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Page;
+use super::ports::Port;
+use crate::events::{Follower, Kept};
+use crate::extract::Query;
+use crate::limits::{EVENTS_KEPT, HEARD_MAX};
+use crate::problem::Problem;
+use crate::routes::From;
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Event {
+    /// Names it: who saw it last follows from behind it
+    #[schema(example = "19b0c3d4e5f-17")]
+    pub id: String,
+    /// When, in UTC (RFC 3339)
+    pub at: String,
+    /// What kind of thing
+    pub kind: Kind,
+    /// In words
+    pub text: String,
+    /// The switch it is about
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dpid: Option<String>,
+    /// Where a connection comes from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The port as it is now, or as it was
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<Port>,
+    /// How many events are missing here
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<u64>,
+}
+
+/// What kind of thing happened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schema(as = EventKind)]
+pub enum Kind {
+    /// A switch finished its handshake
+    SwitchUp,
+    /// A switch is gone
+    SwitchDown,
+    /// A switch has another, auxiliary connection
+    AuxiliaryUp,
+    /// An auxiliary connection is gone, or one was turned away
+    AuxiliaryDown,
+    /// A switch has a new port
+    PortAdded,
+    /// A port is gone
+    PortRemoved,
+    /// A port is up or down, or configured otherwise
+    PortChanged,
+    /// A switch refused something
+    Refused,
+    /// A connection did not become a switch
+    Stranger,
+    /// A connection was turned away, for there is no room
+    NoRoom,
+    /// An application has something to tell
+    Note,
+    /// Events are missing here: they were not kept, for there were too many
+    LeftOut,
+    /// Events are missing here: whoever follows was too slow, or away too long
+    Missed,
+    /// The controller started anew since the last event that was seen
+    Restarted,
+}
+
+impl Kind {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::SwitchUp => "switch-up",
+            Kind::SwitchDown => "switch-down",
+            Kind::AuxiliaryUp => "auxiliary-up",
+            Kind::AuxiliaryDown => "auxiliary-down",
+            Kind::PortAdded => "port-added",
+            Kind::PortRemoved => "port-removed",
+            Kind::PortChanged => "port-changed",
+            Kind::Refused => "refused",
+            Kind::Stranger => "stranger",
+            Kind::NoRoom => "no-room",
+            Kind::Note => "note",
+            Kind::LeftOut => "left-out",
+            Kind::Missed => "missed",
+            Kind::Restarted => "restarted",
+        }
+    }
+}
+
+impl Event {
+    /// Its id and its moment come when it is kept.
+    fn new(kind: Kind, text: String) -> Event {
+        let (id, at) = (String::new(), String::new());
+        Event { id, at, kind, text, dpid: None, address: None, port: None, missed: None }
+    }
+
+    fn gap(kind: Kind, missed: u64, text: String) -> Event {
+        Event { missed: Some(missed), ..Event::new(kind, text) }
+    }
+
+    pub(crate) fn left_out(count: u64) -> Event {
+        let text = format!("{count} events were left out: there were too many at once");
+        Event::gap(Kind::LeftOut, count, text)
+    }
+
+    pub(crate) fn missed(count: u64) -> Event {
+        let text =
+            format!("{count} events are missing here: only the newest {EVENTS_KEPT} are kept");
+        Event::gap(Kind::Missed, count, text)
+    }
+
+    pub(crate) fn restarted(missed: u64) -> Event {
+        let text =
+            format!("the controller started anew; {missed} of its events since are not kept");
+        Event::gap(Kind::Restarted, missed, text)
+    }
+
+    pub(crate) fn of_fact(fact: &Fact) -> Event {
+        let (kind, dpid, address, port) = match fact {
+            Fact::Up { dpid, peer, auxiliary: false, .. } => {
+                (Kind::SwitchUp, Some(dpid), Some(peer), None)
+            }
+            Fact::Up { dpid, peer, auxiliary: true, .. } => {
+                (Kind::AuxiliaryUp, Some(dpid), Some(peer), None)
+            }
+            Fact::Down { dpid, peer, main: true, .. } => {
+                (Kind::SwitchDown, Some(dpid), Some(peer), None)
+            }
+            Fact::Down { peer, why: Close::Refused(_), .. } | Fact::NeverJoined { peer, .. } => {
+                (Kind::Stranger, None, Some(peer), None)
+            }
+            Fact::Down { dpid, peer, .. } => (Kind::AuxiliaryDown, Some(dpid), Some(peer), None),
+            Fact::Refused { dpid, .. } => (Kind::Refused, Some(dpid), None, None),
+            Fact::Noted { .. } => (Kind::Note, None, None, None),
+            Fact::NoRoom { peer, .. } => (Kind::NoRoom, None, Some(peer), None),
+            Fact::Port { dpid, change } => {
+                let kind = match change.reason {
+                    PortChangeReason::Added => Kind::PortAdded,
+                    PortChangeReason::Removed => Kind::PortRemoved,
+                    PortChangeReason::Modified => Kind::PortChanged,
+                };
+                (kind, Some(dpid), None, Some(Port::new(*dpid, &change.port)))
+            }
+        };
+        Event {
+            dpid: dpid.map(ToString::to_string),
+            address: address.map(ToString::to_string),
+            port,
+            ..Event::new(kind, fact.to_string())
+        }
+    }
+}
+
+/// From where on.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct After {
+    /// The id of the last event that was seen, or `oldest` for all that are kept; only new ones where it is absent. The
+    /// header `Last-Event-ID`, which browsers send when they come back, goes before it
+    after: Option<String>,
+}
+
+/// What happens from now on, or from an event on, as server-sent events
+///
+/// Each event is a JSON `Event`. A comment comes where nothing happened for 15 seconds.
+#[utoipa::path(get, path = "/api/v1/events", operation_id = "events", tag = "events", params(After), responses(
+    (status = 200, description = "A stream that does not end", content_type = "text/event-stream", body = Event),
+    (status = 400, description = "No event's id", body = Problem),
+    (status = 503, description = "Too many follow already", body = Problem),
+))]
+pub(crate) async fn follow(
+    State(shared): From,
+    headers: HeaderMap,
+    Query(After { after }): Query<After>,
+) -> Result<Response, Problem> {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let follower = Follower::new(shared, last.or(after.as_deref()))?;
+    // Something comes at once, so that the follower knows that it follows.
+    let begin = Bytes::from_static(b"retry: 2000\n: aldis\n\n");
+    let stream = unfold((follower, Some(begin)), async |(mut follower, begin)| {
+        let bytes = match begin {
+            Some(begin) => begin,
+            None => as_stream(&follower.next().await?),
+        };
+        Some((Ok::<_, Infallible>(bytes), (follower, None)))
+    });
+    Ok(([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream)).into_response())
+}
+
+fn as_stream(events: &[Arc<Kept>]) -> Bytes {
+    let one = |kept: &Arc<Kept>| {
+        format!("id: {}\nevent: {}\ndata: {}\n\n", kept.id, kept.kind.name(), kept.json)
+    };
+    match events {
+        [] => Bytes::from_static(b": nothing new\n\n"),
+        _ => events.iter().map(one).collect::<String>().into(),
+    }
+}
+
+/// The same over a WebSocket: a text message of JSON for each event
+#[utoipa::path(get, path = "/api/v1/events/ws", operation_id = "events_ws", tag = "events", params(After), responses(
+    (status = 101, description = "Messages that are each an `Event`"),
+    (status = 400, description = "No event's id, or no WebSocket", body = Problem),
+    (status = 503, description = "Too many follow already", body = Problem),
+))]
+pub(crate) async fn socket(
+    State(shared): From,
+    Query(After { after }): Query<After>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let no_socket = |why: WebSocketUpgradeRejection| {
+        Problem::new(
+            why.status(),
+            "no-websocket",
+            format!("this is for WebSockets: {}", why.body_text()),
+        )
+    };
+    let upgrade = upgrade.map_err(no_socket)?.max_message_size(HEARD_MAX);
+    let follower = Follower::new(shared, after.as_deref())?;
+    Ok(upgrade.on_upgrade(|socket| speak(socket, follower)))
+}
+
+/// Until either side ends it. What is said to us is read away.
+async fn speak(mut socket: WebSocket, mut follower: Follower) {
+    loop {
+        let sent = tokio::select! {
+            events = follower.next() => match events {
+                Some(events) => send(&mut socket, &events).await,
+                None => break,
+            },
+            heard = socket.recv() => match heard {
+                Some(Ok(_)) => Ok(()),
+                Some(Err(_)) | None => return,
+            },
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+    let _ = socket.send(Message::Close(None)).await;
+}
+
+async fn send(socket: &mut WebSocket, events: &[Arc<Kept>]) -> Result<(), axum::Error> {
+    if events.is_empty() {
+        return socket.send(Message::Ping(Bytes::new())).await;
+    }
+    for kept in events {
+        socket.send(Message::Text(kept.json.as_str().into())).await?;
+    }
+    Ok(())
+}
+
+/// How many of those that are kept, and from where on.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Recent {
+    /// Events of a page, 1 to 10000; all that are kept where it is absent
+    limit: Option<usize>,
+    /// `next` of the page before, or the id of any event
+    cursor: Option<String>,
+}
+
+/// The events that are kept, oldest first: the newest 4,096
+#[utoipa::path(get, path = "/api/v1/events/recent", operation_id = "recent_events", tag = "events", params(Recent), responses(
+    (status = 200, description = "Events", body = Page<Event>),
+    (status = 400, description = "No event's id", body = Problem),
+))]
+pub(crate) async fn recent(
+    State(shared): From,
+    Query(Recent { limit, cursor }): Query<Recent>,
+) -> Result<Json<Page<Event>>, Problem> {
+    let mut place = shared.events.place(Some(cursor.as_deref().unwrap_or("oldest")))?;
+    let all = shared.events.read(&mut place, EVENTS_KEPT, &shared.date());
+    let at = |(at, _): &(usize, Arc<Kept>)| at + 1;
+    let numbered: Vec<_> = all.into_iter().enumerate().collect();
+    let page = Page::cut(&numbered, limit, None, at, |(_, kept)| kept.event.clone())?;
+    // A place among the events is the id of one.
+    let next = page.next.and_then(|_| page.items.last().map(|event| event.id.clone()));
+    Ok(Json(Page { next, ..page }))
+}

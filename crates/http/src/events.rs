@@ -1,0 +1,153 @@
+//! What happened, kept for those who follow it.
+//!
+//! ```text
+//!   workers ──try_send──▶ incoming ──▶ ring: the newest EVENTS_KEPT ──▶ each follower, from its own place
+//!   never wait  bounded    (pump)      numbered                          at its own pace
+//! ```
+//!
+//! A follower has a place and no queue: who is slow, or was away, goes on from where it was, and is told how many events it
+//! missed where the ring has them no more. However many follow, they keep no event from being forgotten.
+
+mod follower;
+mod ring;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::fact::{Fact, Facts};
+use axum::http::StatusCode;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::api::events::Event;
+use crate::limits::{FACTS_MAX, FOLLOWERS_MAX};
+use crate::problem::Problem;
+use crate::source::Controller;
+use crate::when::Calendar;
+
+pub(crate) use follower::Follower;
+pub(crate) use ring::{Kept, Place};
+use ring::{Limits, Ring};
+
+/// The workers' end: takes facts and never waits.
+#[derive(Debug)]
+pub struct Taker {
+    sender: Sender<Fact>,
+    dropped: Arc<AtomicU64>,
+}
+
+/// The server's end.
+#[derive(Debug)]
+pub struct Incoming {
+    receiver: Receiver<Fact>,
+    dropped: Arc<AtomicU64>,
+}
+
+/// Both ends: one for whoever has facts to tell, one for [`crate::Server::start`].
+pub fn channel() -> (Taker, Incoming) {
+    let (sender, receiver) = mpsc::channel(FACTS_MAX);
+    let dropped = Arc::<AtomicU64>::default();
+    (Taker { sender, dropped: Arc::clone(&dropped) }, Incoming { receiver, dropped })
+}
+
+impl Facts for Taker {
+    fn tell(&self, fact: Fact) {
+        if self.sender.try_send(fact).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What is kept, and those who follow it.
+#[derive(Debug)]
+pub(crate) struct Events {
+    ring: Mutex<Ring>,
+    /// The number of the newest event.
+    news: watch::Sender<u64>,
+    seats: Arc<Semaphore>,
+}
+
+impl Events {
+    /// None yet, of a controller that started then.
+    pub(crate) fn new(calendar: &Calendar) -> Events {
+        Events {
+            ring: Mutex::new(Ring::new(calendar.run())),
+            news: watch::channel(0).0,
+            seats: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
+        }
+    }
+
+    /// Keeps what comes in, until nobody can tell anything more.
+    pub(crate) async fn pump(
+        &self,
+        mut incoming: Incoming,
+        controller: &dyn Controller,
+        calendar: &Calendar,
+    ) {
+        let mut limits = Limits::default();
+        while let Some(fact) = incoming.receiver.recv().await {
+            let now = controller.now();
+            let at = calendar.date(now);
+            let event = Event::of_fact(&fact);
+            let (left_out, allowed) = limits.judge(now, &event);
+            let left_out = left_out + incoming.dropped.swap(0, Ordering::Relaxed);
+            if left_out > 0 {
+                self.push(Event::left_out(left_out), &at);
+            }
+            if allowed {
+                self.push(event, &at);
+            }
+        }
+    }
+
+    /// It happened, then.
+    pub(crate) fn push(&self, event: Event, at: &str) {
+        let number = self.ring().push(event, at);
+        self.news.send_replace(number);
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        *self.news.borrow()
+    }
+
+    /// At most `max` events behind a place, which goes on behind them; `at` is now.
+    pub(crate) fn read(&self, place: &mut Place, max: usize, at: &str) -> Vec<Arc<Kept>> {
+        self.ring().read(place, max, at)
+    }
+
+    /// The place behind the event that a follower saw last; `oldest` is before all that are kept, and nothing behind them.
+    ///
+    /// # Errors
+    /// The id is none.
+    pub(crate) fn place(&self, last: Option<&str>) -> Result<Place, Problem> {
+        let ring = self.ring();
+        match last {
+            None => Ok(ring.newest()),
+            Some("oldest") => Ok(ring.oldest()),
+            Some(id) => ring.behind(id).ok_or_else(|| {
+                let detail = format!(
+                    "{id:?} is no event's id; give that of the last event seen, or \"oldest\""
+                );
+                Problem::bad("bad-event-id", detail)
+            }),
+        }
+    }
+
+    /// Is told when there is more.
+    fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// A seat among those who follow.
+    fn seat(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.seats).try_acquire_owned().map_err(|_| {
+            let detail = format!("{FOLLOWERS_MAX} follow the events already; try again later");
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-followers", detail)
+        })
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

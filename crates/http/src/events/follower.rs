@@ -1,0 +1,53 @@
+//! Somebody who follows what happens, whatever way the events are sent.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::sleep;
+
+use super::{Kept, Place};
+use crate::limits::{EVENTS_AT_ONCE, HEARTBEAT};
+use crate::problem::Problem;
+use crate::routes::Shared;
+
+pub(crate) struct Follower {
+    shared: Arc<Shared>,
+    place: Place,
+    news: watch::Receiver<u64>,
+    stopping: watch::Receiver<bool>,
+    _seat: OwnedSemaphorePermit,
+}
+
+impl Follower {
+    /// From behind this event on.
+    ///
+    /// # Errors
+    /// The id is none, or too many follow already.
+    pub(crate) fn new(shared: Arc<Shared>, last: Option<&str>) -> Result<Follower, Problem> {
+        let events = &shared.events;
+        Ok(Follower {
+            place: events.place(last)?,
+            news: events.news(),
+            stopping: shared.stopping.clone(),
+            _seat: events.seat()?,
+            shared,
+        })
+    }
+
+    /// The next events, as soon as there are any; none where nothing happened for a while, and the end with the controller.
+    pub(crate) async fn next(&mut self) -> Option<Vec<Arc<Kept>>> {
+        loop {
+            self.news.mark_unchanged();
+            let read =
+                self.shared.events.read(&mut self.place, EVENTS_AT_ONCE, &self.shared.date());
+            if !read.is_empty() {
+                return Some(read);
+            }
+            tokio::select! {
+                more = self.news.changed() => more.ok()?,
+                () = crate::server::told(&mut self.stopping) => return None,
+                () = sleep(HEARTBEAT) => return Some(vec![]),
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Following what happens, and reading what is counted.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use aldis_wire::Version;
+use serde_json::Value;
+
+use super::client::Api;
+use super::network::Network;
+use super::{serving, when};
+
+/// Somebody who follows the events as a browser does.
+struct Listener(BufReader<TcpStream>);
+
+impl Listener {
+    fn start(api: &Api, path: &str, headers: &str) -> Listener {
+        let mut stream = api.connect();
+        let host = &api.address;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n").unwrap();
+        let mut listener = Listener(BufReader::new(stream));
+        assert_eq!(listener.line(), "HTTP/1.1 200 OK");
+        while listener.line() != ": aldis" {}
+        listener
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the stream ended");
+        line.trim_end().to_owned()
+    }
+
+    /// The next event.
+    fn event(&mut self) -> Value {
+        loop {
+            if let Some(data) = self.line().strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    }
+
+    /// The next event of this kind about this switch.
+    fn hears(&mut self, kind: &str, dpid: u64) -> Value {
+        loop {
+            let event = self.event();
+            if event["kind"] == kind && event["dpid"] == format!("{dpid:016x}") {
+                return event;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_happens_is_heard_and_who_comes_back_misses_nothing() {
+    let (controller, api) = serving();
+    let mut listener = Listener::start(&api, "/api/v1/events", "");
+    let network = Network::start(&controller, Version::V13, "linear,2", &["0s link-down s1 s2"]);
+    let change = listener.hears("port-changed", 1);
+    assert_eq!((&change["port"]["up"], &change["port"]["dpid"]), (&false.into(), &change["dpid"]));
+    assert!(change["text"].as_str().unwrap().contains("it has no link"), "{change}");
+    drop(network);
+    let gone = listener.hears("switch-down", 2);
+    // All of it again, from the first on, and from the middle on.
+    let mut again = Listener::start(&api, "/api/v1/events?after=oldest", "");
+    let up = again.event();
+    assert_eq!(up["kind"], "switch-up");
+    assert!(up["text"].as_str().unwrap().contains("OpenFlow 1.3, 2 ports"), "{up}");
+    assert_eq!(again.hears("port-changed", 1), change);
+    let id = change["id"].as_str().unwrap();
+    let mut resumed = Listener::start(&api, "/api/v1/events", &format!("Last-Event-ID: {id}\r\n"));
+    assert_eq!(resumed.hears("switch-down", 2), gone);
+    let mut stranger = Listener::start(&api, "/api/v1/events?after=0123abc-7", "");
+    assert_eq!(stranger.event()["kind"], "restarted");
+    assert_eq!(stranger.event(), up);
+    for id in ["7", "newest", "-"] {
+        let answer = api.get(&format!("/api/v1/events?after={id}"));
+        assert!(answer.is_problem(400, "no event's id"), "{answer:?}");
+    }
+}
+
+#[test]
+fn the_newest_events_are_a_list() {
+    let (controller, api) = serving();
+    drop(Network::start(&controller, Version::V10, "linear,3", &[]));
+    let is = |page: &Value| page["total"].as_u64() >= Some(6);
+    let page = when(&api, "/api/v1/events/recent", is);
+    let all = page["items"].as_array().unwrap();
+    let (mut seen, mut cursor) = (vec![], String::new());
+    loop {
+        let page = api.get(&format!("/api/v1/events/recent?limit=2{cursor}")).json();
+        seen.extend(page["items"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(seen, *all);
+    let ids: BTreeSet<_> = all.iter().map(|event| event["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), all.len());
+}
+
+#[test]
+fn a_websocket_says_the_same() {
+    let (controller, api) = serving();
+    let mut stream = api.connect();
+    let request = "GET /api/v1/events/ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    write!(stream, "{request}Host: {}\r\n\r\n", api.address).unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+    }
+    // RFC 6455 §1.3 has the answer to this key.
+    assert!(head.starts_with("HTTP/1.1 101") && head.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    let network = Network::start(&controller, Version::V13, "single,1", &[]);
+    let event = message(&mut reader);
+    assert_eq!((&event["kind"], &event["dpid"]), (&"switch-up".into(), &"0000000000000001".into()));
+    drop(network);
+    assert_eq!(message(&mut reader)["kind"], "switch-down");
+    let answer = api.get("/api/v1/events/ws");
+    assert!(answer.is_problem(400, "for WebSockets"), "{answer:?}");
+    let origin = [("Origin", "http://evil.example")];
+    assert!(api.ask("GET", "/api/v1/events/ws", &origin, b"").is_problem(403, "another origin"));
+}
+
+/// The next text message; none is longer than 64 KiB.
+fn message(reader: &mut impl Read) -> Value {
+    let mut head = [0; 2];
+    reader.read_exact(&mut head).unwrap();
+    assert_eq!(head[0], 0x81, "one whole text message");
+    let mut len = usize::from(head[1]);
+    if len == 126 {
+        let mut long = [0; 2];
+        reader.read_exact(&mut long).unwrap();
+        len = usize::from(u16::from_be_bytes(long));
+    }
+    let mut text = vec![0; len];
+    reader.read_exact(&mut text).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn what_is_counted_is_the_same_in_every_form() {
+    let (controller, api) = serving();
+    let network = Network::start(&controller, Version::V13, "linear,2", &["0s pingall"]);
+    let is = |page: &Value| {
+        let items = page["items"].as_array().unwrap();
+        items.len() == 2 && items.iter().all(|switch| switch["counters"]["requests"] != 0)
+    };
+    when(&api, "/api/v1/switches", is);
+    assert_eq!(api.get("/api/v1/ports?up=true").json()["total"], 4);
+    let port = api.get("/api/v1/switches/1/ports/1").json();
+    assert_eq!((&port["number"], &port["up"]), (&1.into(), &true.into()));
+    assert_eq!(api.get("/api/v1/switches/0x2/ports?limit=1").json()["total"], 2);
+    assert!(api.get("/api/v1/switches/1/ports/77").is_problem(404, "has no port 77"));
+    let statistics = api.get("/api/v1/statistics").json();
+    assert_eq!(statistics["switches"].as_array().unwrap().len(), 2);
+    let answer = api.get("/metrics");
+    assert!(answer.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
+    let text = String::from_utf8(answer.body).unwrap();
+    let value = |name: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().unwrap()
+    };
+    assert_eq!(value("aldis_switches"), 2.0);
+    assert_eq!(value("aldis_switch_ports{dpid=\"0000000000000002\",state=\"up\"}"), 2.0);
+    assert!(value("aldis_switch_requests_total{dpid=\"0000000000000001\"}") >= 1.0);
+    assert!(value("aldis_requests_total{worker=\"0\"}") >= 0.0);
+    assert_eq!(value("aldis_batch_size_bucket{le=\"+Inf\"}"), value("aldis_batch_size_count"));
+    assert!(value("process_resident_memory_bytes") > 1e6);
+    well_formed(&text);
+    for name in dashboard() {
+        assert!(text.contains(&format!("# TYPE {name} ")), "the dashboard asks for {name}");
+    }
+    drop(network);
+}
+
+/// The names that the dashboard asks for.
+fn dashboard() -> BTreeSet<String> {
+    let text = include_str!("../../docs/grafana.json");
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let words = text.split(|letter| !is_name(letter));
+    let names = words.filter(|word| word.starts_with("aldis_") || word.starts_with("process_"));
+    let names: BTreeSet<_> =
+        names.map(|name| name.trim_end_matches("_bucket").to_owned()).collect();
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
+/// Every sample belongs to the family above it, and none comes twice.
+fn well_formed(text: &str) {
+    let (mut family, mut seen) = ("", BTreeSet::new());
+    for line in text.lines() {
+        if let Some(words) = line.strip_prefix("# TYPE ") {
+            family = words.split(' ').next().unwrap();
+        } else if !line.starts_with("# HELP ") {
+            let (sample, value) = line.rsplit_once(' ').unwrap();
+            let name = sample.split('{').next().unwrap();
+            assert!(name.starts_with(family) && !family.is_empty(), "{line} is not of {family}");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+            assert!(seen.insert(sample), "{sample} comes twice");
+        }
+    }
+}
+
+#[test]
+fn who_has_it_already_is_told_so() {
+    let (_controller, api) = serving();
+    let first = api.get("/api/v1/version");
+    let tag = first.header("etag").unwrap();
+    let again = api.ask("GET", "/api/v1/version", &[("If-None-Match", tag)], b"");
+    assert_eq!((again.status, again.body.len(), again.header("etag")), (304, 0, Some(tag)));
+    let other = api.ask("GET", "/api/v1/version", &[("If-None-Match", "\"other\"")], b"");
+    assert_eq!((other.status, &other.body), (200, &first.body));
+}
+
+#[test]
+fn the_description_is_a_page_that_needs_nothing_from_elsewhere() {
+    let (_controller, api) = serving();
+    for (path, kind) in [
+        ("/api/docs", "text/html; charset=utf-8"),
+        ("/api/docs/page.css", "text/css; charset=utf-8"),
+        ("/api/docs/page.js", "text/javascript; charset=utf-8"),
+    ] {
+        let answer = api.get(path);
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)));
+        assert!(answer.header("content-security-policy").unwrap().contains("script-src 'self';"));
+        let text = String::from_utf8(answer.body).unwrap();
+        assert!(!text.contains("http://") && !text.contains("https://"), "{path}");
+    }
+    let document = api.get("/api/v1/openapi.json").json();
+    assert!(document["paths"]["/api/v1/events"]["get"].is_object());
+}
