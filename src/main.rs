@@ -1,6 +1,7 @@
 //! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
 
 mod apps;
+mod ask;
 mod bench;
 mod catalogue;
 mod decode;
@@ -9,10 +10,11 @@ mod emulate;
 mod lab;
 mod memory;
 mod run;
+mod shell;
 mod store;
 mod version;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -47,6 +49,28 @@ enum Command {
     Store(store::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
     Decode(decode::Args),
+    /// Say whether a running controller is there.
+    Health(ask::health::Args),
+    /// List the switches of a running controller.
+    Switches(ask::switches::Args),
+    /// List the ports of its switches.
+    Ports(ask::ports::Args),
+    /// List the hosts that it has seen.
+    Hosts(ask::hosts::Args),
+    /// List the links between its switches.
+    Links(ask::links::Args),
+    /// Print what it counts.
+    Stats(ask::stats::Args),
+    /// Print what it counts, as Prometheus reads it.
+    Metrics(ask::metrics::Args),
+    /// Follow what happens there.
+    Events(ask::events::Args),
+    /// Print what is due to which of its switches, or change it.
+    Weights(ask::weights::Args),
+    /// Print what completes this command in a shell.
+    Completions(shell::Completions),
+    /// Write the manual pages of this command.
+    Man(shell::Man),
     /// Say which Aldis this is and what it speaks.
     Version(version::Args),
 }
@@ -61,6 +85,17 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::run(args),
         Command::Store(args) => store::run(args),
         Command::Decode(args) => decode::run(args),
+        Command::Health(args) => ask::health::run(args),
+        Command::Switches(args) => ask::switches::run(args),
+        Command::Ports(args) => ask::ports::run(args),
+        Command::Hosts(args) => ask::hosts::run(args),
+        Command::Links(args) => ask::links::run(args),
+        Command::Stats(args) => ask::stats::run(args),
+        Command::Metrics(args) => ask::metrics::run(args),
+        Command::Events(args) => ask::events::run(args),
+        Command::Weights(args) => ask::weights::run(args),
+        Command::Completions(args) => shell::completions(args, Cli::command()),
+        Command::Man(args) => shell::man(args, Cli::command()),
         Command::Version(args) => version::run(args),
     };
     outcome.unwrap_or_else(|sentence| {

@@ -8,6 +8,7 @@ mod kept;
 mod knobs;
 mod reload;
 mod report;
+mod settings;
 mod signals;
 mod weights;
 
@@ -33,8 +34,9 @@ use kept::Kept;
 use knobs::Setting;
 use reload::Changes;
 use report::Reporter;
+use settings::Settings;
 use signals::{Word, Words};
-use weights::Rule;
+pub(crate) use weights::Rule as WeightRule;
 
 /// How long after the start, or after new weights, a switch with one may take to connect before its absence is told.
 const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
@@ -85,7 +87,7 @@ pub(crate) struct Args {
     set: Vec<Setting>,
     /// Give switches a weight, by datapath id, first octets (00:00:*), range (1-100) or *; the first that fits counts
     #[arg(long, value_name = "SWITCHES=N")]
-    weight: Vec<Rule>,
+    weight: Vec<WeightRule>,
     /// Write the counters as JSON to this file, at the end and on SIGUSR1
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
@@ -122,20 +124,21 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     };
     let engine =
         Engine::start(&config.engine(), recipe, facts).map_err(|error| error.to_string())?;
-    let http =
-        http.map(|listening| http::start(listening, engine.watch(), incoming)).transpose()?;
-    say(&greeting(&config, engine.listening(), http.as_ref().map(Server::address)));
-    let mut running = Running { args, config, kept, engine, look_at: None };
+    let settings = Arc::new(Settings::new(config, engine.dials()));
+    let watched = || http::Watched::new(engine.watch(), Arc::clone(&settings));
+    let http = http.map(|listening| http::start(listening, watched()?, incoming)).transpose()?;
+    say(&greeting(&settings.now(), engine.listening(), http.as_ref().map(Server::address)));
+    let mut running = Running { args, settings, kept, engine, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
     say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
-    let Running { engine, config, kept: _open, .. } = running;
+    let Running { engine, settings, kept: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
     http.into_iter().for_each(Server::stop);
     engine.stop();
     reporter.finish();
-    if let Some(file) = &config.stats
+    if let Some(file) = &settings.now().stats
         && let Err(sentence) = counters::write(&snapshot, Some(file))
     {
         say(&format!("aldis: {sentence}\n"));
@@ -150,8 +153,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
 /// A controller that runs, and those who tell it what to do.
 struct Running {
     args: Args,
-    /// As it runs now.
-    config: Config,
+    settings: Arc<Settings>,
     /// What outlives it.
     kept: Kept,
     engine: Engine,
@@ -173,7 +175,8 @@ impl Running {
     }
 
     fn count(&self) {
-        let file = self.config.stats.as_deref();
+        let file = self.settings.now().stats.clone();
+        let file = file.as_deref();
         match (counters::write(&self.engine.snapshot(), file), file) {
             (Ok(()), Some(file)) => info!("counters written to {}", file.display()),
             (Ok(()), None) => {}
@@ -190,8 +193,7 @@ impl Running {
             Ok(read) => read,
             Err(sentence) => return error!("{sentence}; the old settings stay"),
         };
-        let Changes { knobs, applied, waiting, weights } = reload::apply(&mut self.config, read);
-        self.engine.set_knobs(knobs);
+        let Changes { applied, waiting, weights } = self.settings.reread(read);
         for line in &applied {
             info!("{file}: {line}");
         }
@@ -207,11 +209,9 @@ impl Running {
 
     /// Says at once where weights change nothing, and later where no switch has come that one was for.
     fn mind_weights(&mut self) {
-        let Config { rules, design, .. } = &self.config;
-        if !rules.is_empty() && !design.read.weighs() {
-            warn!("weights change nothing here: design {} does not weigh switches", design.name);
-        }
-        let named = rules.weights().named().next().is_some();
+        let config = self.settings.now();
+        weights::warn_if_idle(&config);
+        let named = config.rules.weights().named().next().is_some();
         self.look_at = named.then(|| Instant::now() + WEIGHTS_LOOK_AFTER);
     }
 
@@ -219,7 +219,7 @@ impl Running {
         self.look_at = None;
         let here: HashSet<u64> =
             self.engine.snapshot().switches.iter().map(|switch| switch.dpid.0).collect();
-        if let Some(sentence) = self.config.rules.absent(&here) {
+        if let Some(sentence) = self.settings.now().rules.absent(&here) {
             warn!("{sentence}");
         }
     }

@@ -1,5 +1,7 @@
 //! `aldis run --http` as scripts, browsers and strangers meet it, with emulated switches behind it.
 
+#[path = "http/ask.rs"]
+mod ask;
 #[path = "http/client.rs"]
 mod client;
 #[path = "http/follow.rs"]

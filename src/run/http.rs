@@ -1,19 +1,29 @@
 //! People are served over HTTP: where, and what they see of the engine.
 
+mod shown;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use aldis_apps::hosts::Hosts;
+use aldis_apps::topology::Map;
 use aldis_control::Time;
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_engine::Watch;
+use aldis_http::api::apps::Apps;
+use aldis_http::api::weights::{Design, Rule};
 use aldis_http::events::{Incoming, Taker};
+use aldis_http::source::{Host, Link};
 use aldis_http::{Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
 use serde::{Deserialize, Deserializer, de};
-use tracing::warn;
+use tracing::{info, warn};
+
+use super::settings::Settings;
+use super::weights::{self, Rule as WeightRule, Rules};
 
 /// Where people look for a controller, on this machine alone.
 pub(crate) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -74,10 +84,10 @@ pub(crate) fn listen(at: Option<ServeAt>) -> Result<Option<Listening>, String> {
 /// One sentence.
 pub(crate) fn start(
     listening: Listening,
-    watch: Watch,
+    watched: Watched,
     incoming: Incoming,
 ) -> Result<Server, String> {
-    let started = Server::start(listening, Arc::new(Watched(watch)), incoming);
+    let started = Server::start(listening, Arc::new(watched), incoming);
     started.map_err(|error| format!("cannot start to serve HTTP: {error}"))
 }
 
@@ -91,23 +101,72 @@ impl<L: Facts> Facts for Both<L> {
     }
 }
 
-struct Watched(Watch);
+/// The engine, the applications and the settings, as they are seen from outside.
+pub(crate) struct Watched {
+    watch: Watch,
+    settings: Arc<Settings>,
+    apps: Apps,
+}
+
+impl Watched {
+    /// # Errors
+    /// One sentence: the applications cannot work together.
+    pub(crate) fn new(watch: Watch, settings: Arc<Settings>) -> Result<Watched, String> {
+        let recipe = settings.now().recipe()?;
+        let apps = shown::apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
+        Ok(Watched { watch, settings, apps })
+    }
+}
 
 impl Controller for Watched {
     fn now(&self) -> Time {
-        self.0.now()
+        self.watch.now()
     }
 
     fn switches(&self) -> Vec<Seen> {
-        self.0.switches()
+        self.watch.switches()
     }
 
     fn switch(&self, dpid: DatapathId) -> Option<Seen> {
-        self.0.switch(dpid)
+        self.watch.switch(dpid)
     }
 
     fn counters(&self) -> Snapshot {
-        self.0.snapshot()
+        self.watch.snapshot()
+    }
+
+    fn hosts(&self) -> Option<Vec<Host>> {
+        self.watch.world().part::<Hosts>().map(|hosts| hosts.iter().map(shown::host).collect())
+    }
+
+    fn links(&self) -> Option<Vec<Link>> {
+        self.watch.world().part::<Map>().map(shown::links)
+    }
+
+    fn apps(&self) -> Apps {
+        self.apps.clone()
+    }
+
+    fn design(&self) -> Design {
+        shown::design(&self.settings.now())
+    }
+
+    fn weights(&self) -> Vec<Rule> {
+        let rule =
+            |rule: &WeightRule| Rule { switches: rule.switches.clone(), weight: rule.weight };
+        self.settings.now().rules.iter().map(rule).collect()
+    }
+
+    fn set_weights(&self, rules: &[Rule]) {
+        let mut all = Rules::default();
+        for Rule { switches, weight } in rules {
+            // Each was found to make sense.
+            let _ = all.add(WeightRule { switches: switches.trim().to_owned(), weight: *weight });
+        }
+        for line in self.settings.weigh(all) {
+            info!("HTTP: {line}");
+        }
+        weights::warn_if_idle(&self.settings.now());
     }
 }
 

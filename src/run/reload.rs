@@ -14,8 +14,6 @@ const LINES_MAX: usize = 20;
 /// What became of settings that were read again.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    /// For the engine.
-    pub(crate) knobs: design::Knobs,
     /// What counts from now on: each key with its old and its new value.
     pub(crate) applied: Vec<String>,
     /// Keys that changed, and count only after a restart.
@@ -27,27 +25,21 @@ pub(crate) struct Changes {
 /// Takes from `read` into `running` what counts at once. The rest of `running` stays: it is what runs.
 pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     let mut applied = Vec::new();
-    let mut knobs =
-        design::Knobs { weights: read.rules.weights().clone(), ..design::Knobs::default() };
     match running.design.batching {
         Batching::PerRead => {}
         Batching::Fixed(old) => {
             let ibt = read.knobs.ibt.unwrap_or(preset_ibt(running).unwrap_or(old));
-            knobs.ibt = Some(ibt);
             tell(&mut applied, "ibt", old.requests(), ibt.requests());
             running.design.batching = Batching::Fixed(ibt);
         }
         Batching::Adaptive(old) => {
             let bdu = read.knobs.bdu_us.unwrap_or(preset_bdu(running).unwrap_or(old));
-            knobs.bdu = Some(bdu);
             tell(&mut applied, "bdu-us", old.longest().as_micros(), bdu.longest().as_micros());
             running.design.batching = Batching::Adaptive(bdu);
         }
     }
     if !running.design.request_binding {
         let prt = read.knobs.prt.map_or(running.preset.prt, |Prt(requests)| requests);
-        // Of no threshold the engine thinks as of one that is out of reach.
-        knobs.prt = Some(prt.unwrap_or(usize::MAX));
         tell(&mut applied, "prt", word(running.design.prt), word(prt));
         running.design.prt = prt;
     }
@@ -59,7 +51,20 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     running.rules = read.rules;
     tell(&mut applied, "stats", file(&running.stats), file(&read.stats));
     running.stats = read.stats;
-    Changes { knobs, applied, waiting, weights }
+    Changes { applied, waiting, weights }
+}
+
+/// The engine's knobs as they are to be.
+pub(crate) fn knobs(running: &Config) -> design::Knobs {
+    let design = &running.design;
+    let (ibt, bdu) = match design.batching {
+        Batching::PerRead => (None, None),
+        Batching::Fixed(ibt) => (Some(ibt), None),
+        Batching::Adaptive(bdu) => (None, Some(bdu)),
+    };
+    // Of no threshold the engine thinks as of one that is out of reach.
+    let prt = (!design.request_binding).then(|| design.prt.unwrap_or(usize::MAX));
+    design::Knobs { ibt, bdu, prt, weights: running.rules.weights().clone() }
 }
 
 fn preset_ibt(running: &Config) -> Option<Ibt> {
@@ -90,7 +95,7 @@ fn tell<T: PartialEq + std::fmt::Display>(applied: &mut Vec<String>, key: &str, 
     }
 }
 
-fn shorten(lines: &mut Vec<String>) {
+pub(super) fn shorten(lines: &mut Vec<String>) {
     if let Some(more) = lines.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
         lines.truncate(LINES_MAX);
         lines.push(format!("and {more} more"));
@@ -119,7 +124,7 @@ mod tests {
         );
         assert_eq!(changes.applied, ["bdu-us: 150 → 300", "prt: 400 → 7", "weight of 1: 2 → 4"]);
         assert!(changes.waiting.is_empty());
-        assert_eq!((running.design.prt, changes.knobs.prt), (Some(7), Some(7)));
+        assert_eq!((running.design.prt, knobs(&running).prt), (Some(7), Some(7)));
         let back = config("design = \"maestro-shared-queue\"\n[knobs]\nprt = \"none\"");
         let mut running = running;
         let changes = apply(&mut running, back);
@@ -127,7 +132,7 @@ mod tests {
             changes.applied,
             ["bdu-us: 300 → 150", "prt: 7 → none", "weight of 1: 4 → no rule"]
         );
-        assert_eq!(changes.knobs.prt, Some(usize::MAX));
+        assert_eq!(knobs(&running).prt, Some(usize::MAX));
     }
 
     #[test]

@@ -15,6 +15,9 @@ use aldis_control::weights::{Weights, Why};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
+use tracing::warn;
+
+use super::config::Config;
 
 /// Absent switches that are named; the others are counted.
 const ABSENT_SHOWN: usize = 8;
@@ -29,8 +32,10 @@ pub(crate) struct Rules {
 /// One rule, as it was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rule {
-    switches: String,
-    weight: i64,
+    /// The switches, as they were named.
+    pub(crate) switches: String,
+    /// Their weight.
+    pub(crate) weight: i64,
 }
 
 /// What `[weights]` holds: its rules in the file's order, each with the place of its key.
@@ -52,6 +57,11 @@ impl Rules {
     /// The weights of all switches.
     pub(crate) fn weights(&self) -> &Weights {
         &self.weights
+    }
+
+    /// The rules, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
     }
 
     /// Whether there are none.
@@ -97,6 +107,13 @@ impl Rules {
         } else {
             lines
         }
+    }
+}
+
+/// Says so where weights change nothing.
+pub(super) fn warn_if_idle(Config { rules, design, .. }: &Config) {
+    if !rules.is_empty() && !design.read.weighs() {
+        warn!("weights change nothing here: design {} does not weigh switches", design.name);
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use aldis_emulator::network::{self, Plan, Step};
 use aldis_emulator::topology::Shape;
@@ -27,7 +28,13 @@ impl Network {
         let address: SocketAddr = controller.address.parse().unwrap();
         let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
         let script = script.iter().map(|line| line.parse::<Step>().unwrap()).collect();
-        let plan = Plan { script, connect_within: WITHIN, ..Plan::new(address, version, topology) };
+        // It stays when its script is over.
+        let plan = Plan {
+            script,
+            connect_within: WITHIN,
+            length: Some(Duration::from_secs(3600)),
+            ..Plan::new(address, version, topology)
+        };
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

@@ -125,6 +125,11 @@ impl World {
         self.version
     }
 
+    /// A part of it, where anybody publishes it: for those who watch from outside. Applications ask their [`View`].
+    pub fn part<P: Part>(&self) -> Option<&P> {
+        self.find(P::ID).and_then(|part| part.downcast_ref())
+    }
+
     fn find(&self, id: PartId) -> Option<&Arc<dyn Any + Send + Sync>> {
         self.parts.iter().find(|(there, _)| *there == id).map(|(_, part)| part)
     }

@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::command::Commander;
 use crate::crew::{Crew, Occupy, Seat};
 use crate::design::{Contradiction, Design, Knobs};
+use crate::dials::Dials;
 use crate::hall::Hall;
 use crate::inbox::Inbox;
 use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, STOP_WITHIN};
@@ -186,9 +187,14 @@ impl Engine {
         }
     }
 
+    /// Hands for those who turn its knobs from outside.
+    pub fn dials(&self) -> Dials {
+        Dials { hall: Arc::clone(&self.hall), design: self.design }
+    }
+
     /// Changes what can be changed while it runs. Sessions go on. What is absent is the design's again.
     pub fn set_knobs(&self, knobs: Knobs) {
-        self.hall.set_knobs(knobs.over(&self.design));
+        self.dials().set(knobs);
     }
 
     /// Closes every connection and ends every thread. Flows stay on the switches.

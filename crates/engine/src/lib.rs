@@ -18,6 +18,7 @@ mod conn;
 mod crew;
 pub mod design;
 mod desk;
+mod dials;
 mod engine;
 mod flight;
 mod gathered;
@@ -44,6 +45,7 @@ mod write;
 
 pub use command::Commander;
 pub use design::Design;
+pub use dials::Dials;
 pub use engine::{Config, Engine, StartError};
 pub use net::sim;
 pub use watch::Watch;

@@ -4,10 +4,11 @@ use std::hash::{DefaultHasher, Hasher};
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
+use axum::http::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 
 /// Gives every answer of JSON a tag, and leaves out those that the asker has.
 pub(crate) async fn etag(request: Request, next: Next) -> Response {
@@ -44,6 +45,13 @@ fn tag(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     format!("\"{:016x}\"", hasher.finish())
+}
+
+/// Whether the asker named no tag under this header, or one of what is there.
+pub(crate) fn matches(headers: &HeaderMap, name: HeaderName, there: &impl Serialize) -> bool {
+    let mut known = headers.get_all(name).iter().peekable();
+    let tag = serde_json::to_vec(there).map(|bytes| tag(&bytes)).unwrap_or_default();
+    known.peek().is_none() || known.any(|known| names(known, &tag))
 }
 
 /// Whether a list of tags, as `If-None-Match` has them, names this one; weak ones do too.

@@ -33,7 +33,7 @@ mod patient;
 pub mod problem;
 mod routes;
 pub mod server;
-mod source;
+pub mod source;
 mod when;
 
 pub use server::{Listening, Refused, Server};

@@ -60,12 +60,22 @@ impl Routes {
             .get("/api/v1/events", api::events::follow)
             .get("/api/v1/events/recent", api::events::recent)
             .get("/api/v1/events/ws", api::events::socket)
+            .get("/api/v1/hosts", api::hosts::list)
+            .get("/api/v1/links", api::links::list)
+            .get("/api/v1/apps", api::apps::show)
+            .get("/api/v1/design", api::weights::design)
+            .get("/api/v1/weights", api::weights::show)
+            .put("/api/v1/weights", api::weights::set)
             .get("/metrics", metrics::show)
             .get(openapi::PATH, openapi::show)
     }
 
     fn get<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
         self.on("get", path, routing::get(by))
+    }
+
+    fn put<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+        self.on("put", path, routing::put(by))
     }
 
     fn on(

@@ -1,9 +1,15 @@
 //! What the server sees of the controller that it serves.
 
+use std::net::IpAddr;
+
 use aldis_control::Time;
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
-use aldis_wire::DatapathId;
+use aldis_wire::{DatapathId, MacAddr};
+
+use crate::api::apps::Apps;
+use crate::api::links::LinkState;
+use crate::api::weights::{Design, Rule};
 
 /// A controller, as those see it who watch from outside. Everything is answered at once, from what is published anyway:
 /// no worker ever waits for whoever asks here.
@@ -19,4 +25,58 @@ pub trait Controller: Send + Sync + 'static {
 
     /// Everything that is counted.
     fn counters(&self) -> Snapshot;
+
+    /// The hosts that were seen, in any order; nothing where no application looks for them.
+    fn hosts(&self) -> Option<Vec<Host>>;
+
+    /// The links between switches, each once, in any order; nothing where no application looks for them.
+    fn links(&self) -> Option<Vec<Link>>;
+
+    /// The applications that run.
+    fn apps(&self) -> Apps;
+
+    /// How workers share the switches.
+    fn design(&self) -> Design;
+
+    /// The rules about weights.
+    fn weights(&self) -> Vec<Rule>;
+
+    /// Other rules in their place, each of which makes sense.
+    fn set_weights(&self, rules: &[Rule]);
+}
+
+/// A host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// Its Ethernet address.
+    pub mac: MacAddr,
+    /// The VLAN that it was seen in; 0 where frames carry none.
+    pub vlan: u16,
+    /// Its IP addresses.
+    pub ips: Vec<IpAddr>,
+    /// The switch and the port that it is attached to.
+    pub at: (DatapathId, u32),
+    /// When it was first seen.
+    pub first_seen: Time,
+    /// When it was last seen.
+    pub last_seen: Time,
+    /// Whether it is a router, where it said so or the contrary.
+    pub router: Option<bool>,
+}
+
+/// A link between two switches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The switch and the port at either end, the lower end first.
+    pub ends: [(DatapathId, u32); 2],
+    /// How far it can be relied on.
+    pub state: LinkState,
+    /// Since when it has been in this state.
+    pub since: Time,
+    /// Whether it is a cable, and does not lead through switches that are not ours.
+    pub cable: bool,
+    /// Whether it takes so much longer than others that somebody may be in between.
+    pub slow: bool,
+    /// What it takes from the lower end to the other, in microseconds, where that is known.
+    pub latency_us: Option<u32>,
 }

@@ -125,7 +125,7 @@ fn page<'a>(
 
 /// A switch's datapath id and a port's number.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(pub(crate) DatapathId, pub(crate) u32);
+struct Place(DatapathId, u32);
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -135,14 +135,11 @@ impl std::fmt::Display for Place {
 
 impl Place {
     /// As it is displayed.
-    pub(crate) fn read(text: &str) -> Result<Place, Problem> {
+    fn read(text: &str) -> Result<Place, Problem> {
         let parts = text.split_once('-');
         let read =
             parts.and_then(|(dpid, port)| Some(Place(dpid.parse().ok()?, port.parse().ok()?)));
-        read.ok_or_else(|| {
-            let detail = format!("cursor: {text:?} is none; give the \"next\" of the page before");
-            Problem::bad("bad-query", detail)
-        })
+        read.ok_or_else(|| super::bad_cursor(text))
     }
 }
 

@@ -142,11 +142,7 @@ pub(crate) fn not_connected(dpid: DatapathId) -> Problem {
 }
 
 fn cursor(text: &str) -> Result<DatapathId, Problem> {
-    let refused = |_| {
-        let detail = format!("cursor: {text:?} is none; give the \"next\" of the page before");
-        Problem::bad("bad-query", detail)
-    };
-    text.parse().map_err(refused)
+    text.parse().map_err(|_| super::bad_cursor(text))
 }
 
 impl Filter {

@@ -1,0 +1,180 @@
+//! The hosts that were seen.
+
+use std::net::IpAddr;
+
+use aldis_wire::{DatapathId, MacAddr};
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Page;
+use crate::extract::{Dpid, Query};
+use crate::problem::Problem;
+use crate::routes::{From, Shared};
+use crate::source;
+
+/// A host.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Host {
+    /// Its Ethernet address
+    #[schema(example = "00:00:00:00:00:01")]
+    pub mac: String,
+    /// The VLAN that it was seen in; 0 where frames carry none
+    pub vlan: u16,
+    /// Its IP addresses
+    #[schema(example = json!(["10.0.0.1", "fe80::1"]))]
+    pub ips: Vec<String>,
+    /// The switch that it is attached to
+    #[schema(example = "0000000000000001")]
+    pub dpid: String,
+    /// The port of that switch
+    pub port: u32,
+    /// When it was first seen, in UTC (RFC 3339), to a second
+    pub first_seen: String,
+    /// When it was last seen, in UTC (RFC 3339); an eighth of the ageing time late at most
+    pub last_seen: String,
+    /// Whether it is a router, where it said so or the contrary
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<bool>,
+}
+
+/// Which hosts, and how many at once.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Filter {
+    /// Items of a page, 1 to 10000; everything on one page where it is absent
+    limit: Option<usize>,
+    /// `next` of the page before
+    cursor: Option<String>,
+    /// Only those with this Ethernet address
+    mac: Option<String>,
+    /// Only those with this IP address
+    ip: Option<String>,
+    /// Only those that are attached to this switch
+    dpid: Option<String>,
+    /// Only those in this VLAN
+    vlan: Option<u16>,
+}
+
+/// The hosts that were seen, by Ethernet address and VLAN
+#[utoipa::path(get, path = "/api/v1/hosts", operation_id = "hosts", tag = "network", params(Filter), responses(
+    (status = 200, description = "Hosts", body = Page<Host>),
+    (status = 400, description = "A filter that cannot be understood", body = Problem),
+    (status = 404, description = "No application looks for hosts", body = Problem),
+))]
+pub(crate) async fn list(
+    State(shared): From,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Page<Host>>, Problem> {
+    let wanted = Wanted::read(&filter)?;
+    let hosts = shared.controller.hosts().ok_or_else(|| super::not_published("hosts"))?;
+    let mut hosts: Vec<_> = hosts.into_iter().filter(|host| wanted.lets(host)).collect();
+    hosts.sort_unstable_by_key(place);
+    let cursor = filter.cursor.as_deref().map(Place::read).transpose()?;
+    let page = Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared, host));
+    page.map(Json)
+}
+
+/// A filter whose values were read.
+struct Wanted {
+    mac: Option<u64>,
+    ip: Option<IpAddr>,
+    dpid: Option<DatapathId>,
+    vlan: Option<u16>,
+}
+
+impl Wanted {
+    fn read(filter: &Filter) -> Result<Wanted, Problem> {
+        let bad = |key: &str, text: &str, like: &str| {
+            let detail = format!("{key}: {text:?} is none; write it as {like}");
+            Problem::bad("bad-query", detail)
+        };
+        let mac = filter
+            .mac
+            .as_deref()
+            .map(|text| mac(text).ok_or_else(|| bad("mac", text, "00:00:00:00:00:01")));
+        let ip = filter
+            .ip
+            .as_deref()
+            .map(|text| text.parse().map_err(|_| bad("ip", text, "10.0.0.1 or fe80::1")));
+        let dpid = filter.dpid.as_deref().map(|text| Dpid::read(text).map(|Dpid(dpid)| dpid));
+        Ok(Wanted {
+            mac: mac.transpose()?,
+            ip: ip.transpose()?,
+            dpid: dpid.transpose()?,
+            vlan: filter.vlan,
+        })
+    }
+
+    fn lets(&self, host: &source::Host) -> bool {
+        self.mac.is_none_or(|mac| mac == host.mac.to_u64())
+            && self.ip.is_none_or(|ip| host.ips.contains(&ip))
+            && self.dpid.is_none_or(|dpid| dpid == host.at.0)
+            && self.vlan.is_none_or(|vlan| vlan == host.vlan)
+    }
+}
+
+/// Six octets of two hexadecimal digits, with colons or hyphens between them.
+fn mac(text: &str) -> Option<u64> {
+    let octets: Vec<_> = text.split([':', '-']).collect();
+    let octet =
+        |octet: &&str| octet.len() == 2 && octet.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let all = octets.len() == 6 && octets.iter().all(octet);
+    all.then(|| u64::from_str_radix(&octets.concat(), 16).ok()).flatten()
+}
+
+/// Address and VLAN, as `000000000001-0`.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u64, u16);
+
+fn place(host: &source::Host) -> Place {
+    Place(host.mac.to_u64(), host.vlan)
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:012x}-{}", self.0, self.1)
+    }
+}
+
+impl Place {
+    fn read(text: &str) -> Result<Place, Problem> {
+        let parts = text.split_once('-');
+        let read = parts.and_then(|(mac, vlan)| {
+            Some(Place(u64::from_str_radix(mac, 16).ok()?, vlan.parse().ok()?))
+        });
+        read.ok_or_else(|| super::bad_cursor(text))
+    }
+}
+
+impl Host {
+    fn new(shared: &Shared, host: &source::Host) -> Host {
+        Host {
+            mac: MacAddr::to_string(&host.mac),
+            vlan: host.vlan,
+            ips: host.ips.iter().map(IpAddr::to_string).collect(),
+            dpid: host.at.0.to_string(),
+            port: host.at.1,
+            first_seen: shared.calendar.date(host.first_seen),
+            last_seen: shared.calendar.date(host.last_seen),
+            router: host.router,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_people_write_it() {
+        assert_eq!(mac("00:00:00:00:01:0A"), Some(0x010a));
+        assert_eq!(mac("ff-ff-ff-ff-ff-ff"), Some(0xffff_ffff_ffff));
+        for text in ["", "1", "00:00:00:00:00", "00:00:00:00:00:0g", "00:00:00:00:00:+1", "::::::"]
+        {
+            assert_eq!(mac(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The links between switches.
+
+use aldis_wire::DatapathId;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Page;
+use crate::extract::{Dpid, Query};
+use crate::problem::Problem;
+use crate::routes::{From, Shared};
+use crate::source;
+
+/// A link between two switches.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Link {
+    /// The lower one of its ends
+    pub a: End,
+    /// The other
+    pub b: End,
+    /// How far it can be relied on
+    pub state: LinkState,
+    /// Since when it has been in this state, in UTC (RFC 3339)
+    pub since: String,
+    /// Whether it is a cable; otherwise it leads through switches that are not ours
+    pub cable: bool,
+    /// Whether it takes so much longer than others that somebody may be in between
+    pub slow: bool,
+    /// What it takes from the lower end to the other, in microseconds, to a quarter; absent where it is not known
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<u32>,
+}
+
+/// One end of a link.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = LinkEnd)]
+pub struct End {
+    /// The switch
+    #[schema(example = "0000000000000001")]
+    pub dpid: String,
+    /// Its port
+    pub port: u32,
+}
+
+/// How far a link can be relied on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkState {
+    /// Probes come through both ways
+    Up,
+    /// Probes come through one way only: it carries no traffic
+    OneWay,
+    /// Both ways, but it may be two hosts that hand probes on: it carries no traffic until it is as fast as others
+    Unproven,
+}
+
+/// Which links, and how many at once.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Filter {
+    /// Items of a page, 1 to 10000; everything on one page where it is absent
+    limit: Option<usize>,
+    /// `next` of the page before
+    cursor: Option<String>,
+    /// Only those that end at this switch
+    dpid: Option<String>,
+    /// Only those in this state
+    #[param(inline)]
+    state: Option<LinkState>,
+}
+
+/// The links between switches, by their lower ends
+#[utoipa::path(get, path = "/api/v1/links", operation_id = "links", tag = "network", params(Filter), responses(
+    (status = 200, description = "Links", body = Page<Link>),
+    (status = 400, description = "A filter that cannot be understood", body = Problem),
+    (status = 404, description = "No application looks for links", body = Problem),
+))]
+pub(crate) async fn list(
+    State(shared): From,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Page<Link>>, Problem> {
+    let dpid = filter.dpid.as_deref().map(Dpid::read).transpose()?;
+    let links = shared.controller.links().ok_or_else(|| super::not_published("links"))?;
+    let lets = |link: &source::Link| {
+        dpid.is_none_or(|Dpid(dpid)| link.ends.iter().any(|end| end.0 == dpid))
+            && filter.state.is_none_or(|state| state == link.state)
+    };
+    let mut links: Vec<_> = links.into_iter().filter(lets).collect();
+    links.sort_unstable_by_key(place);
+    let cursor = filter.cursor.as_deref().map(Place::read).transpose()?;
+    let page = Page::cut(&links, filter.limit, cursor, place, |link| Link::new(&shared, link));
+    page.map(Json)
+}
+
+/// Both ends, as `DPID-PORT-DPID-PORT`.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place([(DatapathId, u32); 2]);
+
+fn place(link: &source::Link) -> Place {
+    Place(link.ends)
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [a, b] = self.0;
+        write!(f, "{}-{}-{}-{}", a.0, a.1, b.0, b.1)
+    }
+}
+
+impl Place {
+    fn read(text: &str) -> Result<Place, Problem> {
+        let parts: Vec<_> = text.split('-').collect();
+        let read = match parts[..] {
+            [a, port, b, other] => end(a, port).zip(end(b, other)).map(|(a, b)| Place([a, b])),
+            _ => None,
+        };
+        read.ok_or_else(|| super::bad_cursor(text))
+    }
+}
+
+fn end(dpid: &str, port: &str) -> Option<(DatapathId, u32)> {
+    Some((dpid.parse().ok()?, port.parse().ok()?))
+}
+
+impl Link {
+    fn new(shared: &Shared, link: &source::Link) -> Link {
+        let [a, b] = link.ends.map(|(dpid, port)| End { dpid: dpid.to_string(), port });
+        Link {
+            a,
+            b,
+            state: link.state,
+            since: shared.calendar.date(link.since),
+            cable: link.cable,
+            slow: link.slow,
+            latency_us: link.latency_us,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What is due to which switch, and by which design workers share them.
+
+use aldis_control::weights::Weights;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{HeaderMap, IF_MATCH};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::etag;
+use crate::extract;
+use crate::problem::Problem;
+use crate::routes::From;
+
+/// Rules about weights: the first that names a switch counts, and a switch that none names has weight 1.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// The rules, in order
+    pub rules: Vec<Rule>,
+}
+
+/// A rule about weights.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = WeightRule)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// The switches: a datapath id, its first octets (`00:00:*`), a range (`1-100`) or `*`
+    #[schema(example = "1-100")]
+    pub switches: String,
+    /// What is due to each of them, compared to others: 1 to 1000
+    #[schema(example = 4)]
+    pub weight: i64,
+}
+
+/// How workers share the switches.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Design {
+    /// The name of the design
+    #[schema(example = "fair-rounds")]
+    pub design: String,
+    /// Whether it weighs switches
+    pub weighs: bool,
+    /// Number of workers
+    pub workers: usize,
+    /// Its knobs as they are now, by the names that `--set` has
+    pub knobs: std::collections::BTreeMap<String, String>,
+}
+
+/// The rules about weights
+#[utoipa::path(get, path = "/api/v1/weights", operation_id = "weights", tag = "controller", responses(
+    (status = 200, description = "Rules, in order", body = Rules),
+))]
+pub(crate) async fn show(State(shared): From) -> Json<Rules> {
+    Json(Rules { rules: shared.controller.weights() })
+}
+
+/// Other rules about weights, from now on
+///
+/// They take the place of all that there are, at once, and no session is dropped. They last until the controller ends, or
+/// reads its configuration again. With `If-Match`, only where they are still those of that `ETag`.
+#[utoipa::path(put, path = "/api/v1/weights", operation_id = "set_weights", tag = "controller", request_body = Rules, responses(
+    (status = 200, description = "The rules that count now", body = Rules),
+    (status = 400, description = "No JSON", body = Problem),
+    (status = 412, description = "They are others than the asker knows", body = Problem),
+    (status = 413, description = "Too long", body = Problem),
+    (status = 415, description = "Not said to be JSON", body = Problem),
+    (status = 422, description = "A rule that makes no sense; nothing was changed", body = Problem),
+))]
+pub(crate) async fn set(
+    State(shared): From,
+    headers: HeaderMap,
+    extract::Json(Rules { rules }): extract::Json<Rules>,
+) -> Result<Json<Rules>, Problem> {
+    let mut all = Weights::default();
+    for (at, rule) in rules.iter().enumerate() {
+        all.add(&rule.switches, rule.weight).map_err(|refused| {
+            let detail = format!("rules[{at}]: {:?}: {}", refused.rule, refused.why);
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-weight", detail)
+        })?;
+    }
+    let before = Rules { rules: shared.controller.weights() };
+    if !etag::matches(&headers, IF_MATCH, &before) {
+        let detail = "the weights are others than those of that ETag: read them again";
+        return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", detail));
+    }
+    shared.controller.set_weights(&rules);
+    Ok(Json(Rules { rules: shared.controller.weights() }))
+}
+
+/// How workers share the switches, and the knobs as they are now
+#[utoipa::path(get, path = "/api/v1/design", operation_id = "design", tag = "controller", responses(
+    (status = 200, description = "The design", body = Design),
+))]
+pub(crate) async fn design(State(shared): From) -> Json<Design> {
+    Json(shared.controller.design())
+}

@@ -1,0 +1,22 @@
+//! `aldis metrics`: all counters, as Prometheus reads them.
+
+use std::process::ExitCode;
+
+use super::client::Base;
+
+/// Arguments of `aldis metrics`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The controller to ask
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    http: Base,
+}
+
+/// Prints them.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    print!("{}", args.http.get("/metrics")?);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,45 @@
+//! The settings as they run now: shown over HTTP, and changed from there or by reading the file again, one after the other.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aldis_engine::Dials;
+
+use super::config::Config;
+use super::reload::{self, Changes};
+use super::weights::Rules;
+
+/// What runs, and the hands that change it.
+pub(crate) struct Settings {
+    config: Mutex<Config>,
+    dials: Dials,
+}
+
+impl Settings {
+    /// As it was started.
+    pub(crate) fn new(config: Config, dials: Dials) -> Settings {
+        Settings { config: Mutex::new(config), dials }
+    }
+
+    /// As it runs now. Nobody who serves switches waits for whoever holds it.
+    pub(crate) fn now(&self) -> MutexGuard<'_, Config> {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file was read again: what of it counts at once does.
+    pub(crate) fn reread(&self, read: Config) -> Changes {
+        let mut config = self.now();
+        let changes = reload::apply(&mut config, read);
+        self.dials.set(reload::knobs(&config));
+        changes
+    }
+
+    /// These rules about weights count from now on; a line for each that is different.
+    pub(crate) fn weigh(&self, rules: Rules) -> Vec<String> {
+        let mut config = self.now();
+        let mut changes = config.rules.changes(&rules);
+        reload::shorten(&mut changes);
+        config.rules = rules;
+        self.dials.set(reload::knobs(&config));
+        changes
+    }
+}
