@@ -23,7 +23,8 @@ use running::{Running, WITHIN, refused};
 use serde_json::Value;
 
 fn serving() -> (Running, Api) {
-    let mut running = Running::start(&["--http", "127.0.0.1:0"]);
+    // One application, which looks for no hosts and no links.
+    let mut running = Running::start(&["--http", "127.0.0.1:0", "--apps", "learning-switch"]);
     let api = Api::of(&mut running);
     (running, api)
 }
