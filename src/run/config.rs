@@ -534,13 +534,13 @@ mod tests {
         let cases = [
             ("apps = [\"learning-switch\", \"learning-switch\"]", "the application", "twice"),
             (
-                "[[sequence]]\non = \"up\"\napps = [\n  \"hub\"]",
-                "a.toml:4: there is no application \"hub\"",
+                "apps = [\"learning-switch\"]\n[[sequence]]\non = \"up\"\napps = [\n  \"hub\"]",
+                "a.toml:5: there is no application \"hub\"",
                 "learning-switch",
             ),
             (
-                "[[sequence]]\non = \"up\"\napps = [\"learning-switch\"]",
-                "a.toml:3: apps: the application \"learning-switch\" does not start on \"up\"",
+                "apps = [\"learning-switch\"]\n[[sequence]]\non = \"up\"\napps = [\"learning-switch\"]",
+                "a.toml:4: apps: the application \"learning-switch\" does not start on \"up\"",
                 "flow-request, lldp",
             ),
             (
