@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let engine =
         Engine::start(&config.engine(), recipe, facts).map_err(|error| error.to_string())?;
     let settings = Arc::new(Settings::new(config, engine.dials()));
-    let watched = || http::Watched::new(engine.watch(), Arc::clone(&settings));
+    let watched = || http::Watched::new(engine.watch(), engine.commander(), Arc::clone(&settings));
     let http = http.map(|listening| http::start(listening, watched()?, incoming)).transpose()?;
     say(&greeting(&settings.now(), engine.listening(), http.as_ref().map(Server::address)));
     let mut running = Running { args, settings, kept, engine, look_at: None };

@@ -5,20 +5,23 @@ mod shown;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aldis_apps::hosts::Hosts;
 use aldis_apps::topology::Map;
 use aldis_control::Time;
+use aldis_control::command::Failure;
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
-use aldis_engine::Watch;
+use aldis_engine::{Commander, Watch};
 use aldis_http::api::apps::Apps;
 use aldis_http::api::weights::{Design, Rule};
 use aldis_http::events::{Incoming, Taker};
 use aldis_http::source::{Host, Link};
-use aldis_http::{Controller, Listening, Refused, Server};
+use aldis_http::{Commanded, Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
+use aldis_wire::msg::Message;
 use serde::{Deserialize, Deserializer, de};
 use tracing::{info, warn};
 
@@ -104,6 +107,7 @@ impl<L: Facts> Facts for Both<L> {
 /// The engine, the applications and the settings, as they are seen from outside.
 pub(crate) struct Watched {
     watch: Watch,
+    commander: Commander,
     settings: Arc<Settings>,
     apps: Apps,
 }
@@ -111,10 +115,14 @@ pub(crate) struct Watched {
 impl Watched {
     /// # Errors
     /// One sentence: the applications cannot work together.
-    pub(crate) fn new(watch: Watch, settings: Arc<Settings>) -> Result<Watched, String> {
+    pub(crate) fn new(
+        watch: Watch,
+        commander: Commander,
+        settings: Arc<Settings>,
+    ) -> Result<Watched, String> {
         let recipe = settings.now().recipe()?;
         let apps = shown::apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
-        Ok(Watched { watch, settings, apps })
+        Ok(Watched { watch, commander, settings, apps })
     }
 }
 
@@ -167,6 +175,14 @@ impl Controller for Watched {
             info!("HTTP: {line}");
         }
         weights::warn_if_idle(&self.settings.now());
+    }
+
+    fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure> {
+        self.commander.check(to, messages)
+    }
+
+    fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded {
+        Box::pin(self.commander.command(to, &messages, within))
     }
 }
 

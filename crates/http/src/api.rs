@@ -2,9 +2,13 @@
 //! same types.
 
 pub mod apps;
+mod ask;
 pub mod events;
+mod flow;
+pub mod flows;
 pub mod health;
 pub mod hosts;
+pub mod inventory;
 pub mod links;
 mod page;
 pub mod ports;

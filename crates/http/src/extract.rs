@@ -68,6 +68,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// How many bytes of a body are read where it is not [`BODY_MAX`], to be said to who sends more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyMax(pub(crate) usize);
+
 /// A body of JSON.
 #[derive(Clone, Debug)]
 pub struct Json<T>(pub T);
@@ -82,10 +86,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
             let detail = "the body has to be JSON, and say so: Content-Type: application/json";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail));
         }
+        let max = request.extensions().get().map_or(BODY_MAX, |BodyMax(max)| *max);
         let body = Bytes::from_request(request, state).await.map_err(|why| {
             let detail = match why.status() {
                 StatusCode::PAYLOAD_TOO_LARGE => {
-                    format!("the body is longer than the {BODY_MAX} bytes that are read")
+                    format!("the body is longer than the {max} bytes that are read here")
                 }
                 _ => format!("the body: {}", why.body_text()),
             };

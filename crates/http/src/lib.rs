@@ -37,4 +37,4 @@ pub mod source;
 mod when;
 
 pub use server::{Listening, Refused, Server};
-pub use source::Controller;
+pub use source::{Commanded, Controller};

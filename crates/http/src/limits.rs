@@ -17,6 +17,19 @@ pub const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a request's body, where a resource does not say otherwise.
 pub const BODY_MAX: usize = 1024 * 1024;
 
+/// Bytes of a body with changes of flows: [`CHANGES_MAX`] of them at some hundreds.
+pub const CHANGES_BODY_MAX: usize = 8 * 1024 * 1024;
+
+/// Changes of flows in one request: a hundred for each of a hundred switches.
+pub const CHANGES_MAX: usize = 10_000;
+
+/// How long a switch may take to answer what it is asked, and all those of one request. A hardware switch writes some hundred
+/// flows a second.
+pub const SWITCH_WITHIN: Duration = Duration::from_secs(20);
+
+/// When a switch, or its worker, that has too many commands in hand is asked again.
+pub const BUSY_AGAIN: Duration = Duration::from_millis(5);
+
 /// How deep a body's arrays and objects may be nested. Nothing that is asked for needs more than eight.
 pub const DEPTH_MAX: usize = 32;
 

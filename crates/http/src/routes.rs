@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{self, MethodRouter};
+use axum::{Extension, Router};
 use tokio::sync::watch;
 
 use crate::events::Events;
-use crate::limits::BODY_MAX;
+use crate::extract::BodyMax;
+use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
 use crate::source::Controller;
 use crate::when::Calendar;
@@ -66,6 +67,15 @@ impl Routes {
             .get("/api/v1/design", api::weights::design)
             .get("/api/v1/weights", api::weights::show)
             .put("/api/v1/weights", api::weights::set)
+            .get("/api/v1/switches/{dpid}/flows", api::flows::list)
+            .post("/api/v1/switches/{dpid}/flows", api::flows::change)
+            .delete("/api/v1/switches/{dpid}/flows", api::flows::remove)
+            .post("/api/v1/flows", api::flows::change_many)
+            .get("/api/v1/switches/{dpid}/groups", api::inventory::groups)
+            .get("/api/v1/switches/{dpid}/meters", api::inventory::meters)
+            .get("/api/v1/switches/{dpid}/ports/stats", api::inventory::ports)
+            .get("/api/v1/switches/{dpid}/queues", api::inventory::queues)
+            .get("/api/v1/switches/{dpid}/tables", api::inventory::tables)
             .get("/metrics", metrics::show)
             .get(openapi::PATH, openapi::show)
     }
@@ -76,6 +86,15 @@ impl Routes {
 
     fn put<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
         self.on("put", path, routing::put(by))
+    }
+
+    fn post<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+        let by: MethodRouter<_> = routing::post(by).layer(DefaultBodyLimit::max(CHANGES_BODY_MAX));
+        self.on("post", path, by.layer(Extension(BodyMax(CHANGES_BODY_MAX))))
+    }
+
+    fn delete<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+        self.on("delete", path, routing::delete(by))
     }
 
     fn on(

@@ -1,18 +1,26 @@
 //! What the server sees of the controller that it serves.
 
+use std::future::Future;
 use std::net::IpAddr;
+use std::pin::Pin;
+use std::time::Duration;
 
 use aldis_control::Time;
+use aldis_control::command::{Failure, Outcome};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
+use aldis_wire::msg::Message;
 use aldis_wire::{DatapathId, MacAddr};
 
 use crate::api::apps::Apps;
 use crate::api::links::LinkState;
 use crate::api::weights::{Design, Rule};
 
-/// A controller, as those see it who watch from outside. Everything is answered at once, from what is published anyway:
-/// no worker ever waits for whoever asks here.
+/// What will have become of a command.
+pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// A controller, as those see it who watch from outside. Everything but a command is answered at once, from what is published
+/// anyway: no worker ever waits for whoever asks here.
 pub trait Controller: Send + Sync + 'static {
     /// The time of its clock.
     fn now(&self) -> Time;
@@ -43,6 +51,15 @@ pub trait Controller: Send + Sync + 'static {
 
     /// Other rules in their place, each of which makes sense.
     fn set_weights(&self, rules: &[Rule]);
+
+    /// Whether these messages could be sent to a switch as one command.
+    ///
+    /// # Errors
+    /// Why not.
+    fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure>;
+
+    /// Has a switch do this, and say what became of it within this time.
+    fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded;
 }
 
 /// A host.

@@ -22,6 +22,7 @@ mod packet_out;
 mod port;
 mod text;
 mod unsupported;
+mod words;
 
 pub use crate::v13::action::Action;
 pub use crate::v13::async_config::AsyncConfig;

@@ -19,6 +19,12 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
+    /// All there are.
+    pub(crate) fn whole(items: impl Iterator<Item = T>) -> Page<T> {
+        let items: Vec<T> = items.collect();
+        Page { total: items.len(), items, next: None }
+    }
+
     /// The page of `all`, which are in the order of their cursors, that begins behind `cursor` and has `limit` items at
     /// most: everything on one page where none is given.
     ///

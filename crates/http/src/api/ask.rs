@@ -1,0 +1,93 @@
+//! Asking a switch: commands for it, and what is said to people where it does not do them.
+
+use aldis_control::command::{Failure, Said};
+use aldis_wire::DatapathId;
+use aldis_wire::msg::{Message, StatsReplyBody, StatsRequest, StatsRequestBody};
+use axum::http::StatusCode;
+
+use super::switches::not_connected;
+use crate::limits::SWITCH_WITHIN;
+use crate::problem::Problem;
+use crate::routes::Shared;
+
+/// Statistics of a switch, asked of it now.
+pub(super) async fn stats(
+    shared: &Shared,
+    dpid: DatapathId,
+    what: StatsRequestBody,
+) -> Result<StatsReplyBody, Problem> {
+    let [body] = all_stats(shared, dpid, [what]).await?;
+    Ok(body)
+}
+
+/// Several of them, at once.
+pub(super) async fn all_stats<const N: usize>(
+    shared: &Shared,
+    dpid: DatapathId,
+    what: [StatsRequestBody; N],
+) -> Result<[StatsReplyBody; N], Problem> {
+    let requests = what.map(|body| Message::StatsRequest(StatsRequest::new(body)));
+    let outcome = shared.controller.command(dpid, requests.into(), SWITCH_WITHIN).await;
+    let said = outcome.map_err(|failure| failed(dpid, &failure))?;
+    let body = |said: &Said| match said {
+        Said::Reply(reply) => reply.stats().map_err(|why| {
+            let detail = format!("switch {dpid} answered with what cannot be read: {why}");
+            Problem::new(StatusCode::BAD_GATEWAY, "unreadable", detail)
+        }),
+        other => Err(refused(dpid, other)),
+    };
+    let bodies: Vec<_> = said.iter().map(body).collect::<Result<_, _>>()?;
+    bodies.try_into().map_err(|_| unasked(dpid))
+}
+
+/// What a switch answered that answers something else than it was asked.
+pub(super) fn unasked(dpid: DatapathId) -> Problem {
+    let detail =
+        format!("switch {dpid} answered with statistics of another kind than it was asked for");
+    Problem::new(StatusCode::BAD_GATEWAY, "unreadable", detail)
+}
+
+/// Nobody can say what became of a command.
+pub(super) fn failed(dpid: DatapathId, failure: &Failure) -> Problem {
+    let within = SWITCH_WITHIN.as_secs();
+    match failure {
+        Failure::NotConnected => not_connected(dpid),
+        Failure::Unsayable { why, .. } => {
+            let detail = format!("switch {dpid}: {why}");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unsayable", detail)
+        }
+        Failure::TooLong => {
+            let detail = format!("switch {dpid}: this is longer than a message of OpenFlow may be");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too-long", detail)
+        }
+        Failure::Busy => {
+            let detail = format!("switch {dpid}: {failure}");
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+        }
+        Failure::Disconnected(why) => {
+            let detail = format!(
+                "switch {dpid} was lost before it answered: {why}; what it was sent may have taken effect"
+            );
+            Problem::new(StatusCode::BAD_GATEWAY, "disconnected", detail)
+        }
+        Failure::TooLate => {
+            let detail = format!(
+                "switch {dpid} did not answer within {within} s; what it was sent may take effect yet"
+            );
+            Problem::new(StatusCode::GATEWAY_TIMEOUT, "too-late", detail)
+        }
+    }
+}
+
+/// The switch did not do what it was told.
+pub(super) fn refused(dpid: DatapathId, said: &Said) -> Problem {
+    match said {
+        Said::Refused(error) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error),
+        Said::TooMuch => {
+            let detail =
+                format!("switch {dpid} has more of this than is read at once; ask for less");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too-much", detail)
+        }
+        Said::Done | Said::Reply(_) => unasked(dpid),
+    }
+}
