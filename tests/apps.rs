@@ -25,10 +25,12 @@ fn it_prints_the_applications_and_the_graph() {
 #[test]
 fn a_file_that_cannot_work_is_refused_with_its_line() {
     let file = std::env::temp_dir().join(format!("aldis-apps-{}.toml", std::process::id()));
-    std::fs::write(&file, "[[sequence]]\non = \"up\"\napps = [\"learning-switch\"]\n").unwrap();
+    let text =
+        "apps = [\"learning-switch\"]\n[[sequence]]\non = \"up\"\napps = [\"learning-switch\"]\n";
+    std::fs::write(&file, text).unwrap();
     let (code, words, sentence) = aldis(&["apps", "--config", file.to_str().unwrap()]);
     std::fs::remove_file(&file).unwrap();
     assert_eq!((code, words.as_str()), (Some(2), ""));
-    let place = format!("{}:3: apps: the application \"learning-switch\"", file.display());
+    let place = format!("{}:4: apps: the application \"learning-switch\"", file.display());
     assert!(sentence.contains(&place), "{sentence}");
 }
