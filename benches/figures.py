@@ -33,7 +33,7 @@ def main():
 
 
 def aldis(*extra):
-    return f"{ALDIS} run --listen 127.0.0.1:{{port}} --workers 1 --log warn " + " ".join(extra)
+    return f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers 1 --log warn " + " ".join(extra)
 
 
 def compare(options, title, subjects, load, columns):

@@ -39,7 +39,7 @@ def measure(options, design, load, workers=1, config=None):
     cores, load_cores = (CONTROLLER_CORE, LOAD_CORE) if workers == 1 else ("0,1", "0,1")
     extra = f" --config {config}" if config else ""
     controller = running(
-        f"{ALDIS} run --listen 127.0.0.1:{{port}} --workers {workers} --log error --design {design}{extra}", cores=cores)
+        f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers {workers} --log error --design {design}{extra}", cores=cores)
     with controller:
         bench = (f"taskset -c {load_cores} {ALDIS} bench 127.0.0.1:{PORT} {load} "
                  f"-l {10 * options.seconds} -m 100 -w 10 --json")
