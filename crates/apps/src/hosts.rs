@@ -40,4 +40,5 @@ pub use ledger::{Config, Counters, Effect, Gone, Ledger, PortState};
 pub use lookout::Lookout;
 pub(crate) use lookout::place as edge;
 pub use sighting::{Refusal, Sighting};
+pub(crate) use table::BATCH as AT_ONCE;
 pub use table::Hosts;

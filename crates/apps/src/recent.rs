@@ -8,10 +8,15 @@
 //! Two keys are taken for one another once in five hundred million look-ups. After 1.1 years without a look at its row a
 //! member may seem young again, and hold its place for as long.
 
+use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
+use foldhash::quality::RandomState;
+
 use aldis_control::Time;
+
+use crate::learning_switch::machine::prefetch;
 
 /// Members of a row: a cache line.
 const ROW: usize = 8;
@@ -25,6 +30,7 @@ pub struct Recent {
     rows: Box<[Row]>,
     // In ticks.
     stay: i32,
+    hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
@@ -49,13 +55,26 @@ impl Recent {
         let rows = room.div_ceil(ROW).max(1).next_power_of_two();
         let ticks = (stay.as_nanos() >> TICK) + 1;
         let stay = i32::try_from(ticks).unwrap_or(i32::MAX).min(i32::MAX / 2);
-        Recent { rows: (0..rows).map(|_| Row::default()).collect(), stay }
+        let hasher = RandomState::default();
+        Recent { rows: (0..rows).map(|_| Row::default()).collect(), stay, hasher }
+    }
+
+    /// The hash of a key, by a function that this set alone has.
+    #[inline]
+    pub fn hash(&self, key: impl Hash) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Starts to bring what is known of a hash.
+    #[inline]
+    pub fn ask_for(&self, hash: u64) {
+        prefetch(self.row(hash));
     }
 
     /// Whether what has this hash is new, and notes it if so. What is known is not noted again: it leaves when it would
     /// have left. The hash is of a function that whoever sends packets cannot foresee.
     pub fn note(&self, now: Time, hash: u64) -> Verdict {
-        let row = &self.rows[hash as usize & (self.rows.len() - 1)].0;
+        let row = &self.row(hash).0;
         let tick = (now.0 >> TICK) as u32;
         // Never 0, which is nobody.
         let member = hash >> 32 << 32 | u64::from(tick);
@@ -81,6 +100,13 @@ impl Recent {
                 return Verdict::New;
             }
         }
+    }
+}
+
+impl Recent {
+    #[inline]
+    fn row(&self, hash: u64) -> &Row {
+        &self.rows[hash as usize & (self.rows.len() - 1)]
     }
 }
 

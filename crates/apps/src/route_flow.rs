@@ -17,6 +17,7 @@
 //! A request for a host that nobody knows, or to which no way is known, is left to the applications that come later: they
 //! flood it.
 
+mod ahead;
 mod app;
 mod book;
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::sighting::Sighting;
 const PAGE: usize = 64;
 
 /// Keys that are looked for at once: as many lines as memory brings at a time, several times over.
-const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// A version of the table of hosts. Making one costs some hundred pointers and what changed since the last; reading it
 /// takes no lock.
@@ -73,6 +73,17 @@ impl Hosts {
         let hash = |id: &Identity| self.hash(*id);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
         self.batched(&self.by_mac, asked, (hash, |host, id| host.id() == *id, get), found);
+    }
+
+    /// The same of the first [`BATCH`] of them, each found in its place.
+    pub(crate) fn by_few_macs<'a>(
+        &'a self,
+        asked: &[Identity],
+        found: &mut [Option<&'a Host>; BATCH],
+    ) {
+        let (hash, asked) = (|id: &Identity| self.hash(*id), &asked[..asked.len().min(BATCH)]);
+        let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
+        self.together(&self.by_mac, asked, (hash, |host, id| host.id() == *id, get), found);
     }
 
     /// The hosts that have these IP addresses in these VLANs, likewise.
@@ -136,21 +147,40 @@ impl Hosts {
         found: &mut Vec<Option<&'a Host>>,
     ) {
         for asked in asked.chunks(BATCH) {
-            let mut hashes = [Hash::new(0); BATCH];
-            let mut firsts = [None; BATCH];
-            for (key, place) in asked.iter().zip(&mut hashes) {
-                *place = hash(key);
-                index.ask_for(*place);
-            }
-            for (hash, place) in hashes.iter().zip(&mut firsts).take(asked.len()) {
-                *place = index.first(*hash).map(|number| self.hosts.item(number as usize));
-                place.inspect(|host| prefetch(*host));
-            }
-            found.extend(asked.iter().zip(firsts).map(|(key, first)| match first {
+            let mut hosts = [None; BATCH];
+            self.together(index, asked, (&hash, &is, &get), &mut hosts);
+            found.extend(&hosts[..asked.len()]);
+        }
+    }
+
+    /// At most [`BATCH`] of them.
+    #[inline]
+    fn together<'a, K>(
+        &'a self,
+        index: &'a Index,
+        asked: &[K],
+        (hash, is, get): (
+            impl Fn(&K) -> Hash,
+            impl Fn(&Host, &K) -> bool,
+            impl Fn(&K) -> Option<&'a Host>,
+        ),
+        found: &mut [Option<&'a Host>; BATCH],
+    ) {
+        let mut hashes = [Hash::new(0); BATCH];
+        for (key, place) in asked.iter().zip(&mut hashes) {
+            *place = hash(key);
+            index.ask_for(*place);
+        }
+        for (hash, place) in hashes.iter().zip(&mut *found).take(asked.len()) {
+            *place = index.first(*hash).map(|number| self.hosts.item(number as usize));
+            place.inspect(|host| prefetch(*host));
+        }
+        for (key, place) in asked.iter().zip(found) {
+            *place = match *place {
                 Some(host) if is(host, key) => Some(host),
                 None => None,
                 Some(_) => get(key),
-            }));
+            };
         }
     }
 

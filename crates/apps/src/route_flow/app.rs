@@ -6,10 +6,10 @@ use aldis_control::app::{At, Moment, Next, Parallel, Slots};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Asked, Batch, Event, Far, On, Output, Part, Time};
-use aldis_packet::Ethernet;
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
-use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
+use aldis_wire::{DatapathId, NO_BUFFER};
 
+use super::ahead::{Ahead, Flow};
 use super::book::{Book, Page};
 use super::fleet::{Fleet, Musters, Report, Voice};
 use super::pen::{FRAME_LEN_MAX, Packet, Pen};
@@ -29,6 +29,7 @@ pub struct RouteFlow {
     secret: [u8; 16],
     pen: Pen,
     planner: Planner,
+    ahead: Ahead,
     page: Page,
 }
 
@@ -38,7 +39,6 @@ struct Sight<'w> {
     now: Time,
     version: u64,
     routes: &'w Routes,
-    hosts: &'w Hosts,
     fleet: &'w Fleet,
 }
 
@@ -46,16 +46,15 @@ impl RouteFlow {
     /// The instance of one worker; all have the same book. `secret` is random, the same for all instances.
     pub fn new(style: Style, secret: [u8; 16], book: Arc<Book>) -> RouteFlow {
         let planner = Planner::new(book.in_flight());
-        RouteFlow { book, secret, pen: Pen::new(style), planner, page: Page::default() }
+        let (pen, ahead, page) = (Pen::new(style), Ahead::default(), Page::default());
+        RouteFlow { book, secret, pen, planner, ahead, page }
     }
 
     /// What becomes of one request.
     fn answer(&mut self, asked: &Asked<'_>, sight: &Sight<'_>, out: &mut Output) -> Next {
-        let Some(key) = key(asked.frame) else { return Next::Continue };
-        let Some(host) = sight.hosts.by_mac(key.dst, key.host_vlan()) else {
+        let Some(Flow { key, from, to: Some(to) }) = self.ahead.flow(asked.at) else {
             return Next::Continue;
         };
-        let (from, to) = (SwitchPort::of(asked.switch.dpid, asked.in_port()), host.at());
         let graph = sight.routes.graph();
         if graph.is_end(to) {
             // It was thought to be there before it was known what the port leads to.
@@ -128,7 +127,8 @@ impl App for RouteFlow {
     ) {
         let (world, now) = (batch.world, batch.now);
         let (routes, hosts, fleet) = (world.part(), world.part(), world.part());
-        let sight = Sight { now, version: world.version(), routes, hosts, fleet };
+        let sight = Sight { now, version: world.version(), routes, fleet };
+        self.ahead.read(batch, hosts, (&self.planner, sight.version));
         batch.each(|asked| self.answer(asked, &sight, out));
         if !self.page.is_empty() {
             self.book.hand_in(&mut self.page, (&self.pen, fleet), out.far());
@@ -194,14 +194,6 @@ impl App for RouteFlow {
 /// How a switch in hand is spoken to.
 fn voice(pen: &Pen, switch: &Info) -> Voice {
     Voice { version: switch.version, table: pen.style().tables.forwarding(switch) }
-}
-
-/// The flow of a frame from one host to another.
-fn key(frame: &[u8]) -> Option<Key> {
-    let frame = Ethernet::new(frame)?;
-    let [src, dst] = [frame.source(), frame.destination()].map(MacAddr);
-    let vlan = frame.tags().next().map_or(Key::UNTAGGED, |tag| tag.vid());
-    (!src.is_group() && !dst.is_group()).then_some(Key { src, dst, vlan })
 }
 
 /// The switch need not keep the packet any longer.

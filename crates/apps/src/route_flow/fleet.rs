@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use aldis_control::world::News;
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::msg::TableNo;
@@ -11,9 +14,7 @@ use aldis_wire::{DatapathId, Version};
 /// The switches that are connected, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
-    // In order.
-    names: Vec<DatapathId>,
-    voices: Vec<Voice>,
+    voices: HashMap<DatapathId, Voice, RandomState>,
 }
 
 /// How a switch is spoken to.
@@ -45,8 +46,7 @@ impl Fleet {
     /// How a switch is spoken to, if it is there.
     #[inline]
     pub fn voice(&self, dpid: DatapathId) -> Option<Voice> {
-        let at = self.names.binary_search(&dpid).ok()?;
-        self.voices.get(at).copied()
+        self.voices.get(&dpid).copied()
     }
 }
 
@@ -69,8 +69,7 @@ impl Publisher for Musters {
             changed |= self.heed(report);
         }
         changed.then(|| Fleet {
-            names: self.there.keys().copied().collect(),
-            voices: self.there.values().map(|(_, voice)| *voice).collect(),
+            voices: self.there.iter().map(|(dpid, (_, voice))| (*dpid, *voice)).collect(),
         })
     }
 }
@@ -112,8 +111,8 @@ mod tests {
     #[test]
     fn a_switch_is_found_by_its_name() {
         let voice = |table| Voice { version: Version::V13, table: TableNo(table) };
-        let names = [1, 5, 9].map(DatapathId).to_vec();
-        let fleet = Fleet { names, voices: [1, 5, 9].map(voice).to_vec() };
+        let named = |dpid| (DatapathId(u64::from(dpid)), voice(dpid));
+        let fleet = Fleet { voices: [1, 5, 9].map(named).into_iter().collect() };
         let found = [0, 1, 5, 6, 9].map(|dpid| fleet.voice(DatapathId(dpid)));
         let [one, five, nine] = [1, 5, 9].map(|table| Some(voice(table)));
         assert_eq!(found, [None, one, five, None, nine]);

@@ -1,17 +1,21 @@
 //! The paths that were installed: by flow, by the links that they go over, and by their hosts.
 //!
 //! Bounded, and all of it in a few arrays: a path holds one seat in the row of each port that it leaves a switch by, and in
-//! the rows of its two hosts. Seats are linked to their neighbours in the row, so that a path leaves at
-//! the same cost however many others there are.
+//! the rows of its two hosts. It leaves at the same cost however many others there are.
 
-use std::collections::HashMap;
+mod blocks;
+mod rows;
+
+use core::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use super::rule::{Key, Rule};
 use crate::hosts::Identity;
 use crate::place::SwitchPort;
-
-/// No seat.
-const NONE: u32 = u32::MAX;
+use blocks::{Block, Blocks};
+use rows::{Mark, Rows};
 
 /// What becomes of a path: install all of `install` in this order or none, then remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,21 +34,21 @@ pub struct Reroute<'p> {
 #[derive(Debug)]
 pub struct Paths {
     max: usize,
-    by_flow: HashMap<(Key, SwitchPort), u32>,
-    // The first seat of each row.
-    rows: HashMap<Mark, u32>,
+    hasher: RandomState,
+    by_flow: HashTable<Named>,
     paths: Vec<Option<Path>>,
-    seats: Vec<Seat>,
-    free_paths: Vec<u32>,
-    free_seats: Vec<u32>,
+    free: Vec<u32>,
+    rules: Blocks<Rule>,
+    seats: Blocks<Seat>,
+    rows: Rows,
     refused: u64,
 }
 
-/// By what a path is found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Mark {
-    Port(SwitchPort),
-    Host(Identity),
+/// A path by its flow. The hash is kept, so that no other path is looked at on the way to this one, nor when the table grows.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    hash: u64,
+    path: u32,
 }
 
 #[derive(Debug)]
@@ -53,29 +57,31 @@ struct Path {
     from: SwitchPort,
     to: SwitchPort,
     // The last hop's first.
-    rules: Box<[Rule]>,
-    seats: Box<[u32]>,
+    rules: Block,
+    // One for each rule, and two for the hosts.
+    seats: Block,
 }
 
+/// A path's place in a row.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     path: u32,
-    mark: Mark,
-    before: u32,
-    after: u32,
+    row: u32,
+    place: u32,
 }
 
 impl Paths {
     /// With room for `max` of them.
     pub fn new(max: usize) -> Paths {
         Paths {
-            max: max.min(NONE as usize),
-            by_flow: HashMap::new(),
-            rows: HashMap::new(),
+            max: max.min(u32::MAX as usize),
+            hasher: RandomState::default(),
+            by_flow: HashTable::new(),
             paths: Vec::new(),
-            seats: Vec::new(),
-            free_paths: Vec::new(),
-            free_seats: Vec::new(),
+            free: Vec::new(),
+            rules: Blocks::default(),
+            seats: Blocks::default(),
+            rows: Rows::default(),
             refused: 0,
         }
     }
@@ -105,8 +111,9 @@ impl Paths {
         rules: &[Rule],
         remove: &mut Vec<Rule>,
     ) {
-        if let Some(path) = self.find(key, from) {
-            if path.to == to && *path.rules == *rules {
+        let hash = self.hash(key, from);
+        if let Some(path) = self.find(hash, key, from).and_then(|at| self.path(at)) {
+            if path.to == to && self.rules.of(path.rules) == rules {
                 return;
             }
             let begun = remove.len();
@@ -125,31 +132,48 @@ impl Paths {
             self.refused += 1;
             return;
         }
-        let place = self.free_paths.pop().unwrap_or_else(|| {
+        let at = self.free.pop().unwrap_or_else(|| {
             self.paths.push(None);
             self.paths.len() as u32 - 1
         });
+        let nowhere = Seat { path: at, row: 0, place: 0 };
+        let seats = self.seats.take((0..rules.len() + 2).map(|_| nowhere));
         let ports = rules.iter().map(|rule| Mark::Port(SwitchPort::of(rule.dpid, rule.out_port)));
         let hosts =
             [key.src, key.dst].map(|mac| Mark::Host(Identity { mac, vlan: key.host_vlan() }));
-        let seats = ports.chain(hosts).map(|mark| self.sit(place, mark)).collect();
-        let path = Path { key, from, to, rules: rules.into(), seats };
-        self.paths[place as usize] = Some(path);
-        self.by_flow.insert((key, from), place);
+        for (seat, mark) in seats.places().zip(ports.chain(hosts)) {
+            let (row, place) = self.rows.join(mark, seat);
+            *self.seats.item_mut(seat) = Seat { path: at, row, place };
+        }
+        let rules = self.rules.take(rules.iter().copied());
+        self.paths[at as usize] = Some(Path { key, from, to, rules, seats });
+        self.by_flow.insert_unique(hash, Named { hash, path: at }, |named| named.hash);
     }
 
     /// Forgets the path of a flow. Appends its rules to `remove`, the first hop's first.
     pub fn remove(&mut self, key: Key, from: SwitchPort, remove: &mut Vec<Rule>) {
-        let Some(place) = self.by_flow.remove(&(key, from)) else { return };
-        let Some(path) = self.paths[place as usize].take() else { return };
-        path.seats.iter().for_each(|&seat| self.stand(seat));
-        remove.extend(path.rules.iter().rev());
-        self.free_paths.push(place);
+        let hash = self.hash(key, from);
+        let Some(at) = self.find(hash, key, from) else { return };
+        if let Ok(named) = self.by_flow.find_entry(hash, |named| named.path == at) {
+            named.remove();
+        }
+        let Some(path) = self.paths[at as usize].take() else { return };
+        for seat in path.seats.places() {
+            let Seat { row, place, .. } = *self.seats.item(seat);
+            if let Some(moved) = self.rows.leave((row, place)) {
+                self.seats.item_mut(moved).place = place;
+            }
+        }
+        remove.extend(self.rules.of(path.rules).iter().rev());
+        self.rules.give_back(path.rules);
+        self.seats.give_back(path.seats);
+        self.free.push(at);
     }
 
     /// The rules of a flow's path, the last hop's first.
     pub fn rules(&self, key: Key, from: SwitchPort) -> Option<&[Rule]> {
-        self.find(key, from).map(|path| &*path.rules)
+        let at = self.find(self.hash(key, from), key, from)?;
+        self.path(at).map(|path| self.rules.of(path.rules))
     }
 
     /// The paths that leave a switch by this port.
@@ -171,54 +195,33 @@ impl Paths {
 
     /// The flow of a path, and where it begins and ends.
     pub(super) fn ends(&self, path: u32) -> Option<(Key, (SwitchPort, SwitchPort))> {
-        let path = self.paths.get(path as usize)?.as_ref()?;
+        let path = self.path(path)?;
         Some((path.key, (path.from, path.to)))
     }
 
     /// Whether no seat is taken.
     #[cfg(test)]
     pub(super) fn is_clear(&self) -> bool {
-        self.rows.is_empty() && self.free_seats.len() == self.seats.len()
+        self.rows.is_empty() && self.seats.taken() + self.rules.taken() == 0
     }
 
-    fn find(&self, key: Key, from: SwitchPort) -> Option<&Path> {
-        let place = self.by_flow.get(&(key, from))?;
-        self.paths[*place as usize].as_ref()
+    fn hash(&self, key: Key, from: SwitchPort) -> u64 {
+        self.hasher.hash_one((key, from))
+    }
+
+    fn find(&self, hash: u64, key: Key, from: SwitchPort) -> Option<u32> {
+        let is = |named: &Named| {
+            let same = |path: &Path| (path.key, path.from) == (key, from);
+            named.hash == hash && self.path(named.path).is_some_and(same)
+        };
+        self.by_flow.find(hash, is).map(|named| named.path)
+    }
+
+    fn path(&self, at: u32) -> Option<&Path> {
+        self.paths.get(at as usize)?.as_ref()
     }
 
     fn row(&self, mark: Mark) -> impl Iterator<Item = u32> {
-        let first = self.rows.get(&mark).copied();
-        let after =
-            |seat: &u32| Some(self.seats[*seat as usize].after).filter(|&seat| seat != NONE);
-        core::iter::successors(first, after).map(|seat| self.seats[seat as usize].path)
-    }
-
-    /// Takes the first seat of a row.
-    fn sit(&mut self, path: u32, mark: Mark) -> u32 {
-        let place = self.free_seats.pop().unwrap_or(self.seats.len() as u32);
-        let after = self.rows.insert(mark, place).unwrap_or(NONE);
-        if after != NONE {
-            self.seats[after as usize].before = place;
-        }
-        let seat = Seat { path, mark, before: NONE, after };
-        match self.seats.get_mut(place as usize) {
-            Some(free) => *free = seat,
-            None => self.seats.push(seat),
-        }
-        place
-    }
-
-    /// Leaves a seat; a row without any is forgotten.
-    fn stand(&mut self, place: u32) {
-        let Seat { mark, before, after, .. } = self.seats[place as usize];
-        if after != NONE {
-            self.seats[after as usize].before = before;
-        }
-        match (before, after) {
-            (NONE, NONE) => _ = self.rows.remove(&mark),
-            (NONE, _) => _ = self.rows.insert(mark, after),
-            _ => self.seats[before as usize].after = after,
-        }
-        self.free_seats.push(place);
+        self.rows.of(mark).iter().map(|&seat| self.seats.item(seat).path)
     }
 }

@@ -15,6 +15,9 @@ pub(super) const FRAME_LEN_MAX: u16 = v13::template::Release::FRAME_LEN_MAX;
 /// The table of flows that forward where the first belongs to rules ([`aldis_control::Tables`]).
 const BEHIND_RULES: TableNo = TableNo(1);
 
+/// Switches of a path that are looked for once.
+const NOTED: usize = 16;
+
 /// Where messages are stamped.
 pub(super) trait Sheet {
     /// The next `N` bytes, to be overwritten whole.
@@ -129,12 +132,18 @@ impl Pen {
     /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or none. False, and nothing
     /// is said, where one of the switches is not there.
     pub(super) fn path(&self, fleet: &Fleet, key: &Key, rules: &[Rule], far: &mut Far) -> bool {
-        if rules.iter().any(|rule| fleet.voice(rule.dpid).is_none()) {
-            return false;
+        // Most ways are no longer than what is noted here; the others' switches are looked for twice.
+        let mut voices = [None; NOTED];
+        for (at, rule) in rules.iter().enumerate() {
+            let Some(voice) = fleet.voice(rule.dpid) else { return false };
+            if let Some(note) = voices.get_mut(at) {
+                *note = Some(voice);
+            }
         }
         let xid = far.xid();
         for (at, rule) in rules.iter().enumerate() {
-            let Some(voice) = fleet.voice(rule.dpid) else { continue };
+            let noted = voices.get(at).copied().flatten();
+            let Some(voice) = noted.or_else(|| fleet.voice(rule.dpid)) else { continue };
             far.turn_to(rule.dpid);
             self.flow(voice, &rule.hit(key, xid), at + 1 == rules.len(), far);
         }

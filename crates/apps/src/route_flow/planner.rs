@@ -1,7 +1,6 @@
 //! What a flow request is answered.
 
 use core::time::Duration;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use aldis_control::Time;
@@ -47,6 +46,12 @@ impl Planner {
         Planner { in_flight, way: Way::default() }
     }
 
+    /// The answer to such a request will be asked for soon: what is known of it is on its way until then.
+    #[inline]
+    pub fn foresee(&self, key: Key, (from, to): (SwitchPort, SwitchPort), version: u64) {
+        self.in_flight.ask_for(self.in_flight.hash((key, from, to, version)));
+    }
+
     /// The answer to a request: a packet of the flow `key` came in at `from`, and its receiver is at `to`. `version` is that
     /// of the World: what was answered by others does not count.
     pub fn answer(
@@ -65,15 +70,10 @@ impl Planner {
             Found::Way => {}
         }
         // Where there is no room to remember, flows are sent once too often.
-        if self.in_flight.note(now, hash(&key, from, to, version)) == Verdict::Known {
+        let hash = self.in_flight.hash((key, from, to, version));
+        if self.in_flight.note(now, hash) == Verdict::Known {
             return Answer::Release(to);
         }
         Answer::Install { rules: self.way.rules(), release: to }
     }
-}
-
-fn hash(key: &Key, from: SwitchPort, to: SwitchPort, version: u64) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (key, from, to, version).hash(&mut hasher);
-    hasher.finish()
 }

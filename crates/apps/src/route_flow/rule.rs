@@ -1,5 +1,7 @@
 //! The flow that a path needs in one switch.
 
+use core::hash::{Hash, Hasher};
+
 use aldis_control::{App, Cookie, Tables};
 use aldis_wire::msg::{Action, Field, FlowMod, FlowModFlags, Match, PortNo};
 use aldis_wire::types::L2Hit;
@@ -15,7 +17,7 @@ const PRIORITY: u16 = 0x8000;
 const VLAN: u16 = 0x0fff;
 
 /// What tells a flow from others: from whom to whom, in which VLAN.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key {
     /// The sender.
     pub src: MacAddr,
@@ -23,6 +25,15 @@ pub struct Key {
     pub dst: MacAddr,
     /// The VLAN id (0 to 4095), or 0xffff for frames without a tag, as in [`L2Hit::vlan`].
     pub vlan: u16,
+}
+
+impl Hash for Key {
+    /// Two words, and not byte by byte.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.src.to_u64() | u64::from(self.vlan) << 48);
+        state.write_u64(self.dst.to_u64());
+    }
 }
 
 impl Key {

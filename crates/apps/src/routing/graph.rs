@@ -9,6 +9,9 @@
 
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
@@ -68,6 +71,8 @@ pub struct Graph {
     sites: Vec<Arc<Site>>,
     // By name.
     places: Arc<Vec<(DatapathId, Node)>>,
+    // The same, for who looks for one.
+    by_name: Arc<HashMap<DatapathId, Node, RandomState>>,
     layout: Layout,
 }
 
@@ -77,6 +82,7 @@ struct Layout {
     // Where the links of a place begin; those of the next place follow.
     starts: Vec<u32>,
     neighbours: Vec<(Node, Metric)>,
+    names: Vec<Option<DatapathId>>,
 }
 
 impl Graph {
@@ -99,13 +105,13 @@ impl Graph {
     /// The place of a switch that is up.
     #[inline]
     pub fn node(&self, dpid: DatapathId) -> Option<Node> {
-        self.place(dpid).ok().map(|at| self.places[at].1)
+        self.by_name.get(&dpid).copied()
     }
 
     /// The switch in a place.
     #[inline]
     pub fn dpid(&self, node: Node) -> Option<DatapathId> {
-        self.sites.get(node.index())?.dpid
+        *self.layout.names.get(node.index())?
     }
 
     /// The switches that are up, by name.
@@ -213,11 +219,13 @@ impl Graph {
             None => self.sites.push(site),
         }
         Arc::make_mut(&mut self.places).insert(at, (dpid, Node::at(place)));
+        Arc::make_mut(&mut self.by_name).insert(dpid, Node::at(place));
     }
 
     fn remove(&mut self, dpid: DatapathId, touched: &mut Vec<Node>) {
         let Ok(at) = self.place(dpid) else { return };
         let (_, node) = Arc::make_mut(&mut self.places).remove(at);
+        Arc::make_mut(&mut self.by_name).remove(&dpid);
         let ends: Vec<_> = self.site(node).far_ends().collect();
         for (port, side, _) in ends {
             self.cut(node, port, side, touched);
@@ -271,6 +279,7 @@ impl Layout {
             neighbours.extend(site.legs().iter().map(|leg| (leg.node, leg.back)));
             starts.push(neighbours.len() as u32);
         }
-        Layout { starts, neighbours }
+        let names = sites.iter().map(|site| site.dpid).collect();
+        Layout { starts, neighbours, names }
     }
 }

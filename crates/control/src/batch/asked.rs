@@ -15,6 +15,8 @@ use crate::switch::Info;
 pub struct Asked<'b> {
     /// The run that it belongs to.
     pub run: usize,
+    /// Its place in [`Batch::requests`].
+    pub at: usize,
     /// The place of its switch, for [`crate::app::Slots::of`].
     pub place: usize,
     /// Its switch.
@@ -32,10 +34,11 @@ impl<'b> Batch<'b> {
         for (run, stretch) in self.runs.iter().enumerate() {
             let place = stretch.switch;
             let switch = &self.switches[place].info;
-            for request in &mut self.requests[stretch.requests.clone()] {
-                let at = request.frame_at as usize;
-                let frame = &self.bytes[at..at + usize::from(request.frame_len)];
-                let asked = Asked { run, place, switch, request: *request, frame };
+            let requests = &mut self.requests[stretch.requests.clone()];
+            for (at, request) in stretch.requests.clone().zip(requests) {
+                let frame_at = request.frame_at as usize;
+                let frame = &self.bytes[frame_at..frame_at + usize::from(request.frame_len)];
+                let asked = Asked { run, at, place, switch, request: *request, frame };
                 if !request.stopped {
                     request.stopped = answer(&asked) == Next::Stop;
                 }

@@ -12,6 +12,9 @@ use aldis_wire::DatapathId;
 use crate::bounds::NOTES_MAX;
 use crate::world::{Part, Queues};
 
+/// Room that is initialised at a time, in bytes: some twenty messages.
+const ROOM_MORE: usize = 4096;
+
 /// Set in the transaction ids that applications take.
 const TAKEN: u32 = 1 << 23;
 
@@ -33,7 +36,9 @@ pub struct Piece {
 /// everywhere or nowhere is written as one [`Far::path`].
 #[derive(Debug)]
 pub struct Far {
+    // All of `room` is initialised, so that stamping needs no zeroing; `len` of it is in use.
     room: Vec<u8>,
+    len: usize,
     pieces: Vec<Piece>,
     to: Option<DatapathId>,
     path: Option<u32>,
@@ -51,6 +56,7 @@ impl Far {
     pub(crate) fn new(worker: u8, queues: Arc<Queues>) -> Far {
         Far {
             room: vec![],
+            len: 0,
             pieces: vec![],
             to: None,
             path: None,
@@ -75,19 +81,31 @@ impl Far {
     /// The next `N` bytes, to be overwritten whole.
     #[inline]
     pub fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
-        let at = self.room.len();
-        self.room.resize(at + N, 0);
-        self.room[at..].first_chunk_mut().expect("so long")
+        let at = self.len;
+        self.len = at + N;
+        if self.len > self.room.len() {
+            self.grow();
+        }
+        self.room[at..at + N].first_chunk_mut().expect("so long")
     }
 
     /// The bytes as they are.
+    #[inline]
     pub fn append(&mut self, bytes: &[u8]) {
-        self.room.extend_from_slice(bytes);
+        let at = self.len;
+        self.len = at + bytes.len();
+        if self.len > self.room.len() {
+            self.grow();
+        }
+        self.room[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     /// What `encode` appends to the vector it is given; it has to leave alone what is there already.
     pub fn append_with<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        encode(&mut self.room)
+        self.room.truncate(self.len);
+        let result = encode(&mut self.room);
+        self.len = self.room.len();
+        result
     }
 
     /// What `write` writes arrives at all of its switches, or at none: where one of them is not there or has no room, all
@@ -162,24 +180,30 @@ impl Far {
     /// Whether there is nothing to send.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.room.is_empty()
+        self.len == 0
     }
 
     /// What was written, in pieces, in order.
     pub fn pieces(&mut self) -> (&[u8], &[Piece]) {
         self.seal();
-        (&self.room, &self.pieces)
+        (&self.room[..self.len], &self.pieces)
     }
 
     /// Forgets what was written; the room stays.
     pub fn clear(&mut self) {
-        self.room.clear();
+        self.len = 0;
         self.pieces.clear();
         (self.to, self.path, self.paths, self.begun) = (None, None, 0, 0);
     }
 
+    /// Makes room for what `len` says, and for what comes next: after an encoder had the room there is none.
+    #[cold]
+    fn grow(&mut self) {
+        self.room.resize(self.len + ROOM_MORE, 0);
+    }
+
     fn seal(&mut self) {
-        let bytes = self.begun..self.room.len();
+        let bytes = self.begun..self.len;
         self.begun = bytes.end;
         match self.to {
             Some(to) if !bytes.is_empty() => self.pieces.push(Piece { to, path: self.path, bytes }),
