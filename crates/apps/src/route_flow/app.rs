@@ -60,14 +60,14 @@ impl RouteFlow {
             // It was thought to be there before it was known what the port leads to.
             return Next::Continue;
         }
-        if graph.is_end(from) && self.is_copy(asked, sight.now) {
-            forget(asked, out);
-            return Next::Stop;
-        }
-        let RouteFlow { planner, pen, page, .. } = self;
+        let RouteFlow { book, secret, pen, planner, page, .. } = self;
         match planner.answer(sight.now, (sight.routes, sight.version), key, (from, to)) {
+            // It is flooded on: a copy that nobody can send on its way yet must not stand for those that come later.
             Answer::NoWay => return Next::Continue,
             Answer::Filter => forget(asked, out),
+            _ if graph.is_end(from) && is_copy(book, *secret, asked, sight.now) => {
+                forget(asked, out);
+            }
             Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
             Answer::Install { rules, release } => {
                 if !install(pen, asked, (&key, rules, release), sight.fleet, out) {
@@ -77,14 +77,6 @@ impl RouteFlow {
             }
         }
         Next::Stop
-    }
-
-    /// Whether another copy of this packet, met between switches, was sent on its way a moment ago: when its receiver was not
-    /// known yet it was flooded, and comes from several sides.
-    fn is_copy(&self, asked: &Asked<'_>, now: Time) -> bool {
-        let src = asked.src().unwrap_or_default();
-        let hash = frame_hash(self.secret, DatapathId(0), src, asked.frame);
-        self.book.strays().note(now, hash) == Verdict::Known
     }
 
     fn tell(&self, at: &At<'_, Parallel<Time>>, is_here: bool, out: &mut Output) {
@@ -189,6 +181,14 @@ impl App for RouteFlow {
     fn publishers(&self) -> Publishers {
         Publishers::of(Musters::default())
     }
+}
+
+/// Whether another copy of this packet, met between switches, was sent on its way a moment ago: when its receiver was not known
+/// yet it was flooded, and comes from several sides.
+fn is_copy(book: &Book, secret: [u8; 16], asked: &Asked<'_>, now: Time) -> bool {
+    let src = asked.src().unwrap_or_default();
+    let hash = frame_hash(secret, DatapathId(0), src, asked.frame);
+    book.strays().note(now, hash) == Verdict::Known
 }
 
 /// How a switch in hand is spoken to.

@@ -426,6 +426,18 @@ fn copies_of_a_packet_that_was_flooded_are_sent_on_once() {
 }
 
 #[test]
+fn a_copy_that_found_no_way_does_not_stand_for_those_that_come_where_there_is_one() {
+    let mut lab = Lab::new();
+    lab.is(ring(&[1, 4], &[]));
+    // It is flooded on, and comes by at the next switch a moment later.
+    assert!(lab.asks(2, NEXT, frame(3, 1)).is_empty());
+    assert!(lab.asks(4, BEFORE, frame(3, 1)).is_empty());
+    lab.is(ring(&[], &[]));
+    let answers = lab.asks(4, BEFORE, frame(3, 1));
+    assert_eq!(answers.last().unwrap(), "path: s1 send 60 → 9");
+}
+
+#[test]
 fn a_switch_that_is_gone_is_told_nothing() {
     let mut lab = Lab::new();
     lab.happens(2, &Event::Down);
