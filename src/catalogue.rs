@@ -126,8 +126,16 @@ pub(crate) static ALL: &[Known] = &[
 ];
 
 /// What runs unless somebody says otherwise: what it takes for any Ethernet network to work, loops or not.
-const DEFAULTS: [&str; 5] =
-    [Discovery::NAME, Lookout::NAME, Routing::NAME, RouteFlow::NAME, Spanning::NAME];
+const DEFAULTS: [&str; 8] = [
+    Discovery::NAME,
+    Lookout::NAME,
+    ArpProxy::NAME,
+    NdProxy::NAME,
+    DhcpProxy::NAME,
+    Routing::NAME,
+    RouteFlow::NAME,
+    Spanning::NAME,
+];
 
 /// Bytes that nobody can know, drawn from the system at the start.
 fn random<const N: usize>() -> [u8; N] {

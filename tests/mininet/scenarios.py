@@ -10,6 +10,7 @@ from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
 import kept
+import proxies
 from broadcasts import Listeners
 from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
@@ -38,6 +39,7 @@ def all_of_them():
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
     yield from kept.all_of_them(VERSIONS)
+    yield from proxies.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
     yield "probe", probe

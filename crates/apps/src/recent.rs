@@ -80,9 +80,9 @@ impl Recent {
         let member = hash >> 32 << 32 | u64::from(tick);
         let member = if member >> 32 == 0 { member | 1 << 32 } else { member };
         loop {
+            let found = row.each_ref().map(|place| place.load(Ordering::Acquire));
             let (mut oldest, mut oldest_age) = ((0, 0), i32::MIN);
-            for (at, place) in row.iter().enumerate() {
-                let found = place.load(Ordering::Acquire);
+            for (at, found) in found.into_iter().enumerate() {
                 let age = if found == 0 { i32::MAX } else { age(found, tick) };
                 if found >> 32 == member >> 32 && age < self.stay {
                     return Verdict::Known;
