@@ -7,11 +7,13 @@ mod catalogue;
 mod decode;
 mod designs;
 mod emulate;
+mod http;
 mod lab;
 mod memory;
 mod run;
 mod shell;
 mod store;
+mod tls;
 mod version;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -47,6 +49,8 @@ enum Command {
     Lab(lab::Args),
     /// Export and import what a controller keeps over restarts.
     Store(store::Args),
+    /// Make tokens and passwords for HTTP.
+    Http(http::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
     Decode(decode::Args),
     /// Say whether a running controller is there.
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Command::Emulate(args) => emulate::run(args),
         Command::Lab(args) => lab::run(args),
         Command::Store(args) => store::run(args),
+        Command::Http(args) => http::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Health(args) => ask::health::run(args),
         Command::Switches(args) => ask::switches::run(args),

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use aldis_control::fact::Facts;
 use aldis_engine::{Design, Engine};
-use aldis_http::Server;
+use aldis_http::{Access, Server};
 use tracing::{error, info, warn};
 
 use crate::catalogue::AppName;
@@ -30,6 +30,7 @@ pub(crate) use config::Config;
 use config::{LogLevel, Workers};
 use greeting::greeting;
 use http::ServeAt;
+pub(crate) use http::access::is_name as is_key_name;
 use kept::Kept;
 use knobs::Setting;
 use reload::Changes;
@@ -73,6 +74,15 @@ pub(crate) struct Args {
     /// Address to serve people on over HTTP, or "off" [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR:PORT")]
     http: Option<ServeAt>,
+    /// Serve HTTP over TLS with this certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "http_key")]
+    http_certificate: Option<PathBuf>,
+    /// The certificate's private key, as PEM
+    #[arg(long, value_name = "FILE", requires = "http_certificate")]
+    http_key: Option<PathBuf>,
+    /// Answer only who has a token or password of this file, which "aldis http" writes
+    #[arg(long, value_name = "FILE")]
+    http_access: Option<PathBuf>,
     /// Number of workers, a thread and a core each [default: one a core, less one where there are more than two]
     #[arg(long, value_name = "N")]
     workers: Option<Workers>,
@@ -116,7 +126,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let recipe = config.recipe()?;
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
-    let http = http::listen(config.http)?;
+    let access = config.http.access()?;
+    let http = http::listen(config.http.at, &access)?;
     let (taker, incoming) = aldis_http::events::channel();
     let facts: Arc<dyn Facts> = match &http {
         Some(_) => Arc::new(http::Both(reporter.facts(), taker)),
@@ -126,13 +137,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         Engine::start(&config.engine(), recipe, facts).map_err(|error| error.to_string())?;
     let settings = Arc::new(Settings::new(config, engine.dials()));
     let watched = || http::Watched::new(engine.watch(), engine.commander(), Arc::clone(&settings));
-    let http = http.map(|listening| http::start(listening, watched()?, incoming)).transpose()?;
-    say(&greeting(&settings.now(), engine.listening(), http.as_ref().map(Server::address)));
-    let mut running = Running { args, settings, kept, engine, look_at: None };
+    let http =
+        http.map(|listening| http::start(listening, watched()?, incoming, access)).transpose()?;
+    let served = http.as_ref().map(Server::url);
+    say(&greeting(&settings.now(), engine.listening(), served.as_deref()));
+    let mut running = Running { args, settings, kept, engine, http, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
     say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
-    let Running { engine, settings, kept: _open, .. } = running;
+    let Running { engine, settings, http, kept: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
     http.into_iter().for_each(Server::stop);
@@ -157,6 +170,7 @@ struct Running {
     /// What outlives it.
     kept: Kept,
     engine: Engine,
+    http: Option<Server>,
     /// When it is looked whether the switches with weights have come.
     look_at: Option<Instant>,
 }
@@ -186,13 +200,18 @@ impl Running {
 
     fn reread(&mut self) {
         let Some(file) = self.args.config.as_ref().map(|file| file.display().to_string()) else {
-            return info!("SIGHUP: there is nothing to read again without --config");
+            info!("SIGHUP: there is nothing to read again without --config");
+            return self.reread_access();
         };
         let read = read(&self.args).and_then(|config| settle(config, &self.args, &self.kept));
         let read = match read {
             Ok(read) => read,
             Err(sentence) => return error!("{sentence}; the old settings stay"),
         };
+        let admitted = read.http.access().and_then(|access| self.admit(access));
+        if let Err(sentence) = admitted {
+            return error!("{sentence}; the old settings stay");
+        }
         let Changes { applied, waiting, weights } = self.settings.reread(read);
         for line in &applied {
             info!("{file}: {line}");
@@ -205,6 +224,21 @@ impl Running {
         if weights {
             self.mind_weights();
         }
+    }
+
+    /// The command line names files too.
+    fn reread_access(&self) {
+        let access = self.settings.now().http.access();
+        match access.and_then(|access| self.admit(access)) {
+            Ok(()) => info!("keys and certificate of HTTP were read again"),
+            Err(sentence) => error!("{sentence}; the old ones stay"),
+        }
+    }
+
+    /// Who may ask over HTTP from now on.
+    fn admit(&self, access: Access) -> Result<(), String> {
+        let admitted = self.http.as_ref().map(|http| http.admit(access)).transpose();
+        admitted.map(drop).map_err(|refused| refused.to_string())
     }
 
     /// Says at once where weights change nothing, and later where no switch has come that one was for.
@@ -242,7 +276,11 @@ fn read(args: &Args) -> Result<Config, String> {
     if !args.apps.is_empty() {
         config = config.with_apps(args.apps.clone());
     }
-    config.http = args.http.or(config.http);
+    let http = &mut config.http;
+    http.at = args.http.or(http.at);
+    http.certificate = args.http_certificate.clone().or(http.certificate.take());
+    http.key = args.http_key.clone().or(http.key.take());
+    http.access = args.http_access.clone().or(http.access.take());
     config.workers = args.workers.or(config.workers);
     config.preset = args.design.unwrap_or(config.preset);
     config.poll |= args.poll;

@@ -6,6 +6,10 @@ mod ask;
 mod client;
 #[path = "http/follow.rs"]
 mod follow;
+#[path = "http/hostile.rs"]
+mod hostile;
+#[path = "http/locked.rs"]
+mod locked;
 #[path = "http/network.rs"]
 mod network;
 #[path = "common/running.rs"]

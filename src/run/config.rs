@@ -25,13 +25,15 @@ use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
 use serde::Deserialize;
 
-use place::{explain, line_at, place};
+pub(super) use place::explain;
+use place::{line_at, place};
 use value::Seconds;
+pub(super) use value::parsed;
 pub(crate) use value::{LogLevel, Workers};
 
 use crate::catalogue::AppName;
 
-use super::http::ServeAt;
+use super::http::Section;
 use super::knobs::{Knobs, LIVE, Refused, Setting};
 use super::weights::{Rule, Rules, Table};
 
@@ -48,8 +50,8 @@ pub(crate) struct Config {
     /// Addresses to listen on.
     #[serde(deserialize_with = "value::addresses")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Where people are served over HTTP; [`super::http::DEFAULT`] when absent.
-    pub(crate) http: Option<ServeAt>,
+    /// Where people are served over HTTP, and who may ask.
+    pub(crate) http: Section,
     /// Number of workers; by the machine when absent.
     pub(crate) workers: Option<Workers>,
     /// The applications, in order.
@@ -109,7 +111,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             listen: PORTS.map(|port| SocketAddr::from(([0, 0, 0, 0], port))).into(),
-            http: None,
+            http: Section::default(),
             workers: None,
             apps: AppName::defaults(),
             sequences: vec![],
@@ -293,7 +295,7 @@ impl Config {
     pub(crate) fn changed(&self, other: &Config) -> Vec<&'static str> {
         let keys = [
             ("listen", self.listen != other.listen),
-            ("http", self.http != other.http),
+            ("http", self.http.at != other.http.at),
             ("workers", self.workers != other.workers),
             ("apps", self.apps != other.apps),
             ("[[sequence]]", sequence::differ(&self.sequences, &other.sequences)),
@@ -463,7 +465,10 @@ mod tests {
         let config = config.settle(&[], &[], &[]).unwrap();
         let engine = config.engine();
         assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
-        assert_eq!(config.http, Some(ServeAt::Address("[::1]:7001".parse().unwrap())));
+        assert_eq!(
+            config.http.at,
+            Some(super::super::http::ServeAt::Address("[::1]:7001".parse().unwrap()))
+        );
         assert!(engine.session.delete_flows);
         let sequences = config.recipe().unwrap().graph().unwrap().sequences;
         assert!(!sequences.iter().any(|(on, _)| *on == On::Lldp) && sequences.len() == 3);

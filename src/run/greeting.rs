@@ -13,11 +13,7 @@ use super::knobs::Knobs;
 use crate::catalogue::AppName;
 
 /// The lines.
-pub(crate) fn greeting(
-    config: &Config,
-    listening: &[SocketAddr],
-    http: Option<SocketAddr>,
-) -> String {
+pub(crate) fn greeting(config: &Config, listening: &[SocketAddr], http: Option<&str>) -> String {
     let apps: Vec<&str> = config.apps.iter().copied().map(AppName::name).collect();
     let addresses: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
     let mut text = String::new();
@@ -34,8 +30,8 @@ pub(crate) fn greeting(
         "Listening for switches on {} (OpenFlow 1.0 and 1.3)",
         addresses.join(" and ")
     );
-    if let Some(address) = http {
-        let _ = writeln!(text, "HTTP on http://{address}");
+    if let Some(url) = http {
+        let _ = writeln!(text, "HTTP on {url}");
     }
     if let Some(first) = listening.first() {
         let _ = writeln!(

@@ -1,5 +1,6 @@
-//! People are served over HTTP: where, and what they see of the engine.
+//! People are served over HTTP: where, who may ask, and what they see of the engine.
 
+pub(crate) mod access;
 mod shown;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -19,11 +20,13 @@ use aldis_http::api::apps::Apps;
 use aldis_http::api::weights::{Design, Rule};
 use aldis_http::events::{Incoming, Taker};
 use aldis_http::source::{Host, Link};
-use aldis_http::{Commanded, Controller, Listening, Refused, Server};
+use aldis_http::{Access, Commanded, Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
 use serde::{Deserialize, Deserializer, de};
 use tracing::{info, warn};
+
+pub(crate) use access::Section;
 
 use super::settings::Settings;
 use super::weights::{self, Rule as WeightRule, Rules};
@@ -64,13 +67,13 @@ impl<'de> Deserialize<'de> for ServeAt {
 ///
 /// # Errors
 /// One sentence.
-pub(crate) fn listen(at: Option<ServeAt>) -> Result<Option<Listening>, String> {
+pub(crate) fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<Listening>, String> {
     match at {
         Some(ServeAt::Off) => Ok(None),
         Some(ServeAt::Address(address)) => {
-            Listening::on(address).map(Some).map_err(|refused| refused.to_string())
+            Listening::on(address, access).map(Some).map_err(|refused| refused.to_string())
         }
-        None => match Listening::on(DEFAULT) {
+        None => match Listening::on(DEFAULT, access) {
             Ok(listening) => Ok(Some(listening)),
             Err(refused @ Refused::Taken(_)) => {
                 warn!("{refused}; going on without HTTP");
@@ -89,8 +92,9 @@ pub(crate) fn start(
     listening: Listening,
     watched: Watched,
     incoming: Incoming,
+    access: Access,
 ) -> Result<Server, String> {
-    let started = Server::start(listening, Arc::new(watched), incoming);
+    let started = Server::start(listening, Arc::new(watched), incoming, access);
     started.map_err(|error| format!("cannot start to serve HTTP: {error}"))
 }
 
@@ -201,13 +205,14 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_served() {
-        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-            let refused = listen(Some(address.parse().unwrap())).unwrap_err();
+        let open = Access::of_this_machine();
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[::ffff:192.0.2.1]:0"] {
+            let refused = listen(Some(address.parse().unwrap()), &open).unwrap_err();
             assert!(refused.contains("without a password"), "{refused}");
         }
-        assert!(listen(Some(ServeAt::Off)).unwrap().is_none());
-        let taken = listen(Some("127.0.0.1:0".parse().unwrap())).unwrap().unwrap();
-        let refused = listen(Some(ServeAt::Address(taken.address()))).unwrap_err();
+        assert!(listen(Some(ServeAt::Off), &open).unwrap().is_none());
+        let taken = listen(Some("127.0.0.1:0".parse().unwrap()), &open).unwrap().unwrap();
+        let refused = listen(Some(ServeAt::Address(taken.address())), &open).unwrap_err();
         assert!(refused.contains("taken"), "{refused}");
     }
 }

@@ -6,6 +6,7 @@ use aldis_control::batching::{Bdu, Ibt};
 use aldis_engine::design::{self, Batching};
 
 use super::config::Config;
+use super::http::Section;
 use super::knobs::Prt;
 
 /// Lines about what changed, at most; the rest is counted.
@@ -49,6 +50,8 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     shorten(&mut applied);
     let waiting = running.changed(&read);
     running.rules = read.rules;
+    // Who may ask was settled before; only where is waited with.
+    running.http = Section { at: running.http.at, ..read.http };
     tell(&mut applied, "stats", file(&running.stats), file(&read.stats));
     running.stats = read.stats;
     Changes { applied, waiting, weights }

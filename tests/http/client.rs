@@ -17,6 +17,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Whether one of the headers of this name says this.
+    pub(crate) fn says(&self, name: &str, words: &str) -> bool {
+        self.headers.iter().any(|(there, value)| there == name && value.contains(words))
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(there, _)| there == name);
         found.map(|(_, value)| value.as_str())
@@ -49,8 +54,8 @@ pub(crate) struct Api {
 impl Api {
     /// As the controller said.
     pub(crate) fn of(running: &mut Running) -> Api {
-        let line = running.says("HTTP on http://");
-        Api { address: line.trim_start_matches("HTTP on http://").to_owned() }
+        let line = running.says("HTTP on http");
+        Api { address: line.rsplit('/').next().unwrap().to_owned() }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -70,6 +75,17 @@ impl Api {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Answer {
+        self.say(&self.request(method, path, headers, body))
+    }
+
+    /// What is said to ask for this.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Vec<u8> {
         let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|(name, _)| *name == "Host") {
             text += &format!("Host: {}\r\n", self.address);
@@ -81,7 +97,7 @@ impl Api {
             text += &format!("{name}: {value}\r\n");
         }
         text += "\r\n";
-        self.say(&[text.as_bytes(), body].concat())
+        [text.as_bytes(), body].concat()
     }
 
     /// These bytes, and what is answered to them until the end. A server that has heard enough may not take them all.
@@ -102,7 +118,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Answer {
     parse(&text)
 }
 
-fn parse(text: &[u8]) -> Answer {
+pub(crate) fn parse(text: &[u8]) -> Answer {
     let end = text.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(text)));
     let head = String::from_utf8_lossy(&text[..end]).into_owned();

@@ -1,17 +1,21 @@
-//! Who may ask: programs of this machine, and pages that this server gave out itself.
+//! No page but those that this server gave out itself, in a browser, changes anything or follows anything here.
 //!
 //! A server on loopback has one enemy of its own: a page of a stranger, in a browser of this machine. It may send requests
 //! here from its own origin, or have its own name resolve to 127.0.0.1 (DNS rebinding). So the name that was asked for has
 //! to be one of this machine, and what says that it comes from another origin is refused. curl and scripts say no origin.
+//!
+//! Over TLS a stranger's name ends at the certificate, so any name will do; but a browser sends the password that it
+//! remembers to whoever a stranger's page addresses, so that origins count as they do on loopback.
 
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use axum::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
+use axum::http::header::{HOST, HeaderMap, HeaderName, ORIGIN, UPGRADE};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::door::Peer;
 use crate::problem::Problem;
 
 /// Where a browser says that a request comes from (Fetch Metadata).
@@ -19,27 +23,32 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Lets a request in, or says why not.
 pub(crate) async fn gate(request: Request, next: Next) -> Response {
-    match judge(request.method(), request.uri(), request.headers()) {
+    let encrypted = request.extensions().get::<Peer>().is_some_and(|peer| peer.encrypted);
+    match judge(encrypted, request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-fn judge(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+fn judge(encrypted: bool, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let host = host(headers)?;
     let named = uri.authority().map(|authority| authority.as_str());
-    if let Some(other) = [Some(host), named].into_iter().flatten().find(|name| !is_ours(name)) {
+    let mut names = [Some(host), named].into_iter().flatten();
+    if let Some(other) = names.find(|name| !encrypted && !is_ours(name)) {
         let detail = format!(
             "this server is not called {other:?}: ask for localhost, or for a loopback address such as 127.0.0.1"
         );
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail));
     }
     let mut origins = headers.get_all(ORIGIN).iter();
-    if !origins.all(|origin| origin.to_str().is_ok_and(|origin| is_same(origin, host))) {
+    let scheme = if encrypted { "https://" } else { "http://" };
+    if !origins.all(|origin| origin.to_str().is_ok_and(|origin| is_same(origin, scheme, host))) {
         return Err(foreign("a page of another origin"));
     }
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
-    if !method.is_safe() && !sites.all(|site| site == "same-origin" || site == "none") {
+    // A WebSocket begins with a GET, and is more than one.
+    let is_safe = method.is_safe() && !headers.contains_key(UPGRADE);
+    if !is_safe && !sites.all(|site| site == "same-origin" || site == "none") {
         return Err(foreign("a page of another site"));
     }
     Ok(())
@@ -65,8 +74,8 @@ fn is_ours(authority: &str) -> bool {
         || bare.unwrap_or(name).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn is_same(origin: &str, host: &str) -> bool {
-    origin.strip_prefix("http://").is_some_and(|name| name.eq_ignore_ascii_case(host))
+fn is_same(origin: &str, scheme: &str, host: &str) -> bool {
+    origin.strip_prefix(scheme).is_some_and(|name| name.eq_ignore_ascii_case(host))
 }
 
 fn foreign(whose: &str) -> Problem {
@@ -83,7 +92,7 @@ mod tests {
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
         let headers = headers.collect();
-        judge(&method, &uri.parse().unwrap(), &headers).err().map(|problem| problem.status)
+        judge(false, &method, &uri.parse().unwrap(), &headers).err().map(|problem| problem.status)
     }
 
     #[test]
@@ -111,7 +120,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(HOST, "localhost".parse().unwrap());
         headers.append(HOST, "evil.example".parse().unwrap());
-        assert_eq!(judge(&Method::GET, &"/".parse().unwrap(), &headers).unwrap_err().status, 400);
+        assert_eq!(
+            judge(false, &Method::GET, &"/".parse().unwrap(), &headers).unwrap_err().status,
+            400
+        );
         let absolute = "http://evil.example/api";
         assert_eq!(judged(Method::GET, absolute, &[("host", "localhost")]), Some(421));
     }
@@ -139,5 +151,21 @@ mod tests {
             assert_eq!(judged(method, "/", &[host, ("sec-fetch-site", site)]), expected, "{site}");
         }
         assert_eq!(judged(Method::POST, "/", &[host]), None, "a script says no origin");
+        let socket = [host, ("upgrade", "websocket"), ("sec-fetch-site", "cross-site")];
+        assert_eq!(judged(Method::GET, "/", &socket), Some(403), "a WebSocket");
+    }
+
+    #[test]
+    fn over_tls_any_name_is_ours_and_origins_are_encrypted_too() {
+        let judged = |origin: &str| {
+            let headers = [(HOST, "switches.example:8443"), (ORIGIN, origin)];
+            let headers =
+                headers.into_iter().map(|(name, value)| (name, value.parse().unwrap())).collect();
+            judge(true, &Method::POST, &"/".parse().unwrap(), &headers).err()
+        };
+        assert_eq!(judged("https://switches.example:8443"), None);
+        for origin in ["http://switches.example:8443", "https://evil.example", "null"] {
+            assert_eq!(judged(origin).unwrap().status, 403, "{origin}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What serves people: REST, events and metrics over HTTP, and the document that describes them.
 //!
 //! ```text
-//!   browser, curl, aldis ──▶ server ──▶ gate ──▶ guard ──▶ routes ──▶ api/… ──▶ Controller
+//!   browser, curl, aldis ──▶ server ──▶ guard ──▶ gate ──▶ door ──▶ routes ──▶ api/… ──▶ Controller
 //!                            one thread                                          (source)
 //! ```
 //!
@@ -9,18 +9,21 @@
 //! through [`Controller`]; it does not know the engine behind that.
 //!
 //! 1. [`server`] — the thread, its connections and their bounds ([`limits`], `patient`);
-//! 2. `gate` — who may ask: this machine, and no page of a stranger in its browser;
-//! 3. `guard` — how long an answer may take, and what every answer says;
-//! 4. [`extract`], [`problem`] — what was asked, and what was wrong with it;
-//! 5. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
-//! 6. [`events`] — what happened, kept for those who follow it.
+//! 2. `gate` — no page of a stranger in a browser;
+//! 3. `door` — who comes in, with which key ([`access`]);
+//! 4. `guard` — how long an answer may take, and what every answer says;
+//! 5. [`extract`], [`problem`] — what was asked, and what was wrong with it;
+//! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
+//! 7. [`events`] — what happened, kept for those who follow it.
 //!
 //! Deliberately absent: files. Nothing that is asked for names one.
 
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod api;
 mod docs;
+mod door;
 mod etag;
 pub mod events;
 pub mod extract;
@@ -36,5 +39,7 @@ pub mod server;
 pub mod source;
 mod when;
 
+pub use access::Access;
 pub use server::{Listening, Refused, Server};
 pub use source::{Commanded, Controller};
+pub use when::civil as date_of_day;

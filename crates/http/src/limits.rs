@@ -71,3 +71,15 @@ pub const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Bytes of a message that a follower may send over a WebSocket. Nobody has anything to say there.
 pub const HEARD_MAX: usize = 4096;
+
+/// Seconds' worth of requests that one address may send at once, where keys are needed.
+pub const AT_ONCE_S: u32 = 5;
+
+/// Wrong tokens and passwords that an address may send at once. A person mistypes twice.
+pub const FAILURES_AT_ONCE: u32 = 5;
+
+/// How often an address may send one more.
+pub const FAILURES_EVERY: Duration = Duration::from_secs(10);
+
+/// Tokens and passwords that are looked at at once, 20 ms each, one after the other: as long as anybody would wait.
+pub const VERIFYING_MAX: usize = 32;

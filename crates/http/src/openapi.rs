@@ -2,6 +2,7 @@
 
 use axum::Json;
 use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 
 use crate::{api, metrics, problem};
 
@@ -53,7 +54,17 @@ struct Document;
 
 /// The document.
 pub fn document() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+    let mut document = Document::openapi();
+    let keys = [("token", HttpAuthScheme::Bearer), ("password", HttpAuthScheme::Basic)];
+    let components = document.components.get_or_insert_default();
+    for (name, scheme) in keys.clone() {
+        components.add_security_scheme(name, SecurityScheme::Http(Http::new(scheme)));
+    }
+    // Either, or none where a server on loopback knows no keys.
+    let mut either = vec![SecurityRequirement::default()];
+    either.extend(keys.map(|(name, _)| SecurityRequirement::new::<_, [&str; 0], &str>(name, [])));
+    document.security = Some(either);
+    document
 }
 
 /// This document

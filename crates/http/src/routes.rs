@@ -11,6 +11,8 @@ use axum::routing::{self, MethodRouter};
 use axum::{Extension, Router};
 use tokio::sync::watch;
 
+use crate::access::{Needed, Role};
+use crate::door::{self, Door};
 use crate::events::Events;
 use crate::extract::BodyMax;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
@@ -104,18 +106,29 @@ impl Routes {
         by: MethodRouter<Arc<Shared>>,
     ) -> Routes {
         self.known.insert((method, path));
+        let by = by.layer(from_fn_with_state(Role::needed(method, path), door::need));
         Routes { router: self.router.route(path, by), known: self.known }
     }
 
-    /// The service, with its gate and its guard, and the page that describes it.
-    pub(crate) fn serve(self, shared: Arc<Shared>, answer_within: Duration) -> Router {
+    /// What each needs, by method and path.
+    pub(crate) fn needs(&self) -> Vec<Needed> {
+        let page = docs::FILES.into_iter().map(|(path, _, _)| ("get", path));
+        let all = self.known.iter().copied().chain(page);
+        all.map(|(method, path)| Needed { method, path, role: Role::needed(method, path) })
+            .collect()
+    }
+
+    /// The service, with its door, its gate and its guard, and the page that describes it.
+    pub(crate) fn serve(self, shared: Arc<Shared>, door: Door, answer_within: Duration) -> Router {
         let page = docs::FILES.into_iter().fold(self.router, |router, (path, kind, text)| {
-            router.route(path, routing::get(move || async move { docs::file(kind, text) }))
+            let by = routing::get(move || async move { docs::file(kind, text) });
+            router.route(path, by.layer(from_fn_with_state(Role::Read, door::need)))
         });
         page.fallback(no_such_resource)
             .method_not_allowed_fallback(no_such_method)
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .layer(from_fn(etag::etag))
+            .layer(from_fn_with_state(Arc::new(door), door::door))
             .layer(from_fn(gate::gate))
             .layer(from_fn_with_state(answer_within, guard::guard))
             .with_state(shared)

@@ -12,15 +12,24 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
-use crate::events::{Events, Incoming};
+use crate::access::Access;
+use crate::door::{Door, Peer};
+use crate::events::{self, Events};
 use crate::limits::{
     ACCEPT_AGAIN, ANSWER_WITHIN, CONNECTIONS_MAX, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN,
 };
@@ -32,7 +41,7 @@ use crate::when::Calendar;
 /// Why an address is not listened on.
 #[derive(Debug)]
 pub enum Refused {
-    /// Other machines could reach it, and nobody is asked for a password.
+    /// Other machines could reach it, and what they say could be read by others, or nobody is asked for a password.
     Open(SocketAddr),
     /// Somebody else listens there.
     Taken(SocketAddr),
@@ -45,8 +54,9 @@ impl fmt::Display for Refused {
         match self {
             Refused::Open(address) => write!(
                 f,
-                "HTTP on {address} could be used by other machines without a password; choose a loopback address such as \
-                 127.0.0.1:{}, and reach it from elsewhere through a tunnel (ssh -L)",
+                "HTTP on {address} could be used by other machines without a password; beyond loopback it needs a certificate \
+                 (--http-certificate, --http-key) and at least one token or user (--http-access): \"aldis pki\" and \"aldis \
+                 http\" make them; or choose 127.0.0.1:{}, and reach it through a tunnel (ssh -L)",
                 address.port()
             ),
             Refused::Taken(address) => write!(
@@ -69,12 +79,12 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens on this loopback address; port 0 for any that is free.
+    /// Listens on this address; port 0 for any that is free.
     ///
     /// # Errors
-    /// Another address than one of loopback, a port that is taken.
-    pub fn on(address: SocketAddr) -> Result<Listening, Refused> {
-        if !address.ip().is_loopback() {
+    /// Another address than one of loopback though access is not locked, a port that is taken.
+    pub fn on(address: SocketAddr, access: &Access) -> Result<Listening, Refused> {
+        if !address.ip().to_canonical().is_loopback() && !access.is_locked() {
             return Err(Refused::Open(address));
         }
         let failed = |error: io::Error| match error.kind() {
@@ -97,6 +107,7 @@ impl Listening {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    access: watch::Sender<Arc<Access>>,
     stop: watch::Sender<bool>,
     thread: JoinHandle<()>,
 }
@@ -109,14 +120,17 @@ impl Server {
     pub fn start(
         listening: Listening,
         controller: Arc<dyn Controller>,
-        incoming: Incoming,
+        incoming: events::Incoming,
+        access: Access,
     ) -> io::Result<Server> {
         let Listening { listener, address } = listening;
         let calendar = Calendar::new(controller.now());
         let (stop, stopping) = watch::channel(false);
         let events = Events::new(&calendar);
         let shared = Arc::new(Shared { controller, calendar, events, stopping: stopping.clone() });
-        let router = Routes::all().serve(Arc::clone(&shared), ANSWER_WITHIN);
+        let (access, accessible) = watch::channel(Arc::new(access));
+        let door = Door::new(accessible.clone());
+        let router = Routes::all().serve(Arc::clone(&shared), door, ANSWER_WITHIN);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let listener = {
             let _inside = runtime.enter();
@@ -125,18 +139,37 @@ impl Server {
         let pump = async move {
             shared.events.pump(incoming, &*shared.controller, &shared.calendar).await;
         };
-        let serving = Serving { router, room: Arc::new(Semaphore::new(CONNECTIONS_MAX)), stopping };
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let serving = Serving { router, room, access: accessible, stopping };
         let thread = std::thread::Builder::new().name("http".into());
         let thread = thread.spawn(move || {
             runtime.spawn(pump);
             runtime.block_on(serving.run(listener));
         })?;
-        Ok(Server { address, stop, thread })
+        Ok(Server { address, access, stop, thread })
     }
 
     /// Where it serves.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it serves, as it is asked for.
+    pub fn url(&self) -> String {
+        let scheme = if self.access.borrow().is_encrypted() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Other keys and another certificate, for whoever asks from now on; answers on their way are not disturbed.
+    ///
+    /// # Errors
+    /// Other machines can reach this server, and would need no key or no TLS.
+    pub fn admit(&self, access: Access) -> Result<(), Refused> {
+        if !self.address.ip().to_canonical().is_loopback() && !access.is_locked() {
+            return Err(Refused::Open(self.address));
+        }
+        self.access.send_replace(Arc::new(access));
+        Ok(())
     }
 
     /// Accepts nobody more, lets answers on their way out, for half a second at most, and ends.
@@ -152,6 +185,7 @@ struct Serving {
     router: Router,
     /// A seat for each connection.
     room: Arc<Semaphore>,
+    access: watch::Receiver<Arc<Access>>,
     /// Whether the end has come: it says so, or nobody is left who could.
     stopping: watch::Receiver<bool>,
 }
@@ -177,32 +211,96 @@ impl Serving {
             match (listener.accept().await, Arc::clone(&self.room).try_acquire_owned()) {
                 // A connection that is gone already, or no descriptor to spare.
                 (Err(_), _) => sleep(ACCEPT_AGAIN).await,
-                (Ok((stream, _)), Err(_)) => turn_away(&stream),
-                (Ok((stream, _)), Ok(seat)) => self.welcome(&http, stream, seat),
+                (Ok((stream, _)), Err(_)) => self.turn_away(&stream),
+                (Ok((stream, peer)), Ok(seat)) => self.welcome(&http, stream, peer, seat),
             }
         }
     }
 
-    fn welcome(&self, http: &http1::Builder, stream: TcpStream, seat: OwnedSemaphorePermit) {
+    fn welcome(
+        &self,
+        http: &http1::Builder,
+        stream: TcpStream,
+        address: SocketAddr,
+        seat: OwnedSemaphorePermit,
+    ) {
         // Answers are written whole: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(self.router.clone());
-        let io = TokioIo::new(Patient::new(stream));
-        let connection = http.serve_connection(io, service).with_upgrades();
-        let mut stopping = self.stopping.clone();
+        let tls = self.access.borrow().tls.clone();
+        let peer = Peer { address, encrypted: tls.is_some() };
+        let visit = Visit {
+            http: http.clone(),
+            router: self.router.clone(),
+            peer,
+            stopping: self.stopping.clone(),
+        };
         tokio::spawn(async move {
-            let mut connection = pin!(connection);
-            // What is wrong with a connection concerns nobody but its peer, who was told.
-            tokio::select! {
-                _ = connection.as_mut() => {}
-                () = told(&mut stopping) => {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = connection.await;
+            match tls {
+                None => visit.serve(stream).await,
+                Some(tls) => {
+                    let shaken = timeout(HEAD_WITHIN, greet(tls, stream)).await;
+                    if let Ok(Some(stream)) = shaken {
+                        visit.serve(stream).await;
+                    }
                 }
             }
             drop(seat);
         });
     }
+
+    /// Says that there is no room, as far as the socket takes it at once.
+    fn turn_away(&self, stream: &TcpStream) {
+        if self.access.borrow().is_encrypted() {
+            return;
+        }
+        let detail = format!("there are {CONNECTIONS_MAX} connections already; try again later");
+        say(
+            stream,
+            "503 Service Unavailable",
+            "too-many-connections",
+            &detail,
+            "\r\nRetry-After: 1",
+        );
+    }
+}
+
+/// One connection.
+struct Visit {
+    http: http1::Builder,
+    router: Router,
+    peer: Peer,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Visit {
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(mut self, stream: S) {
+        let (router, peer) = (TowerToHyperService::new(self.router), self.peer);
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.call(request)
+        });
+        let io = TokioIo::new(Patient::new(stream));
+        let mut connection = pin!(self.http.serve_connection(io, service).with_upgrades());
+        // What is wrong with a connection concerns nobody but its peer, who was told.
+        tokio::select! {
+            _ = connection.as_mut() => {}
+            () = told(&mut self.stopping) => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+    }
+}
+
+/// Begins to speak TLS, with who does.
+async fn greet(tls: Arc<ServerConfig>, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    let mut first = [0];
+    if stream.peek(&mut first).await.ok()? == 1 && first[0].is_ascii_uppercase() {
+        let detail = "this is spoken over TLS: ask for https://";
+        say(&stream, "400 Bad Request", "not-encrypted", detail, "");
+        return None;
+    }
+    TlsAcceptor::from(tls).accept(stream).await.ok()
 }
 
 /// Waits for the end.
@@ -210,12 +308,15 @@ pub(crate) async fn told(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
-/// Says that there is no room, as far as the socket takes it at once.
-fn turn_away(stream: &TcpStream) {
+/// Says this problem and no more, as far as the socket takes it at once.
+fn say(stream: &TcpStream, status: &str, kind: &str, detail: &str, more: &str) {
+    let (number, title) = status.split_once(' ').unwrap_or((status, ""));
     let body = format!(
-        r#"{{"type":"urn:aldis:too-many-connections","title":"Service Unavailable","status":503,"detail":"there are {CONNECTIONS_MAX} connections already; try again later"}}"#
+        r#"{{"type":"urn:aldis:{kind}","title":"{title}","status":{number},"detail":"{detail}"}}"#
     );
-    let head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nConnection: close\r\nRetry-After: 1";
-    let _ = stream
-        .try_write(format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/problem+json\r\nConnection: close{more}"
+    );
+    let text = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let _ = stream.try_write(text.as_bytes());
 }

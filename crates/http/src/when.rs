@@ -41,7 +41,7 @@ fn rfc3339(since_1970: Duration) -> String {
 
 /// Year, month and day of a day after 1970-01-01, in the Gregorian calendar: eras of 400 years, and years that begin in
 /// March, so that the odd day comes last.
-fn civil(days: u64) -> (u64, u64, u64) {
+pub fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =

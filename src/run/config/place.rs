@@ -1,7 +1,7 @@
 //! Where in a file something is: its line and the key there.
 
 /// `LINE: KEY: what is wrong`, as far as the error says where it is.
-pub(super) fn explain(text: &str, error: &toml::de::Error) -> String {
+pub(in super::super) fn explain(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().lines().collect::<Vec<_>>().join("; ");
     let place = error.span().map_or_else(|| " ".to_owned(), |span| place(text, span.start));
     place + &message

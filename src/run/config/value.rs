@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for LogLevel {
     }
 }
 
-pub(super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(
+pub(in super::super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(
     from: D,
 ) -> Result<T, D::Error> {
     String::deserialize(from)?.parse().map_err(de::Error::custom)

@@ -1,0 +1,205 @@
+//! Who comes in: with which key, and how often.
+//!
+//! Nothing is answered to who has no key, not even that there is no such resource. What a key is good for is decided route by
+//! route ([`Role::needed`]); where no door was passed, a route answers nobody.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderName, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::sync::{Semaphore, watch};
+
+use crate::access::keys::Offered;
+use crate::access::rate::Rate;
+use crate::access::{Access, Key, Kind, Role};
+use crate::limits::{AT_ONCE_S, FAILURES_AT_ONCE, FAILURES_EVERY, VERIFYING_MAX};
+use crate::problem::Problem;
+
+/// Where a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Whether nobody in between can read it, or pretend to be us.
+    pub(crate) encrypted: bool,
+}
+
+/// Who asks, as the door found out.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) role: Role,
+    /// What its key is called; nothing where none is needed.
+    pub(crate) name: Option<String>,
+}
+
+/// What the door knows.
+pub(crate) struct Door {
+    access: watch::Receiver<Arc<Access>>,
+    requests: Mutex<Rate>,
+    failures: Mutex<Rate>,
+    /// Who is hashed, and who waits to be.
+    hashing: Semaphore,
+    waiting: Arc<Semaphore>,
+}
+
+impl Door {
+    pub(crate) fn new(access: watch::Receiver<Arc<Access>>) -> Door {
+        let requests_at_once = access.borrow().requests_per_s.saturating_mul(AT_ONCE_S);
+        Door {
+            access,
+            requests: Mutex::new(Rate::new(requests_at_once)),
+            failures: Mutex::new(Rate::new(FAILURES_AT_ONCE)),
+            hashing: Semaphore::new(1),
+            waiting: Arc::new(Semaphore::new(VERIFYING_MAX)),
+        }
+    }
+
+    async fn judge(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Caller, Turned> {
+        let access = Arc::clone(&self.access.borrow());
+        if access.keys.is_empty() {
+            return Ok(Caller { role: Role::Admin, name: None });
+        }
+        let every = Duration::from_secs(1) / access.requests_per_s;
+        lock(&self.requests).take(peer, every, Instant::now()).map_err(Turned::TooMany)?;
+        let offered = offered(headers)?;
+        if let Some(key) = access.keys.recall(&offered) {
+            return caller(key);
+        }
+        // Counted before it is known to be wrong, so that many at once are no way around it.
+        let taken = lock(&self.failures).take(peer, FAILURES_EVERY, Instant::now());
+        taken.map_err(Turned::TooManyFailures)?;
+        let Some(key) = self.verify(&access, offered).await? else { return Err(Turned::Wrong) };
+        lock(&self.failures).give_back(peer, FAILURES_EVERY);
+        caller(&key)
+    }
+
+    /// One at a time, beside the thread that serves.
+    async fn verify(&self, access: &Arc<Access>, offered: Offered) -> Result<Option<Key>, Turned> {
+        let _waits = self.waiting.try_acquire().map_err(|_| Turned::Busy)?;
+        let _turn = self.hashing.acquire().await.map_err(|_| Turned::Busy)?;
+        let access = Arc::clone(access);
+        let verified =
+            tokio::task::spawn_blocking(move || access.keys.verify(&offered).cloned()).await;
+        verified.map_err(|_| Turned::Busy)
+    }
+}
+
+fn lock(rate: &Mutex<Rate>) -> std::sync::MutexGuard<'_, Rate> {
+    rate.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The one key that a request says it has.
+fn offered(headers: &HeaderMap) -> Result<Offered, Turned> {
+    let mut said = headers.get_all(AUTHORIZATION).iter();
+    match (said.next(), said.next()) {
+        (None, _) => Err(Turned::Nameless),
+        (Some(header), None) => Offered::read(header).ok_or(Turned::Wrong),
+        _ => Err(Turned::Wrong),
+    }
+}
+
+fn caller(key: &Key) -> Result<Caller, Turned> {
+    if key.is_expired(SystemTime::now()) {
+        return Err(Turned::Expired(key.kind, key.name.clone()));
+    }
+    Ok(Caller { role: key.role, name: Some(format!("{} {:?}", key.kind.name(), key.name)) })
+}
+
+/// Why somebody is turned away.
+#[derive(Debug)]
+enum Turned {
+    Nameless,
+    Wrong,
+    Expired(Kind, String),
+    TooMany(Duration),
+    TooManyFailures(Duration),
+    Busy,
+}
+
+impl IntoResponse for Turned {
+    fn into_response(self) -> Response {
+        let unauthorized =
+            |kind, detail: String| Problem::new(StatusCode::UNAUTHORIZED, kind, detail);
+        match self {
+            Turned::Nameless => {
+                let detail = "this needs a key: a token (Authorization: Bearer NAME.SECRET) or a password (Basic)";
+                challenged(unauthorized("no-key", detail.into()))
+            }
+            Turned::Wrong => {
+                challenged(unauthorized("wrong-key", "no such token or password is known".into()))
+            }
+            Turned::Expired(kind, name) => {
+                let detail = format!("the {} {name:?} has expired: ask for another", kind.name());
+                challenged(unauthorized("expired-key", detail))
+            }
+            Turned::TooMany(wait) => later(
+                wait,
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-requests",
+                "more requests from this address than are answered",
+            ),
+            Turned::TooManyFailures(wait) => later(
+                wait,
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-failures",
+                "too many wrong tokens and passwords from this address",
+            ),
+            Turned::Busy => later(
+                Duration::from_secs(1),
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "many tokens and passwords are looked at already",
+            ),
+        }
+    }
+}
+
+fn challenged(problem: Problem) -> Response {
+    let mut response = problem.into_response();
+    for how in [r#"Basic realm="aldis", charset="UTF-8""#, r#"Bearer realm="aldis""#] {
+        response.headers_mut().append(WWW_AUTHENTICATE, HeaderValue::from_static(how));
+    }
+    response
+}
+
+fn later(wait: Duration, status: StatusCode, kind: &str, detail: &str) -> Response {
+    let seconds = (wait.as_millis().div_ceil(1000) as u64).max(1);
+    let problem = Problem::new(status, kind, format!("{detail}; try again in {seconds} s"));
+    ([(RETRY_AFTER, HeaderValue::from(seconds))], problem).into_response()
+}
+
+/// Lets somebody in who may come in, and says who it is.
+pub(crate) async fn door(
+    State(door): State<Arc<Door>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<Peer>();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.address.ip());
+    match door.judge(peer, request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(turned) => turned.into_response(),
+    }
+}
+
+/// Lets a request through to a route that needs this role.
+pub(crate) async fn need(State(needed): State<Role>, request: Request, next: Next) -> Response {
+    let (role, whose) = match request.extensions().get::<Caller>() {
+        Some(Caller { role, .. }) if *role >= needed => return next.run(request).await,
+        Some(Caller { role, name }) => (role.name(), name.as_deref().unwrap_or("this key")),
+        None => ("no", "nobody"),
+    };
+    let detail = format!("this needs the role {needed}; {whose} has the role {role}");
+    let problem = Problem::new(StatusCode::FORBIDDEN, "lesser-role", detail);
+    let how = format!(r#"Bearer realm="aldis", error="insufficient_scope", scope="{needed}""#);
+    let how = HeaderValue::from_str(&how).unwrap_or(HeaderValue::from_static("Bearer"));
+    let headers: [(HeaderName, HeaderValue); 1] = [(WWW_AUTHENTICATE, how)];
+    (headers, problem).into_response()
+}

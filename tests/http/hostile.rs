@@ -1,0 +1,186 @@
+//! Hundreds of hostile paths, queries and bodies for the routes that there are: each is refused, in words and quickly.
+
+use std::time::{Duration, Instant};
+
+use aldis_http::access::routes;
+
+use super::client::{Answer, Api};
+use super::serving;
+
+/// In the place of a part of a path.
+const PARTS: [&str; 24] = [
+    "%00",
+    "..%2f..%2f..%2fetc%2fpasswd",
+    "%2e%2e%2f%2e%2e%2f",
+    "..%5c..%5cwindows",
+    "....//....//etc/passwd",
+    "%252e%252e%252f",
+    "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+    "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E",
+    "'%20OR%20'1'='1",
+    "1;reboot",
+    "%24(reboot)",
+    "%0d%0aX-Injected:%20yes",
+    "-1",
+    "-0",
+    "1.5",
+    "1e3",
+    "NaN",
+    "0x",
+    "0x10000000000000000",
+    "18446744073709551616",
+    "99999999999999999999999999999999999999",
+    "%ef%bc%91",
+    "%ff%fe",
+    "%20",
+];
+
+/// Behind the question mark of a list.
+const QUERIES: [&str; 14] = [
+    "limit=0",
+    "limit=-1",
+    "limit=10001",
+    "limit=18446744073709551616",
+    "limit=1e1",
+    "limit=",
+    "limit=1&limit=2",
+    "limit=%00",
+    "cursor=%3Cscript%3E&limit=1",
+    "cursor=..%2f..%2fetc%2fpasswd",
+    "cursor=%ff",
+    "colour=red",
+    "__proto__=1",
+    "%3Cb%3E=1",
+];
+
+/// What no route takes, whatever it takes.
+fn bodies() -> Vec<Vec<u8>> {
+    let deep = |open: &str, close: &str, depth| open.repeat(depth) + "1" + &close.repeat(depth);
+    let texts = [
+        String::new(),
+        " ".into(),
+        "nonsense".into(),
+        "null".into(),
+        "true".into(),
+        "17".into(),
+        "\"text\"".into(),
+        "<html><script>alert(1)</script></html>".into(),
+        "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY b SYSTEM \"file:///etc/passwd\">]><a>&b;</a>"
+            .into(),
+        "{".into(),
+        "{\"a\":".into(),
+        "{\"a\": 1,}".into(),
+        "{'a': 1}".into(),
+        "{\"a\": NaN}".into(),
+        "{\"a\": Infinity}".into(),
+        "{\"a\": 0x10}".into(),
+        "{\"a\": 01}".into(),
+        "{\"a\": 1e999999}".into(),
+        "{\"a\": \"\\ud800\"}".into(),
+        "{\"a\": \"\u{1}\"}".into(),
+        "{} {}".into(),
+        "{}garbage".into(),
+        "// a comment\n{}".into(),
+        "\u{feff}{}".into(),
+        "{\"__proto__\": {\"admin\": true}}".into(),
+        "{\"unknown\": 1}".into(),
+        "{\"rules\": 1, \"rules\": 2, \"changes\": 1, \"changes\": 2}".into(),
+        "{\"rules\": [{\"switches\": \"*\", \"weight\": 4294967297}]}".into(),
+        "{\"rules\": [{\"switches\": \"<script>alert(1)</script>\", \"weight\": 1}]}".into(),
+        "{\"rules\": [{\"switches\": \"../../etc/passwd\", \"weight\": 1}]}".into(),
+        "{\"changes\": [{\"priority\": 65536}]}".into(),
+        "{\"changes\": [{\"priority\": -1}]}".into(),
+        "{\"changes\": [{\"priority\": 1.5}]}".into(),
+        "{\"changes\": [{\"do\": \"<b>\"}]}".into(),
+        deep("[", "]", 33),
+        deep("[", "]", 100_000),
+        deep("{\"a\":", "}", 33),
+        deep("{\"a\":", "}", 100_000),
+        "[".repeat(1_000_000),
+        format!("{{\"a\": \"{}\"}}", "x".repeat(9 << 20)),
+        format!("[{}0]", "0,".repeat(200_000)),
+        format!("{{\"a\": {}}}", "9".repeat(500_000)),
+    ];
+    let mut bodies: Vec<_> = texts.into_iter().map(String::into_bytes).collect();
+    bodies.extend([b"{\"a\": \"\xff\xfe\"}".to_vec(), vec![0; 1000], b"\x1f\x8b\x08\x00".to_vec()]);
+    bodies
+}
+
+/// Whoever asked, and how long the answers took.
+struct Course {
+    api: Api,
+    times: Vec<(Duration, String)>,
+}
+
+impl Course {
+    fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let began = Instant::now();
+        let answer = self.api.ask(method, path, headers, body);
+        let shown: String = path.chars().take(60).collect();
+        let what = format!("{method} {shown}, {} bytes", body.len());
+        self.times.push((began.elapsed(), what.clone()));
+        assert!((400..500).contains(&answer.status), "{what}: {answer:?}");
+        // hyper itself answers what is no HTTP, with an empty body.
+        let kind = answer.header("content-type").unwrap_or("application/problem+json");
+        assert_eq!(kind, "application/problem+json", "{what}: {answer:?}");
+        assert!(answer.header("x-injected").is_none());
+        answer
+    }
+}
+
+#[test]
+fn hundreds_of_hostile_requests_are_refused_quickly() {
+    let (_controller, api) = serving();
+    let mut course = Course { api, times: vec![] };
+    let document = serde_json::to_value(aldis_http::openapi::document()).unwrap();
+    let ours = routes().into_iter().filter(|route| route.path.starts_with("/api/v1/"));
+    for route in ours {
+        let (method, path) = (route.method.to_uppercase(), route.path);
+        if path.contains('{') {
+            let (before, rest) = path.split_once('{').unwrap();
+            let after = rest.split_once('}').unwrap().1.replace("{number}", "1");
+            for part in PARTS {
+                course.ask(&method, &format!("{before}{part}{after}"), &[], b"");
+            }
+            course.ask(&method, &format!("{before}{}{after}", "1".repeat(10_000)), &[], b"");
+        }
+        let parameters = document["paths"][path][route.method]["parameters"].as_array();
+        if parameters.is_some_and(|all| all.iter().any(|one| one["name"] == "limit")) {
+            let path = path.replace("{dpid}", "1");
+            QUERIES.iter().for_each(|query| {
+                course.ask(&method, &format!("{path}?{query}"), &[], b"");
+            });
+        }
+        if document["paths"][path][route.method]["requestBody"].is_object() {
+            let path = path.replace("{dpid}", "1");
+            let json = ("Content-Type", "application/json");
+            for body in bodies() {
+                course.ask(&method, &path, &[json], &body);
+            }
+            for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+                course.ask(&method, &path, &[("Content-Type", kind)], b"{}");
+            }
+            let evil = [json, ("Origin", "http://evil.example")];
+            assert_eq!(course.ask(&method, &path, &evil, b"{}").status, 403);
+            let evil = [json, ("Host", "evil.example")];
+            assert_eq!(course.ask(&method, &path, &evil, b"{}").status, 421);
+        }
+    }
+    for path in
+        ["/../../etc/passwd", "//etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/docs/../../../etc"]
+    {
+        course.ask("GET", path, &[], b"");
+    }
+    let mut times = course.times;
+    times.sort();
+    let worst = times.last().unwrap();
+    println!(
+        "{} requests; worst {:?}: {}; median {:?}",
+        times.len(),
+        worst.0,
+        worst.1,
+        times[times.len() / 2].0
+    );
+    assert!(times.len() >= 500, "{}", times.len());
+    assert!(worst.0 < Duration::from_secs(10), "{worst:?}");
+}

@@ -1,0 +1,362 @@
+//! A server that asks who is there: over TLS, with keys, roles and rates.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use aldis_http::access::{Needed, Role, routes};
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use super::client::{Answer, Api, parse};
+use super::running::{Running, WITHIN, refused};
+
+/// Of "secret", at no cost: what is tried here is not how long it takes.
+const HASH: &str =
+    "$argon2id$v=19$m=8,t=1,p=1$BwcHBwcHBwcHBwcHBwcHBw$4R1PEQPItpvkTH5juMUak3oEb8rtWEdaRzGIjigkYIU";
+
+/// "ada:secret", "gone:secret" and "ada:Secret".
+const ADA: &str = "Basic YWRhOnNlY3JldA==";
+const GONE: &str = "Basic Z29uZTpzZWNyZXQ=";
+const NOT_ADA: &str = "Basic YWRhOlNlY3JldA==";
+
+/// Files of a test, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// With the keys of every role, some of which have expired, and a certificate for 127.0.0.1.
+    fn new(name: &str) -> (Folder, CertificateDer<'static>) {
+        let folder = std::env::temp_dir().join(format!("aldis-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let folder = Folder(folder);
+        let mut keys = String::new();
+        for role in Role::ALL {
+            keys +=
+                &format!("[[token]]\nname = \"{role}\"\nrole = \"{role}\"\nhash = \"{HASH}\"\n");
+        }
+        for (kind, name, expires) in [
+            ("token", "gone", "expires = 2020-01-01T00:00:00Z"),
+            ("user", "gone", "expires = 2020-01-01"),
+            ("user", "ada", "expires = 2999-01-01"),
+        ] {
+            keys += &format!(
+                "[[{kind}]]\nname = \"{name}\"\nrole = \"admin\"\nhash = \"{HASH}\"\n{expires}\n"
+            );
+        }
+        folder.write("access.toml", &keys);
+        folder.write("fast.toml", "[http]\nrequests-per-s = 100000\n");
+        let certificate = folder.certify();
+        (folder, certificate)
+    }
+
+    /// A new certificate in the place of the old one.
+    fn certify(&self) -> CertificateDer<'static> {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        self.write("http.pem", &made.cert.pem());
+        self.write("http.key", &made.signing_key.serialize_pem());
+        made.cert.der().clone()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn run(&self, more: &[&str]) -> Running {
+        let [certificate, key] = ["http.pem", "http.key"].map(|name| self.file(name));
+        let tls = ["--http-certificate", &certificate, "--http-key", &key];
+        let access = self.file("access.toml");
+        let apps = ["--apps", "learning-switch", "--http-access", &access];
+        Running::start(&[&["--http", "127.0.0.1:0"][..], &tls, &apps, more].concat())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Somebody who trusts one certificate.
+struct Client {
+    api: Api,
+    config: Arc<ClientConfig>,
+}
+
+impl Client {
+    fn new(running: &mut Running, certificate: CertificateDer<'static>) -> Client {
+        Client { api: Api::of(running), config: trusting(certificate) }
+    }
+
+    fn connect(&self) -> StreamOwned<ClientConnection, TcpStream> {
+        self.speak(self.api.connect())
+    }
+
+    fn speak(&self, stream: TcpStream) -> StreamOwned<ClientConnection, TcpStream> {
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let session = ClientConnection::new(Arc::clone(&self.config), name).unwrap();
+        StreamOwned::new(session, stream)
+    }
+
+    /// The status and headers of an answer, whose body may have no end.
+    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.ask_over(self.api.connect(), method, path, headers)
+    }
+
+    fn ask_over(
+        &self,
+        stream: TcpStream,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let mut stream = self.speak(stream);
+        stream.write_all(&self.api.request(method, path, headers, b"")).unwrap();
+        let (mut text, mut piece) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = stream.read(&mut piece) {
+            text.extend_from_slice(&piece[..count]);
+            if path.contains("events") && text.windows(4).any(|four| four == b"\r\n\r\n") {
+                break;
+            }
+        }
+        parse(&text)
+    }
+
+    fn ask_as(&self, key: &str, path: &str) -> Answer {
+        self.ask("GET", path, &[("Authorization", key)])
+    }
+}
+
+fn trusting(certificate: CertificateDer<'static>) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Arc::new(config.unwrap().with_root_certificates(roots).with_no_client_auth())
+}
+
+#[test]
+fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
+    let (folder, certificate) = Folder::new("locked-routes");
+    let mut running = folder.run(&["--config", &folder.file("fast.toml")]);
+    let client = Client::new(&mut running, certificate);
+    let routes = routes();
+    assert!(routes.len() > 30, "{}", routes.len());
+    let mut asked = 0;
+    for Needed { method, path, role } in routes {
+        let (method, path) = (method.to_uppercase(), filled(path));
+        let mut ask = |key: Option<&str>| {
+            asked += 1;
+            let headers: Vec<_> = key.iter().map(|key| ("Authorization", *key)).collect();
+            // Who sends many wrong keys is not looked at any more: here each comes from elsewhere.
+            let stream = from(Ipv4Addr::from_bits(0x7f01_0000 + asked), &client.api.address);
+            client.ask_over(stream, &method, &path, &headers)
+        };
+        let answer = ask(None);
+        assert!(is_challenge(&answer, "needs a key"), "{method} {path}: {answer:?}");
+        for wrong in ["Bearer admin.Secret", "Bearer secret", NOT_ADA, "Digest admin.secret"] {
+            let answer = ask(Some(wrong));
+            assert!(is_challenge(&answer, "no such token"), "{method} {path}: {answer:?}");
+        }
+        for gone in ["Bearer gone.secret", GONE] {
+            let answer = ask(Some(gone));
+            assert!(is_challenge(&answer, "has expired"), "{method} {path}: {answer:?}");
+        }
+        for lesser in Role::ALL.into_iter().filter(|lesser| *lesser < role) {
+            let answer = ask(Some(&format!("Bearer {lesser}.secret")));
+            assert!(answer.is_problem(403, "needs the role"), "{method} {path}: {answer:?}");
+            assert!(answer.says("www-authenticate", "insufficient_scope"), "{answer:?}");
+        }
+        // The door is open, whatever is said behind it.
+        for enough in [format!("Bearer {role}.secret"), ADA.to_owned()] {
+            let status = ask(Some(&enough)).status;
+            assert!(![401, 403, 429].contains(&status), "{method} {path}: {status}");
+        }
+    }
+    let stranger = client.ask("GET", "/no/such/thing", &[]);
+    assert!(is_challenge(&stranger, "needs a key"), "{stranger:?}");
+    println!("{asked} requests");
+}
+
+#[test]
+fn wrong_keys_are_refused_and_after_some_of_them_nobody_is_looked_at() {
+    let (folder, certificate) = Folder::new("locked-wrong");
+    let mut running = folder.run(&[]);
+    let client = Client::new(&mut running, certificate);
+    let path = "/api/v1/health";
+    assert_eq!(client.ask_as("Bearer read.secret", path).status, 200);
+    for wrong in ["read.Secret", "nobody.secret", "read.", ".secret", "ada.secret"] {
+        let answer = client.ask_as(&format!("Bearer {wrong}"), path);
+        assert!(is_challenge(&answer, "no such token"), "{wrong}: {answer:?}");
+    }
+    let answer = client.ask_as("Bearer read.again", path);
+    assert!(answer.is_problem(429, "too many wrong"), "{answer:?}");
+    let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=10).contains(&wait), "{wait}");
+    // Not even a right one, until it is known.
+    assert_eq!(client.ask_as("Bearer write.secret", path).status, 429);
+    assert_eq!(client.ask_as("Bearer read.secret", path).status, 200, "who was right before is");
+}
+
+#[test]
+fn who_asks_too_often_is_told_when_to_come_again() {
+    let (folder, certificate) = Folder::new("locked-rate");
+    folder.write("slow.toml", "[http]\nrequests-per-s = 1\n");
+    let mut running = folder.run(&["--config", &folder.file("slow.toml")]);
+    let client = Client::new(&mut running, certificate);
+    let mut stream = client.connect();
+    let request = client.api.request("GET", "/api/v1/health", &[("X", "y")], b"");
+    let request = String::from_utf8(request).unwrap().replace("Connection: close\r\n", "");
+    // Five at once, and one a second: a hundred do not come through, however slow this machine is.
+    stream.write_all(request.repeat(100).as_bytes()).unwrap();
+    let mut text = String::new();
+    let mut piece = [0; 4096];
+    while !text.contains("429 Too Many Requests") {
+        let count = stream.read(&mut piece).unwrap();
+        text += std::str::from_utf8(&piece[..count]).unwrap();
+    }
+    assert!(text.matches("HTTP/1.1 401").count() >= 5, "{text}");
+    assert!(text.contains("retry-after: 1\r\n"), "{text}");
+}
+
+#[test]
+fn keys_and_certificate_are_read_again_while_it_runs() {
+    let (folder, certificate) = Folder::new("locked-again");
+    let mut running = folder.run(&[]);
+    let mut client = Client::new(&mut running, certificate);
+    let mut old = client.connect();
+    old.write_all(b"GET /api/v1/health HTTP/1.1\r\n").unwrap();
+    folder.write("access.toml", "nonsense");
+    running.signal("-HUP");
+    running.says("access.toml:1: ");
+    assert_eq!(client.ask_as("Bearer read.secret", "/api/v1/health").status, 200);
+    let one = format!("[[token]]\nname = \"new\"\nrole = \"read\"\nhash = \"{HASH}\"\n");
+    folder.write("access.toml", &one);
+    client.config = trusting(folder.certify());
+    running.signal("-HUP");
+    running.says("were read again");
+    assert_eq!(client.ask_as("Bearer new.secret", "/api/v1/health").status, 200);
+    let answer = client.ask_as("Bearer read.secret", "/api/v1/health");
+    assert!(is_challenge(&answer, "no such token"), "{answer:?}");
+    // Who was connected stays so, and is judged by the new keys.
+    let rest = format!(
+        "Host: {}\r\nConnection: close\r\nAuthorization: Bearer new.secret\r\n\r\n",
+        client.api.address
+    );
+    old.write_all(rest.as_bytes()).unwrap();
+    let mut text = String::new();
+    let _ = old.read_to_string(&mut text);
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+}
+
+#[test]
+fn pages_of_strangers_stay_outside_even_with_a_key() {
+    let (folder, certificate) = Folder::new("locked-pages");
+    let mut running = folder.run(&[]);
+    let client = Client::new(&mut running, certificate);
+    let key = ("Authorization", "Bearer admin.secret");
+    let plain = format!("http://{}", client.api.address);
+    let ask = |header| client.ask("PUT", "/api/v1/weights", &[key, header]);
+    for origin in ["https://evil.example", plain.as_str(), "null"] {
+        let answer = ask(("Origin", origin));
+        assert!(answer.is_problem(403, "another origin"), "{answer:?}");
+    }
+    assert!(ask(("Sec-Fetch-Site", "cross-site")).is_problem(403, "another site"));
+    let own = format!("https://{}", client.api.address);
+    assert_eq!(ask(("Origin", &own)).status, 415);
+    let plain = client.api.get("/api/v1/health");
+    assert!(plain.is_problem(400, "ask for https://"), "{plain:?}");
+}
+
+#[test]
+fn other_machines_are_let_near_only_with_tls_and_a_key() {
+    let (folder, _) = Folder::new("locked-open");
+    let files = ["http.pem", "http.key", "access.toml"].map(|name| folder.file(name));
+    let [certificate, key, access] = &files;
+    let tls = ["--http-certificate", certificate, "--http-key", key];
+    let keys = ["--http-access", access.as_str()];
+    let outside = ["run", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"];
+    folder.write("none.toml", "");
+    let none = folder.file("none.toml");
+    for args in [&[][..], &tls, &keys, &[&tls[..], &["--http-access", &none]].concat()] {
+        let said = refused(&[&outside[..], args].concat());
+        assert!(said.contains("it needs a certificate") && said.lines().count() == 1, "{said}");
+    }
+    let mut running = Running::start(&[&["--http", "0.0.0.0:0"], &tls[..], &keys].concat());
+    assert!(running.says("HTTP on https://").contains("https://0.0.0.0:"));
+    let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
+    folder.write("http.key", &other);
+    let said = refused(&[&outside[..], &tls, &keys].concat());
+    assert!(said.contains("is not that of the certificate in"), "{said}");
+    folder.write("http.key", "nonsense");
+    let said = refused(&[&outside[..], &tls, &keys].concat());
+    assert!(said.contains("http.key holds no private key"), "{said}");
+}
+
+#[test]
+fn tokens_and_passwords_are_made_by_one_command() {
+    let (folder, certificate) = Folder::new("locked-made");
+    let access = folder.file("made.toml");
+    let made = |words: &[&str], input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+        command.arg("http").args(words).args(["--to", &access]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = made(&["token", "ci", "--role", "read", "--days", "1"], "");
+    let token = said.lines().last().unwrap();
+    assert!(code == Some(0) && token.starts_with("ci.") && token.len() == 3 + 64, "{said}");
+    assert_eq!(made(&["password", "ada", "--role", "admin"], "correct horse\n").0, Some(0));
+    let (code, said) = made(&["password", "eve", "--role", "admin"], "short\n");
+    assert!(code == Some(2) && said.contains("8 to 512"), "{said}");
+    assert_eq!(made(&["token", "a b", "--role", "read"], "").0, Some(2));
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&access).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&access).unwrap();
+    assert!(!text.contains(&token[3..]) && !text.contains("horse"), "only hashes are kept");
+    std::fs::rename(&access, folder.file("access.toml")).unwrap();
+    let mut running = folder.run(&[]);
+    let client = Client::new(&mut running, certificate);
+    assert_eq!(client.ask_as(&format!("Bearer {token}"), "/api/v1/health").status, 200);
+    // "ada:correct horse"
+    let password = "Basic YWRhOmNvcnJlY3QgaG9yc2U=";
+    assert_eq!(client.ask_as(password, "/api/v1/health").status, 200);
+}
+
+/// A connection from this address of loopback.
+fn from(source: Ipv4Addr, to: &str) -> TcpStream {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddrV4::new(source, 0)).unwrap();
+    connect(&socket, &to.parse::<SocketAddrV4>().unwrap()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    stream
+}
+
+/// The path with something in its braces.
+fn filled(path: &str) -> String {
+    let mut filled = String::new();
+    for part in path.split_inclusive('}') {
+        match part.split_once('{') {
+            Some((before, _)) => filled += &format!("{before}1"),
+            None => filled += part,
+        }
+    }
+    filled
+}
+
+fn is_challenge(answer: &Answer, words: &str) -> bool {
+    answer.is_problem(401, words)
+        && answer.says("www-authenticate", "Basic realm=\"aldis\"")
+        && answer.says("www-authenticate", "Bearer realm=\"aldis\"")
+}
