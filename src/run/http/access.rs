@@ -11,7 +11,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
 
-use super::super::config::explain;
+use super::super::config::place::explain;
 use super::ServeAt;
 use crate::tls::{self, Identity};
 
@@ -64,9 +64,9 @@ pub(crate) struct Ring {
 struct Told {
     #[serde(deserialize_with = "name")]
     name: String,
-    #[serde(deserialize_with = "super::super::config::parsed")]
+    #[serde(deserialize_with = "super::super::config::value::parsed")]
     hash: aldis_http::access::Hash,
-    #[serde(deserialize_with = "super::super::config::parsed")]
+    #[serde(deserialize_with = "super::super::config::value::parsed")]
     role: aldis_http::access::Role,
     #[serde(default, deserialize_with = "expiry")]
     expires: Option<SystemTime>,
