@@ -33,7 +33,8 @@ const LOST_AFTER: u8 = 4;
 /// may come through the new cable before the first probe, and did come before the other switch was ours.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long a host that showed stands against a link, where nobody says that it left.
+/// How long a host that showed stands against a link. That it is elsewhere by now shortens nothing: whoever relays probes
+/// between two ports could let a host of theirs move about.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
 
 /// How long it is remembered that a port showed a host before it went down.
@@ -184,15 +185,6 @@ impl Topology {
     pub fn host_shown(&mut self, now: Time, at: SwitchPort) {
         if let Some(port) = self.ports.get_mut(&at).filter(|port| port.up && port.link.is_none())
             && port.shown.replace(now).is_none()
-        {
-            self.touched.insert(at.dpid);
-        }
-    }
-
-    /// All hosts that were seen at a port are elsewhere by now, or forgotten.
-    pub fn hosts_left(&mut self, at: SwitchPort) {
-        if let Some(port) = self.ports.get_mut(&at)
-            && port.shown.take().is_some()
         {
             self.touched.insert(at.dpid);
         }
