@@ -35,7 +35,7 @@ def all_of_them():
         for version in VERSIONS:
             yield f"pingall {name} {version}", functools.partial(pingall, topology, version)
     for body in (torus, torus_cut, iperf, port_down, host_moved, host_moved_and_believed, controller_killed, vswitchd_restarted,
-                 bridge_replaced, decoded, discovered):
+                 bridge_replaced, decoded, decoded_learning_switch, discovered):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
     yield from kept.all_of_them(VERSIONS)
@@ -270,6 +270,15 @@ def bridge_replaced(version, lab):
 
 def decoded(version, lab):
     """Others understand what the controller sends: tshark finds nothing malformed, ovs-ofctl no decode error."""
+    decoded_from(version, lab)
+
+
+def decoded_learning_switch(version, lab):
+    """The same in the papers' setting."""
+    decoded_from(version, lab, "--apps", "learning-switch")
+
+
+def decoded_from(version, lab, *options):
     capture = lab.path("lo.pcap")
     # The file is another user's to tcpdump, which gives up root; -U writes each packet as it is seen.
     tcpdump = Process(["tcpdump", "-Z", "root", "-U", "--immediate-mode", "-B", "8192", "-i", "lo", "-s", "0", "-w", capture,
@@ -277,8 +286,7 @@ def decoded(version, lab):
     with_log = functools.partial(output, "cat", lab.path("tcpdump.log"))
     wait_until("tcpdump listens", lambda: "listening on" in with_log(), seen=with_log)
     try:
-        # Of 1.0, tshark expects one action in a message and no more and no fewer, which is a learning switch's.
-        lab.start_controller("--apps", "learning-switch")
+        lab.start_controller(*options)
         net = lab.start_network(SingleSwitchTopo(3), version)
         everyone_reaches_everyone(net)
         set_port("s1-eth2", "down")
@@ -299,7 +307,9 @@ def understood_by_tshark(capture):
     types = {kind for row in shark("(openflow_v1 || openflow_v4)", "openflow_1_0.type", "openflow_v4.type")
              for kind in ",".join(row[1:]).split(",")}
     expect({FLOW_MOD, PACKET_OUT} <= types, "a FLOW_MOD and a PACKET_OUT in tshark's words", types)
-    malformed = shark("_ws.malformed", "openflow_1_0.type", "openflow.length", "_ws.expert.message")
+    # Of a PACKET_OUT of 1.0 tshark reads one action and takes a second one for the frame; ovs-ofctl reads them all.
+    of_more = "openflow_1_0.type == 13 && openflow.actions_len > 8"
+    malformed = shark(f"_ws.malformed && !({of_more})", "openflow_1_0.type", "openflow.length", "_ws.expert.message")
     expect(not malformed, "nothing malformed to tshark", malformed)
 
 

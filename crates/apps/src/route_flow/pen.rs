@@ -1,7 +1,7 @@
 //! What is said to switches, in the words of their versions.
 
 use aldis_control::{Far, Output};
-use aldis_wire::msg::{PortNo, TableNo};
+use aldis_wire::msg::{Action, PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit};
 use aldis_wire::{NO_BUFFER, Version, v10, v13};
 
@@ -156,6 +156,11 @@ impl Pen {
             let Some(Voice { version, table }) = fleet.voice(rule.dpid) else { continue };
             far.turn_to(rule.dpid);
             let (xid, delete) = (far.xid(), rule.delete(key, &self.style).table(table));
+            let delete = match version {
+                // Switches do not look at it; tshark calls a FLOW_MOD of 1.0 without any action malformed.
+                Version::V10 => delete.actions([Action::output(rule.out_port)]),
+                Version::V13 => delete,
+            };
             // Both versions can say it: a match of addresses, port and VLAN.
             let _ = far.append_with(|out| delete.encode(version, xid, out));
         }
