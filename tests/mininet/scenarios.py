@@ -11,6 +11,7 @@ from mininet.topolib import TorusTopo, TreeTopo
 
 import kept
 import proxies
+import rest
 from broadcasts import Listeners
 from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
@@ -40,6 +41,7 @@ def all_of_them():
             yield f"{body.__name__} {version}", functools.partial(body, version)
     yield from kept.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)
+    yield from rest.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
     yield "probe", probe

@@ -89,8 +89,16 @@ impl Reply {
     /// # Errors
     /// Those that cannot be read.
     pub fn messages(&self) -> impl Iterator<Item = Result<Message, Malformed>> {
+        self.exact().map(|message| message.map(Message::meaning))
+    }
+
+    /// Its messages, in the words of the switch's version where the neutral ones would leave something out.
+    ///
+    /// # Errors
+    /// Those that cannot be read.
+    pub fn exact(&self) -> impl Iterator<Item = Result<Message, Malformed>> {
         let version = self.version;
-        let decode = move |bytes| Message::decode(version, bytes).map(|(_, it)| it.meaning());
+        let decode = move |bytes| Message::decode(version, bytes).map(|(_, message)| message);
         Chop::new(&self.bytes).map(move |raw| raw.and_then(|raw| decode(raw.bytes)))
     }
 

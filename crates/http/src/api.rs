@@ -2,7 +2,7 @@
 //! same types.
 
 pub mod apps;
-mod ask;
+pub(crate) mod ask;
 pub mod events;
 mod flow;
 pub mod flows;
@@ -22,7 +22,7 @@ pub use page::Page;
 use crate::problem::Problem;
 
 /// No application publishes what is asked for.
-fn not_published(what: &str) -> Problem {
+pub(crate) fn not_published(what: &str) -> Problem {
     let detail = format!(
         "no application looks for {what} here; /api/v1/apps says which run, and \"aldis apps\" which there are"
     );

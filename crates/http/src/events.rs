@@ -134,13 +134,18 @@ impl Events {
         }
     }
 
+    /// Somebody who serves has something to tell.
+    pub(crate) fn note(&self, text: String, at: &str) {
+        self.push(Event::note(text), at);
+    }
+
     /// Is told when there is more.
-    fn news(&self) -> watch::Receiver<u64> {
+    pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
     }
 
     /// A seat among those who follow.
-    fn seat(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(crate) fn seat(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.seats).try_acquire_owned().map_err(|_| {
             let detail = format!("{FOLLOWERS_MAX} follow the events already; try again later");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-followers", detail)

@@ -78,6 +78,18 @@ fn is_same(origin: &str, scheme: &str, host: &str) -> bool {
     origin.strip_prefix(scheme).is_some_and(|name| name.eq_ignore_ascii_case(host))
 }
 
+/// For a GET that changes something all the same.
+///
+/// # Errors
+/// A page of another site asks for it.
+pub(crate) fn own_site(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+    match sites.all(|site| site == "same-origin" || site == "none") {
+        true => Ok(()),
+        false => Err(foreign("a page of another site")),
+    }
+}
+
 fn foreign(whose: &str) -> Problem {
     let detail = format!("{whose} asked for this, in a browser; only pages of this server may");
     Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail)

@@ -14,7 +14,8 @@
 //! 4. `guard` — how long an answer may take, and what every answer says;
 //! 5. [`extract`], [`problem`] — what was asked, and what was wrong with it;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
-//! 7. [`events`] — what happened, kept for those who follow it.
+//! 7. `ryu`, `floodlight` — the same controller in the words of others, for scripts that were written for those;
+//! 8. [`events`] — what happened, kept for those who follow it.
 //!
 //! Deliberately absent: files. Nothing that is asked for names one.
 
@@ -27,6 +28,7 @@ mod door;
 mod etag;
 pub mod events;
 pub mod extract;
+mod floodlight;
 mod gate;
 mod guard;
 pub mod limits;
@@ -35,6 +37,7 @@ pub mod openapi;
 mod patient;
 pub mod problem;
 mod routes;
+mod ryu;
 pub mod server;
 pub mod source;
 mod when;

@@ -69,6 +69,16 @@ pub const EVENTS_AT_ONCE: usize = 64;
 /// How often a follower hears something though nothing happened, so that either side notices when the other is gone.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
 
+/// Static entries that are kept for scripts of Floodlight's.
+pub const ENTRIES_MAX: usize = 10_000;
+
+/// How often the network is looked at while somebody follows its changes in Ryu's way.
+pub const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Changes of the network that wait for one who follows them in Ryu's way: a network of a thousand switches and links comes up at
+/// once.
+pub const CHANGES_WAITING: usize = 16_384;
+
 /// Bytes of a message that a follower may send over a WebSocket. Nobody has anything to say there.
 pub const HEARD_MAX: usize = 4096;
 

@@ -2,8 +2,15 @@
 
 use axum::Json;
 use utoipa::OpenApi;
+use utoipa::openapi::path::{
+    HttpMethod, Operation, OperationBuilder, ParameterBuilder, ParameterIn,
+};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{Object, Schema, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, Required, Response};
 
+use crate::routes::{Foreign, Routes};
 use crate::{api, metrics, problem};
 
 /// Where the document is served.
@@ -64,7 +71,49 @@ pub fn document() -> utoipa::openapi::OpenApi {
     let mut either = vec![SecurityRequirement::default()];
     either.extend(keys.map(|(name, _)| SecurityRequirement::new::<_, [&str; 0], &str>(name, [])));
     document.security = Some(either);
+    for route in Routes::all().foreign {
+        let method = match route.method {
+            "post" => HttpMethod::Post,
+            "delete" => HttpMethod::Delete,
+            _ => HttpMethod::Get,
+        };
+        document.paths.add_path_operation(route.path, vec![method], foreign(&route));
+    }
     document
+}
+
+/// A route of another controller: its answers are described where that is.
+fn foreign(route: &Foreign) -> Operation {
+    let words: Vec<&str> = route.path.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let id = [&[route.tag, route.method], &words[..]].concat();
+    let id = id.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
+    let text = || Schema::Object(Object::with_type(Type::String));
+    let parts = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parameters = parts.map(|name| {
+        let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path);
+        parameter.required(Required::True).schema(Some(text())).build()
+    });
+    let answer = |what: &str| Response::new(what);
+    let done = match route.method {
+        "get" => "As the other controller shows it",
+        _ => "Done, and confirmed by the switch where one is concerned",
+    };
+    let operation = OperationBuilder::new()
+        .operation_id(Some(id))
+        .tag(route.tag)
+        .summary(Some(route.summary))
+        .parameters(Some(parameters))
+        .response("200", answer(done))
+        .response("400", answer("Something is wrong with the request, or the switch refuses it"))
+        .response("404", answer("There is no such switch, or nothing of that name"));
+    let any = ContentBuilder::new().schema(Some(Schema::Object(Object::new()))).build();
+    match route.method {
+        "get" => operation.build(),
+        _ => {
+            let body = RequestBodyBuilder::new().content("application/json", any).build();
+            operation.request_body(Some(body)).build()
+        }
+    }
 }
 
 /// This document
@@ -76,7 +125,6 @@ pub(crate) async fn show() -> Json<utoipa::openapi::OpenApi> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::Routes;
     use std::collections::BTreeSet;
     use std::path::Path;
 

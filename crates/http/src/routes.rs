@@ -15,17 +15,23 @@ use crate::access::{Needed, Role};
 use crate::door::{self, Door};
 use crate::events::Events;
 use crate::extract::BodyMax;
+use crate::floodlight::entries::Entries;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
+use crate::ryu::changes::Lookout;
 use crate::source::Controller;
 use crate::when::Calendar;
-use crate::{api, docs, etag, gate, guard, metrics, openapi};
+use crate::{api, docs, etag, floodlight, gate, guard, metrics, openapi, ryu};
 
 /// What every resource is made from.
 pub(crate) struct Shared {
     pub(crate) controller: Arc<dyn Controller>,
     pub(crate) calendar: Calendar,
     pub(crate) events: Events,
+    /// Who looks for changes of the network, for those who follow them in Ryu's way.
+    pub(crate) lookout: Lookout,
+    /// What scripts of Floodlight's keep on switches.
+    pub(crate) entries: Entries,
     /// Whether the end has come.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -46,11 +52,28 @@ pub(crate) struct Routes {
     router: Router<Arc<Shared>>,
     /// Method, in small letters, and path.
     pub(crate) known: BTreeSet<(&'static str, &'static str)>,
+    /// Those of other controllers, which describe themselves here.
+    pub(crate) foreign: Vec<Foreign>,
+}
+
+/// A route of another controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Foreign {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    /// Whose.
+    pub(crate) tag: &'static str,
+    /// What it is for.
+    pub(crate) summary: &'static str,
 }
 
 impl Routes {
     /// All that there are.
     pub(crate) fn all() -> Routes {
+        floodlight::add(ryu::add(Routes::ours()))
+    }
+
+    fn ours() -> Routes {
         Routes::default()
             .get("/api/v1/health", api::health::show)
             .get("/api/v1/version", api::version::show)
@@ -107,7 +130,45 @@ impl Routes {
     ) -> Routes {
         self.known.insert((method, path));
         let by = by.layer(from_fn_with_state(Role::needed(method, path), door::need));
-        Routes { router: self.router.route(path, by), known: self.known }
+        Routes { router: self.router.route(path, by), ..self }
+    }
+
+    /// A route of another controller that shows something.
+    pub(crate) fn shown<H: Handler<T, Arc<Shared>>, T: 'static>(
+        self,
+        tag: &'static str,
+        path: &'static str,
+        summary: &'static str,
+        by: H,
+    ) -> Routes {
+        self.foreign(Foreign { method: "get", path, tag, summary }, routing::get(by))
+    }
+
+    /// One that is told something.
+    pub(crate) fn told<H: Handler<T, Arc<Shared>>, T: 'static>(
+        self,
+        tag: &'static str,
+        path: &'static str,
+        summary: &'static str,
+        by: H,
+    ) -> Routes {
+        self.foreign(Foreign { method: "post", path, tag, summary }, routing::post(by))
+    }
+
+    /// One that removes something.
+    pub(crate) fn removed<H: Handler<T, Arc<Shared>>, T: 'static>(
+        self,
+        tag: &'static str,
+        path: &'static str,
+        summary: &'static str,
+        by: H,
+    ) -> Routes {
+        self.foreign(Foreign { method: "delete", path, tag, summary }, routing::delete(by))
+    }
+
+    fn foreign(mut self, route: Foreign, by: MethodRouter<Arc<Shared>>) -> Routes {
+        self.foreign.push(route);
+        self.on(route.method, route.path, by)
     }
 
     /// What each needs, by method and path.

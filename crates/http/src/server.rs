@@ -30,11 +30,13 @@ use tokio_rustls::server::TlsStream;
 use crate::access::Access;
 use crate::door::{Door, Peer};
 use crate::events::{self, Events};
+use crate::floodlight::entries::{self, Entries};
 use crate::limits::{
     ACCEPT_AGAIN, ANSWER_WITHIN, CONNECTIONS_MAX, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN,
 };
 use crate::patient::Patient;
 use crate::routes::{Routes, Shared};
+use crate::ryu::changes::Lookout;
 use crate::source::Controller;
 use crate::when::Calendar;
 
@@ -127,7 +129,14 @@ impl Server {
         let calendar = Calendar::new(controller.now());
         let (stop, stopping) = watch::channel(false);
         let events = Events::new(&calendar);
-        let shared = Arc::new(Shared { controller, calendar, events, stopping: stopping.clone() });
+        let shared = Arc::new(Shared {
+            controller,
+            calendar,
+            events,
+            lookout: Lookout::default(),
+            entries: Entries::default(),
+            stopping: stopping.clone(),
+        });
         let (access, accessible) = watch::channel(Arc::new(access));
         let door = Door::new(accessible.clone());
         let router = Routes::all().serve(Arc::clone(&shared), door, ANSWER_WITHIN);
@@ -136,6 +145,7 @@ impl Server {
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };
+        let keeping = entries::keep(Arc::clone(&shared));
         let pump = async move {
             shared.events.pump(incoming, &*shared.controller, &shared.calendar).await;
         };
@@ -144,6 +154,7 @@ impl Server {
         let thread = std::thread::Builder::new().name("http".into());
         let thread = thread.spawn(move || {
             runtime.spawn(pump);
+            runtime.spawn(keeping);
             runtime.block_on(serving.run(listener));
         })?;
         Ok(Server { address, access, stop, thread })

@@ -25,6 +25,11 @@ impl Calendar {
         format!("{:x}", self.start.as_millis())
     }
 
+    /// Milliseconds of a moment since 1970.
+    pub(crate) fn millis(&self, moment: Time) -> u64 {
+        (self.start + moment.since(Time::START)).as_millis() as u64
+    }
+
     /// The date of a moment.
     pub(crate) fn date(&self, moment: Time) -> String {
         rfc3339(self.start + moment.since(Time::START))

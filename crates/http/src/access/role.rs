@@ -19,7 +19,16 @@ const OF_ADMINS: [(&str, bool); 3] =
     [("/api/v1/store", true), ("/api/v1/config", false), ("/api/v1/reload", false)];
 
 /// What is asked for with a body, and changes nothing.
-const QUESTIONS: [&str; 1] = ["/api/v1/trace"];
+const QUESTIONS: [&str; 4] = [
+    "/api/v1/trace",
+    "/stats/flow/{dpid}",
+    "/stats/flowdesc/{dpid}",
+    "/stats/aggregateflow/{dpid}",
+];
+
+/// What is asked for without a body, and changes something: as scripts of Floodlight's ask for it.
+const ORDERS: [&str; 2] =
+    ["/wm/staticentrypusher/clear/{dpid}/json", "/wm/staticflowpusher/clear/{dpid}/json"];
 
 impl Role {
     /// All, the least first.
@@ -28,7 +37,8 @@ impl Role {
     /// What a route needs, by its method and its path as the router has it. A route that nobody thought of needs a role that
     /// is good enough for its method.
     pub(crate) fn needed(method: &str, path: &str) -> Role {
-        let reads = ["get", "head", "options"].contains(&method) || QUESTIONS.contains(&path);
+        let looks = ["get", "head", "options"].contains(&method) && !ORDERS.contains(&path);
+        let reads = looks || QUESTIONS.contains(&path);
         let below = |prefix: &str| {
             path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
@@ -94,6 +104,10 @@ mod tests {
             ("get", "/api/v1/config", Role::Read),
             ("put", "/api/v1/config", Role::Admin),
             ("put", "/api/v1/configurations", Role::Write),
+            ("post", "/stats/flow/{dpid}", Role::Read),
+            ("post", "/stats/flowentry/add", Role::Write),
+            ("get", "/wm/staticentrypusher/list/{dpid}/json", Role::Read),
+            ("get", "/wm/staticentrypusher/clear/{dpid}/json", Role::Write),
         ] {
             assert_eq!(Role::needed(method, path), role, "{method} {path}");
         }

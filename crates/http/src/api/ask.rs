@@ -41,14 +41,14 @@ pub(super) async fn all_stats<const N: usize>(
 }
 
 /// What a switch answered that answers something else than it was asked.
-pub(super) fn unasked(dpid: DatapathId) -> Problem {
+pub(crate) fn unasked(dpid: DatapathId) -> Problem {
     let detail =
         format!("switch {dpid} answered with statistics of another kind than it was asked for");
     Problem::new(StatusCode::BAD_GATEWAY, "unreadable", detail)
 }
 
 /// Nobody can say what became of a command.
-pub(super) fn failed(dpid: DatapathId, failure: &Failure) -> Problem {
+pub(crate) fn failed(dpid: DatapathId, failure: &Failure) -> Problem {
     let within = SWITCH_WITHIN.as_secs();
     match failure {
         Failure::NotConnected => not_connected(dpid),
@@ -80,7 +80,7 @@ pub(super) fn failed(dpid: DatapathId, failure: &Failure) -> Problem {
 }
 
 /// The switch did not do what it was told.
-pub(super) fn refused(dpid: DatapathId, said: &Said) -> Problem {
+pub(crate) fn refused(dpid: DatapathId, said: &Said) -> Problem {
     match said {
         Said::Refused(error) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error),
         Said::TooMuch => {

@@ -119,6 +119,10 @@ impl Event {
         Event { missed: Some(missed), ..Event::new(kind, text) }
     }
 
+    pub(crate) fn note(text: String) -> Event {
+        Event::new(Kind::Note, text)
+    }
+
     pub(crate) fn left_out(count: u64) -> Event {
         let text = format!("{count} events were left out: there were too many at once");
         Event::gap(Kind::LeftOut, count, text)
@@ -230,16 +234,15 @@ pub(crate) async fn socket(
     Query(After { after }): Query<After>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let no_socket = |why: WebSocketUpgradeRejection| {
-        Problem::new(
-            why.status(),
-            "no-websocket",
-            format!("this is for WebSockets: {}", why.body_text()),
-        )
-    };
     let upgrade = upgrade.map_err(no_socket)?.max_message_size(HEARD_MAX);
     let follower = Follower::new(shared, after.as_deref())?;
     Ok(upgrade.on_upgrade(|socket| speak(socket, follower)))
+}
+
+/// Somebody asked for a WebSocket with a request that makes none.
+pub(crate) fn no_socket(why: WebSocketUpgradeRejection) -> Problem {
+    let detail = format!("this is for WebSockets: {}", why.body_text());
+    Problem::new(why.status(), "no-websocket", detail)
 }
 
 /// Until either side ends it. What is said to us is read away.

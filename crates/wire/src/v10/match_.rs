@@ -51,7 +51,8 @@ impl Wildcards {
     const NW_SRC_SHIFT: u32 = 8;
     const NW_DST_SHIFT: u32 = 14;
 
-    const FLAGS: [(Wildcards, &'static str); 10] = [
+    /// Those of one bit, with their names.
+    pub const FLAGS: [(Wildcards, &'static str); 10] = [
         (Self::IN_PORT, "IN_PORT"),
         (Self::DL_VLAN, "DL_VLAN"),
         (Self::DL_SRC, "DL_SRC"),

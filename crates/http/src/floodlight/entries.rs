@@ -1,0 +1,240 @@
+//! The static entries: by name, sent when they are pushed and again when their switch joins.
+//!
+//! They are in memory, and sent as any flow is: confirmed by the switch, whose error is the answer where it refuses. One that replaces
+//! another of its name removes what that left on its switch, once it is there itself.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_wire::msg::{FlowMod, FlowModCommand, Message, PortNo};
+use aldis_wire::{DatapathId, Version};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+use super::entry::{Entry, name};
+use super::words::{self, does, matching, quoted};
+use crate::api::events::Kind;
+use crate::extract::Dpid;
+use crate::gate;
+use crate::limits::{ENTRIES_MAX, EVENTS_AT_ONCE};
+use crate::problem::Problem;
+use crate::routes::{From, Shared};
+use crate::ryu::ask::Switch;
+use crate::ryu::body::{At, Body};
+
+/// All of them, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Entries(Mutex<BTreeMap<String, Arc<Entry>>>);
+
+impl Entries {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Entry>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those of a switch, or all.
+    fn of(&self, switch: Option<DatapathId>) -> Vec<Arc<Entry>> {
+        let all = self.all();
+        let those = all.values().filter(|entry| switch.is_none_or(|dpid| entry.switch == dpid));
+        those.cloned().collect()
+    }
+}
+
+/// As Floodlight answers where it did something.
+fn status(words: impl Into<String>) -> Json<Value> {
+    Json(json!({ "status": words.into() }))
+}
+
+/// And where not: it says 200 then, too, and only the words tell. Here the status does.
+struct NotDone(Problem);
+
+impl IntoResponse for NotDone {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::BAD_REQUEST);
+        (status, Json(json!({ "status": format!("Error! {}", self.0.detail) }))).into_response()
+    }
+}
+
+type Done = Result<Json<Value>, Response>;
+
+fn not_done(problem: Problem) -> Response {
+    NotDone(problem).into_response()
+}
+
+pub(super) async fn push(State(shared): From, body: Result<Body, Problem>) -> Done {
+    put(&shared, body).await.map_err(not_done)?;
+    Ok(status("Entry pushed"))
+}
+
+async fn put(shared: &Shared, body: Result<Body, Problem>) -> Result<(), Problem> {
+    let entry = Arc::new(Entry::read(body?)?);
+    let before = {
+        let all = shared.entries.all();
+        if all.len() >= ENTRIES_MAX && !all.contains_key(&entry.name) {
+            let detail = format!("{ENTRIES_MAX} entries are kept, and no more");
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many", detail));
+        }
+        all.get(&entry.name).cloned()
+    };
+    // Sent first, and kept once the switch took it; one whose switch is not there waits for it.
+    send(shared, &entry).await?;
+    if let Some(before) = before.filter(|before| !same(shared, before, &entry)) {
+        take(shared, &before).await?;
+    }
+    shared.entries.all().insert(entry.name.clone(), entry);
+    Ok(())
+}
+
+/// Whether one takes the place of the other on its switch by itself.
+fn same(shared: &Shared, before: &Entry, now: &Entry) -> bool {
+    let version = connected(shared, before.switch).map_or(Version::V13, |switch| switch.version);
+    let place = |entry: &Entry| {
+        entry.flow(version).ok().map(|flow| (flow.table_id, flow.priority, flow.match_))
+    };
+    before.switch == now.switch && now.active && place(before) == place(now)
+}
+
+fn connected(shared: &Shared, dpid: DatapathId) -> Option<Switch> {
+    Switch::find(shared, dpid).ok()
+}
+
+async fn send(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
+    let switch = connected(shared, entry.switch).filter(|_| entry.active);
+    let Some(switch) = switch else { return Ok(()) };
+    switch.does(shared, Message::FlowMod(entry.flow(switch.version)?)).await
+}
+
+/// Takes what an entry put on its switch away.
+async fn take(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
+    let Some(switch) = connected(shared, entry.switch) else { return Ok(()) };
+    let flow = entry.flow(switch.version)?;
+    let gone = FlowMod {
+        command: FlowModCommand::DELETE_STRICT,
+        instructions: vec![],
+        out_port: PortNo::ANY,
+        ..flow
+    };
+    switch.does(shared, Message::FlowMod(gone)).await
+}
+
+pub(super) async fn delete(State(shared): From, body: Result<Body, Problem>) -> Done {
+    let name = body.and_then(|body| name(&body)).map_err(not_done)?;
+    let entry = shared.entries.all().remove(&name);
+    if let Some(entry) = entry {
+        take(&shared, &entry).await.map_err(not_done)?;
+    }
+    Ok(status(format!("Entry {name} deleted")))
+}
+
+/// The switch that a path names, or `all`.
+fn which(at: &At) -> Result<Option<DatapathId>, Problem> {
+    let text = at.part("dpid").filter(|text| !text.eq_ignore_ascii_case("all"));
+    text.map(|text| Dpid::read(text).map(|Dpid(dpid)| dpid)).transpose()
+}
+
+pub(super) async fn list(State(shared): From, at: At) -> Result<Json<Value>, Problem> {
+    let only = which(&at)?;
+    let mut shown: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    if let Some(dpid) = only {
+        // As it was asked for.
+        shown.insert(at.part("dpid").map_or_else(|| words::dpid(dpid), str::to_owned), vec![]);
+    }
+    for entry in shared.entries.of(only) {
+        let key = shown.keys().next().filter(|_| only.is_some()).cloned();
+        let key = key.unwrap_or_else(|| words::dpid(entry.switch));
+        let version = connected(&shared, entry.switch).map_or(Version::V13, |one| one.version);
+        if let Ok(flow) = entry.flow(version) {
+            let one = Map::from_iter([(entry.name.clone(), show(&flow, version))]);
+            shown.entry(key).or_default().push(Value::Object(one));
+        }
+    }
+    Ok(Json(json!(shown)))
+}
+
+fn show(flow: &FlowMod, version: Version) -> Value {
+    let mut shown = json!({
+        "version": words::version(version),
+        "command": "ADD",
+        "cookie": flow.cookie,
+        "priority": flow.priority,
+        "idleTimeoutSec": flow.idle_timeout,
+        "hardTimeoutSec": flow.hard_timeout,
+        "outPort": "any",
+        "match": matching(&flow.match_),
+    });
+    if version == Version::V13 {
+        shown["flags"] = flow.flags.0.into();
+        shown["cookieMask"] = flow.cookie_mask.into();
+        shown["outGroup"] = "any".into();
+        shown["tableId"] = format!("{:#x}", flow.table_id.0).into();
+    }
+    let (name, does) = does(&flow.instructions, &flow.match_, version);
+    shown[name] = does;
+    quoted(shown)
+}
+
+/// A GET that removes something, as scripts ask for it; no page of a stranger may, as little as it may with another method.
+pub(super) async fn clear(State(shared): From, headers: HeaderMap, at: At) -> Done {
+    gate::own_site(&headers).map_err(not_done)?;
+    let only = which(&at).map_err(not_done)?;
+    let gone = shared.entries.of(only);
+    for entry in &gone {
+        shared.entries.all().remove(&entry.name);
+        take(&shared, entry).await.map_err(not_done)?;
+    }
+    Ok(match only {
+        None => status("Deleted all flows/groups."),
+        Some(_) => {
+            let said = at.part("dpid").unwrap_or_default();
+            status(format!("Deleted all flows/groups for switch {said}."))
+        }
+    })
+}
+
+/// Sends their entries to switches that join, until the end.
+pub(crate) async fn keep(shared: Arc<Shared>) {
+    let (mut news, Ok(mut place)) = (shared.events.news(), shared.events.place(None)) else {
+        return;
+    };
+    let mut stopping = shared.stopping.clone();
+    loop {
+        tokio::select! {
+            more = news.changed() => if more.is_err() { return },
+            () = crate::server::told(&mut stopping) => return,
+        }
+        loop {
+            let read = shared.events.read(&mut place, EVENTS_AT_ONCE, "");
+            if read.is_empty() {
+                break;
+            }
+            for event in &read {
+                joined(&shared, event.kind, event.event.dpid.as_deref());
+            }
+        }
+    }
+}
+
+/// A switch came, or some did of which nothing is known: events are missing.
+fn joined(shared: &Arc<Shared>, kind: Kind, dpid: Option<&str>) {
+    let dpid = dpid.and_then(|text| text.parse().ok());
+    let only = match kind {
+        Kind::SwitchUp if dpid.is_some() => dpid,
+        Kind::Missed | Kind::LeftOut => None,
+        _ => return,
+    };
+    let waiting = shared.entries.of(only);
+    if waiting.is_empty() {
+        return;
+    }
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        for entry in waiting {
+            if let Err(why) = send(&shared, &entry).await {
+                let text = format!("entry {:?}: {}", entry.name, why.detail);
+                shared.events.note(text, &shared.date());
+            }
+        }
+    });
+}
