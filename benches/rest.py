@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Measures what REST takes: the figures of docs/performance.md, "REST".
 
 Real sockets on loopback, one connection that stays open, the controller on one core and everything else on the other. Open vSwitch
@@ -38,7 +38,8 @@ class Running:
     """A program of ours, ended with the block."""
 
     def __init__(self, core, *argv):
-        self.child = subprocess.Popen(["taskset", "-c", core, *argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.child = subprocess.Popen(["taskset", "-c", core, *argv], **nothing)
 
     def __enter__(self):
         return self
