@@ -394,6 +394,59 @@ fn two_processes_make_one_measurement() {
     assert_eq!(report["partial"], Value::Null);
 }
 
+/// A controller that serves so many handshakes, one connection after another, and is gone then. How many it finished.
+fn doorman(handshakes: u64) -> (String, std::thread::JoinHandle<u64>) {
+    let patience = Duration::from_secs(60);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let controller = std::thread::spawn(move || {
+        let mut finished = 0;
+        while finished < handshakes {
+            let mut peer = Peer::over(listener.accept().unwrap().0, patience).unwrap();
+            let questions = [hello(Version::V10), bare(Version::V10, 5, 2)].concat();
+            peer.send(&questions).unwrap();
+            let echo = peer.expect(kind::ECHO_REQUEST).unwrap();
+            peer.send(&[&[Version::V10.wire(), kind::ECHO_REPLY], &echo[2..]].concat()).unwrap();
+            finished += 1;
+            if finished < handshakes {
+                peer.expect_close().unwrap();
+            }
+        }
+        finished
+    });
+    (address, controller)
+}
+
+#[test]
+fn handshakes_of_two_processes_are_as_many_as_the_controller_served() {
+    let (controller, served) = doorman(60);
+    let load = ["--mode", "connect", "-s", "4", "-l", "1", "-m", "60000", "-w", "0"];
+    let (process, address) = coordinator(&controller, &load);
+    let joined = bench(&["--join", &address]);
+    let said = String::from_utf8(joined.stderr).unwrap();
+    assert!(said.starts_with("part 2 of 2: 2 switches\n"), "{said}");
+    let output = process.wait_with_output().unwrap();
+    // The controller went away in the middle.
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["counts"]["done"].as_u64(), Some(served.join().unwrap()), "{report}");
+    assert!(report["partial"].is_string(), "{report}");
+}
+
+#[test]
+fn handshakes_of_two_processes_are_one_measurement() {
+    let null = Null::start();
+    let (process, address) =
+        coordinator(&null.address, &[&["--mode", "connect"], &SHORT[..]].concat());
+    let joined = bench(&["--join", &address]);
+    assert!(joined.status.success(), "{joined:?}");
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["counts"]["done"].as_u64() > Some(0), "{report}");
+    assert_eq!(report["partial"], Value::Null);
+}
+
 #[test]
 fn a_part_that_is_lost_is_said_so() {
     let null = Null::start();

@@ -23,9 +23,6 @@ pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
         return parts::join(coordinator, &*stop_on_signals()?);
     }
     let load = args.load()?;
-    if args.coordinate.is_some() && args.what() == ModeArg::Connect {
-        return Err("--coordinate is for requests; handshakes have --threads".into());
-    }
     let target = args.save.as_deref().map(save::Target::new).transpose()?;
     let stop = stop_on_signals()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
@@ -63,13 +60,11 @@ fn measure(
     stop: &AtomicBool,
 ) -> Result<ExitCode, String> {
     let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
-    let part = Part { index: 0, of: args.parts.unwrap_or(1) };
-    if let Some(address) = args.coordinate {
-        onlooker.coordinator = Some(Coordinator::gather(address, part.of, stop)?);
-    }
-    let mut outcome = load::measure(&Load { part, ..load.clone() }, &mut onlooker);
+    let here = onlooker.gather(load, args)?;
+    let mut outcome = load::measure(&here, &mut onlooker);
     if let Some(coordinator) = onlooker.coordinator.take() {
-        coordinator.collect(&mut outcome, stop);
+        let failure = coordinator.collect(stop, |report| outcome.report.merge(report));
+        outcome.failure = outcome.failure.take().or(failure);
     }
     onlooker.clear();
     let report = outcome.report;
@@ -109,7 +104,12 @@ fn connect(
     stop: &AtomicBool,
 ) -> Result<ExitCode, String> {
     let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
-    let (result, failure) = load::handshakes(load, &mut onlooker);
+    let here = onlooker.gather(load, args)?;
+    let (mut result, mut failure) = load::handshakes(&here, &mut onlooker);
+    if let Some(coordinator) = onlooker.coordinator.take() {
+        let lost = coordinator.collect(stop, |report| result.merge(&report));
+        failure = failure.or(lost);
+    }
     onlooker.clear();
     let why = match failure.map(|failure| failure.to_string()) {
         Some(why) if result.elapsed.is_zero() => return Err(why),
@@ -199,6 +199,15 @@ impl<'a> Onlooker<'a> {
             measuring_since: now,
             coordinator: None,
         }
+    }
+
+    /// Waits for the other parts, where there are any; what of the load this process plays.
+    fn gather(&mut self, load: &Load, args: &LoadArgs) -> Result<Load, String> {
+        let part = Part { index: 0, of: args.parts.unwrap_or(1) };
+        if let Some(address) = args.coordinate {
+            self.coordinator = Some(Coordinator::gather(address, part.of, self.stop)?);
+        }
+        Ok(Load { part, ..load.clone() })
     }
 
     fn look(&mut self, moment: Moment) {

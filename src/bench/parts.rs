@@ -4,8 +4,8 @@
 //! the options and which part it is; at each gate it says so and is told to go on when all are there; at last it sends its
 //! report. Histograms are merged, not percentiles. Every wait has an end.
 
-use super::args::{Joined, LoadArgs};
-use aldis_emulator::load::{self, Failure, Gate, Load, Outcome, Part, Report, Watch};
+use super::args::{Joined, LoadArgs, ModeArg};
+use aldis_emulator::load::{self, Failure, Gate, Load, Outcome, Part, Watch};
 use clap::Parser;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -52,9 +52,10 @@ enum Word {
     Go,
 }
 
+/// What a part measured: requests, or handshakes.
 #[derive(Serialize, Deserialize)]
-struct Finding {
-    report: Report,
+struct Finding<R> {
+    report: R,
     failure: Option<String>,
 }
 
@@ -206,22 +207,27 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Adds what the others measured.
-    pub(super) fn collect(self, outcome: &mut Outcome, stop: &AtomicBool) {
+    /// Hands over what the others measured, one after the other; what went wrong with the first that failed, if one did.
+    pub(super) fn collect<R: DeserializeOwned>(
+        self,
+        stop: &AtomicBool,
+        mut add: impl FnMut(R),
+    ) -> Option<Failure> {
         let of = self.others.len() + 1;
+        let mut failure = None;
         for (mut line, number) in self.others.into_iter().zip(2..) {
             let address = line.address;
-            let lost = |why| format!("part {number} of {of} ({address}): {why}");
-            let why = match line.hear::<Finding>(REPORT_DEADLINE, stop) {
+            let why = match line.hear::<Finding<R>>(REPORT_DEADLINE, stop) {
                 Ok(Finding { report, failure }) => {
-                    outcome.report.merge(report);
+                    add(report);
                     failure
                 }
                 Err(error) => Some(format!("no report came: {}", words(&error))),
             };
-            let failure = why.map(|why| Failure::Parts(lost(why)));
-            outcome.failure = outcome.failure.take().or(failure);
+            let lost = |why| Failure::Parts(format!("part {number} of {of} ({address}): {why}"));
+            failure = failure.or(why.map(lost));
         }
+        failure
     }
 }
 
@@ -256,19 +262,35 @@ pub(super) fn join(address: SocketAddr, stop: &AtomicBool) -> Result<ExitCode, S
     let mut line = Line::new(socket).map_err(lost)?;
     line.say(&Hello { aldis: env!("CARGO_PKG_VERSION").into() }).map_err(lost)?;
     let Task { args, index, of } = line.hear(JOIN_DEADLINE, stop).map_err(lost)?;
-    let load = part(args, index, of)?;
+    let (load, mode) = part(args, index, of)?;
     eprintln!("part {} of {of}: {} switches", index + 1, load.switches_here());
-    let Outcome { report, failure } = load::measure(&load, &mut Member { line: &mut line, stop });
+    let mut member = Member { line: &mut line, stop };
+    if mode == ModeArg::Connect {
+        let (report, failure) = load::handshakes(&load, &mut member);
+        return conclude(line, report, failure);
+    }
+    let Outcome { report, failure } = load::measure(&load, &mut member);
+    conclude(line, report, failure)
+}
+
+/// Tells the coordinator what was measured.
+fn conclude(
+    mut line: Line,
+    report: impl Serialize,
+    failure: Option<Failure>,
+) -> Result<ExitCode, String> {
     let failure = failure.map(|failure| failure.to_string());
-    line.say(&Finding { report, failure: failure.clone() }).map_err(lost)?;
+    line.say(&Finding { report, failure: failure.clone() })
+        .map_err(|error| format!("the coordinator was lost: {}", words(&error)))?;
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The load that the coordinator's options describe.
-fn part(args: Vec<String>, index: u32, of: u32) -> Result<Load, String> {
+/// The load that the coordinator's options describe, and what is measured.
+fn part(args: Vec<String>, index: u32, of: u32) -> Result<(Load, ModeArg), String> {
     let args = ["aldis".to_owned()].into_iter().chain(args);
     let Joined { load } = Joined::try_parse_from(args)
         .map_err(|error| format!("the coordinator's options are none of ours: {error}"))?;
     let load: LoadArgs = load;
-    Ok(Load { part: Part { index, of }, ..load.load()? })
+    let mode = load.what();
+    Ok((Load { part: Part { index, of }, ..load.load()? }, mode))
 }

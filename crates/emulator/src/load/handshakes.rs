@@ -4,18 +4,19 @@
 //! handshake is done when the controller has answered the ECHO_REQUEST that the switch sends right behind its
 //! FEATURES_REPLY: by then it has read who the switch is. What it asks beside that is answered meanwhile.
 
-use super::conduct::{Moment, Watch};
+use super::conduct::{Gate, Moment, Watch};
 use super::demand::Lap;
 use super::failure::Failure;
 use super::generator::{schedstat, thread_cpu};
-use super::report::{Delays, delays};
-use super::{Load, conduct};
+use super::report::{Delays, add_delays, delays, histogram};
+use super::{Load, Part, conduct};
 use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
 use crate::stream::{self, Inbox, Tail};
 use aldis_wire::Chop;
 use aldis_wire::header::{Header, kind};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,8 +35,8 @@ const FAILED_MAX: u32 = 10;
 /// The xid of the echo that shows that a handshake is over.
 const ECHO_XID: u32 = 0x6563_686f;
 
-/// What a run of handshakes measured.
-#[derive(Clone, Debug)]
+/// What a run of handshakes measured; of several parts of one run, [`Handshakes::merge`] makes one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Handshakes {
     /// Handshakes a second in each measured loop, in order.
     pub loops: Vec<f64>,
@@ -46,6 +47,7 @@ pub struct Handshakes {
     /// How often a switch had to wait because the system had no local port left.
     pub port_waits: u64,
     /// From just before a connection to the answer of the echo, in nanoseconds, in all measured loops.
+    #[serde(with = "histogram")]
     pub delay: Delays,
     /// How long was measured.
     pub elapsed: Duration,
@@ -74,22 +76,22 @@ impl Handshakes {
         self.idle < super::IDLE_MIN
     }
 
-    fn merge(&mut self, other: &Handshakes) {
+    /// Adds what another thread, or another part of the same run, measured.
+    pub fn merge(&mut self, other: &Handshakes) {
         self.loops.resize(self.loops.len().max(other.loops.len()), 0.0);
         self.loops.iter_mut().zip(&other.loops).for_each(|(mine, theirs)| *mine += theirs);
         self.done += other.done;
         self.failed += other.failed;
         self.port_waits += other.port_waits;
-        // Both have the same bounds.
-        let _ = self.delay.add(&other.delay);
+        add_delays(&mut self.delay, &other.delay);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.generator_cpu += other.generator_cpu;
         self.idle = self.idle.min(other.idle);
     }
 }
 
-/// Measures the handshakes of all normal switches of the load; nothing is taught or offered. What was measured, and why it
-/// ended before its time, if it did.
+/// Measures the handshakes of the normal switches of this part of the load; nothing is taught or offered, and the parts begin
+/// together, behind [`Gate::Taught`]. What was measured, and why it ended before its time, if it did.
 pub fn handshakes(load: &Load, watch: &mut dyn Watch) -> (Handshakes, Option<Failure>) {
     match conduct::prepare(load).and_then(|()| play(load, watch)) {
         Ok(outcome) => outcome,
@@ -100,11 +102,17 @@ pub fn handshakes(load: &Load, watch: &mut dyn Watch) -> (Handshakes, Option<Fai
 fn play(load: &Load, watch: &mut dyn Watch) -> Result<(Handshakes, Option<Failure>), Failure> {
     let stop = AtomicBool::new(false);
     let (ended, endings) = mpsc::channel();
+    for gate in [Gate::Connected, Gate::Taught] {
+        watch.pass(gate)?;
+    }
     let start = Instant::now();
     std::thread::scope(|scope| {
         let spawn = |index: usize| {
             let (stop, ended) = (&stop, ended.clone());
-            let numbers: Vec<u32> = (1..=load.switches).skip(index).step_by(load.threads).collect();
+            let Part { index: part, of } = load.part;
+            let first = part as usize + index * of as usize;
+            let numbers = (1..=load.switches).skip(first).step_by(load.threads * of as usize);
+            let numbers: Vec<u32> = numbers.collect();
             let thread = std::thread::Builder::new().name(format!("connect-{index}"));
             thread.spawn_scoped(scope, move || {
                 let outcome = match Thread::new(load, &numbers) {

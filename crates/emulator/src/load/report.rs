@@ -367,7 +367,7 @@ fn add<T: Copy + std::ops::AddAssign>(mine: &mut [T], theirs: &[T]) {
 }
 
 /// Mine have the same bounds or grow, so that there is nothing to fail.
-fn add_delays(mine: &mut Delays, theirs: &Delays) {
+pub(crate) fn add_delays(mine: &mut Delays, theirs: &Delays) {
     let _ = mine.add(theirs);
 }
 
@@ -383,17 +383,17 @@ fn few_delays() -> Delays {
 }
 
 /// Delays as pairs: the highest that counts as the same, and how often it was seen.
-mod histogram {
+pub(crate) mod histogram {
     use super::{Delays, few_delays};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(delays: &Delays, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(delays: &Delays, to: S) -> Result<S::Ok, S::Error> {
         let pairs =
             delays.iter_recorded().map(|seen| (seen.value_iterated_to(), seen.count_at_value()));
         pairs.collect::<Vec<(u64, u64)>>().serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Delays, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Delays, D::Error> {
         let mut delays = few_delays();
         for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
             // It grows as it has to.
