@@ -5,6 +5,7 @@ use super::bounds::{FRAME_MAX, FRAME_MIN};
 use super::flow::Reason;
 use super::forward::{Origin, Way};
 use super::packet::Packet;
+use super::port::config;
 use super::tables::{Addition, Filter};
 use super::{Datapath, Sink, Wrong};
 use aldis_wire::MacAddr;
@@ -86,6 +87,8 @@ impl Datapath {
         Ok(())
     }
 
+    /// The controller knows what it asked for itself: as Open vSwitch has it, it is told of what came of that alone, a port
+    /// that goes down or comes up.
     pub(super) fn port_mod(
         &mut self,
         change: &PortChange,
@@ -95,8 +98,9 @@ impl Datapath {
         if port.address != change.address {
             return Err(Wrong::BadHardwareAddress);
         }
-        let config = port.config & !change.mask | change.config & change.mask;
-        if std::mem::replace(&mut port.config, config) != config {
+        let wanted = port.config & !change.mask | change.config & change.mask;
+        let changed = std::mem::replace(&mut port.config, wanted) ^ wanted;
+        if changed & config::DOWN != 0 {
             self.port_changed(change.port, out);
         }
         Ok(())

@@ -32,23 +32,28 @@ pub(crate) struct Meter {
 pub(crate) type Meters = BTreeMap<u32, Meter>;
 
 impl Band {
-    /// How much it holds: the burst that it allows, or without one what passes in a second.
-    fn capacity(&self, flags: MeterFlags) -> u128 {
-        let burst = if flags.contains(MeterFlags::BURST) { self.said.burst_size } else { 0 };
-        u128::from(if burst == 0 { self.said.rate } else { burst }) * TOKEN
+    /// Full. It holds the burst that it names, whatever the meter's flags say of bursts, or without one what passes in a second,
+    /// which is then what it says of itself: all that as in Open vSwitch.
+    fn new(mut said: MeterBand) -> Band {
+        if said.burst_size == 0 {
+            said.burst_size = said.rate;
+        }
+        let tokens = u128::from(said.burst_size) * TOKEN;
+        Band { said, counters: Counters::default(), tokens }
+    }
+
+    /// Lets the time fill it.
+    fn fill(&mut self, elapsed_ns: u128) {
+        let filled = self.tokens + elapsed_ns * u128::from(self.said.rate);
+        self.tokens = filled.min(u128::from(self.said.burst_size) * TOKEN);
     }
 }
 
 impl Meter {
     pub(crate) fn new(flags: MeterFlags, bands: Vec<MeterBand>, now: Duration) -> Meter {
-        let band = |said| {
-            let mut band = Band { said, counters: Counters::default(), tokens: 0 };
-            band.tokens = band.capacity(flags);
-            band
-        };
         Meter {
             flags,
-            bands: bands.into_iter().map(band).collect(),
+            bands: bands.into_iter().map(Band::new).collect(),
             created: now,
             counters: Counters::default(),
             filled: now,
@@ -60,15 +65,13 @@ impl Meter {
         self.counters.count(bytes);
         let elapsed = now.saturating_sub(self.filled).as_nanos();
         self.filled = self.filled.max(now);
-        let flags = self.flags;
-        let cost = match flags.contains(MeterFlags::PKTPS) {
+        let cost = match self.flags.contains(MeterFlags::PKTPS) {
             true => TOKEN,
             false => bytes as u128 * 8 * TOKEN / 1000,
         };
         let mut exceeded: Option<&mut Band> = None;
         for band in &mut self.bands {
-            let filled = band.tokens + elapsed * u128::from(band.said.rate);
-            band.tokens = filled.min(band.capacity(flags));
+            band.fill(elapsed);
             if band.tokens >= cost {
                 band.tokens -= cost;
             } else if exceeded.as_ref().is_none_or(|other| other.said.rate < band.said.rate) {

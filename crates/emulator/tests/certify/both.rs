@@ -1,38 +1,19 @@
 //! One program on both switches, and what came of each step.
 
-use super::frames::Frame;
+use super::corpus_ports::restored;
 use super::ovs::{Ovs, PORTS};
 use super::seen::{Seen, seen};
+use super::step::Site;
+use super::step::Step;
 use aldis_emulator::datapath::{Datapath, PortSpec, Sink};
 use aldis_emulator::peer::bare;
 use aldis_wire::v13::bucket::GroupNo;
 use aldis_wire::v13::group_mod::{GroupMod, GroupModCommand, GroupType};
-use aldis_wire::{Chop, DatapathId, MacAddr, Version, v10, v13};
-use std::fmt;
+use aldis_wire::v13::meter_mod::{MeterFlags, MeterMod, MeterModCommand, MeterNo};
+use aldis_wire::{Chop, DatapathId, Version, v10, v13};
+use std::path::PathBuf;
 use std::sync::Once;
 use std::time::{Duration, Instant};
-
-/// What is done to a switch.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    V10(v10::Message),
-    V13(v13::Message),
-    /// A frame comes in by a port.
-    Frame(u32, Frame),
-    /// So many seconds pass.
-    Wait(u32),
-}
-
-impl fmt::Debug for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Step::V10(message) => write!(f, "{message:?}"),
-            Step::V13(message) => write!(f, "{message:?}"),
-            Step::Frame(port, frame) => write!(f, "port {port}: {frame}"),
-            Step::Wait(seconds) => write!(f, "{seconds} s pass"),
-        }
-    }
-}
 
 /// How long a FLOW_REMOVED may take before it counts as missing.
 const REMOVALS_WAIT: Duration = Duration::from_secs(10);
@@ -43,20 +24,30 @@ pub(crate) type Outcome = Vec<Vec<Seen>>;
 /// Both switches.
 pub(crate) struct Both {
     version: Version,
+    site: Site,
     ovs: Ovs,
 }
 
-/// Shows the program on which Open vSwitch ended itself, once: those that follow find it gone.
-struct LastWords<'a>(&'a [Step]);
+/// Shows the program on which Open vSwitch ended itself, and what it said last, once: those that follow find it gone.
+struct LastWords<'a>(&'a [Step], PathBuf);
 
 impl Drop for LastWords<'_> {
     fn drop(&mut self) {
         static SHOWN: Once = Once::new();
         if std::thread::panicking() {
-            SHOWN.call_once(|| eprintln!("the last program of Open vSwitch: {:#?}", self.0));
+            let log = std::fs::read_to_string(&self.1).unwrap_or_default();
+            let last: Vec<&str> = log.lines().rev().take(LAST_WORDS).collect();
+            let last: Vec<&str> = last.into_iter().rev().collect();
+            SHOWN.call_once(|| {
+                eprintln!("the last program of Open vSwitch: {:#?}", self.0);
+                eprintln!("what it said last:\n{}", last.join("\n"));
+            });
         }
     }
 }
+
+/// So many lines of its log.
+const LAST_WORDS: usize = 30;
 
 /// What the emulated switch sends.
 #[derive(Default)]
@@ -78,19 +69,28 @@ impl Sink for Out {
 
 impl Both {
     pub(crate) fn start(version: Version) -> Both {
-        Both { version, ovs: Ovs::start(version) }
+        let ovs = Ovs::start(version);
+        let site = Site { version, addresses: ovs.addresses.clone() };
+        Both { version, site, ovs }
+    }
+
+    /// With a clock that stands still but for [`Step::Pause`].
+    pub(crate) fn start_at_rest(version: Version) -> Both {
+        let mut both = Both::start(version);
+        both.ovs.ctl.call("time/stop", &[]);
+        both
     }
 
     /// Whether a program does the same on both; the report of the difference if not. A difference has to come twice.
     pub(crate) fn agree(&mut self, program: &[Step]) -> Result<(), String> {
-        let _last_words = LastWords(program);
+        let _last_words = LastWords(program, self.ovs.log());
         self.compare(program).or_else(|_| self.compare(program))
     }
 
     /// At the end both are made empty again, which is part of what is compared.
     fn compare(&mut self, program: &[Step]) -> Result<(), String> {
-        let program = [program, &reset(self.version)].concat();
-        let mut ours = emulated(self.version, &program);
+        let program = [program, &reset(self.version, program)].concat();
+        let mut ours = emulated(&self.site, &program);
         let our_removals = removals(&mut ours);
         let mut theirs = self.real_steps(&program);
         let their_removals = self.removals(&mut theirs, our_removals.len());
@@ -122,8 +122,7 @@ impl Both {
         let mut outcome = vec![Vec::new(); program.len()];
         let mut at = 0;
         while at < program.len() {
-            let messages =
-                program[at..].iter().take_while(|step| step.message(0).is_some()).count();
+            let messages = together(&program[at..]);
             if messages > 0 {
                 self.real_messages(at, &program[at..at + messages], &mut outcome);
                 at += messages;
@@ -131,6 +130,7 @@ impl Both {
                 match (&program[at], program[at].frame()) {
                     (_, Some((port, bytes))) => self.ovs.frame(port, &bytes),
                     (Step::Wait(seconds), _) => self.ovs.wait(*seconds),
+                    (Step::Pause(ms), _) => self.ovs.pause(*ms),
                     _ => {}
                 }
                 outcome[at] = self.collect(&mut Vec::new());
@@ -145,7 +145,7 @@ impl Both {
         self.ovs.ctl.call("revalidator/purge", &[]);
         let mut sent = Vec::new();
         for (number, step) in (first as u32..).zip(steps) {
-            sent.extend(step.message(number).expect("a message"));
+            sent.extend(step.message(&self.site, number).expect("a message"));
         }
         self.ovs.peer.send(&sent).expect("the bridge reads");
         let mut before = Vec::new();
@@ -159,7 +159,8 @@ impl Both {
             };
             outcome[at].push(one);
         }
-        // Packets that follow must meet the flows as they are now.
+        // Packets that follow must meet the flows, and the ports, as they are now.
+        self.ovs.ctl.turn();
         self.ovs.ctl.call("revalidator/purge", &[]);
     }
 
@@ -187,31 +188,20 @@ impl Both {
     }
 }
 
-impl Step {
-    /// The bytes of a message of this number; `None` for a frame.
-    fn message(&self, number: u32) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        match self {
-            Step::V10(message) => message.encode(number, &mut bytes).expect("it fits"),
-            Step::V13(message) => message.encode(number, &mut bytes).expect("it fits"),
-            Step::Frame(..) | Step::Wait(_) => return None,
-        }
-        Some(bytes)
-    }
-
-    fn frame(&self) -> Option<(u32, Vec<u8>)> {
-        match self {
-            Step::Frame(port, frame) => Some((*port, frame.to_bytes())),
-            _ => None,
-        }
-    }
+/// How many messages a program begins with that are sent together. A change of a port is the last of them: Open vSwitch lets it
+/// have its effect a turn later.
+fn together(program: &[Step]) -> usize {
+    let messages = program.iter().take_while(|step| step.is_message());
+    let port = messages.clone().position(|step| matches!(step, Step::Port { .. }));
+    port.map_or(messages.count(), |at| at + 1)
 }
 
 /// The program on the emulated switch.
-fn emulated(version: Version, program: &[Step]) -> Outcome {
+fn emulated(site: &Site, program: &[Step]) -> Outcome {
+    let version = site.version;
     let port = |number: u32| PortSpec {
         number,
-        address: MacAddr([0xaa, 0x55, 0xaa, 0x55, 0, number as u8]),
+        address: site.addresses[number as usize - 1],
         name: format!("p{number}"),
     };
     let ports: Vec<PortSpec> = (1..=PORTS).map(port).collect();
@@ -221,13 +211,12 @@ fn emulated(version: Version, program: &[Step]) -> Outcome {
     let mut pending = Vec::new();
     for (at, step) in program.iter().enumerate() {
         let mut out = Out { version: Some(version), seen: Vec::new() };
-        match (step.message(at as u32), step.frame()) {
+        match (step.message(site, at as u32), step.frame()) {
             (Some(bytes), _) => {
                 for raw in Chop::new(&bytes) {
                     switch.message(raw.expect("whole messages").bytes, now, &mut out);
                 }
-                let next = program.get(at + 1);
-                let is_last = next.is_none_or(|step| step.message(0).is_none());
+                let is_last = together(&program[at..]) == 1;
                 let (answers, others): (Vec<Seen>, Vec<Seen>) =
                     out.seen.into_iter().partition(|one| matches!(one, Seen::Answer(..)));
                 pending.extend(others);
@@ -242,10 +231,12 @@ fn emulated(version: Version, program: &[Step]) -> Outcome {
                 outcome.push(in_order(out.seen));
             }
             (None, None) => {
-                if let Step::Wait(seconds) = step {
-                    now += Duration::from_secs(u64::from(*seconds));
-                    switch.expire(now, &mut out);
-                }
+                now += match step {
+                    Step::Wait(seconds) => Duration::from_secs(u64::from(*seconds)),
+                    Step::Pause(ms) => Duration::from_millis(u64::from(*ms)),
+                    _ => Duration::ZERO,
+                };
+                switch.expire(now, &mut out);
                 outcome.push(in_order(out.seen));
             }
         }
@@ -261,19 +252,22 @@ fn removals(outcome: &mut Outcome) -> Vec<Seen> {
     all
 }
 
-/// By kind, and frames by port: the order among ports is nobody's business.
+/// By kind, and by port: the order among ports is nobody's business.
 fn in_order(mut all: Vec<Seen>) -> Vec<Seen> {
     all.sort_by_key(|one| match one {
         Seen::Frame(port, _) => (0, *port),
-        Seen::Said(_) | Seen::Removed(_) => (1, 0),
-        Seen::Answer(number, _) => (2, *number),
+        Seen::Status(port, _) => (1, *port),
+        Seen::Said(_) | Seen::Removed(_) => (2, 0),
+        Seen::Answer(number, _) => (3, *number),
     });
     all
 }
 
-/// What makes a switch empty again.
-fn reset(version: Version) -> Vec<Step> {
-    match version {
+/// What makes a switch empty again behind a program.
+fn reset(version: Version, program: &[Step]) -> Vec<Step> {
+    let ports = program.iter().any(|step| matches!(step, Step::Port { .. }));
+    let ports = if ports { restored(version) } else { Vec::new() };
+    let rest = match version {
         Version::V10 => vec![
             Step::V10(v10::Message::FlowMod(v10::FlowMod {
                 command: v10::FlowModCommand::DELETE,
@@ -297,16 +291,23 @@ fn reset(version: Version) -> Vec<Step> {
                 group_id: GroupNo::ALL,
                 buckets: vec![],
             })),
+            Step::V13(v13::Message::MeterMod(MeterMod {
+                command: MeterModCommand::DELETE,
+                flags: MeterFlags::EMPTY,
+                meter_id: MeterNo::ALL,
+                bands: vec![],
+            })),
             Step::V13(v13::Message::SetConfig(v13::config::SwitchConfig {
                 flags: v13::config::ConfigFlags::NORMAL,
                 miss_send_len: 128,
             })),
         ],
-    }
+    };
+    [rest, ports].concat()
 }
 
 fn report(program: &[Step], at: usize, ours: &[Seen], theirs: &[Seen]) -> String {
-    use fmt::Write;
+    use std::fmt::Write;
     let mut text = String::from("the emulated switch and Open vSwitch differ\n");
     for (number, step) in program[..=at].iter().enumerate() {
         let _ = writeln!(text, "  {number}: {step:?}");
@@ -327,8 +328,7 @@ fn report(program: &[Step], at: usize, ours: &[Seen], theirs: &[Seen]) -> String
 pub(crate) type Case = (&'static str, Vec<Step>);
 
 /// Every case on both; all differences at the end.
-pub(crate) fn run_corpus(version: Version, cases: Vec<Case>) {
-    let mut both = Both::start(version);
+pub(crate) fn run_corpus(mut both: Both, cases: Vec<Case>) {
     let count = cases.len();
     let different = cases.into_iter().filter_map(|(name, program)| {
         both.agree(&program).err().map(|report| format!("{name}: {report}"))

@@ -1,7 +1,8 @@
 //! Named cases of 1.0: every field of a match, every action, every command, and what is refused.
 
-use super::both::{Case, Step};
+use super::both::Case;
 use super::frames::{Above, Body, Frame, Part, mac};
+use super::step::Step;
 use aldis_wire::v10::stats::{FlowStatsRequest, StatsRequest, StatsRequestBody};
 use aldis_wire::v10::{
     Action, ConfigFlags, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo,

@@ -1,7 +1,8 @@
 //! Named cases of 1.3: tables, metadata, action sets, groups, and what is refused.
 
-use super::both::{Case, Step};
+use super::both::Case;
 use super::frames::{Above, Body, Frame, Part};
+use super::step::Step;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
 use aldis_wire::v13::bucket::{Bucket, GroupNo};

@@ -3,8 +3,9 @@
 use super::pcap::Capture;
 use super::unixctl::Unixctl;
 use aldis_emulator::peer::{Peer, bare, hello};
-use aldis_wire::Version;
 use aldis_wire::header::kind;
+use aldis_wire::v13::stats::{MultipartReplyBody, MultipartRequest, MultipartRequestBody};
+use aldis_wire::{MacAddr, Version, v10, v13};
 use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,10 @@ pub(crate) const PORTS: u32 = 4;
 pub(crate) struct Ovs {
     pub(crate) peer: Peer,
     pub(crate) ctl: Unixctl,
+    /// The addresses that the ports were given, from port 1.
+    pub(crate) addresses: Vec<MacAddr>,
     captures: Vec<Capture>,
-    _daemons: Daemons,
+    daemons: Daemons,
 }
 
 /// The processes and their folder, which end with the test.
@@ -58,11 +61,17 @@ impl Ovs {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
         let controller = listener.local_addr().expect("its address");
         daemons.vsctl(&bridge(&folder, version, controller.port()));
-        let peer = accept(&listener, version);
+        let mut peer = accept(&listener, version);
+        let addresses = addresses(&mut peer, version);
         let ctl =
             Unixctl::connect(&folder.join("vswitchd.ctl"), PATIENCE).expect("a control socket");
         let capture = |port| Capture::open(&capture_file(&folder, port)).expect("a capture");
-        Ovs { peer, ctl, captures: (1..=PORTS).map(capture).collect(), _daemons: daemons }
+        Ovs { peer, ctl, addresses, captures: (1..=PORTS).map(capture).collect(), daemons }
+    }
+
+    /// Where its daemon writes what it has to say.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.daemons.folder.join("setpriv.log")
     }
 
     /// Gives the bridge a frame, and returns when all that comes of it has come.
@@ -84,6 +93,12 @@ impl Ovs {
             self.ctl.turn();
         }
         self.ctl.call("revalidator/purge", &[]);
+    }
+
+    /// Lets so many milliseconds pass on a clock that stands still otherwise.
+    pub(crate) fn pause(&mut self, ms: u32) {
+        self.ctl.call("time/warp", &[&ms.to_string()]);
+        self.ctl.turn();
     }
 
     /// The frames that left since the last call, by port.
@@ -210,7 +225,41 @@ fn accept(listener: &TcpListener, version: Version) -> Peer {
     let mut peer = Peer::over(socket, PATIENCE).expect("a connection");
     peer.send(&hello(version)).expect("a HELLO");
     peer.expect(kind::HELLO).expect("a HELLO back");
-    peer.send(&bare(version, 5, 2)).expect("a question");
-    peer.expect(6).expect("the features");
     peer
+}
+
+/// The addresses of the ports, in the order of their numbers.
+fn addresses(peer: &mut Peer, version: Version) -> Vec<MacAddr> {
+    let mut ports: Vec<(u32, MacAddr)> = match version {
+        Version::V10 => {
+            peer.send(&bare(version, 5, 2)).expect("a question");
+            match v10::Message::decode(&peer.expect(6).expect("the features")) {
+                Ok((_, v10::Message::FeaturesReply(features))) => features
+                    .ports
+                    .iter()
+                    .map(|port| (u32::from(port.port_no.0), port.hw_addr))
+                    .collect(),
+                other => panic!("{other:?} is no answer"),
+            }
+        }
+        Version::V13 => {
+            let request = MultipartRequest::new(MultipartRequestBody::PortDesc);
+            let mut bytes = Vec::new();
+            v13::Message::MultipartRequest(request).encode(2, &mut bytes).expect("it fits");
+            peer.send(&bytes).expect("a question");
+            match v13::Message::decode(&peer.expect(19).expect("the ports")) {
+                Ok((_, v13::Message::MultipartReply(reply))) => match reply.body {
+                    MultipartReplyBody::PortDesc(ports) => {
+                        ports.iter().map(|port| (port.port_no.0, port.hw_addr)).collect()
+                    }
+                    other => panic!("{other:?} is no answer"),
+                },
+                other => panic!("{other:?} is no answer"),
+            }
+        }
+    };
+    ports.retain(|(number, _)| (1..=PORTS).contains(number));
+    ports.sort();
+    assert_eq!(ports.len(), PORTS as usize, "the bridge has its ports");
+    ports.into_iter().map(|(_, address)| address).collect()
 }

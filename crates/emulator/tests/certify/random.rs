@@ -1,15 +1,20 @@
 //! Random programs: frames and values that both versions draw from, and the run that shrinks a difference.
 
-use super::both::{Both, Step};
+use super::both::Both;
+use super::corpus_ports::{NO_RECV, settable};
 use super::frames::{Above, Body, Frame, Part};
+use super::step::Step;
 use aldis_wire::Version;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many programs of each version are run when nobody says another number.
 const PROGRAMS: u32 = 120;
+
+/// So many programs one Open vSwitch is given, and then a new one is started.
+const BLOCK: u32 = 100;
 
 /// Steps that a difference is shrunk by, at most.
 const SHRINK_STEPS: u32 = 3000;
@@ -20,17 +25,21 @@ const SHRINK_MS: u32 = 120_000;
 /// The stack that it takes.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Runs programs from a seed; `ALDIS_CERTIFY_PROGRAMS` and `ALDIS_CERTIFY_SEED` say how many and which.
-pub(crate) fn run<S: Strategy<Value = Vec<Step>> + 'static>(version: Version, programs: fn() -> S) {
+/// Runs programs from a seed; `ALDIS_CERTIFY_PROGRAMS` and `ALDIS_CERTIFY_SEED` say how many and which, `ALDIS_CERTIFY_FROM` with
+/// which of them to begin.
+pub(crate) fn run<S: Strategy<Value = Vec<Step>> + 'static>(
+    start: fn() -> Both,
+    programs: fn() -> S,
+) {
     // A strategy is a value as large as all that it is made of, and moved about by those who use it.
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-    let thread = thread.spawn(move || run_here(version, programs())).expect("a thread");
+    let thread = thread.spawn(move || run_here(start, programs())).expect("a thread");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
 }
 
-fn run_here(version: Version, programs: impl Strategy<Value = Vec<Step>>) {
+fn run_here(start: fn() -> Both, programs: impl Strategy<Value = Vec<Step>>) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse().expect("a number"));
     let cases = number("ALDIS_CERTIFY_PROGRAMS").unwrap_or(PROGRAMS);
     let seed = number("ALDIS_CERTIFY_SEED").unwrap_or(1);
@@ -44,9 +53,18 @@ fn run_here(version: Version, programs: impl Strategy<Value = Vec<Step>>) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let both = RefCell::new(Both::start(version));
+    let from = number("ALDIS_CERTIFY_FROM").unwrap_or(0);
+    let both = RefCell::new(start());
     let last = RefCell::new(String::new());
+    let count = Cell::new(0_u32);
     let result = TestRunner::new_with_rng(config, rng).run(&programs, |program| {
+        count.set(count.get() + 1);
+        if count.get().is_multiple_of(BLOCK) {
+            both.replace(start());
+        }
+        if count.get() < from {
+            return Ok(());
+        }
         both.borrow_mut().agree(&program).map_err(|report| {
             *last.borrow_mut() = report;
             TestCaseError::fail("differ")
@@ -160,6 +178,19 @@ pub(crate) fn timeouts() -> impl Strategy<Value = (u16, u16)> {
 /// Time passes: no sum of these is within minutes of a timeout, so that it does not matter how long a program takes.
 pub(crate) fn wait() -> impl Strategy<Value = Step> {
     prop::sample::select(vec![700, 1400]).prop_map(Step::Wait)
+}
+
+/// What a port may do changes: whether it sends, and is flooded. A port that takes nothing in is left out: Open vSwitch counts
+/// what came in by it at the flow that would have been next.
+pub(crate) fn port_change(version: Version) -> impl Strategy<Value = Step> {
+    let bits: Vec<u32> = settable(version).into_iter().filter(|bit| *bit != NO_RECV).collect();
+    let all: u32 = bits.iter().sum();
+    let config = prop::sample::select([bits, vec![0, all]].concat());
+    (1..=super::ovs::PORTS, config).prop_map(move |(port, config)| Step::Port {
+        port,
+        config,
+        mask: all,
+    })
 }
 
 /// A frame, and the port that it comes in by.

@@ -1,14 +1,14 @@
 //! Random programs of 1.0.
 
-use super::both::Step;
 use super::corpus_v10::flow;
 use super::frames::mac;
-use super::random::{frame, ipv4, mac_number, timeouts, tos, tp, vid, wait};
+use super::random::{frame, ipv4, mac_number, port_change, timeouts, tos, tp, vid, wait};
+use super::step::Step;
 use aldis_wire::v10::stats::{FlowStatsRequest, StatsRequest, StatsRequestBody};
 use aldis_wire::v10::{
     Action, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo, VLAN_NONE,
 };
-use aldis_wire::{MacAddr, NO_BUFFER};
+use aldis_wire::{MacAddr, NO_BUFFER, Version};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -17,7 +17,10 @@ use proptest::sample::select;
 /// them a frame meets is each switch's own affair.
 pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
     let frames = |most| {
-        prop::collection::vec(prop_oneof![18 => frame(), 2 => packet_out(), 1 => wait()], 1..most)
+        prop::collection::vec(
+            prop_oneof![18 => frame(), 2 => packet_out(), 1 => wait(), 1 => port_change(Version::V10)],
+            1..most,
+        )
     };
     let adds = prop::collection::vec(change(true), 1..14);
     let changes = prop::collection::vec(change(false), 0..5);

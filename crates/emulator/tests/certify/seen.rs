@@ -12,7 +12,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub(crate) enum Seen {
     /// A frame left by a port.
     Frame(u32, Vec<u8>),
-    /// A message to the controller that answers none: a PACKET_IN or a PORT_STATUS.
+    /// A PORT_STATUS of a port.
+    Status(u32, String),
+    /// A PACKET_IN.
     Said(String),
     /// A FLOW_REMOVED. Of several that one message removes, which is told first is nobody's business.
     Removed(String),
@@ -27,7 +29,7 @@ impl fmt::Debug for Seen {
                 write!(f, "out of port {port}: ")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
             }
-            Seen::Said(text) | Seen::Removed(text) => f.write_str(text),
+            Seen::Status(_, text) | Seen::Said(text) | Seen::Removed(text) => f.write_str(text),
             Seen::Answer(number, text) => write!(f, "to message {number}: {text}"),
         }
     }
@@ -57,10 +59,10 @@ fn v10_seen(xid: u32, message: v10::Message) -> Option<Seen> {
             removed.match_ = plain(&removed.match_);
             Seen::Removed(format!("{removed:?}"))
         }
-        PortStatus(status) => Seen::Said(format!(
-            "{} of port {}: {}",
-            status.reason, status.desc.port_no, status.desc.config
-        )),
+        PortStatus(status) => {
+            let (reason, port, config) = (status.reason, status.desc.port_no, status.desc.config);
+            Seen::Status(u32::from(port.0), format!("{reason} of port {port}: {config}"))
+        }
         StatsReply(reply) => {
             assert_eq!(reply.flags, StatsReplyFlags::EMPTY, "an answer in one part");
             Seen::Answer(xid, v10_statistics(reply.body)?)
@@ -107,10 +109,10 @@ fn v13_seen(xid: u32, message: v13::Message) -> Option<Seen> {
             removed.match_.fields = plain_fields(removed.match_.fields);
             Seen::Removed(format!("{removed:?}"))
         }
-        PortStatus(status) => Seen::Said(format!(
-            "{} of port {}: {}",
-            status.reason, status.desc.port_no, status.desc.config
-        )),
+        PortStatus(status) => {
+            let (reason, port, config) = (status.reason, status.desc.port_no, status.desc.config);
+            Seen::Status(port.0, format!("{reason} of port {port}: {config}"))
+        }
         MultipartReply(reply) => {
             assert_eq!(reply.flags, MultipartFlags::EMPTY, "an answer in one part");
             Seen::Answer(xid, v13_statistics(reply.body)?)
@@ -149,6 +151,18 @@ fn v13_statistics(body: MultipartReplyBody) -> Option<String> {
                 })
                 .collect(),
         ),
+        MultipartReplyBody::Meter(meters) => sorted(
+            meters
+                .into_iter()
+                .map(|mut meter| {
+                    (meter.duration_sec, meter.duration_nsec) = (0, 0);
+                    format!("{meter:?}")
+                })
+                .collect(),
+        ),
+        MultipartReplyBody::MeterConfig(meters) => {
+            sorted(meters.into_iter().map(|meter| format!("{meter:?}")).collect())
+        }
         MultipartReplyBody::GroupDesc(groups) => {
             sorted(groups.into_iter().map(|group| format!("{group:?}")).collect())
         }

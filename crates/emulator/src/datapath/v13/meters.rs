@@ -37,11 +37,10 @@ pub(super) fn change(
         MeterModCommand::MODIFY if !exists => wrong(MeterModFailedCode::UNKNOWN_METER),
         MeterModCommand::ADD | MeterModCommand::MODIFY => {
             check(meter_mod.flags, &meter_mod.bands)?;
+            let created = meters.get(&id.0).map_or(now, |old| old.created);
+            // What it counted and let pass begins again, as in Open vSwitch.
             let mut meter = Meter::new(meter_mod.flags, meter_mod.bands, now);
-            if let Some(old) = meters.get(&id.0) {
-                meter.created = old.created;
-                meter.counters = old.counters;
-            }
+            meter.created = created;
             meters.insert(id.0, meter);
             Ok(())
         }
@@ -51,10 +50,12 @@ pub(super) fn change(
 
 fn check(flags: MeterFlags, bands: &[MeterBand]) -> Result<(), ErrorCode> {
     let units = MeterFlags::KBPS | MeterFlags::PKTPS;
-    if flags.contains(units) || flags.0 & !0xf != 0 {
+    let unit = flags.0 & units.0;
+    if unit == units.0 || unit == 0 || flags.0 & !0xf != 0 {
         return wrong(MeterModFailedCode::BAD_FLAGS);
     }
-    if bands.len() > BANDS_MAX {
+    // None is as wrong as too many, and by the same name, as Open vSwitch has it.
+    if bands.is_empty() || bands.len() > BANDS_MAX {
         return wrong(MeterModFailedCode::OUT_OF_BANDS);
     }
     if bands.iter().any(|band| band.effect != BandEffect::Drop) {
