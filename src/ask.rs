@@ -27,8 +27,7 @@ use table::Table;
 /// Which controller is asked, and how the answer is printed.
 #[derive(clap::Args)]
 pub(crate) struct Ask {
-    /// The controller to ask
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    #[command(flatten)]
     http: Base,
     /// Print what the controller says as JSON
     #[arg(long)]

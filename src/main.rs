@@ -10,6 +10,7 @@ mod emulate;
 mod http;
 mod lab;
 mod memory;
+mod pki;
 mod run;
 mod shell;
 mod store;
@@ -49,6 +50,8 @@ enum Command {
     Lab(lab::Args),
     /// Export and import what a controller keeps over restarts.
     Store(store::Args),
+    /// Make an authority, and certificates for the controller, its HTTP and switches.
+    Pki(pki::Args),
     /// Make tokens and passwords for HTTP.
     Http(http::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Emulate(args) => emulate::run(args),
         Command::Lab(args) => lab::run(args),
         Command::Store(args) => store::run(args),
+        Command::Pki(args) => pki::run(args),
         Command::Http(args) => http::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Health(args) => ask::health::run(args),

@@ -8,6 +8,7 @@ mod kept;
 mod knobs;
 mod reload;
 mod report;
+mod secure;
 mod settings;
 mod signals;
 mod weights;
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use aldis_control::fact::Facts;
 use aldis_engine::{Design, Engine};
-use aldis_http::{Access, Server};
+use aldis_http::Server;
 use tracing::{error, info, warn};
 
 use crate::catalogue::AppName;
@@ -35,6 +36,7 @@ use kept::Kept;
 use knobs::Setting;
 use reload::Changes;
 use report::Reporter;
+use secure::Doors;
 use settings::Settings;
 use signals::{Word, Words};
 pub(crate) use weights::Rule as WeightRule;
@@ -83,6 +85,8 @@ pub(crate) struct Args {
     /// Answer only who has a token or password of this file, which "aldis http" writes
     #[arg(long, value_name = "FILE")]
     http_access: Option<PathBuf>,
+    #[command(flatten)]
+    tls: secure::Settings,
     /// Number of workers, a thread and a core each [default: one a core, less one where there are more than two]
     #[arg(long, value_name = "N")]
     workers: Option<Workers>,
@@ -127,28 +131,31 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
     let access = config.http.access()?;
+    let secure = config.tls.secure()?;
     let http = http::listen(config.http.at, &access)?;
     let (taker, incoming) = aldis_http::events::channel();
     let facts: Arc<dyn Facts> = match &http {
         Some(_) => Arc::new(http::Both(reporter.facts(), taker)),
         None => Arc::new(reporter.facts()),
     };
-    let engine =
-        Engine::start(&config.engine(), recipe, facts).map_err(|error| error.to_string())?;
+    let engine = Engine::start_secure(&config.engine(), secure.as_ref(), recipe, facts);
+    let engine = engine.map_err(|error| error.to_string())?;
     let settings = Arc::new(Settings::new(config, engine.dials()));
     let watched = || http::Watched::new(engine.watch(), engine.commander(), Arc::clone(&settings));
     let http =
         http.map(|listening| http::start(listening, watched()?, incoming, access)).transpose()?;
     let served = http.as_ref().map(Server::url);
-    say(&greeting(&settings.now(), engine.listening(), served.as_deref()));
-    let mut running = Running { args, settings, kept, engine, http, look_at: None };
+    let listening = [engine.listening(), engine.listening_tls()];
+    say(&greeting(&settings.now(), listening, served.as_deref()));
+    let doors = Doors { http, switches: secure.map(|secure| secure.identity) };
+    let mut running = Running { args, settings, kept, engine, doors, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
     say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
-    let Running { engine, settings, http, kept: _open, .. } = running;
+    let Running { engine, settings, doors, kept: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
-    http.into_iter().for_each(Server::stop);
+    doors.http.into_iter().for_each(Server::stop);
     engine.stop();
     reporter.finish();
     if let Some(file) = &settings.now().stats
@@ -170,7 +177,7 @@ struct Running {
     /// What outlives it.
     kept: Kept,
     engine: Engine,
-    http: Option<Server>,
+    doors: Doors,
     /// When it is looked whether the switches with weights have come.
     look_at: Option<Instant>,
 }
@@ -201,15 +208,15 @@ impl Running {
     fn reread(&mut self) {
         let Some(file) = self.args.config.as_ref().map(|file| file.display().to_string()) else {
             info!("SIGHUP: there is nothing to read again without --config");
-            return self.reread_access();
+            let again = self.doors.read_again(&self.settings.now());
+            return again.unwrap_or_else(|sentence| error!("{sentence}; the old ones stay"));
         };
         let read = read(&self.args).and_then(|config| settle(config, &self.args, &self.kept));
         let read = match read {
             Ok(read) => read,
             Err(sentence) => return error!("{sentence}; the old settings stay"),
         };
-        let admitted = read.http.access().and_then(|access| self.admit(access));
-        if let Err(sentence) = admitted {
+        if let Err(sentence) = self.doors.read_again(&read) {
             return error!("{sentence}; the old settings stay");
         }
         let Changes { applied, waiting, weights } = self.settings.reread(read);
@@ -224,21 +231,6 @@ impl Running {
         if weights {
             self.mind_weights();
         }
-    }
-
-    /// The command line names files too.
-    fn reread_access(&self) {
-        let access = self.settings.now().http.access();
-        match access.and_then(|access| self.admit(access)) {
-            Ok(()) => info!("keys and certificate of HTTP were read again"),
-            Err(sentence) => error!("{sentence}; the old ones stay"),
-        }
-    }
-
-    /// Who may ask over HTTP from now on.
-    fn admit(&self, access: Access) -> Result<(), String> {
-        let admitted = self.http.as_ref().map(|http| http.admit(access)).transpose();
-        admitted.map(drop).map_err(|refused| refused.to_string())
     }
 
     /// Says at once where weights change nothing, and later where no switch has come that one was for.
@@ -281,6 +273,7 @@ fn read(args: &Args) -> Result<Config, String> {
     http.certificate = args.http_certificate.clone().or(http.certificate.take());
     http.key = args.http_key.clone().or(http.key.take());
     http.access = args.http_access.clone().or(http.access.take());
+    config.tls = args.tls.clone().or(config.tls);
     config.workers = args.workers.or(config.workers);
     config.preset = args.design.unwrap_or(config.preset);
     config.poll |= args.poll;

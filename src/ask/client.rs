@@ -1,12 +1,15 @@
 //! Asking over HTTP: as HTTP/1.0, so that an answer ends with its connection and needs no more parsing than its head.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use aldis_http::problem::Problem;
+
+use crate::tls;
 
 /// How long connecting, and each read of an answer, may take.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -20,29 +23,44 @@ const LINES_MAX: usize = 100;
 /// Bytes of an answer: the counters of ten thousand switches are ten megabytes.
 const ANSWER_MAX: u64 = 256 * 1024 * 1024;
 
-/// A controller, as `http://HOST:PORT`.
-#[derive(Clone, Debug)]
+/// Which controller is asked, and as whom.
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Base {
+    /// The controller to ask; https:// for one beyond this machine
+    #[arg(long = "http", value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    url: Url,
+    /// The authority of its certificate, as PEM, with https:// [default: the file that ALDIS_CA names]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// A file with the token to ask with [default: the token that ALDIS_TOKEN holds]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The token itself, which other users of this machine can see in the list of processes
+    #[arg(long, value_name = "NAME.SECRET", conflicts_with = "token_file")]
+    token: Option<String>,
+}
+
+/// A controller, as `http://HOST:PORT` or `https://HOST:PORT`.
+#[derive(Clone, Debug)]
+struct Url {
+    encrypted: bool,
     /// Host and port.
     authority: String,
 }
 
-impl FromStr for Base {
+impl FromStr for Url {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.starts_with("https://") {
-            return Err(
-                "only http:// can be asked; reach another machine through a tunnel (ssh -L)".into(),
-            );
-        }
-        let authority = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let encrypted = text.starts_with("https://");
+        let authority = text.strip_prefix("http://").or(text.strip_prefix("https://"));
+        let authority = authority.unwrap_or(text).trim_end_matches('/');
         let port = authority.rsplit_once(':').and_then(|(host, port)| {
             let is_host = !host.is_empty() && host.bytes().all(is_of_host);
             port.parse::<u16>().ok().filter(|_| is_host)
         });
         match port {
-            Some(_) => Ok(Base { authority: authority.to_owned() }),
+            Some(_) => Ok(Url { encrypted, authority: authority.to_owned() }),
             None => Err("no controller's address; write it as http://127.0.0.1:8080".into()),
         }
     }
@@ -52,9 +70,16 @@ fn is_of_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte)
 }
 
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.encrypted { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority)
+    }
+}
+
 impl fmt::Display for Base {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.authority)
+        self.url.fmt(f)
     }
 }
 
@@ -96,13 +121,17 @@ impl Base {
     }
 
     /// Asks, and reads the head of the answer.
-    fn open(&self, method: &str, path: &str, body: &str) -> Result<BufReader<TcpStream>, String> {
+    fn open(&self, method: &str, path: &str, body: &str) -> Result<BufReader<Stream>, String> {
         let broken = |error: std::io::Error| format!("{self} broke off: {error}");
+        let key = match self.token()? {
+            Some(token) => format!("Authorization: Bearer {token}\r\n"),
+            None => String::new(),
+        };
         let mut stream = self.connect()?;
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let request = format!(
-            "{method} {path} HTTP/1.0\r\nHost: {}\r\n{kind}Content-Length: {}\r\n\r\n{body}",
-            self.authority,
+            "{method} {path} HTTP/1.0\r\nHost: {}\r\n{key}{kind}Content-Length: {}\r\n\r\n{body}",
+            self.url.authority,
             body.len()
         );
         stream.write_all(request.as_bytes()).map_err(broken)?;
@@ -120,14 +149,47 @@ impl Base {
         Err(format!("the head of the answer of {self} does not end"))
     }
 
-    fn connect(&self) -> Result<TcpStream, String> {
+    /// The token to ask with, where there is one.
+    fn token(&self) -> Result<Option<String>, String> {
+        let token = match (&self.token, &self.token_file) {
+            (Some(token), _) => Some(token.clone()),
+            (None, Some(file)) => Some(std::fs::read_to_string(file).map_err(|error| {
+                format!("cannot read the token in {}: {error}", file.display())
+            })?),
+            (None, None) => std::env::var("ALDIS_TOKEN").ok(),
+        };
+        let token = token.map(|token| token.trim().to_owned());
+        match token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            true => Err("a token is one word, NAME.SECRET".into()),
+            false => Ok(token),
+        }
+    }
+
+    fn connect(&self) -> Result<Stream, String> {
+        let stream = self.connect_plain()?;
+        if !self.url.encrypted {
+            return Ok(Stream::Plain(stream));
+        }
+        let ca = self.ca.clone().or_else(|| std::env::var_os("ALDIS_CA").map(PathBuf::from));
+        let Some(ca) = ca else {
+            return Err(
+                "https:// needs the authority that signed the controller's certificate: --ca FILE, or ALDIS_CA".into(),
+            );
+        };
+        let host = self.url.authority.rsplit_once(':').map_or("", |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        tls::connect(stream, host, &ca).map(|tls| Stream::Tls(Box::new(tls)))
+    }
+
+    fn connect_plain(&self) -> Result<TcpStream, String> {
         let cannot = |error: std::io::Error| {
             format!(
                 "no controller answers at {self}: {error}; is it running, and with HTTP? --http says where"
             )
         };
         let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
-        for address in self.authority.to_socket_addrs().map_err(cannot)? {
+        for address in self.url.authority.to_socket_addrs().map_err(cannot)? {
             match TcpStream::connect_timeout(&address, WITHIN) {
                 Ok(stream) => {
                     stream.set_read_timeout(Some(WITHIN)).map_err(cannot)?;
@@ -140,7 +202,7 @@ impl Base {
     }
 
     /// The problem in words, where it is one.
-    fn refused(&self, status: u16, answer: BufReader<TcpStream>) -> String {
+    fn refused(&self, status: u16, answer: BufReader<Stream>) -> String {
         let mut text = String::new();
         let _ = answer.take(LINE_MAX).read_to_string(&mut text);
         match serde_json::from_str::<Problem>(&text) {
@@ -150,7 +212,42 @@ impl Base {
     }
 }
 
-fn line(answer: &mut BufReader<TcpStream>) -> std::io::Result<String> {
+/// A connection, with or without TLS.
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<tls::Stream>),
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.read(into),
+            // Not every server says that it ends before it does: an answer has its length.
+            Stream::Tls(stream) => match stream.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                read => read,
+            },
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.write(bytes),
+            Stream::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Plain(stream) => stream.flush(),
+            Stream::Tls(stream) => stream.flush(),
+        }
+    }
+}
+
+fn line(answer: &mut BufReader<Stream>) -> std::io::Result<String> {
     let mut line = String::new();
     answer.take(LINE_MAX).read_line(&mut line)?;
     match line.strip_suffix('\n') {
@@ -168,13 +265,13 @@ mod tests {
         for text in
             ["http://127.0.0.1:8080", "127.0.0.1:8080", "http://localhost:8080/", "[::1]:80"]
         {
-            assert!(text.parse::<Base>().is_ok(), "{text}");
+            assert!(text.parse::<Url>().is_ok(), "{text}");
         }
         for text in
             ["", "8080", "http://", "http://host", "http://a b:1", "h:1\r\nX: y", ":80", "h:99999"]
         {
-            assert!(text.parse::<Base>().unwrap_err().contains("http://127.0.0.1:8080"), "{text}");
+            assert!(text.parse::<Url>().unwrap_err().contains("http://127.0.0.1:8080"), "{text}");
         }
-        assert!("https://h:1".parse::<Base>().unwrap_err().contains("tunnel"));
+        assert!("https://h:1".parse::<Url>().unwrap().encrypted);
     }
 }

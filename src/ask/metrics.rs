@@ -7,8 +7,7 @@ use super::client::Base;
 /// Arguments of `aldis metrics`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The controller to ask
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    #[command(flatten)]
     http: Base,
 }
 

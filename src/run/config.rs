@@ -80,6 +80,7 @@ pub(crate) struct Config {
     /// How much is logged.
     pub(crate) log: LogLevel,
     session: SessionSettings,
+    pub(crate) tls: super::secure::Settings,
     learning_switch: LearningSwitchSettings,
     pub(crate) monitor: monitor::Settings,
     /// The rules of the application `acl`, in order.
@@ -123,6 +124,7 @@ impl Default for Config {
             poll: false,
             log: LogLevel(tracing::Level::INFO),
             session: SessionSettings::default(),
+            tls: super::secure::Settings::default(),
             learning_switch: LearningSwitchSettings::default(),
             monitor: monitor::Settings::default(),
             acl_rules: vec![],
@@ -228,7 +230,7 @@ impl Config {
     /// The engine's part.
     pub(crate) fn engine(&self) -> aldis_engine::Config {
         aldis_engine::Config {
-            listen: self.listen.clone(),
+            listen: if self.tls.only() { vec![] } else { self.listen.clone() },
             workers: self.workers(),
             design: self.design,
             spin: self.poll,
@@ -301,6 +303,7 @@ impl Config {
             ("store", self.store != other.store),
             ("poll", self.poll != other.poll),
             ("log", self.log != other.log),
+            ("[tls]", self.tls.differ(&other.tls)),
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),
             ("[monitor]", self.monitor != other.monitor),

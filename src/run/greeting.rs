@@ -13,9 +13,16 @@ use super::knobs::Knobs;
 use crate::catalogue::AppName;
 
 /// The lines.
-pub(crate) fn greeting(config: &Config, listening: &[SocketAddr], http: Option<&str>) -> String {
+pub(crate) fn greeting(
+    config: &Config,
+    [listening, over_tls]: [&[SocketAddr]; 2],
+    http: Option<&str>,
+) -> String {
     let apps: Vec<&str> = config.apps.iter().copied().map(AppName::name).collect();
-    let addresses: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
+    let words = |addresses: &[SocketAddr]| {
+        let addresses: Vec<_> = addresses.iter().map(SocketAddr::to_string).collect();
+        addresses.join(" and ")
+    };
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -25,11 +32,15 @@ pub(crate) fn greeting(config: &Config, listening: &[SocketAddr], http: Option<&
         design(config),
         apps.join(", ")
     );
-    let _ = writeln!(
-        text,
-        "Listening for switches on {} (OpenFlow 1.0 and 1.3)",
-        addresses.join(" and ")
-    );
+    if !listening.is_empty() {
+        let addresses = words(listening);
+        let _ = writeln!(text, "Listening for switches on {addresses} (OpenFlow 1.0 and 1.3)");
+    }
+    if !over_tls.is_empty() {
+        let addresses = words(over_tls);
+        let _ =
+            writeln!(text, "Listening over TLS on {addresses}, for switches with a certificate");
+    }
     if let Some(url) = http {
         let _ = writeln!(text, "HTTP on {url}");
     }

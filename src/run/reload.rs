@@ -52,6 +52,9 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     running.rules = read.rules;
     // Who may ask was settled before; only where is waited with.
     running.http = Section { at: running.http.at, ..read.http };
+    if !waiting.contains(&"[tls]") {
+        running.tls = read.tls;
+    }
     tell(&mut applied, "stats", file(&running.stats), file(&read.stats));
     running.stats = read.stats;
     Changes { applied, waiting, weights }

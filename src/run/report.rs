@@ -121,7 +121,7 @@ impl Log {
         match fact {
             Fact::Up { .. } => info!("{fact}"),
             Fact::Port { .. } => debug!("{fact}"),
-            Fact::Down { why: Close::Refused(_), .. } => {
+            Fact::Down { why: Close::Refused(_) | Close::Insecure(_), .. } => {
                 if self.strangers.allows() {
                     warn!("{fact}");
                 }

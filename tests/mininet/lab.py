@@ -164,10 +164,10 @@ class Lab:
 
     # The network
 
-    def start_network(self, topo, version):
+    def start_network(self, topo, version, protocol="tcp", port=PORT):
         """Hosts and switches as `mn --controller remote --switch ovs,protocols=VERSION` makes them, connected."""
         switch = functools.partial(OVSSwitch, datapath="user", protocols=version)
-        remote = functools.partial(Remote, ip="127.0.0.1", port=PORT)
+        remote = functools.partial(Remote, ip="127.0.0.1", port=port, protocol=protocol)
         self.net = Mininet(topo=topo, switch=switch, controller=remote, autoSetMacs=True)
         # A userspace datapath sees frames before the kernel would have filled in their checksums.
         for host in self.net.hosts:
@@ -184,30 +184,30 @@ class Lab:
         """A point in Open vSwitch's log, for `wait_connected` and `wait_disconnected`."""
         return os.path.getsize(self.path("ovs-vswitchd.log"))
 
-    def _connections(self, mark):
+    def connections(self, mark):
         """What each switch said last about its connection, of what was logged after `mark`."""
         with open(self.path("ovs-vswitchd.log"), encoding="utf-8", errors="replace") as log:
             log.seek(mark)
-            return dict(re.findall(r"\|rconn\|\w+\|(\w+)<->tcp:\S+: (.*)", log.read()))
+            return dict(re.findall(r"\|rconn\|\w+\|(\w+)<->(?:tcp|ssl):\S+: (.*)", log.read()))
 
     def wait_connected(self, mark=0, switches=None):
         """Waits until these switches (or all) have agreed with the controller on a version."""
         names = {str(switch) for switch in switches or self.net.switches}
 
         def all_connected():
-            last = self._connections(mark)
+            last = self.connections(mark)
             return all(last.get(name) == "connected" for name in names)
 
-        wait_until(f"{' '.join(sorted(names))} connected", all_connected, seen=lambda: self._connections(mark))
+        wait_until(f"{' '.join(sorted(names))} connected", all_connected, seen=lambda: self.connections(mark))
 
     def wait_disconnected(self, mark):
         """Waits until every switch has noticed that the controller is gone."""
 
         def none_connected():
-            last = self._connections(mark)
+            last = self.connections(mark)
             return len(last) == len(self.net.switches) and "connected" not in last.values()
 
-        wait_until("every switch disconnected", none_connected, seen=lambda: self._connections(mark))
+        wait_until("every switch disconnected", none_connected, seen=lambda: self.connections(mark))
 
     def flows(self, switch, version):
         """The switch's own flows, one a line, the table-miss rule aside."""

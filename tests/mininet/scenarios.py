@@ -12,6 +12,7 @@ from mininet.topolib import TorusTopo, TreeTopo
 import kept
 import proxies
 import rest
+import secure
 from broadcasts import Listeners
 from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
@@ -42,6 +43,7 @@ def all_of_them():
     yield from kept.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)
     yield from rest.all_of_them(VERSIONS)
+    yield from secure.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
     yield "probe", probe

@@ -28,7 +28,7 @@ use aldis_wire::{DatapathId, Version};
 use crate::clock::Clock;
 use crate::conn::Conn;
 use crate::hall::Hall;
-use crate::net::epoll::Epoll;
+use crate::net::epoll::{Epoll, Stream};
 pub use answer::Answer;
 use answer::Asker;
 use open::Slot;
@@ -92,7 +92,7 @@ impl Commander {
         answer
     }
 
-    fn post(&self, order: Box<Order<std::net::TcpStream>>) {
+    fn post(&self, order: Box<Order<Stream>>) {
         let inbox = &self.hall.inboxes[order.conn.home()];
         if let Err(order) = inbox.order(order) {
             return order.asker.tell(Err(Failure::Busy));

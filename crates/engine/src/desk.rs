@@ -21,7 +21,7 @@ use crate::claim::Signs;
 use crate::conn::{Call, Conn, State};
 use crate::gathered::{Gathered, aloft_max, visit_bytes};
 use crate::limits::{EARLY_MAX, OUTBOX_PER_READ, READ_MORE, SHED_PER_REQUEST};
-use crate::net::Net;
+use crate::net::{Net, lost};
 use crate::newest::Newest;
 use crate::registry::{Errand, Registry};
 use crate::roster::Roster;
@@ -255,7 +255,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             Ok(0) => return Err(Close::PeerClosed),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(error) => return Err(Close::Failed(error.to_string())),
+            Err(error) => return Err(lost(&error)),
         };
         // Less than was asked for: the socket is empty, and the next byte will be announced. The end is announced once, and
         // perhaps it was together with these bytes.

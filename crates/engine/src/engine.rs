@@ -24,6 +24,7 @@ use crate::listen::{Acceptor, listen};
 use crate::metrics::{self, Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
+use crate::net::tls::Identity;
 use crate::pin;
 use crate::publisher::Publisher;
 use crate::read::Read;
@@ -46,6 +47,15 @@ pub struct Config {
     pub session: session::Config,
     /// What can be changed later.
     pub knobs: Knobs,
+}
+
+/// Where switches connect over TLS, and who we are there.
+#[derive(Clone, Debug)]
+pub struct Secure {
+    /// The addresses to listen on.
+    pub listen: Vec<SocketAddr>,
+    /// Who we are, and whom we believe.
+    pub identity: Identity,
 }
 
 /// Why an engine did not start.
@@ -97,6 +107,7 @@ impl std::error::Error for StartError {}
 #[derive(Debug)]
 pub struct Engine {
     listening: Vec<SocketAddr>,
+    listening_tls: Vec<SocketAddr>,
     clock: Clock,
     design: Design,
     stop: Arc<AtomicBool>,
@@ -115,12 +126,34 @@ impl Engine {
         recipe: Recipe,
         facts: Arc<dyn Facts>,
     ) -> Result<Engine, StartError> {
+        Engine::start_secure(config, None, recipe, facts)
+    }
+
+    /// Likewise, also for switches over TLS.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub fn start_secure(
+        config: &Config,
+        secure: Option<&Secure>,
+        recipe: Recipe,
+        facts: Arc<dyn Facts>,
+    ) -> Result<Engine, StartError> {
         config.design.check().map_err(StartError::Design)?;
         let program = recipe.settle().map_err(StartError::Apps)?;
-        let listener = |&addr| listen(addr).map_err(|error| StartError::Listen { addr, error });
-        let listeners = config.listen.iter().map(listener).collect::<Result<Vec<_>, _>>()?;
-        let listening =
-            listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        let plain = config.listen.iter().map(|addr| (*addr, None));
+        let secure = secure.into_iter().flat_map(|Secure { listen, identity }| {
+            listen.iter().map(|addr| (*addr, Some(identity.clone())))
+        });
+        let listener = |(addr, identity)| match listen(addr) {
+            Ok(listener) => Ok((listener, identity)),
+            Err(error) => Err(StartError::Listen { addr, error }),
+        };
+        let listeners = plain.chain(secure).map(listener).collect::<Result<Vec<_>, _>>()?;
+        let listening = |over_tls: bool| {
+            let those = listeners.iter().filter(|(_, identity)| identity.is_some() == over_tls);
+            those.filter_map(|(listener, _)| listener.local_addr().ok()).collect()
+        };
         let clock = Clock::start();
         let worker = |index| Epoll::new(clock).map_err(|error| StartError::Worker { index, error });
         let crew = Crew::of(&config.design, config.workers);
@@ -129,7 +162,8 @@ impl Engine {
         let hall = crew.hall(config, inboxes, program.world());
         let seats = crew.seats(config, &hall, nets, &program, &facts);
         let mut engine = Engine {
-            listening,
+            listening: listening(false),
+            listening_tls: listening(true),
             stop: Arc::default(),
             hall: Arc::clone(&hall),
             clock,
@@ -161,6 +195,11 @@ impl Engine {
     /// The addresses it listens on; where port 0 was asked for, the one it got.
     pub fn listening(&self) -> &[SocketAddr] {
         &self.listening
+    }
+
+    /// Where it listens for those that speak TLS.
+    pub fn listening_tls(&self) -> &[SocketAddr] {
+        &self.listening_tls
     }
 
     /// The counters of each worker; I/O threads, where the design has them, come first.

@@ -46,6 +46,7 @@ mod write;
 pub use command::Commander;
 pub use design::Design;
 pub use dials::Dials;
-pub use engine::{Config, Engine, StartError};
+pub use engine::{Config, Engine, Secure, StartError};
 pub use net::sim;
+pub use net::tls::Identity;
 pub use watch::Watch;

@@ -157,3 +157,12 @@ pub const DIVIDE_EVERY: Duration = Duration::from_secs(1);
 
 /// Threads that an engine may have.
 pub const WORKERS_MAX: usize = 256;
+
+/// Bytes that are read at once from a socket with TLS: four of its records.
+pub(crate) const TLS_READ: usize = 64 * 1024;
+
+/// Bytes that are encrypted before they are offered to a socket: no more than the session keeps of its own.
+pub(crate) const TLS_WRITE: usize = 32 * 1024;
+
+/// Reads of so many bytes after another that may bring nothing for us. A handshake is some kilobytes.
+pub(crate) const TLS_READS_IN_VAIN: usize = 16;

@@ -1,7 +1,7 @@
 //! Accepting connections, and dealing them to the workers in turn.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,8 @@ use rustix::net::sockopt;
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::limits::{BACKLOG, RECEIVE_BUFFER, SEND_BUFFER};
-use crate::net::epoll::Epoll;
+use crate::net::epoll::{Epoll, Stream};
+use crate::net::tls::Identity;
 
 /// How long the acceptor looks away when the kernel cannot give it a connection it has (no descriptor, no memory).
 const PAUSE: Duration = Duration::from_millis(50);
@@ -38,7 +39,8 @@ pub(crate) fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
 
 /// The acceptor.
 pub(crate) struct Acceptor {
-    pub(crate) listeners: Vec<TcpListener>,
+    /// Where, and who we are there where TLS is spoken.
+    pub(crate) listeners: Vec<(TcpListener, Option<Identity>)>,
     pub(crate) hall: Arc<Hall<Epoll>>,
     pub(crate) connections_max: usize,
     pub(crate) facts: Arc<dyn Facts>,
@@ -53,22 +55,23 @@ impl Acceptor {
             let mut fds: Vec<PollFd<'_>> = self
                 .listeners
                 .iter()
-                .map(|l| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN))
+                .map(|(l, _)| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN))
                 .collect();
             if poll(&mut fds, Some(&NOTICE_STOP)).is_err() {
                 continue;
             }
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            for (listener, _) in self.listeners.iter().zip(ready).filter(|(_, ready)| *ready) {
-                self.drain(listener, &mut next);
+            let ready = self.listeners.iter().zip(ready).filter(|(_, ready)| *ready);
+            for ((listener, identity), _) in ready {
+                self.drain(listener, identity.as_ref(), &mut next);
             }
         }
     }
 
-    fn drain(&self, listener: &TcpListener, next: &mut usize) {
+    fn drain(&self, listener: &TcpListener, identity: Option<&Identity>, next: &mut usize) {
         loop {
             match listener.accept() {
-                Ok((socket, peer)) => self.deal(socket, peer, next),
+                Ok((socket, peer)) => self.deal(socket, identity, peer, next),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // The peer gave up while it waited: its own affair.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -78,10 +81,19 @@ impl Acceptor {
         }
     }
 
-    fn deal(&self, socket: std::net::TcpStream, peer: SocketAddr, next: &mut usize) {
+    fn deal(
+        &self,
+        socket: TcpStream,
+        identity: Option<&Identity>,
+        peer: SocketAddr,
+        next: &mut usize,
+    ) {
         let connections = self.hall.connections.load(Ordering::Relaxed);
         let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
-        let mut note = Note::Adopt(socket, peer);
+        let Ok(stream) = speak(socket, identity) else {
+            return self.facts.tell(Fact::NoRoom { peer, connections });
+        };
+        let mut note = Note::Adopt(stream, peer);
         if ready.is_ok() && connections < self.connections_max {
             self.hall.connections.fetch_add(1, Ordering::Relaxed);
             for _ in 0..self.hall.readers {
@@ -94,5 +106,13 @@ impl Acceptor {
             self.hall.connections.fetch_sub(1, Ordering::Relaxed);
         }
         self.facts.tell(Fact::NoRoom { peer, connections });
+    }
+}
+
+/// With TLS where we have an identity.
+fn speak(socket: TcpStream, identity: Option<&Identity>) -> Result<Stream, rustls::Error> {
+    match identity {
+        None => Ok(Stream::Plain(socket)),
+        Some(identity) => Ok(Stream::Tls(Box::new(identity.accept(socket)?))),
     }
 }

@@ -1,17 +1,21 @@
 //! What a worker needs of the network: readiness, reads and writes that never wait.
 //!
 //! 1. [`epoll`]: the kernel's sockets;
-//! 2. [`sim`]: simulated ones, with simulated cores and time.
+//! 2. [`tls`]: the same with TLS over them;
+//! 3. [`sim`]: simulated ones, with simulated cores and time.
 
 use std::fmt;
 use std::io;
 
 use aldis_control::Time;
+use aldis_control::session::Close;
+use aldis_wire::DatapathId;
 
 use crate::claim::Signs;
 
 pub(crate) mod epoll;
 pub mod sim;
+pub(crate) mod tls;
 
 /// Wakes a worker that waits in its poll.
 pub(crate) trait Bell: Clone + Send + Sync + fmt::Debug + 'static {
@@ -50,6 +54,15 @@ pub(crate) trait Net {
         let _ = socket;
     }
 
+    /// Whether who is connected there may be this switch.
+    ///
+    /// # Errors
+    /// Why not.
+    fn vouches(socket: &Self::Socket, dpid: DatapathId) -> Result<(), String> {
+        let _ = (socket, dpid);
+        Ok(())
+    }
+
     /// Appends the sockets that became ready to `ready`, waiting for the first until `until` (not at all when that is
     /// past, as [`Time::START`] always is) or until the worker's inbox is rung.
     ///
@@ -78,4 +91,13 @@ pub(crate) struct Readiness {
     /// What it is ready for. The end of the stream is told together with being readable: bytes sent before it may still
     /// be there to be read, and nothing announces the end behind them a second time.
     pub(crate) signs: Signs,
+}
+
+/// Why a connection ends that could not be read or written.
+#[cold]
+pub(crate) fn lost(error: &io::Error) -> Close {
+    match error.get_ref().is_some_and(|inner| inner.is::<tls::Insecure>()) {
+        true => Close::Insecure(error.to_string()),
+        false => Close::Failed(error.to_string()),
+    }
 }

@@ -10,7 +10,7 @@ use aldis_control::outbox::Outbox;
 use aldis_control::session::Close;
 
 use crate::conn::Conn;
-use crate::net::Net;
+use crate::net::{Net, lost};
 
 pub(crate) mod batched;
 pub(crate) mod immediate;
@@ -45,7 +45,7 @@ fn write_some<N: Net>(net: &mut N, socket: &N::Socket, bytes: &[u8]) -> Result<u
     match net.write(socket, bytes) {
         Ok(count) => Ok(count),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-        Err(error) => Err(Close::Failed(error.to_string())),
+        Err(error) => Err(lost(&error)),
     }
 }
 

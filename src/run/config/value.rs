@@ -86,7 +86,9 @@ pub(in super::super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::f
     String::deserialize(from)?.parse().map_err(de::Error::custom)
 }
 
-pub(super) fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
+pub(in super::super) fn addresses<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<SocketAddr>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
     if texts.is_empty() {
         return Err(de::Error::custom("at least one address is needed, such as \"0.0.0.0:6653\""));

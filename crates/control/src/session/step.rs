@@ -218,6 +218,8 @@ pub enum Close {
     TooManyFaults(Malformed),
     /// The engine did not admit the connection.
     Refused(Refusal),
+    /// TLS failed, or its certificate is not that of the switch; the engine's words.
+    Insecure(String),
     /// The switch does not read what it is sent.
     NotReading,
     /// The main connection of this auxiliary one is gone.
@@ -245,6 +247,11 @@ impl fmt::Display for Close {
             Close::HelloRefused(text) => write!(
                 f,
                 "the switch refused our HELLO: {text}; check which versions it is set to speak"
+            ),
+            // The first bytes of a record of TLS.
+            Close::NoHello { version: 0x16, kind: 3 } => f.write_str(
+                "the switch speaks TLS, and this port is for plain OpenFlow: have it connect to the port of --tls-listen, or \
+                 with tcp:",
             ),
             Close::NoHello { version, kind } => write!(
                 f,
@@ -274,6 +281,7 @@ impl fmt::Display for Close {
                 write!(f, "the switch sent too many bad messages, last: {why}")
             }
             Close::Refused(refusal) => write!(f, "the connection was not admitted: {refusal}"),
+            Close::Insecure(why) => write!(f, "the switch was not let in over TLS: {why}"),
             Close::NotReading => f.write_str("the switch does not read what it is sent"),
             Close::MainGone => {
                 f.write_str("the main connection is gone, and this auxiliary one with it")

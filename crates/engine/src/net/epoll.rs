@@ -9,13 +9,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use aldis_control::Time;
+use aldis_wire::DatapathId;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 
+use super::tls::Tls;
 use super::{Bell, Net, Readiness};
 use crate::claim::Signs;
 use crate::clock::Clock;
-use crate::limits::EVENTS_PER_POLL;
+use crate::limits::{EVENTS_PER_POLL, TLS_READ};
 
 /// The token of the bell; connections count from zero.
 const BELL: u64 = u64::MAX;
@@ -31,12 +33,30 @@ impl Bell for EventBell {
     }
 }
 
+/// A connection, with or without TLS.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<Tls>),
+}
+
+impl Stream {
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(tls) => &tls.socket,
+        }
+    }
+}
+
 /// Sockets behind one epoll descriptor.
 #[derive(Debug)]
 pub(crate) struct Epoll {
     epoll: OwnedFd,
     bell: EventBell,
     clock: Clock,
+    /// For what comes from a socket before it is understood; empty until the first that needs it.
+    room: Vec<u8>,
 }
 
 impl Epoll {
@@ -49,12 +69,19 @@ impl Epoll {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let bell = EventBell(Arc::new(bell));
         epoll::add(&epoll, &bell.0, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        Ok(Epoll { epoll, bell, clock })
+        Ok(Epoll { epoll, bell, clock, room: Vec::new() })
+    }
+
+    #[inline(never)]
+    fn read_tls(&mut self, socket: &Stream, into: &mut [u8]) -> io::Result<usize> {
+        let Stream::Tls(tls) = socket else { return Ok(0) };
+        self.room.resize(TLS_READ, 0);
+        tls.read(into, &mut self.room)
     }
 }
 
 impl Net for Epoll {
-    type Socket = TcpStream;
+    type Socket = Stream;
     type Bell = EventBell;
 
     #[inline]
@@ -66,18 +93,28 @@ impl Net for Epoll {
         self.bell.clone()
     }
 
-    fn register(&mut self, socket: &TcpStream, token: u64) -> io::Result<()> {
+    fn register(&mut self, socket: &Stream, token: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)?)
+        Ok(epoll::add(&self.epoll, socket.socket(), EventData::new_u64(token), flags)?)
     }
 
-    fn deregister(&mut self, socket: &TcpStream) -> io::Result<()> {
-        Ok(epoll::delete(&self.epoll, socket)?)
+    fn deregister(&mut self, socket: &Stream) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, socket.socket())?)
     }
 
-    fn close(&mut self, socket: &TcpStream) {
+    fn close(&mut self, socket: &Stream) {
+        if let Stream::Tls(tls) = socket {
+            tls.close();
+        }
         // It fails where the peer was first.
-        let _ = socket.shutdown(Shutdown::Both);
+        let _ = socket.socket().shutdown(Shutdown::Both);
+    }
+
+    fn vouches(socket: &Stream, dpid: DatapathId) -> Result<(), String> {
+        match socket {
+            Stream::Plain(_) => Ok(()),
+            Stream::Tls(tls) => tls.vouches(dpid),
+        }
     }
 
     fn poll(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
@@ -106,12 +143,17 @@ impl Net for Epoll {
     }
 
     #[inline]
-    fn read(&mut self, socket: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &Stream, into: &mut [u8]) -> io::Result<usize> {
+        let Stream::Plain(socket) = socket else { return self.read_tls(socket, into) };
         Ok(rustix::io::retry_on_intr(|| rustix::io::read(socket.as_fd(), &mut *into))?)
     }
 
     #[inline]
-    fn write(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, socket: &Stream, bytes: &[u8]) -> io::Result<usize> {
+        let socket = match socket {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(tls) => return tls.write(bytes),
+        };
         // Not `write`: a peer that is gone must be an error here and not a signal.
         let flags = rustix::net::SendFlags::NOSIGNAL;
         Ok(rustix::io::retry_on_intr(|| rustix::net::send(socket.as_fd(), bytes, flags))?)

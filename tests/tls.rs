@@ -1,0 +1,294 @@
+//! `aldis pki`, and `aldis run` with switches over TLS: who is let in, who is told why not, and how certificates are renewed.
+
+#[path = "http/client.rs"]
+#[allow(dead_code)]
+mod client;
+#[path = "http/network.rs"]
+mod network;
+#[path = "common/running.rs"]
+#[allow(dead_code)]
+mod running;
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aldis_wire::Version;
+use client::Api;
+use network::Network;
+use running::{Running, WITHIN};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+/// A folder of its own, gone with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("aldis-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Runs `aldis pki` on a folder in this one.
+    fn pki(&self, folder: &str, more: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+        command.arg("pki").arg(self.0.join(folder)).args(more).output().unwrap()
+    }
+
+    /// A controller that lets in who has a certificate of this authority.
+    fn controller(&self, more: &[&str]) -> Running {
+        let [certificate, key, authority] =
+            ["pki/controller.pem", "pki/controller.key", "pki/ca.pem"].map(|name| self.file(name));
+        let files =
+            ["--tls-certificate", &certificate, "--tls-key", &key, "--tls-authority", &authority];
+        let listen = ["--tls-listen", "127.0.0.1:0"];
+        Running::start(&[&listen[..], &files, more].concat())
+    }
+
+    /// Whom a switch believes, and who it says it is.
+    fn client(&self, authority: &str, identity: Option<&str>) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(self.file(authority)).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider);
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(roots);
+        Arc::new(match identity {
+            None => config.with_no_client_auth(),
+            Some(name) => {
+                let chain = CertificateDer::pem_file_iter(self.file(&format!("{name}.pem")));
+                let chain = chain.unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+                let key = PrivateKeyDer::from_pem_file(self.file(&format!("{name}.key"))).unwrap();
+                config.with_client_auth_cert(chain, key).unwrap()
+            }
+        })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where it listens for TLS.
+fn secure_address(controller: &mut Running) -> String {
+    let line = controller.says("Listening over TLS on ");
+    let address = line.split([' ', ',']).find(|word| word.starts_with("127.")).unwrap();
+    address.to_owned()
+}
+
+fn speak(config: &Arc<ClientConfig>, to: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    let stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    StreamOwned::new(ClientConnection::new(Arc::clone(config), name).unwrap(), stream)
+}
+
+/// Carries what emulated switches say to the controller, over TLS. Gone with the test's process.
+fn tunnel(config: Arc<ClientConfig>, to: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for plain in listener.incoming().map_while(Result::ok) {
+            let tls = speak(&config, &to);
+            std::thread::spawn(move || drop(carry(plain, tls)));
+        }
+    });
+    address
+}
+
+fn carry(
+    mut plain: TcpStream,
+    mut tls: StreamOwned<ClientConnection, TcpStream>,
+) -> io::Result<()> {
+    let moment = Some(Duration::from_millis(1));
+    plain.set_read_timeout(moment)?;
+    while tls.conn.is_handshaking() {
+        tls.conn.complete_io(&mut tls.sock)?;
+    }
+    tls.sock.set_read_timeout(moment)?;
+    let mut piece = [0; 16 * 1024];
+    loop {
+        pass(&mut plain, &mut tls, &mut piece)?;
+        pass(&mut tls, &mut plain, &mut piece)?;
+    }
+}
+
+/// Passes on what is there now.
+fn pass(from: &mut impl Read, to: &mut impl Write, piece: &mut [u8]) -> io::Result<()> {
+    match from.read(piece) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(count) => to.write_all(&piece[..count]),
+        Err(error)
+            if [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut].contains(&error.kind()) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn when(api: &Api, path: &str, is: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        let json = api.get(path).json();
+        if is(&json) {
+            return json;
+        }
+        assert!(Instant::now() < deadline, "{path} stayed {json}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn one_command_makes_certificates_and_replaces_none() {
+    let folder = Folder::new("pki");
+    let output = folder.pki("pki", &["--switch", "1", "--name", "controller.example"]);
+    assert!(output.status.success(), "{output:?}");
+    let mode =
+        |name: &str| std::fs::metadata(folder.file(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("pki"), 0o700);
+    for name in ["ca", "controller", "http", "switch-0000000000000001"] {
+        assert_eq!(mode(&format!("pki/{name}.key")), 0o600, "{name}");
+        assert!(std::fs::read(folder.file(&format!("pki/{name}.pem"))).is_ok(), "{name}");
+    }
+    let before = std::fs::read(folder.file("pki/controller.pem")).unwrap();
+    let refused = folder.pki("pki", &["--switch", "0x1"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("is there already") && said.lines().count() == 1, "{said}");
+    // Another switch is added, and nothing else changes.
+    assert!(folder.pki("pki", &["--switch", "2"]).status.success());
+    assert_eq!(std::fs::read(folder.file("pki/controller.pem")).unwrap(), before);
+    let authority = std::fs::read(folder.file("pki/ca.pem")).unwrap();
+    assert!(folder.pki("pki", &["--renew"]).status.success());
+    assert_ne!(std::fs::read(folder.file("pki/controller.pem")).unwrap(), before);
+    assert_eq!(std::fs::read(folder.file("pki/ca.pem")).unwrap(), authority);
+    std::fs::remove_file(folder.file("pki/ca.key")).unwrap();
+    let said = String::from_utf8(folder.pki("pki", &["--switch", "3"]).stderr).unwrap();
+    assert!(said.contains("one is missing"), "{said}");
+}
+
+#[test]
+fn a_switch_is_served_over_tls_and_stays_while_certificates_are_renewed() {
+    let folder = Folder::new("tls-served");
+    assert!(folder.pki("pki", &["--switch", "1", "--switch", "2"]).status.success());
+    let mut controller = folder.controller(&["--http", "127.0.0.1:0"]);
+    let address = secure_address(&mut controller);
+    let api = Api::of(&mut controller);
+    let switch = folder.client("pki/ca.pem", Some("pki/switch-0000000000000001"));
+    controller.address = tunnel(Arc::clone(&switch), address.clone());
+    // Whole megabytes in both directions: each ping of a host that is not there is flooded.
+    let script = ["0s ping h1 h2", "100ms pingall", "200ms pingall", "300ms pingall"];
+    let _network = Network::start(&controller, Version::V13, "single,20", &script);
+    let is = |switch: &serde_json::Value| switch["counters"]["requests"].as_u64() > Some(100);
+    let up = when(&api, "/api/v1/switches/1", is);
+    let mut before = speak(&switch, &address);
+    let mut hello = [0; 8];
+    before.read_exact(&mut hello).unwrap();
+    assert_eq!(hello[1], 0, "the first message is a HELLO");
+
+    assert!(folder.pki("pki", &["--renew"]).status.success());
+    controller.signal("-HUP");
+    controller.says("certificates and keys were read again");
+    let mut after = speak(&switch, &address);
+    after.read_exact(&mut hello).unwrap();
+    let seen = |stream: &StreamOwned<ClientConnection, TcpStream>| {
+        stream.conn.peer_certificates().unwrap()[0].clone()
+    };
+    assert_ne!(seen(&before), seen(&after), "who connects later sees the new one");
+    let still = api.get("/api/v1/switches/1").json();
+    assert_eq!(still["up_since"], up["up_since"], "who was connected stays");
+    // What is wrong changes nothing.
+    std::fs::write(folder.file("pki/controller.pem"), "nonsense").unwrap();
+    controller.signal("-HUP");
+    controller.says("controller.pem holds no certificate");
+    speak(&switch, &address).read_exact(&mut hello).unwrap();
+}
+
+#[test]
+fn whoever_is_not_let_in_is_told_about_in_words() {
+    let folder = Folder::new("tls-refused");
+    assert!(folder.pki("pki", &["--switch", "1", "--switch", "2"]).status.success());
+    assert!(folder.pki("other", &["--switch", "1"]).status.success());
+    let mut controller = folder.controller(&[]);
+    let (plain, address) = (controller.address.clone(), secure_address(&mut controller));
+    // Its own authority, but another switch's certificate.
+    let second = folder.client("pki/ca.pem", Some("pki/switch-0000000000000002"));
+    controller.address = tunnel(second, address.clone());
+    let network = Network::start(&controller, Version::V10, "single,1", &[]);
+    let said = controller.says("was not let in over TLS");
+    assert!(said.contains("it says that it is switch 0000000000000001"), "{said}");
+    assert!(said.contains("is for dpid-0000000000000002"), "{said}");
+    drop(network);
+    let mut tries = |config: Arc<ClientConfig>, words: &str| {
+        let mut byte = [0];
+        let mut stream = speak(&config, &address);
+        // In TLS 1.3 a client learns only when it reads that it is not believed.
+        let _ = stream.read(&mut byte);
+        let _ = stream.read(&mut byte);
+        let said = controller.says("was not let in over TLS");
+        assert!(said.contains(words) && said.contains("127.0.0.1:"), "{said}");
+    };
+    tries(folder.client("pki/ca.pem", None), "it showed no certificate");
+    let stranger = folder.client("pki/ca.pem", Some("other/switch-0000000000000001"));
+    tries(stranger, "an authority that is not believed here");
+    let believer = folder.client("other/ca.pem", Some("pki/switch-0000000000000001"));
+    tries(believer, "it does not believe our certificate");
+    tries(folder.client("pki/ca.pem", Some("pki/http")), "it lacks the purpose of a TLS client");
+    // Plain OpenFlow where TLS is spoken, and the other way round.
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.write_all(&[1, 0, 0, 8, 0, 0, 0, 1]).unwrap();
+    assert!(controller.says("was not let in").contains("it does not speak TLS here"));
+    // The beginning of a hello of 300 bytes, as OpenSSL sends one.
+    let mut stream = TcpStream::connect(&plain).unwrap();
+    stream.write_all(&[&[0x16, 3, 1, 1, 0x2c][..], &[0; 300]].concat()).unwrap();
+    controller.says("the switch speaks TLS, and this port is for plain OpenFlow");
+}
+
+#[test]
+fn commands_ask_over_tls_with_a_token() {
+    let folder = Folder::new("tls-commands");
+    assert!(folder.pki("pki", &[]).status.success());
+    let aldis = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_aldis")).args(words).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (said, output.status.code())
+    };
+    let [access, token_file, ca] =
+        ["access.toml", "token", "pki/ca.pem"].map(|name| folder.file(name));
+    let ([_, said], _) = aldis(&["http", "token", "ci", "--role", "read", "--to", &access]);
+    let token = said.lines().last().unwrap().to_owned();
+    std::fs::write(&token_file, format!("{token}\n")).unwrap();
+    let [certificate, key] = ["pki/http.pem", "pki/http.key"].map(|name| folder.file(name));
+    let tls = ["--http-certificate", &certificate, "--http-key", &key, "--http-access", &access];
+    let mut controller = Running::start(&[&["--http", "127.0.0.1:0"][..], &tls].concat());
+    let url = format!("https://{}", Api::of(&mut controller).address);
+    let ask = ["health", "--http", &url];
+    for token in [["--token", &token], ["--token-file", &token_file]] {
+        let ([said, errors], code) = aldis(&[&ask[..], &["--ca", &ca], &token].concat());
+        assert!(code == Some(0) && said.starts_with("state     up\n"), "{said}{errors}");
+    }
+    for (more, words) in [
+        (&["--token", &token][..], "--ca FILE"),
+        (&["--ca", &ca], "this needs a key"),
+        (&["--ca", &ca, "--token", "ci.wrong"], "no such token"),
+        (&["--ca", &certificate, "--token", &token], "the authority of its certificate?"),
+    ] {
+        let ([_, errors], code) = aldis(&[&ask[..], more].concat());
+        assert!(code == Some(2) && errors.contains(words), "{words}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+    let put = ["weights", "--set", "1=2", "--http", &url, "--ca", &ca, "--token", &token];
+    assert!(aldis(&put).0[1].contains("needs the role write"));
+}
