@@ -215,6 +215,24 @@ fn a_controller_that_fails_costs_its_own_points_and_is_told() {
 }
 
 #[test]
+fn a_plan_that_takes_much_longer_than_its_budget_is_cut_off_and_partial() {
+    let folder = Folder::new("late");
+    let head = head(700).replace("seconds = 30\nwarm-up", "seconds = 1\nwarm-up");
+    let more = "x = \"switches\"\nmetrics = [\"throughput\"]";
+    let more = run("\"null\"", more).replace("switches = [2]", "switches = [1, 2, 3, 4, 5, 6]");
+    let plan = folder.plan("late.toml", &[head, more].concat());
+    let begun = Instant::now();
+    let output = lab(&folder, &["run", &plan, "--overtime", "1"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(begun.elapsed() < WITHIN, "{said}");
+    let Results { meta, points, .. } = Results::read(&folder.0.join("results/late")).unwrap();
+    assert!(meta.partial && points.len() < 6, "{said}");
+    let why = meta.why.unwrap();
+    assert!(why.contains("late: after its 1 s and 1 s more not everything was run"), "{why}");
+}
+
+#[test]
 fn a_full_disk_is_named() {
     let folder = Folder::new("full");
     let plan = [head(50), run("\"null\"", "x = \"subject\"\nmetrics = [\"throughput\"]")].concat();

@@ -21,6 +21,9 @@ const EXIT_STOPPED: u8 = 130;
 /// The exit code of a command that left something out: a controller failed.
 const EXIT_PARTIAL: u8 = 1;
 
+/// What a quick plan may take beyond its budget: all of them together are through in half an hour then, whatever hangs.
+const OVERTIME: Duration = Duration::from_secs(30);
+
 /// Arguments of `aldis lab run`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -52,6 +55,10 @@ pub(crate) struct Args {
     /// What the steps of a worker cost, as \"aldis lab calibrate\" writes it; measured at the start where it is absent.
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
+    /// What a plan may take beyond its budget, in seconds, before the rest of it is left out and the results are partial: 30 unless
+    /// said otherwise, with --full as long as the budget itself.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=86_400))]
+    overtime: Option<u32>,
     /// What is left to chance follows from this number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     seed: u64,
@@ -83,11 +90,17 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         seed: args.seed,
         costs,
         command: command(),
+        overtime: OVERTIME,
         stop: &stop,
     };
     let mut progress = Progress::new();
     let mut partial = false;
     for plan in &plans {
+        lab.overtime = match (args.overtime, args.full) {
+            (Some(seconds), _) => Duration::from_secs(seconds.into()),
+            (None, true) => Duration::from_secs(plan.said.full.seconds.into()),
+            (None, false) => OVERTIME,
+        };
         let ended = lab.run(plan, &mut |event| progress.tell(event));
         progress.clear();
         let ended = match ended {

@@ -3,7 +3,7 @@
 //! A measured point has a controller as a child process (`subject.rs`, `leash.rs`) on cores of its own and the load on the others
 //! (`measure.rs`). Repeats go round all points before the next (A B A B), so that what a machine does in an hour falls on all
 //! alike. Simulated points follow, several at a time. Rows are written as soon as a point has them, and a run that is
-//! stopped, or loses a controller, keeps what it has and says that it is partial.
+//! stopped, loses a controller, or takes much longer than its budget, keeps what it has and says that it is partial.
 
 mod cores;
 mod folder;
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use seconds::estimate;
 
@@ -58,6 +58,8 @@ pub struct Lab<'a> {
     pub commit: String,
     /// The command that ran it.
     pub command: String,
+    /// What a plan may take beyond its budget before the rest of it is left out.
+    pub overtime: Duration,
     /// Set when everything is to end.
     pub stop: &'a AtomicBool,
 }
@@ -120,7 +122,9 @@ impl Lab<'_> {
         let form = plan.form(self.form);
         let all = seconds::of_all(plan, &form, &expansion.points);
         tell(Event::Begins(plan, expansion.points.len() * form.repeats as usize, all));
+        let budget = Duration::from_secs(form.seconds.into());
         let mut running = Running {
+            deadline: Instant::now() + budget + self.overtime,
             lab: self,
             plan,
             form,
@@ -173,6 +177,8 @@ struct Running<'a, 'b> {
     lab: &'a Lab<'b>,
     plan: &'a Plan,
     form: Form,
+    /// When the rest is left out.
+    deadline: Instant,
     writer: Writer,
     rows: usize,
     notes: Vec<String>,
@@ -191,7 +197,7 @@ impl Running<'_, '_> {
         for repeat in 0..self.form.repeats {
             for &point in &measured {
                 let length = seconds::of(self.run_of(point), &self.form, point);
-                if self.lab.is_stopped() {
+                if self.lab.is_stopped() || self.is_late(tell) {
                     return Ok(());
                 }
                 if !self.dropped.contains(point.subject.name()) {
@@ -231,6 +237,7 @@ impl Running<'_, '_> {
             run: &run,
             form: &form,
             seed: self.lab.seed.wrapping_add(repeat.into()),
+            until: self.deadline,
             stop: self.lab.stop,
         };
         let measured = self.capacity(&bench, point);
@@ -242,6 +249,21 @@ impl Running<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether the plan has had its time and more, which is then told, once.
+    fn is_late(&mut self, tell: Tell<'_>) -> bool {
+        let late = Instant::now() >= self.deadline;
+        if late {
+            let (budget, overtime) = (self.form.seconds, self.lab.overtime.as_secs());
+            let sentence = format!(
+                "{}: after its {budget} s and {overtime} s more not everything was run; the rest is left out",
+                self.plan.name
+            );
+            tell(Event::Told(&sentence));
+            self.faults.push(sentence);
+        }
+        late
     }
 
     /// What the point's rates are parts of: measured once.
@@ -286,7 +308,7 @@ impl Running<'_, '_> {
             let length = seconds::of(&run, &self.form, point);
             tell(Event::Point(point, length));
             while !waiting.contains_key(&index) {
-                if self.lab.is_stopped() {
+                if self.lab.is_stopped() || self.is_late(tell) {
                     return Ok(());
                 }
                 match outcomes.recv_timeout(LOOK_EVERY) {

@@ -59,7 +59,8 @@ fn every_plan_expands_everywhere_and_keeps_within_its_budget_on_two_cores() {
 
 #[test]
 fn all_of_them_take_less_than_half_an_hour_on_two_cores() {
-    let all: u32 = plans().iter().map(|plan| plan.said.quick.seconds).sum();
+    // Each may take half a minute more before it is cut off.
+    let all: u32 = plans().iter().map(|plan| plan.said.quick.seconds + 30).sum();
     assert!(all < 30 * 60, "{all} s");
 }
 

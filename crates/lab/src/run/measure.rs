@@ -33,6 +33,8 @@ pub(super) struct Bench<'a> {
     pub(super) run: &'a Run,
     pub(super) form: &'a Form,
     pub(super) seed: u64,
+    /// When the plan has had its time: what runs then is ended.
+    pub(super) until: Instant,
     /// Set when everything is to end.
     pub(super) stop: &'a AtomicBool,
 }
@@ -94,7 +96,8 @@ impl Bench<'_> {
         samples: Samples,
     ) -> Result<Measured, String> {
         let pid = running.pid();
-        let deadline = Instant::now() + seconds_of(&load) + SPARE;
+        let begun = Instant::now();
+        let deadline = (begun + seconds_of(&load) + SPARE).min(self.until);
         let (phase, over, late) =
             (AtomicU8::new(0), AtomicBool::new(false), AtomicBool::new(false));
         let before = process::memory(pid);
@@ -128,8 +131,8 @@ impl Bench<'_> {
             return Err(STOPPED.into());
         }
         if late.load(Ordering::Relaxed) {
-            let given = seconds_of(&load) + SPARE;
-            return Err(format!("it did not get through within {given:?} and was ended"));
+            let given = deadline.saturating_duration_since(begun).as_secs_f64();
+            return Err(format!("it did not get through within {given:.1} s and was ended"));
         }
         let report = report.map_err(|failure| self.explain(&failure, running))?;
         let watched = watched?;
