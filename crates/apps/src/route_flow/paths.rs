@@ -44,13 +44,10 @@ pub struct Paths {
     refused: u64,
 }
 
-/// A path by its flow. The hash is kept, so that no other path is looked at on the way to this one, nor when the table grows; and
-/// one of where it leads, so that a path that is said again is known without a look at it: for another to be taken for it, both
-/// would have to agree, 128 bits.
+/// A path by its flow. The hash is kept, so that no other path is looked at on the way to this one, nor when the table grows.
 #[derive(Clone, Copy, Debug)]
 struct Named {
     hash: u64,
-    digest: u64,
     path: u32,
 }
 
@@ -114,12 +111,11 @@ impl Paths {
         rules: &[Rule],
         remove: &mut Vec<Rule>,
     ) {
-        let (hash, digest) = (self.hash(key, from), self.hasher.hash_one((to, rules)));
-        let is = |named: &Named| (named.hash, named.digest) == (hash, digest);
-        if self.by_flow.find(hash, is).is_some() {
-            return;
-        }
-        if self.find(hash, key, from).is_some() {
+        let hash = self.hash(key, from);
+        if let Some(path) = self.find(hash, key, from).and_then(|at| self.path(at)) {
+            if path.to == to && self.rules.of(path.rules) == rules {
+                return;
+            }
             let begun = remove.len();
             self.remove(key, from, remove);
             let matches = |a: &Rule, b: &Rule| (a.dpid, a.in_port) == (b.dpid, b.in_port);
@@ -151,7 +147,7 @@ impl Paths {
         }
         let rules = self.rules.take(rules.iter().copied());
         self.paths[at as usize] = Some(Path { key, from, to, rules, seats });
-        self.by_flow.insert_unique(hash, Named { hash, digest, path: at }, |named| named.hash);
+        self.by_flow.insert_unique(hash, Named { hash, path: at }, |named| named.hash);
     }
 
     /// Forgets the path of a flow. Appends its rules to `remove`, the first hop's first.
