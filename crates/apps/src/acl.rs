@@ -6,27 +6,33 @@
 //! with one table can be told what to drop; what it cannot be told is refused with the reason, and shown ([`AclRules`]).
 //! Requests that come to the controller all the same are decided by the same rules before other applications see them.
 //!
-//! Rules name fields of packets and not places of hosts, and so a host that moves is under the same rules.
+//! Rules name fields of packets and not places of hosts, and so a host that moves is under the same rules. Which rules there are
+//! is a part of the World ([`AclBook`]), and others take their place while it runs.
 
 mod bits;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use aldis_control::app::{At, Event, Next, Parallel, Slots};
 use aldis_control::switch::Info;
 use aldis_control::weights::Switches;
-use aldis_control::world::Publishers;
-use aldis_control::{App, Batch, On, Output, Tables, Time};
+use aldis_control::world::{PartId, Publishers};
+use aldis_control::{App, Batch, On, Output, Part, Tables, Time};
+use aldis_wire::DatapathId;
 use aldis_wire::msg::{Match, PortNo};
 
-use crate::kept::{Keeper, Kept, KeptFlows, Whose};
+use crate::kept::{Book, Clerk, Keeper, Kept, KeptFlows, Whose, Written};
 use bits::{Pattern, Seen};
 
 /// Rules that there may be: each has a priority of its own, above those of other flows.
 pub const RULES_MAX: usize = 4000;
+
+/// Switches whose rules a worker remembers; behind that it begins anew.
+const SWITCHES_MAX: usize = 16_384;
 
 /// What becomes of the packets that a rule matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,36 +73,70 @@ impl Rule {
 /// The part of the World that says of each switch which rules are there.
 pub type AclRules = KeptFlows<Acl>;
 
+/// The part of the World that says which rules there are, in order.
+pub type AclBook = Book<Judged>;
+
+/// A rule, ready to judge packets.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    rule: Arc<Rule>,
+    pattern: Pattern,
+}
+
+impl Written for Judged {
+    const BOOK: &'static str = "acl-book";
+}
+
+impl Judged {
+    /// Makes it ready.
+    pub fn new(rule: Arc<Rule>) -> Judged {
+        Judged { pattern: Pattern::of(&rule.match_), rule }
+    }
+}
+
 /// The application: one instance for each worker.
 #[derive(Clone, Debug)]
 pub struct Acl {
-    rules: Arc<[(Rule, Pattern)]>,
+    /// Those that it begins with.
+    rules: Arc<[Judged]>,
+    /// Which rules are for which switch, as far as this worker has asked.
+    places: Places,
 }
 
-/// The rules of one switch.
-#[derive(Debug)]
-pub struct Guard {
-    kept: Kept,
-    /// Their places among all.
-    places: Box<[usize]>,
+/// The places, among all rules of one edition, of those that are at each switch.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    edition: u64,
+    of: HashMap<DatapathId, Box<[usize]>>,
+}
+
+impl Places {
+    fn at(&mut self, book: &AclBook, switch: &Info) -> &[usize] {
+        if self.edition != book.edition() || self.of.len() == SWITCHES_MAX {
+            self.edition = book.edition();
+            self.of.clear();
+        }
+        self.of.entry(switch.dpid).or_insert_with(|| places(book, switch).collect())
+    }
+}
+
+fn places(book: &AclBook, switch: &Info) -> impl Iterator<Item = usize> {
+    let rules = book.items().iter().take(RULES_MAX).enumerate();
+    rules.filter_map(|(place, judged)| judged.rule.is_at(switch).then_some(place))
 }
 
 impl Acl {
-    /// With these rules, [`RULES_MAX`] at most; those behind are left out.
-    pub fn new(rules: Vec<Rule>) -> Acl {
-        let with_pattern = |rule: Rule| {
-            let pattern = Pattern::of(&rule.match_);
-            (rule, pattern)
-        };
-        Acl { rules: rules.into_iter().take(RULES_MAX).map(with_pattern).collect() }
+    /// With these rules until there are others, [`RULES_MAX`] at most; those behind are left out.
+    pub fn new(rules: impl IntoIterator<Item = Arc<Rule>>) -> Acl {
+        Acl { rules: rules.into_iter().map(Judged::new).collect(), places: Places::default() }
     }
+}
 
-    fn verdict(&self, guard: &Guard, in_port: PortNo, frame: &[u8]) -> Verdict {
-        let seen = Seen::of(in_port, frame);
-        let mut rules = guard.places.iter().map(|&place| &self.rules[place]);
-        let first = rules.find(|(_, pattern)| pattern.matches(&seen));
-        first.map_or(Verdict::Allow, |(rule, _)| rule.verdict)
-    }
+fn verdict(book: &AclBook, places: &[usize], in_port: PortNo, frame: &[u8]) -> Verdict {
+    let seen = Seen::of(in_port, frame);
+    let mut rules = places.iter().map(|&place| &book.items()[place]);
+    let first = rules.find(|judged| judged.pattern.matches(&seen));
+    first.map_or(Verdict::Allow, |judged| judged.rule.verdict)
 }
 
 impl Whose for Acl {
@@ -104,7 +144,7 @@ impl Whose for Acl {
 }
 
 impl App for Acl {
-    type Slot = Parallel<Guard>;
+    type Slot = Parallel<Kept>;
 
     const NAME: &'static str = "acl";
     const STARTS: &'static [On] = &[
@@ -117,27 +157,20 @@ impl App for Acl {
         On::Second,
     ];
 
-    fn join(&mut self, _: Time, switch: &Info) -> Guard {
-        let here =
-            |(place, (rule, _)): (usize, &(Rule, Pattern))| rule.is_at(switch).then_some(place);
-        let places: Box<[usize]> = self.rules.iter().enumerate().filter_map(here).collect();
-        let rules: Vec<_> = places.iter().map(|&place| &self.rules[place]).collect();
-        let (wanted, others) = plan::plan(&rules, Tables::Guarded.are_guarded(switch));
-        Guard { kept: Kept::new::<Acl>(switch, wanted, others), places }
+    const READS: &'static [PartId] = &[AclBook::ID];
+
+    fn join(&mut self, _: Time, _: &Info) -> Kept {
+        Kept::new::<Acl>()
     }
 
-    fn packet_ins(
-        &mut self,
-        batch: &mut Batch<'_>,
-        slots: Slots<'_, Self::Slot>,
-        out: &mut Output,
-    ) {
-        if self.rules.is_empty() {
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, Self::Slot>, out: &mut Output) {
+        let book = batch.world.part::<AclBook>();
+        if book.items().is_empty() {
             return;
         }
         batch.each(|asked| {
-            let guard = slots.of(asked.place);
-            match self.verdict(guard, asked.in_port(), asked.frame) {
+            let places = self.places.at(book, asked.switch);
+            match verdict(book, places, asked.in_port(), asked.frame) {
                 Verdict::Allow | Verdict::Mirror(_) => Next::Continue,
                 Verdict::Deny => {
                     // Sent nowhere, so that the switch forgets it.
@@ -151,13 +184,19 @@ impl App for Acl {
     }
 
     fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        match at.slot.kept.event::<Acl>(at.now, at.switch, event, out) {
+        let book = at.world.part::<AclBook>();
+        let plan = || {
+            let here: Vec<_> = places(book, at.switch).map(|place| &book.items()[place]).collect();
+            plan::plan(&here, Tables::Guarded.are_guarded(at.switch))
+        };
+        let here = (at.now, at.switch);
+        match at.slot.event::<Acl>(here, event, book.edition(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,
         }
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper::<Acl>::default())
+        Publishers::of(Keeper::<Acl>::default()).and(Clerk::new(Arc::clone(&self.rules)))
     }
 }

@@ -11,6 +11,7 @@
 //! So a flow of a run before that says the same is recognised as the same, whatever way the switch puts it, and traffic
 //! through it goes on. What another one changed about a flow, its cookie left alone, shows in what it does.
 
+mod book;
 mod part;
 mod state;
 
@@ -22,6 +23,8 @@ use aldis_control::{App, Cookie, Event, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{FlowMod, FlowModFlags, Message};
 
+pub(crate) use book::Clerk;
+pub use book::{Book, Written};
 pub use part::{Entry, KeptFlows, Status, Whose};
 pub(crate) use part::{Keeper, Report};
 use state::State;
@@ -54,24 +57,33 @@ pub struct Kept {
     state: Mutex<State>,
 }
 
+/// The flows that should be on a switch, and what is shown beside them without being sent.
+pub(crate) type Plan = (Vec<Wanted>, Vec<Entry>);
+
 impl Kept {
-    /// These, on this switch. What its version cannot say is not sent. `others` are shown beside them.
-    pub(crate) fn new<A: App>(switch: &Info, wanted: Vec<Wanted>, others: Vec<Entry>) -> Kept {
-        let cookie = Cookie::of(A::NAME);
-        let marked = marked(cookie, wanted);
-        let state = State::new(A::NAME, switch, marked, others);
-        Kept { cookie, state: Mutex::new(state) }
+    /// None yet: what should be there is planned when the switch joins.
+    pub(crate) fn new<A: App>() -> Kept {
+        Kept { cookie: Cookie::of(A::NAME), state: Mutex::new(State::new(A::NAME)) }
     }
 
-    /// Something happened. Whether it was about these flows, and nobody else's business.
+    /// Something happened. Whether it was about these flows, and nobody else's business. What should be there is planned anew
+    /// with each edition of what people want. What the switch's version cannot say is not sent.
     pub(crate) fn event<W: Whose>(
         &self,
-        now: Time,
-        switch: &Info,
+        (now, switch): (Time, &Info),
         event: &Event,
+        edition: u64,
+        plan: impl FnOnce() -> Plan,
         out: &mut Output,
     ) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(event, Event::Joining | Event::Second) && state.has_to_follow(edition) {
+            let (wanted, others) = plan();
+            state.keep(switch, marked(self.cookie, wanted), others);
+            if *event == Event::Second {
+                state.read(now, switch, out);
+            }
+        }
         let mine = match event {
             Event::Joining => {
                 state.read(now, switch, out);

@@ -1,5 +1,6 @@
-//! Named flows from the configuration, kept on their switches: sent when a switch joins, as far as they are not there already,
+//! Named flows, kept on their switches: sent when a switch joins, as far as they are not there already,
 //! read back, restored when they are removed, and their errors shown by name ([`StaticFlows`] says of each what became of it).
+//! Which flows they are is a part of the World too ([`StaticFlowBook`]), and others take their place while it runs.
 
 #[cfg(test)]
 mod tests;
@@ -9,11 +10,11 @@ use std::sync::Arc;
 use aldis_control::app::{At, Event, Next, Parallel};
 use aldis_control::switch::Info;
 use aldis_control::weights::Switches;
-use aldis_control::world::Publishers;
-use aldis_control::{App, On, Output, Tables, Time};
+use aldis_control::world::{PartId, Publishers};
+use aldis_control::{App, On, Output, Part, Tables, Time};
 use aldis_wire::msg::{Instruction, Match, TableNo};
 
-use crate::kept::{Entry, Keeper, Kept, KeptFlows, Status, Wanted, Whose};
+use crate::kept::{Book, Clerk, Entry, Keeper, Kept, KeptFlows, Plan, Status, Whose, Wanted, Written};
 
 pub use crate::kept::FLOWS_MAX;
 
@@ -37,17 +38,40 @@ pub struct StaticFlow {
 /// The part of the World that says of each switch what became of its flows.
 pub type StaticFlows = KeptFlows<Pusher>;
 
+/// The part of the World that says which flows there should be. Nobody changes a flow in it: there is another one then.
+pub type StaticFlowBook = Book<Arc<StaticFlow>>;
+
+impl Written for Arc<StaticFlow> {
+    const BOOK: &'static str = "static-flow-book";
+}
+
 /// The application: one instance for each worker.
 #[derive(Clone, Debug)]
 pub struct Pusher {
-    flows: Arc<[StaticFlow]>,
+    /// Those that it begins with.
+    flows: Arc<[Arc<StaticFlow>]>,
     tables: Tables,
 }
 
 impl Pusher {
-    /// Keeps these flows, [`FLOWS_MAX`] at each switch at most.
-    pub fn new(flows: Vec<StaticFlow>, tables: Tables) -> Pusher {
-        Pusher { flows: flows.into(), tables }
+    /// Keeps these flows, [`FLOWS_MAX`] at each switch at most, until there are others.
+    pub fn new(flows: impl IntoIterator<Item = Arc<StaticFlow>>, tables: Tables) -> Pusher {
+        Pusher { flows: flows.into_iter().collect(), tables }
+    }
+
+    fn plan(&self, book: &StaticFlowBook, switch: &Info) -> Plan {
+        let here = |flow: &&Arc<StaticFlow>| flow.switches.contains(switch.dpid);
+        let (mut wanted, mut others) = (vec![], vec![]);
+        for flow in book.items().iter().filter(here) {
+            if wanted.len() < FLOWS_MAX {
+                wanted.push(flow.wanted(switch, self.tables));
+            } else {
+                let why = format!("{FLOWS_MAX} flows of one switch are kept, and no more");
+                others
+                    .push(Entry { name: Arc::clone(&flow.name), status: Status::Unsupported(why) });
+            }
+        }
+        (wanted, others)
     }
 }
 
@@ -72,29 +96,23 @@ impl App for Pusher {
     const STARTS: &'static [On] =
         &[On::Joining, On::Down, On::FlowRemoved, On::Error, On::Reply, On::Second];
 
-    fn join(&mut self, _: Time, switch: &Info) -> Kept {
-        let here = |flow: &&StaticFlow| flow.switches.contains(switch.dpid);
-        let (mut wanted, mut others) = (vec![], vec![]);
-        for flow in self.flows.iter().filter(here) {
-            if wanted.len() < FLOWS_MAX {
-                wanted.push(flow.wanted(switch, self.tables));
-            } else {
-                let why = format!("{FLOWS_MAX} flows of one switch are kept, and no more");
-                others
-                    .push(Entry { name: Arc::clone(&flow.name), status: Status::Unsupported(why) });
-            }
-        }
-        Kept::new::<Pusher>(switch, wanted, others)
+    const READS: &'static [PartId] = &[StaticFlowBook::ID];
+
+    fn join(&mut self, _: Time, _: &Info) -> Kept {
+        Kept::new::<Pusher>()
     }
 
     fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        match at.slot.event::<Pusher>(at.now, at.switch, event, out) {
+        let book = at.world.part::<StaticFlowBook>();
+        let plan = || self.plan(book, at.switch);
+        let here = (at.now, at.switch);
+        match at.slot.event::<Pusher>(here, event, book.edition(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,
         }
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper::<Pusher>::default())
+        Publishers::of(Keeper::<Pusher>::default()).and(Clerk::new(Arc::clone(&self.flows)))
     }
 }

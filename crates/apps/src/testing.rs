@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use aldis_control::switch::Info;
-use aldis_control::world::{PartId, Press, View};
+use aldis_control::world::{Part, PartId, Press, Queues, View};
 use aldis_control::{Batch, Event, On, Output, Pipeline, Recipe, Request, Run, Switch, Time};
 use aldis_wire::msg::{Message, Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
@@ -15,6 +15,7 @@ pub(crate) struct Bench {
     pub(crate) out: Output,
     pipeline: Pipeline,
     press: Press,
+    queues: Arc<Queues>,
     switch: Arc<Switch>,
 }
 
@@ -48,9 +49,10 @@ impl Bench {
     pub(crate) fn of(info: Info, add: impl FnOnce(Recipe) -> Recipe) -> Bench {
         let recipe = add(Recipe::default());
         let program = recipe.settle().expect("applications that can work together");
-        let (mut pipeline, out) = (program.pipeline(0), program.output(0));
+        let (mut pipeline, out, queues) =
+            (program.pipeline(0), program.output(0), program.queues());
         let switch = pipeline.join(Time::START, info);
-        Bench { now: Time::START, out, pipeline, press: program.press(), switch }
+        Bench { now: Time::START, out, pipeline, press: program.press(), queues, switch }
     }
 
     /// The switch as applications are shown it.
@@ -61,6 +63,12 @@ impl Bench {
     /// The switch connects again.
     pub(crate) fn joins(&mut self) {
         self.switch = self.pipeline.join(self.now, self.switch.info.clone());
+    }
+
+    /// People decide something about a part of the World.
+    pub(crate) fn decided<P: Part>(&mut self, report: P::Report) {
+        assert!(self.queues.push::<P>(report).is_ok(), "nobody publishes {}", P::NAME);
+        self.world(&[]);
     }
 
     /// What is said to the switch when these frames come in by these ports, in one batch.

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use aldis_control::fact::Facts;
 use aldis_control::pipeline::Wrong;
+use aldis_control::world::Queues;
 use aldis_control::{On, Program, Recipe, session};
 
 use crate::clock::Clock;
@@ -28,6 +29,7 @@ use crate::net::tls::Identity;
 use crate::pin;
 use crate::publisher::Publisher;
 use crate::read::Read;
+use crate::teller::Teller;
 use crate::watch::Watch;
 use crate::worker::Worker;
 use crate::write::Write;
@@ -113,6 +115,7 @@ pub struct Engine {
     stop: Arc<AtomicBool>,
     hall: Arc<Hall<Epoll>>,
     stats: Vec<Arc<WorkerStats>>,
+    queues: Arc<Queues>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -169,6 +172,7 @@ impl Engine {
             clock,
             design: config.design,
             stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
+            queues: program.queues(),
             threads: vec![],
         };
         let acceptor = Acceptor {
@@ -210,6 +214,11 @@ impl Engine {
     /// Takes commands for the switches, from any thread, as long as anybody has it.
     pub fn commander(&self) -> Commander {
         Commander::new(Arc::clone(&self.hall), self.clock)
+    }
+
+    /// Tells the publishers of the World's parts what people decided, from any thread.
+    pub fn teller(&self) -> Teller {
+        Teller::new(Arc::clone(&self.hall), Arc::clone(&self.queues))
     }
 
     /// Everything that is counted, now.

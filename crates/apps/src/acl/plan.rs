@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use aldis_wire::msg::{Action, FlowMod, Instruction, Match, PortNo, TableNo};
 
-use super::bits::Pattern;
-use super::{Rule, Verdict};
-use crate::kept::{Entry, Status, Wanted};
+use super::{Judged, Verdict};
+use crate::kept::{Entry, Plan, Status, Wanted};
 
 /// The priority of the first rule; those behind have the ones below. One above are the flows by which switches are found: a
 /// network that no packet may cross still knows its links.
@@ -15,15 +14,13 @@ const FIRST: u16 = u16::MAX - 1;
 /// The table of what passed.
 const BEHIND: TableNo = TableNo(1);
 
-/// The flows, and the rules that have none with what became of them. Guarded: the first table is for rules alone.
-pub(super) fn plan(rules: &[&(Rule, Pattern)], guarded: bool) -> (Vec<Wanted>, Vec<Entry>) {
-    if rules.is_empty() {
-        return (vec![], vec![]);
-    }
+/// The flows, and the rules that have none with what became of them. Guarded: the first table is for rules alone, and where there
+/// are none every packet passes it all the same, to the flows of others behind it.
+pub(super) fn plan(rules: &[&Judged], guarded: bool) -> Plan {
     if !guarded {
         return in_one_table(rules);
     }
-    let all = rules.iter().enumerate().map(|(place, (rule, _))| {
+    let all = rules.iter().enumerate().map(|(place, Judged { rule, .. })| {
         let flow = FlowMod::add(rule.match_.clone()).priority(FIRST - place as u16);
         let flow = match rule.verdict {
             Verdict::Deny => flow,
@@ -51,14 +48,17 @@ fn passage() -> [Wanted; 2] {
 }
 
 /// What is denied is dropped. What is allowed needs no flow, as long as no rule behind denies a part of it.
-fn in_one_table(rules: &[&(Rule, Pattern)]) -> (Vec<Wanted>, Vec<Entry>) {
+fn in_one_table(rules: &[&Judged]) -> Plan {
     let (mut wanted, mut others) = (vec![], vec![]);
-    for (place, (rule, pattern)) in rules.iter().enumerate() {
+    for (place, Judged { rule, pattern }) in rules.iter().enumerate() {
         let name = Arc::clone(&rule.name);
         let (before, behind) = (&rules[..place], &rules[place + 1..]);
-        let is_dead = before.iter().any(|(_, earlier)| earlier.covers(pattern));
-        let denies_part = |(other, part): &&&(Rule, Pattern)| {
-            other.verdict == Verdict::Deny && !part.is_apart_from(pattern) && !pattern.covers(part)
+        let is_dead = before.iter().any(|earlier| earlier.pattern.covers(pattern));
+        let denies_part = |other: &&&Judged| {
+            let part = &other.pattern;
+            other.rule.verdict == Verdict::Deny
+                && !part.is_apart_from(pattern)
+                && !pattern.covers(part)
         };
         let status = match rule.verdict {
             _ if is_dead => Status::There,
@@ -74,10 +74,10 @@ fn in_one_table(rules: &[&(Rule, Pattern)]) -> (Vec<Wanted>, Vec<Entry>) {
             ),
             Verdict::Allow => match behind.iter().find(denies_part) {
                 None => Status::There,
-                Some((other, _)) => Status::Unsupported(format!(
+                Some(other) => Status::Unsupported(format!(
                     "the rule \"{}\" denies part of what this one allows, which needs a second table; OpenFlow 1.0 has one, and \
                      this switch too: what both match is dropped",
-                    other.name
+                    other.rule.name
                 )),
             },
         };

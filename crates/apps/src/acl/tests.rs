@@ -24,9 +24,17 @@ fn rule(name: &str, verdict: Verdict, fields: &[(&str, &str)]) -> Rule {
     Rule { name: name.into(), verdict, match_: match_of(fields), switches: vec![] }
 }
 
+fn shared(rules: &[Rule]) -> Vec<Arc<Rule>> {
+    rules.iter().cloned().map(Arc::new).collect()
+}
+
+fn acl(rules: &[Rule]) -> impl Fn() -> Acl + Clone + use<> {
+    let acl = Acl::new(shared(rules));
+    move || acl.clone()
+}
+
 fn bench(version: Version, tables: u8, rules: &[Rule]) -> Bench {
-    let rules = rules.to_vec();
-    Bench::of(info(version, tables), |recipe| recipe.with(move || Acl::new(rules.clone())))
+    Bench::of(info(version, tables), |recipe| recipe.with(acl(rules)))
 }
 
 /// What is sent to a switch without flows.
@@ -162,10 +170,8 @@ fn a_denied_request_stops_and_nobody_else_sees_it() {
         rule("nor seven", Verdict::Deny, &[("eth-src", "02:00:00:00:00:07")]),
     ];
     for version in Version::ALL {
-        let rules = rules.to_vec();
-        let mut bench = Bench::of(info(version, 2), |recipe| {
-            recipe.with(move || Acl::new(rules.clone())).with(|| crate::Hub)
-        });
+        let mut bench =
+            Bench::of(info(version, 2), |recipe| recipe.with(acl(&rules)).with(|| crate::Hub));
         let mut other = question(7);
         other[13] = 9;
         let frames = [question(2), question(3), other, vec![1; 14], vec![]];
@@ -173,6 +179,26 @@ fn a_denied_request_stops_and_nobody_else_sees_it() {
         assert_eq!(bench.stopped(&mut frames), [false, true, true, false, false]);
         assert_eq!(bench.asked(&mut frames).len(), 3, "what passes the hub sends on");
     }
+}
+
+#[test]
+fn other_rules_count_at_once_for_requests_and_within_a_second_at_the_switch() {
+    let mut bench = bench(Version::V13, 2, &[]);
+    assert_eq!(sent(&mut bench).len(), 2, "without rules every packet passes to the second table");
+    let mut frames = [asked(1, &question(2)), asked(1, &question(3))];
+    assert_eq!(bench.stopped(&mut frames), [false, false]);
+    let decide = |bench: &mut Bench, rules: &[Rule]| {
+        let judged: Vec<_> = shared(rules).into_iter().map(Judged::new).collect();
+        bench.decided::<AclBook>(judged.into());
+    };
+    decide(&mut bench, &[rule("two", Verdict::Deny, &[("arp-spa", "10.0.0.2")])]);
+    assert_eq!(bench.stopped(&mut frames), [true, false]);
+    assert!(matches!(&bench.second()[..], [(_, Message::StatsRequest(_))]));
+    decide(&mut bench, &[rule("three", Verdict::Deny, &[("arp-spa", "10.0.0.3")])]);
+    assert_eq!(bench.stopped(&mut frames), [false, true]);
+    assert!(statuses(&mut bench).iter().any(|(name, _)| name == "two"), "as the switch was told");
+    bench.second();
+    assert!(statuses(&mut bench).iter().any(|(name, _)| name == "three"));
 }
 
 proptest! {

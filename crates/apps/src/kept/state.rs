@@ -41,6 +41,8 @@ pub(super) struct State {
     barrier: Option<u32>,
     check_at: Time,
     changed: bool,
+    /// Of what people want; 0 before any.
+    edition: u64,
 }
 
 #[derive(Debug)]
@@ -63,39 +65,47 @@ struct Reading {
 }
 
 impl State {
-    pub(super) fn new(
-        app: &'static str,
-        switch: &Info,
-        wanted: Vec<Wanted>,
-        others: Vec<Entry>,
-    ) -> State {
-        let mut scratch = Vec::new();
-        let flows: Vec<_> = wanted
-            .into_iter()
-            .map(|wanted| {
-                scratch.clear();
-                let message = Message::FlowMod(wanted.flow.clone());
-                let status = match message.encode(switch.version, 0, &mut scratch) {
-                    Ok(()) => Status::Sent,
-                    Err(why) => Status::Unsupported(why.to_string()),
-                };
-                let sent_at = Time::START;
-                Flow { wanted, status, sent_at, rendered: None, is_fresh: false }
-            })
-            .collect();
-        let places = flows.iter().enumerate().map(|(at, flow)| (flow.wanted.flow.cookie, at));
+    pub(super) fn new(app: &'static str) -> State {
         State {
             app,
             cookie: Cookie::of(app),
-            others,
-            places: places.collect(),
-            flows,
+            flows: vec![],
+            others: vec![],
+            places: HashMap::new(),
             reading: None,
             sent: HashMap::new(),
             barrier: None,
             check_at: Time::NEVER,
             changed: true,
+            edition: 0,
         }
+    }
+
+    /// Whether people want something else than what was planned; from now on it is as they want.
+    pub(super) fn has_to_follow(&mut self, edition: u64) -> bool {
+        core::mem::replace(&mut self.edition, edition) != edition
+    }
+
+    /// From now on these should be there. Of those that should be there already, what became of them is still known.
+    pub(super) fn keep(&mut self, switch: &Info, wanted: Vec<Wanted>, others: Vec<Entry>) {
+        let before: Vec<u64> = self.flows.iter().map(|flow| flow.wanted.flow.cookie).collect();
+        let mut old: HashMap<u64, Flow> =
+            self.flows.drain(..).map(|flow| (flow.wanted.flow.cookie, flow)).collect();
+        let mut scratch = Vec::new();
+        let flow = |wanted: Wanted| match old.remove(&wanted.flow.cookie) {
+            Some(flow) if flow.wanted.flow == wanted.flow => Flow { wanted, ..flow },
+            _ => Flow::new(wanted, switch, &mut scratch),
+        };
+        self.flows = wanted.into_iter().map(flow).collect();
+        let places = self.flows.iter().enumerate().map(|(at, flow)| (flow.wanted.flow.cookie, at));
+        self.places = places.collect();
+        let sent = self.sent.drain().filter_map(|(xid, at)| {
+            let place = before.get(at).and_then(|cookie| self.places.get(cookie))?;
+            Some((xid, *place))
+        });
+        self.sent = sent.collect();
+        self.others = others;
+        self.changed = true;
     }
 
     /// Asks which flows of ours are there. OpenFlow 1.0 can only be asked for all.
@@ -297,6 +307,16 @@ impl State {
 }
 
 impl Flow {
+    fn new(wanted: Wanted, switch: &Info, scratch: &mut Vec<u8>) -> Flow {
+        scratch.clear();
+        let message = Message::FlowMod(wanted.flow.clone());
+        let status = match message.encode(switch.version, 0, scratch) {
+            Ok(()) => Status::Sent,
+            Err(why) => Status::Unsupported(why.to_string()),
+        };
+        Flow { wanted, status, sent_at: Time::START, rendered: None, is_fresh: false }
+    }
+
     /// Whether this, which has its cookie, does what it should. What the switch says of it right after it was sent is the same in
     /// its own words.
     fn is(&mut self, there: &FlowStats) -> bool {

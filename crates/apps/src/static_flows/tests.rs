@@ -27,6 +27,10 @@ fn flow(name: &str, port: u32, to: u32) -> StaticFlow {
     }
 }
 
+fn shared(flows: &[StaticFlow]) -> Vec<Arc<StaticFlow>> {
+    flows.iter().cloned().map(Arc::new).collect()
+}
+
 /// A switch as a test sees it: the flows that it has.
 struct Lab {
     bench: Bench,
@@ -54,8 +58,8 @@ fn has(flow: &FlowMod) -> FlowStats {
 
 impl Lab {
     fn new(version: Version, flows: &[StaticFlow]) -> Lab {
-        let flows = flows.to_vec();
-        let push = move || Pusher::new(flows.clone(), Tables::One);
+        let pusher = Pusher::new(shared(flows), Tables::One);
+        let push = move || pusher.clone();
         let bench = Bench::of(info(version, 254), |recipe| recipe.with(push));
         Lab { bench, flows: vec![], renders: None }
     }
@@ -302,4 +306,45 @@ fn a_switch_that_does_not_name_its_flows_gets_them_all() {
         lab.bench.happens(Event::Down);
         assert!(lab.statuses().is_empty());
     });
+}
+
+#[test]
+fn others_take_their_place_while_it_runs_and_only_the_difference_is_sent() {
+    both(|version| {
+        let (one, two) = (flow("one", 1, 2), flow("two", 2, 1));
+        let mut lab = Lab::new(version, &[one.clone(), two]);
+        lab.joins();
+        lab.bench.decided::<StaticFlowBook>(shared(&[one.clone(), flow("three", 3, 1)]).into());
+        assert_eq!(lab.passes(1), ["remove [InPort(2)]", "add [InPort(3)]"]);
+        assert_eq!(lab.statuses(), there(&["one", "three"]));
+        // The same under another name is the same.
+        let named = StaticFlow { name: "uno".into(), ..one };
+        lab.bench.decided::<StaticFlowBook>(shared(&[named]).into());
+        assert_eq!(lab.passes(1), ["remove [InPort(3)]"]);
+        assert_eq!(lab.statuses(), there(&["uno"]));
+        lab.bench.decided::<StaticFlowBook>(shared(&[]).into());
+        assert_eq!(lab.passes(2), ["remove [InPort(1)]"]);
+        assert!(lab.statuses().is_empty() && lab.passes(301).is_empty());
+        // Who connects later finds what was decided meanwhile.
+        lab.bench.decided::<StaticFlowBook>(shared(&[flow("late", 4, 1)]).into());
+        lab.bench.joins();
+        assert_eq!(lab.joins(), ["add [InPort(4)]"]);
+    });
+}
+
+#[test]
+fn what_was_on_its_way_is_judged_though_others_took_its_place() {
+    let mut lab = Lab::new(Version::V13, &[flow("one", 1, 2), flow("two", 2, 1)]);
+    let asked = lab.bench.happens(Event::Joining);
+    let none = Box::new(Message::StatsReply(StatsReply {
+        flags: StatsFlags::EMPTY,
+        body: StatsReplyBody::Flow(vec![]),
+    }));
+    let said = lab.bench.happens(Event::Reply { xid: asked[0].0, message: none });
+    lab.bench.decided::<StaticFlowBook>(shared(&[flow("two", 2, 1)]).into());
+    assert_eq!(lab.bench.second().len(), 1, "it is read again");
+    // The refusal of what is not wanted any more is told to nobody, that of the other is its own.
+    refuse(&mut lab, &said[1..], "OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM");
+    let refused = Status::Refused("OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM; ask less".into());
+    assert_eq!(lab.statuses(), [("two".into(), refused)]);
 }

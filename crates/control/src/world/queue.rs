@@ -46,7 +46,7 @@ impl Queues {
     ///
     /// # Errors
     /// The report: nobody publishes the part, or [`REPORTS_MAX`] wait already, which is counted.
-    pub(crate) fn push<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
+    pub fn push<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
         let queue = self.queues.iter().find(|(id, _)| *id == P::ID);
         match queue.and_then(|(_, queue)| queue.downcast_ref::<Queue<P>>()) {
             Some(Queue(queue)) => queue.push(report).inspect_err(|_| {
