@@ -10,11 +10,14 @@ pub(crate) mod hosts;
 pub(crate) mod links;
 pub(crate) mod metrics;
 pub(crate) mod ports;
+pub(crate) mod reload;
 pub(crate) mod stats;
 pub(crate) mod switches;
 mod table;
+pub(crate) mod trace;
 pub(crate) mod weights;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use aldis_http::api::Page;
@@ -63,10 +66,10 @@ impl Ask {
         })
     }
 
-    fn print<T: DeserializeOwned>(
+    fn print<T: DeserializeOwned, S: Display>(
         &self,
         answer: &str,
-        table: impl FnOnce(&T) -> Table,
+        table: impl FnOnce(&T) -> S,
     ) -> Result<ExitCode, String> {
         let misread = |error| format!("{} answered something else: {error}", self.http);
         if self.json {

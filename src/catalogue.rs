@@ -39,7 +39,7 @@ pub(crate) static ALL: &[Known] = &[
         name: Acl::NAME,
         says: "denies, allows and copies packets by ordered rules, before all others",
         add: |recipe, config| {
-            let acl = Acl::new(config.acl());
+            let acl = Acl::new(config.rules_to_begin_with());
             recipe.with(move || acl.clone())
         },
     },
@@ -47,7 +47,7 @@ pub(crate) static ALL: &[Known] = &[
         name: Pusher::NAME,
         says: "keeps named flows on their switches",
         add: |recipe, config| {
-            let pusher = Pusher::new(config.static_flows(), config.tables());
+            let pusher = Pusher::new(config.flows_to_begin_with(), config.tables());
             recipe.with(move || pusher.clone())
         },
     },
@@ -86,7 +86,8 @@ pub(crate) static ALL: &[Known] = &[
         name: Discovery::NAME,
         says: "finds the links between switches by probes that nobody can forge",
         add: |recipe, config| {
-            let (settings, key) = (config.topology(), Key::new(random()));
+            let key = Key::new(config.lldp_key().unwrap_or_else(random));
+            let settings = config.topology();
             recipe.with(move || Discovery::new(settings, key.clone()))
         },
     },
@@ -126,7 +127,8 @@ pub(crate) static ALL: &[Known] = &[
 ];
 
 /// What runs unless somebody says otherwise: what it takes for any Ethernet network to work, loops or not.
-const DEFAULTS: [&str; 8] = [
+const DEFAULTS: [&str; 9] = [
+    Pusher::NAME,
     Discovery::NAME,
     Lookout::NAME,
     ArpProxy::NAME,
@@ -138,7 +140,7 @@ const DEFAULTS: [&str; 8] = [
 ];
 
 /// Bytes that nobody can know, drawn from the system at the start.
-fn random<const N: usize>() -> [u8; N] {
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let drawn = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     // Fewer than 257 bytes come whole, and wait for nothing once the system is up (getrandom(2)).

@@ -74,6 +74,10 @@ enum Command {
     Events(ask::events::Args),
     /// Print what is due to which of its switches, or change it.
     Weights(ask::weights::Args),
+    /// Say which way a packet would take, hop by hop, with the flows that decide.
+    Trace(ask::trace::Args),
+    /// Have it read its configuration again.
+    Reload(ask::reload::Args),
     /// Print what completes this command in a shell.
     Completions(shell::Completions),
     /// Write the manual pages of this command.
@@ -103,6 +107,8 @@ fn main() -> ExitCode {
         Command::Metrics(args) => ask::metrics::run(args),
         Command::Events(args) => ask::events::run(args),
         Command::Weights(args) => ask::weights::run(args),
+        Command::Trace(args) => ask::trace::run(args),
+        Command::Reload(args) => ask::reload::run(args),
         Command::Completions(args) => shell::completions(args, Cli::command()),
         Command::Man(args) => shell::man(args, Cli::command()),
         Command::Version(args) => version::run(args),

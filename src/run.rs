@@ -2,6 +2,7 @@
 
 mod config;
 mod counters;
+mod desk;
 mod greeting;
 mod http;
 mod kept;
@@ -28,18 +29,19 @@ use tracing::{error, info, warn};
 
 use crate::catalogue::AppName;
 pub(crate) use config::Config;
-use config::{LogLevel, Workers};
+use config::{Begins, LogLevel, Workers};
+use desk::Desk;
 use greeting::greeting;
 use http::ServeAt;
 pub(crate) use http::access::is_name as is_key_name;
 use kept::Kept;
 use knobs::Setting;
-use reload::Changes;
 use report::Reporter;
 use secure::Doors;
 use settings::Settings;
 use signals::{Word, Words};
 pub(crate) use weights::Rule as WeightRule;
+use weights::Rules;
 
 /// How long after the start, or after new weights, a switch with one may take to connect before its absence is told.
 const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
@@ -63,7 +65,7 @@ Knobs (--set, or [knobs] in the file); \"aldis designs\" says what each design h
   core-binding, request-binding, output-batching=true|false
 
 Signals:
-  HUP         read the --config file again; ibt, bdu-us, prt, stats and weights count at once
+  HUP         read the --config file again; ibt, bdu-us, prt, stats, weights, rules and static flows count at once
   USR1        write the counters as JSON: to the --stats file, or a line to standard output
   INT, TERM   stop; the second time at once
 
@@ -125,11 +127,12 @@ pub(crate) struct Args {
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let config = read(&args)?;
-    let kept = Kept::open(config.store.as_deref())?;
+    let mut kept = Kept::open(config.store.as_deref())?;
     let config = settle(config, &args, &kept)?;
-    let recipe = config.recipe()?;
     let words = Words::listen()?;
     let reporter = Reporter::start(config.log)?;
+    let config = begin(config, &mut kept);
+    let recipe = config.recipe()?;
     let access = config.http.access()?;
     let secure = config.tls.secure()?;
     let http = http::listen(config.http.at, &access)?;
@@ -142,20 +145,23 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let engine = engine.map_err(|error| error.to_string())?;
     let settings = Arc::new(Settings::new(config, engine.dials()));
     let watched = || http::Watched::new(engine.watch(), engine.commander(), Arc::clone(&settings));
-    let http =
-        http.map(|listening| http::start(listening, watched()?, incoming, access)).transpose()?;
+    let (watch, teller) = (engine.watch(), engine.teller());
+    let desk = Arc::new(Desk::new(args, Arc::clone(&settings), kept, watch, teller));
+    let start = |listening| http::start(listening, watched()?, Arc::clone(&desk), incoming, access);
+    let http = http.map(start).transpose()?;
+    let admission = http.as_ref().map(Server::admission);
+    desk.serves(Doors { http: admission, switches: secure.map(|secure| secure.identity) });
     let served = http.as_ref().map(Server::url);
     let listening = [engine.listening(), engine.listening_tls()];
     say(&greeting(&settings.now(), listening, served.as_deref()));
-    let doors = Doors { http, switches: secure.map(|secure| secure.identity) };
-    let mut running = Running { args, settings, kept, engine, doors, look_at: None };
+    let mut running = Running { desk, settings, engine, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
     say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
-    let Running { engine, settings, doors, kept: _open, .. } = running;
+    let Running { engine, settings, desk: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
-    doors.http.into_iter().for_each(Server::stop);
+    http.into_iter().for_each(Server::stop);
     engine.stop();
     reporter.finish();
     if let Some(file) = &settings.now().stats
@@ -172,12 +178,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
 
 /// A controller that runs, and those who tell it what to do.
 struct Running {
-    args: Args,
+    desk: Arc<Desk>,
     settings: Arc<Settings>,
-    /// What outlives it.
-    kept: Kept,
     engine: Engine,
-    doors: Doors,
     /// When it is looked whether the switches with weights have come.
     look_at: Option<Instant>,
 }
@@ -206,30 +209,21 @@ impl Running {
     }
 
     fn reread(&mut self) {
-        let Some(file) = self.args.config.as_ref().map(|file| file.display().to_string()) else {
+        let Some(file) = self.desk.file() else {
             info!("SIGHUP: there is nothing to read again without --config");
-            let again = self.doors.read_again(&self.settings.now());
-            return again.unwrap_or_else(|sentence| error!("{sentence}; the old ones stay"));
+            return match self.desk.reread_access() {
+                Ok(()) => {}
+                Err(sentence) => error!("{sentence}; the old ones stay"),
+            };
         };
-        let read = read(&self.args).and_then(|config| settle(config, &self.args, &self.kept));
-        let read = match read {
-            Ok(read) => read,
-            Err(sentence) => return error!("{sentence}; the old settings stay"),
-        };
-        if let Err(sentence) = self.doors.read_again(&read) {
-            return error!("{sentence}; the old settings stay");
-        }
-        let Changes { applied, waiting, weights } = self.settings.reread(read);
-        for line in &applied {
-            info!("{file}: {line}");
-        }
-        if !waiting.is_empty() {
-            warn!("{file}: changed too, but only a restart applies it: {}", waiting.join(", "));
-        } else if applied.is_empty() {
-            info!("{file} was read again: nothing changed");
-        }
-        if weights {
-            self.mind_weights();
+        match self.desk.reread_settings() {
+            Err(sentence) => error!("{sentence}; the old settings stay"),
+            Ok(changes) => {
+                changes.log(&file);
+                if changes.weights {
+                    self.mind_weights();
+                }
+            }
         }
     }
 
@@ -286,7 +280,28 @@ fn read(args: &Args) -> Result<Config, String> {
 
 /// What was read, with the weights and knobs that count, and applications that can work together.
 fn settle(config: Config, args: &Args, kept: &Kept) -> Result<Config, String> {
-    let config = config.settle(&args.set, &args.weight, &kept.rules()?)?;
+    let mut config = config.settle(&args.set, &args.weight, kept.imported_weights())?;
+    if let Some(set) = kept.set_weights() {
+        config.rules = Rules::of(set).map_err(|why| format!("the store: weights: {why}"))?;
+    }
     config.recipe()?;
     Ok(config)
+}
+
+/// The same with what is kept: the controller begins with that.
+fn begin(mut config: Config, kept: &mut Kept) -> Config {
+    desk::configure(kept, &config);
+    if kept.set_weights().is_some() && !config.said.is_empty() {
+        warn!(
+            "the weights that were set over HTTP count, and not those of the configuration and the command line; \"aldis weights \
+             --reset\" has those count again"
+        );
+    }
+    let begins = Begins {
+        flows: kept.flows.iter().map(|(flow, _)| Arc::clone(flow)).collect(),
+        rules: kept.acl.iter().map(|(rule, _)| Arc::clone(rule)).collect(),
+        lldp_key: kept.lldp_key(),
+    };
+    config.begins = Some(begins);
+    config
 }

@@ -100,6 +100,22 @@ impl Base {
         self.ask("PUT", path, body)
     }
 
+    /// Removes what is there; what was done.
+    ///
+    /// # Errors
+    /// As [`Base::get`].
+    pub(crate) fn delete(&self, path: &str) -> Result<String, String> {
+        self.ask("DELETE", path, "")
+    }
+
+    /// Has this JSON done there; what was done.
+    ///
+    /// # Errors
+    /// As [`Base::get`].
+    pub(crate) fn post(&self, path: &str, body: &str) -> Result<String, String> {
+        self.ask("POST", path, body)
+    }
+
     fn ask(&self, method: &str, path: &str, body: &str) -> Result<String, String> {
         let mut answer = self.open(method, path, body)?.take(ANSWER_MAX);
         let mut text = String::new();

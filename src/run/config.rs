@@ -3,6 +3,7 @@
 //! Every key has a default. An unknown key or a value out of range is refused with the file, the line, the key and what
 //! would be accepted; nothing is guessed.
 
+mod begins;
 mod dhcp;
 mod monitor;
 mod network;
@@ -25,6 +26,7 @@ use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
 use serde::Deserialize;
 
+pub(crate) use begins::Begins;
 use place::{explain, line_at, place};
 use value::Seconds;
 pub(crate) use value::{LogLevel, Workers};
@@ -71,6 +73,12 @@ pub(crate) struct Config {
     /// The weights, the command line's first, once they are settled.
     #[serde(skip)]
     pub(crate) rules: Rules,
+    /// Those that count where nobody set others.
+    #[serde(skip)]
+    pub(crate) said: Rules,
+    /// What is kept, and what the controller begins with therefore.
+    #[serde(skip)]
+    pub(crate) begins: Option<Begins>,
     /// Where is kept what outlives the controller.
     pub(crate) store: Option<PathBuf>,
     /// Where counters are written to.
@@ -119,6 +127,8 @@ impl Default for Config {
             design: Design::default(),
             table: Table::default(),
             rules: Rules::default(),
+            said: Rules::default(),
+            begins: None,
             store: None,
             stats: None,
             poll: false,
@@ -193,7 +203,7 @@ impl Config {
         for rule in kept {
             all.add(rule.clone()).map_err(|why| format!("the store: weights: {why}"))?;
         }
-        Ok(Config { knobs, design, rules: all, ..self })
+        Ok(Config { knobs, design, said: all.clone(), rules: all, ..self })
     }
 
     /// Number of workers.
@@ -258,16 +268,6 @@ impl Config {
         }
     }
 
-    /// The rules of `acl`; none where they are refused, which [`Config::recipe`] says.
-    pub(crate) fn acl(&self) -> Vec<aldis_apps::acl::Rule> {
-        rules::acl(&self.acl_rules).unwrap_or_default()
-    }
-
-    /// The flows of `static-flows`, likewise.
-    pub(crate) fn static_flows(&self) -> Vec<aldis_apps::static_flows::StaticFlow> {
-        rules::static_flows(&self.static_flow).unwrap_or_default()
-    }
-
     /// Who `dhcp` believes to be a server, likewise.
     pub(crate) fn dhcp_servers(&self) -> aldis_apps::dhcp::Trust {
         dhcp::trust(&self.dhcp_server).unwrap_or_default()
@@ -307,9 +307,7 @@ impl Config {
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),
             ("[monitor]", self.monitor != other.monitor),
-            ("[[acl]]", self.acl() != other.acl()),
             ("[[dhcp-server]]", self.dhcp_server != other.dhcp_server),
-            ("[[static-flow]]", self.static_flows() != other.static_flows()),
             ("[topology]", self.topology != other.topology),
             ("[hosts]", self.hosts != other.hosts),
             ("[routing]", self.routing != other.routing),

@@ -17,19 +17,19 @@ use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_engine::{Commander, Watch};
 use aldis_http::api::apps::Apps;
-use aldis_http::api::weights::{Design, Rule};
+use aldis_http::api::weights::Design;
 use aldis_http::events::{Incoming, Taker};
 use aldis_http::source::{Host, Link};
 use aldis_http::{Access, Commanded, Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
 use serde::{Deserialize, Deserializer, de};
-use tracing::{info, warn};
+use tracing::warn;
 
 pub(crate) use access::Section;
 
+use super::desk::Desk;
 use super::settings::Settings;
-use super::weights::{self, Rule as WeightRule, Rules};
 
 /// Where people look for a controller, on this machine alone.
 pub(crate) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -91,10 +91,11 @@ pub(crate) fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<List
 pub(crate) fn start(
     listening: Listening,
     watched: Watched,
+    desk: Arc<Desk>,
     incoming: Incoming,
     access: Access,
 ) -> Result<Server, String> {
-    let started = Server::start(listening, Arc::new(watched), incoming, access);
+    let started = Server::start(listening, Arc::new(watched), desk, incoming, access);
     started.map_err(|error| format!("cannot start to serve HTTP: {error}"))
 }
 
@@ -161,24 +162,6 @@ impl Controller for Watched {
 
     fn design(&self) -> Design {
         shown::design(&self.settings.now())
-    }
-
-    fn weights(&self) -> Vec<Rule> {
-        let rule =
-            |rule: &WeightRule| Rule { switches: rule.switches.clone(), weight: rule.weight };
-        self.settings.now().rules.iter().map(rule).collect()
-    }
-
-    fn set_weights(&self, rules: &[Rule]) {
-        let mut all = Rules::default();
-        for Rule { switches, weight } in rules {
-            // Each was found to make sense.
-            let _ = all.add(WeightRule { switches: switches.trim().to_owned(), weight: *weight });
-        }
-        for line in self.settings.weigh(all) {
-            info!("HTTP: {line}");
-        }
-        weights::warn_if_idle(&self.settings.now());
     }
 
     fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure> {

@@ -1,9 +1,11 @@
 //! Settings that were read again: what of them counts at once, and what only after a restart.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use aldis_control::batching::{Bdu, Ibt};
 use aldis_engine::design::{self, Batching};
+use tracing::{info, warn};
 
 use super::config::Config;
 use super::http::Section;
@@ -47,17 +49,63 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     let rules = running.rules.changes(&read.rules);
     let weights = !rules.is_empty();
     applied.extend(rules);
+    let names = |config: &Config| -> Vec<_> {
+        let flows = config.static_flows().into_iter();
+        flows.map(|flow| (flow.name.to_string(), format!("{flow:?}"))).collect()
+    };
+    applied.extend(differ("static-flow", &names(running), &names(&read)));
+    let names = |config: &Config| -> Vec<_> {
+        let rules = config.acl().into_iter();
+        rules.map(|rule| (rule.name.to_string(), format!("{rule:?}"))).collect()
+    };
+    applied.extend(differ("acl", &names(running), &names(&read)));
     shorten(&mut applied);
     let waiting = running.changed(&read);
-    running.rules = read.rules;
+    running.keep_as(&read);
     // Who may ask was settled before; only where is waited with.
     running.http = Section { at: running.http.at, ..read.http };
     if !waiting.contains(&"[tls]") {
         running.tls = read.tls;
     }
+    (running.rules, running.said) = (read.rules, read.said);
     tell(&mut applied, "stats", file(&running.stats), file(&read.stats));
     running.stats = read.stats;
     Changes { applied, waiting, weights }
+}
+
+impl Changes {
+    /// Says so in the log.
+    pub(crate) fn log(&self, file: &str) {
+        for line in &self.applied {
+            info!("{file}: {line}");
+        }
+        if !self.waiting.is_empty() {
+            let keys = self.waiting.join(", ");
+            warn!("{file}: changed too, but only a restart applies it: {keys}");
+        } else if self.applied.is_empty() {
+            info!("{file} was read again: nothing changed");
+        }
+    }
+}
+
+/// What is different between two lists of things that have names: a line for each of them.
+fn differ(what: &str, old: &[(String, String)], new: &[(String, String)]) -> Vec<String> {
+    let of: HashMap<_, _> = old.iter().map(|(name, says)| (name, says)).collect();
+    let names: HashSet<_> = new.iter().map(|(name, _)| name).collect();
+    let gone = old.iter().filter(|(name, _)| !names.contains(name));
+    let mut lines: Vec<_> = new
+        .iter()
+        .filter_map(|(name, says)| match of.get(name) {
+            None => Some(format!("{what} \"{name}\" is new")),
+            Some(before) if *before != says => Some(format!("{what} \"{name}\" is another")),
+            Some(_) => None,
+        })
+        .chain(gone.map(|(name, _)| format!("{what} \"{name}\" is gone")))
+        .collect();
+    if lines.is_empty() && old != new {
+        lines.push(format!("{what}: the order changed"));
+    }
+    lines
 }
 
 /// The engine's knobs as they are to be.

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use aldis_engine::{Identity, Secure};
-use aldis_http::Server;
+use aldis_http::Admission;
 use serde::Deserialize;
 use tracing::info;
 
@@ -97,7 +97,7 @@ impl Settings {
 
 /// What may get other certificates and keys while it runs.
 pub(crate) struct Doors {
-    pub(crate) http: Option<Server>,
+    pub(crate) http: Option<Admission>,
     /// Where it listens for switches over TLS.
     pub(crate) switches: Option<Identity>,
 }

@@ -33,9 +33,10 @@ impl Settings {
         changes
     }
 
-    /// These rules about weights count from now on; a line for each that is different.
-    pub(crate) fn weigh(&self, rules: Rules) -> Vec<String> {
+    /// These rules about weights count from now on, or those that were said where there are none; a line for each difference.
+    pub(crate) fn weigh(&self, rules: Option<Rules>) -> Vec<String> {
         let mut config = self.now();
+        let rules = rules.unwrap_or_else(|| config.said.clone());
         let mut changes = config.rules.changes(&rules);
         reload::shorten(&mut changes);
         config.rules = rules;

@@ -43,6 +43,16 @@ pub(crate) struct Rule {
 pub(crate) struct Table(Vec<(Spanned<String>, i64)>);
 
 impl Rules {
+    /// These, in order.
+    ///
+    /// # Errors
+    /// Why one of them is refused.
+    pub(crate) fn of(rules: &[Rule]) -> Result<Rules, String> {
+        let mut all = Rules::default();
+        rules.iter().try_for_each(|rule| all.add(rule.clone()))?;
+        Ok(all)
+    }
+
     /// Adds a rule behind those that are there.
     ///
     /// # Errors

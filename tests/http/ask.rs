@@ -117,8 +117,13 @@ fn weights_are_changed_while_it_runs() {
     let page = [("Content-Type", "application/json"), ("Origin", "http://evil.example")];
     let answer = api.ask("PUT", "/api/v1/weights", &page, rules.as_bytes());
     assert!(answer.is_problem(403, "another origin"), "{answer:?}");
-    assert_eq!(api.get("/api/v1/weights").json(), serde_json::from_str::<Value>(rules).unwrap());
+    let now = api.get("/api/v1/weights").json();
+    assert_eq!(now["rules"], serde_json::from_str::<Value>(rules).unwrap()["rules"]);
+    assert_eq!(now["source"], "http");
     reach([2, 2, 2]);
+    told(&api, &["weights", "--reset"]);
+    assert_eq!(api.get("/api/v1/weights").json()["source"], "configuration");
+    reach([1, 1, 1]);
 }
 
 #[test]

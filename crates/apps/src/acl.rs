@@ -9,7 +9,6 @@
 //! Rules name fields of packets and not places of hosts, and so a host that moves is under the same rules. Which rules there are
 //! is a part of the World ([`AclBook`]), and others take their place while it runs.
 
-mod bits;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -18,6 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aldis_control::app::{At, Event, Next, Parallel, Slots};
+use aldis_control::bits::{Pattern, Seen};
 use aldis_control::switch::Info;
 use aldis_control::weights::Switches;
 use aldis_control::world::{PartId, Publishers};
@@ -26,7 +26,6 @@ use aldis_wire::DatapathId;
 use aldis_wire::msg::{Match, PortNo};
 
 use crate::kept::{Book, Clerk, Keeper, Kept, KeptFlows, Whose, Written};
-use bits::{Pattern, Seen};
 
 /// Rules that there may be: each has a priority of its own, above those of other flows.
 pub const RULES_MAX: usize = 4000;
@@ -62,12 +61,6 @@ impl Rule {
     fn is_at(&self, switch: &Info) -> bool {
         self.switches.is_empty() || self.switches.iter().any(|some| some.contains(switch.dpid))
     }
-
-    /// Whether it matches every packet that `other` matches, at every switch of that.
-    pub fn covers(&self, other: &Rule) -> bool {
-        let everywhere = self.switches.is_empty() || self.switches == other.switches;
-        everywhere && Pattern::of(&self.match_).covers(&Pattern::of(&other.match_))
-    }
 }
 
 /// The part of the World that says of each switch which rules are there.
@@ -81,6 +74,19 @@ pub type AclBook = Book<Judged>;
 pub struct Judged {
     rule: Arc<Rule>,
     pattern: Pattern,
+}
+
+/// The first rule that no packet reaches, behind the one that matches all that it does: the places of both, that one first.
+pub fn never_reached(rules: &[Arc<Rule>]) -> Option<(usize, usize)> {
+    let judged: Vec<_> = rules.iter().cloned().map(Judged::new).collect();
+    judged.iter().enumerate().find_map(|(late, it)| {
+        let early = judged[..late].iter().position(|early| {
+            let everywhere =
+                early.rule.switches.is_empty() || early.rule.switches == it.rule.switches;
+            everywhere && early.pattern.covers(&it.pattern)
+        });
+        early.map(|early| (early, late))
+    })
 }
 
 impl Written for Judged {

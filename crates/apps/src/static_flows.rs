@@ -14,7 +14,9 @@ use aldis_control::world::{PartId, Publishers};
 use aldis_control::{App, On, Output, Part, Tables, Time};
 use aldis_wire::msg::{Instruction, Match, TableNo};
 
-use crate::kept::{Book, Clerk, Entry, Keeper, Kept, KeptFlows, Plan, Status, Whose, Wanted, Written};
+use crate::kept::{
+    Book, Clerk, Entry, Keeper, Kept, KeptFlows, Plan, Status, Wanted, Whose, Written,
+};
 
 pub use crate::kept::FLOWS_MAX;
 

@@ -9,6 +9,7 @@ extern crate alloc;
 pub mod app;
 pub mod batch;
 pub mod batching;
+pub mod bits;
 pub mod bounds;
 pub mod command;
 pub mod fact;
@@ -23,6 +24,7 @@ pub mod shed;
 pub mod stats;
 pub mod switch;
 pub mod time;
+pub mod trace;
 pub mod weights;
 pub mod world;
 

@@ -19,13 +19,24 @@ use crate::fair::Weight;
 const QUOTE_MAX: usize = 64;
 
 /// Some switches, named in one of the ways above: those whose datapath ids lie in a range.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Switches(RangeInclusive<u64>);
 
 impl Switches {
     /// Whether this one is among them.
     pub fn contains(&self, dpid: DatapathId) -> bool {
         self.0.contains(&dpid.0)
+    }
+}
+
+/// In a way that can be read again: a datapath id, the first and the last of a range, or `*`.
+impl fmt::Display for Switches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (*self.0.start(), *self.0.end()) {
+            (0, u64::MAX) => f.write_str("*"),
+            (one, other) if one == other => write!(f, "{}", DatapathId(one)),
+            (first, last) => write!(f, "{}-{}", DatapathId(first), DatapathId(last)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The resources, one a file: what they look like as JSON, and how they are asked for. Programs of ours that ask read the
 //! same types.
 
+pub mod acl;
 pub mod apps;
 pub(crate) mod ask;
 pub mod events;
@@ -10,16 +11,28 @@ pub mod health;
 pub mod hosts;
 pub mod inventory;
 pub mod links;
+pub mod names;
 mod page;
 pub mod ports;
+pub mod reload;
+pub mod static_flows;
 pub mod statistics;
 pub mod switches;
+pub mod trace;
 pub mod version;
 pub mod weights;
 
 pub use page::Page;
 
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use axum::http::StatusCode;
+use axum::http::header::IF_NONE_MATCH;
+
+use crate::kept::{Keeps, Only, Refused};
 use crate::problem::Problem;
+use crate::routes::Shared;
 
 /// No application publishes what is asked for.
 pub(crate) fn not_published(what: &str) -> Problem {
@@ -32,4 +45,53 @@ pub(crate) fn not_published(what: &str) -> Problem {
 fn bad_cursor(text: &str) -> Problem {
     let detail = format!("cursor: {text:?} is none; give the \"next\" of the page before");
     Problem::bad("bad-query", detail)
+}
+
+/// Does something that may wait for a disk, and keeps nobody else waiting meanwhile.
+async fn set<T: Send + 'static>(
+    shared: &Shared,
+    change: impl FnOnce(&dyn Keeps) -> Result<T, Refused> + Send + 'static,
+) -> Result<T, Problem> {
+    let keeps: Arc<dyn Keeps> = Arc::clone(&shared.keeps);
+    let done = tokio::task::spawn_blocking(move || change(&*keeps)).await;
+    match done {
+        Ok(done) => done.map_err(|refused| not_set(&refused)),
+        Err(_) => {
+            let detail = "what became of this is not known: read it again";
+            Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "unknown-outcome", detail))
+        }
+    }
+}
+
+/// Why something was not set.
+fn not_set(refused: &Refused) -> Problem {
+    let (status, kind) = match refused {
+        Refused::NotRunning(_) => (StatusCode::CONFLICT, "not-running"),
+        Refused::Missing(_) => (StatusCode::NOT_FOUND, "no-such-name"),
+        Refused::NotSo(_) => (StatusCode::PRECONDITION_FAILED, "changed-meanwhile"),
+        Refused::Configured(_) => (StatusCode::CONFLICT, "configured"),
+        Refused::Senseless(_) => (StatusCode::UNPROCESSABLE_ENTITY, "senseless"),
+        Refused::Disk(_) => (StatusCode::INSUFFICIENT_STORAGE, "not-kept"),
+    };
+    Problem::new(status, kind, refused)
+}
+
+/// `If-None-Match: *`: only what is not there yet is set.
+fn only(headers: &HeaderMap) -> Only {
+    let new = headers.get_all(IF_NONE_MATCH).iter().any(|tag| tag == "*");
+    if new { Only::IfNew } else { Only::Always }
+}
+
+/// A name that people give something.
+fn check_name(name: &str) -> Result<(), Problem> {
+    let refused = |why| {
+        let detail = format!("name: {why}");
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-name", detail)
+    };
+    match name {
+        _ if name.trim().is_empty() => Err(refused("there is none")),
+        _ if name.len() > crate::limits::NAME_MAX => Err(refused("it is longer than 200 bytes")),
+        _ if name.chars().any(char::is_control) => Err(refused("it has letters nobody can see")),
+        _ => Ok(()),
+    }
 }

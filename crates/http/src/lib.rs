@@ -15,7 +15,8 @@
 //! 5. [`extract`], [`problem`] — what was asked, and what was wrong with it;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
 //! 7. `ryu`, `floodlight` — the same controller in the words of others, for scripts that were written for those;
-//! 8. [`events`] — what happened, kept for those who follow it.
+//! 8. [`kept`] — what people set and find again;
+//! 9. [`events`] — what happened, kept for those who follow it.
 //!
 //! Deliberately absent: files. Nothing that is asked for names one.
 
@@ -31,6 +32,7 @@ pub mod extract;
 mod floodlight;
 mod gate;
 mod guard;
+pub mod kept;
 pub mod limits;
 mod metrics;
 pub mod openapi;
@@ -43,6 +45,6 @@ pub mod source;
 mod when;
 
 pub use access::Access;
-pub use server::{Listening, Refused, Server};
+pub use server::{Admission, Listening, Refused, Server};
 pub use source::{Commanded, Controller};
 pub use when::civil as date_of_day;

@@ -93,3 +93,15 @@ pub const FAILURES_EVERY: Duration = Duration::from_secs(10);
 
 /// Tokens and passwords that are looked at at once, 20 ms each, one after the other: as long as anybody would wait.
 pub const VERIFYING_MAX: usize = 32;
+
+/// Bytes of a name that people give something.
+pub const NAME_MAX: usize = 200;
+
+/// The highest priority of a static flow: those of rules about packets are above.
+pub const STATIC_PRIORITY_MAX: u16 = 60_000;
+
+/// The last table that a flow can be in.
+pub const TABLE_MAX: u8 = 254;
+
+/// Switches that a packet is followed through, copies of it counted apart: a network of a thousand, flooded once.
+pub const HOPS_MAX: usize = 2048;

@@ -16,6 +16,7 @@ use crate::door::{self, Door};
 use crate::events::Events;
 use crate::extract::BodyMax;
 use crate::floodlight::entries::Entries;
+use crate::kept::Keeps;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
 use crate::ryu::changes::Lookout;
@@ -26,6 +27,7 @@ use crate::{api, docs, etag, floodlight, gate, guard, metrics, openapi, ryu};
 /// What every resource is made from.
 pub(crate) struct Shared {
     pub(crate) controller: Arc<dyn Controller>,
+    pub(crate) keeps: Arc<dyn Keeps>,
     pub(crate) calendar: Calendar,
     pub(crate) events: Events,
     /// Who looks for changes of the network, for those who follow them in Ryu's way.
@@ -92,6 +94,22 @@ impl Routes {
             .get("/api/v1/design", api::weights::design)
             .get("/api/v1/weights", api::weights::show)
             .put("/api/v1/weights", api::weights::set)
+            .delete("/api/v1/weights", api::weights::reset)
+            .get("/api/v1/static-flows", api::static_flows::list)
+            .post("/api/v1/static-flows", api::static_flows::change)
+            .get("/api/v1/static-flows/{name}", api::static_flows::show)
+            .put("/api/v1/static-flows/{name}", api::static_flows::put)
+            .delete("/api/v1/static-flows/{name}", api::static_flows::remove)
+            .get("/api/v1/acl", api::acl::list)
+            .put("/api/v1/acl", api::acl::put_all)
+            .get("/api/v1/acl/{name}", api::acl::show)
+            .put("/api/v1/acl/{name}", api::acl::put)
+            .delete("/api/v1/acl/{name}", api::acl::remove)
+            .get("/api/v1/names", api::names::list)
+            .put("/api/v1/names/{dpid}", api::names::put)
+            .delete("/api/v1/names/{dpid}", api::names::remove)
+            .post("/api/v1/reload", api::reload::reload)
+            .post("/api/v1/trace", api::trace::follow)
             .get("/api/v1/switches/{dpid}/flows", api::flows::list)
             .post("/api/v1/switches/{dpid}/flows", api::flows::change)
             .delete("/api/v1/switches/{dpid}/flows", api::flows::remove)

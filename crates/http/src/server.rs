@@ -31,6 +31,7 @@ use crate::access::Access;
 use crate::door::{Door, Peer};
 use crate::events::{self, Events};
 use crate::floodlight::entries::{self, Entries};
+use crate::kept::Keeps;
 use crate::limits::{
     ACCEPT_AGAIN, ANSWER_WITHIN, CONNECTIONS_MAX, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN,
 };
@@ -115,13 +116,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves what this controller does, and what comes in from [`events::channel`](crate::events::channel).
+    /// Serves what this controller does and what is kept for it, and what comes in from
+    /// [`events::channel`](crate::events::channel).
     ///
     /// # Errors
     /// A machine without a thread or descriptors to spare.
     pub fn start(
         listening: Listening,
         controller: Arc<dyn Controller>,
+        keeps: Arc<dyn Keeps>,
         incoming: events::Incoming,
         access: Access,
     ) -> io::Result<Server> {
@@ -131,6 +134,7 @@ impl Server {
         let events = Events::new(&calendar);
         let shared = Arc::new(Shared {
             controller,
+            keeps,
             calendar,
             events,
             lookout: Lookout::default(),
@@ -171,6 +175,27 @@ impl Server {
         format!("{scheme}://{}", self.address)
     }
 
+    /// Hands for those who change who may ask.
+    pub fn admission(&self) -> Admission {
+        Admission { address: self.address, access: self.access.clone() }
+    }
+
+    /// Accepts nobody more, lets answers on their way out, for half a second at most, and ends.
+    pub fn stop(self) {
+        let _ = self.stop.send(true);
+        // Should it have panicked, that was said already.
+        let _ = self.thread.join();
+    }
+}
+
+/// Says who may ask a server, from any thread.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    address: SocketAddr,
+    access: watch::Sender<Arc<Access>>,
+}
+
+impl Admission {
     /// Other keys and another certificate, for whoever asks from now on; answers on their way are not disturbed.
     ///
     /// # Errors
@@ -181,13 +206,6 @@ impl Server {
         }
         self.access.send_replace(Arc::new(access));
         Ok(())
-    }
-
-    /// Accepts nobody more, lets answers on their way out, for half a second at most, and ends.
-    pub fn stop(self) {
-        let _ = self.stop.send(true);
-        // Should it have panicked, that was said already.
-        let _ = self.thread.join();
     }
 }
 

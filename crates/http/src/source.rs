@@ -14,7 +14,7 @@ use aldis_wire::{DatapathId, MacAddr};
 
 use crate::api::apps::Apps;
 use crate::api::links::LinkState;
-use crate::api::weights::{Design, Rule};
+use crate::api::weights::Design;
 
 /// What will have become of a command.
 pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -45,12 +45,6 @@ pub trait Controller: Send + Sync + 'static {
 
     /// How workers share the switches.
     fn design(&self) -> Design;
-
-    /// The rules about weights.
-    fn weights(&self) -> Vec<Rule>;
-
-    /// Other rules in their place, each of which makes sense.
-    fn set_weights(&self, rules: &[Rule]);
 
     /// Whether these messages could be sent to a switch as one command.
     ///

@@ -19,19 +19,19 @@ use std::sync::Arc;
 
 use aldis_apps::{acl, static_flows};
 use aldis_control::weights::Switches;
+use aldis_http::limits;
 use aldis_wire::msg::{Action, Field, Instruction, Match, MeterNo, PortNo, TableNo};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-/// Flows that may be configured, over all switches.
-const STATIC_FLOWS_MAX: usize = 65_536;
+use crate::run::kept::flows::FLOWS_MAX;
 
 /// The last table that a flow can be in.
-const TABLE_MAX: i64 = 254;
+const TABLE_MAX: i64 = limits::TABLE_MAX as i64;
 
 /// The highest priority of a flow that is no rule: those of `acl` are above.
-const PRIORITY_MAX: i64 = 60_000;
+const PRIORITY_MAX: i64 = limits::STATIC_PRIORITY_MAX as i64;
 
 /// What is wrong, and at which byte of the file.
 type Wrong = (usize, String);
@@ -154,7 +154,7 @@ impl Fields {
 /// The first thing that is wrong.
 pub(super) fn acl(told: &[AclRule]) -> Result<Vec<acl::Rule>, Wrong> {
     let mut names = HashSet::new();
-    let mut rules: Vec<acl::Rule> = Vec::new();
+    let mut rules: Vec<Arc<acl::Rule>> = Vec::new();
     for told in told {
         let at = told.name.span().start;
         check_name(&told.name, &mut names, "rule")?;
@@ -170,19 +170,17 @@ pub(super) fn acl(told: &[AclRule]) -> Result<Vec<acl::Rule>, Wrong> {
             match_: told.fields.read(&told.name)?,
             switches: told.switches.iter().map(switches).collect::<Result<_, _>>()?,
         };
-        if let Some(before) = rules.iter().find(|before| before.covers(&rule)) {
-            let (name, before) = (&rule.name, &before.name);
-            return Err((
-                at,
-                format!(
-                    "the rule \"{name}\" is never reached: \"{before}\", before it, matches all that it does; put it first, or \
-                     leave it out"
-                ),
-            ));
-        }
-        rules.push(rule);
+        rules.push(Arc::new(rule));
     }
-    Ok(rules)
+    if let Some((early, late)) = acl::never_reached(&rules) {
+        let (name, before) = (&rules[late].name, &rules[early].name);
+        let why = format!(
+            "the rule \"{name}\" is never reached: \"{before}\", before it, matches all that it does; put it first, or leave it \
+             out"
+        );
+        return Err((told[late].name.span().start, why));
+    }
+    Ok(rules.into_iter().map(Arc::unwrap_or_clone).collect())
 }
 
 impl AclRule {
@@ -223,11 +221,8 @@ pub(super) fn static_flows(told: &[StaticFlow]) -> Result<Vec<static_flows::Stat
     for told in told {
         let at = told.name.span().start;
         check_name(&told.name, &mut names, "flow")?;
-        if flows.len() == STATIC_FLOWS_MAX {
-            return Err((
-                at,
-                format!("there are {STATIC_FLOWS_MAX} flows already; accepted are no more"),
-            ));
+        if flows.len() == FLOWS_MAX {
+            return Err((at, format!("there are {FLOWS_MAX} flows already; accepted are no more")));
         }
         let flow = told.flow()?;
         let is_same = |other: &&static_flows::StaticFlow| {

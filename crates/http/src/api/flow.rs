@@ -61,30 +61,7 @@ pub struct Flow {
 impl Flow {
     pub(super) fn of(stats: &FlowStats) -> Flow {
         let counted = |number: u64| Some(number).filter(|&number| number != u64::MAX);
-        let (mut actions, mut then) = (vec![], vec![]);
-        for instruction in &stats.instructions {
-            match instruction {
-                Instruction::ApplyActions(list) => {
-                    actions.extend(list.iter().map(Action::in_words))
-                }
-                Instruction::WriteActions(list) => {
-                    then.extend(list.iter().map(|action| format!("write:{}", action.in_words())));
-                }
-                Instruction::ClearActions(_) => then.push("clear".into()),
-                Instruction::GotoTable(TableNo(table)) => then.push(format!("goto-table:{table}")),
-                Instruction::Meter(MeterNo(meter)) => then.push(format!("meter:{meter}")),
-                Instruction::WriteMetadata { metadata, mask: u64::MAX } => {
-                    then.push(format!("write-metadata:{metadata:#x}"));
-                }
-                Instruction::WriteMetadata { metadata, mask } => {
-                    then.push(format!("write-metadata:{metadata:#x}/{mask:#x}"));
-                }
-                Instruction::Experimenter { experimenter, .. } => {
-                    then.push(format!("experimenter:{experimenter:#010x}"));
-                }
-                Instruction::Unknown { kind, .. } => then.push(format!("unknown:{kind}")),
-            }
-        }
+        let (actions, then) = in_words(&stats.instructions);
         let flags = FLAGS.iter().filter(|(flag, _)| stats.flags.contains(*flag));
         Flow {
             table: stats.table_id.0,
@@ -101,6 +78,33 @@ impl Flow {
             age_s: f64::from(stats.duration_sec) + f64::from(stats.duration_nsec) / 1e9,
         }
     }
+}
+
+/// What instructions do, in words: the actions done at once, and the rest.
+pub(super) fn in_words(instructions: &[Instruction]) -> (Vec<String>, Vec<String>) {
+    let (mut actions, mut then) = (vec![], vec![]);
+    for instruction in instructions {
+        match instruction {
+            Instruction::ApplyActions(list) => actions.extend(list.iter().map(Action::in_words)),
+            Instruction::WriteActions(list) => {
+                then.extend(list.iter().map(|action| format!("write:{}", action.in_words())));
+            }
+            Instruction::ClearActions(_) => then.push("clear".into()),
+            Instruction::GotoTable(TableNo(table)) => then.push(format!("goto-table:{table}")),
+            Instruction::Meter(MeterNo(meter)) => then.push(format!("meter:{meter}")),
+            Instruction::WriteMetadata { metadata, mask: u64::MAX } => {
+                then.push(format!("write-metadata:{metadata:#x}"));
+            }
+            Instruction::WriteMetadata { metadata, mask } => {
+                then.push(format!("write-metadata:{metadata:#x}/{mask:#x}"));
+            }
+            Instruction::Experimenter { experimenter, .. } => {
+                then.push(format!("experimenter:{experimenter:#010x}"));
+            }
+            Instruction::Unknown { kind, .. } => then.push(format!("unknown:{kind}")),
+        }
+    }
+    (actions, then)
 }
 
 /// What is to be done to the flows of a switch.
@@ -203,37 +207,37 @@ impl Change {
             flags: self.flags.iter().fold(new.flags, |all, Read(Flag(flag))| all | *flag),
             out_port: self.out_port.map_or(new.out_port, |Read(port)| port),
             out_group: self.out_group.map_or(new.out_group, GroupNo),
-            instructions: self.instructions(),
+            instructions: instructions(&self.actions, &self.then),
             ..new
         }
     }
+}
 
-    /// In the order in which a switch carries them out.
-    fn instructions(&self) -> Vec<Instruction> {
-        let mut all: Vec<Instruction> = vec![];
-        let mut writes = vec![];
-        for Read(then) in &self.then {
-            match then {
-                Then::Instruction(instruction) => all.push(instruction.clone()),
-                Then::Write(action) => writes.push(action.clone()),
-            }
+/// In the order in which a switch carries them out.
+pub(super) fn instructions(actions: &[Read<Action>], then: &[Read<Then>]) -> Vec<Instruction> {
+    let mut all: Vec<Instruction> = vec![];
+    let mut writes = vec![];
+    for Read(then) in then {
+        match then {
+            Then::Instruction(instruction) => all.push(instruction.clone()),
+            Then::Write(action) => writes.push(action.clone()),
         }
-        if !self.actions.is_empty() {
-            let actions = self.actions.iter().map(|Read(action)| action.clone());
-            all.push(Instruction::ApplyActions(actions.collect()));
-        }
-        if !writes.is_empty() {
-            all.push(Instruction::WriteActions(writes));
-        }
-        all.sort_by_key(|instruction| match instruction {
-            Instruction::Meter(_) => 0,
-            Instruction::ApplyActions(_) => 1,
-            Instruction::ClearActions(_) => 2,
-            Instruction::WriteActions(_) => 3,
-            _ => 4,
-        });
-        all
     }
+    if !actions.is_empty() {
+        let actions = actions.iter().map(|Read(action)| action.clone());
+        all.push(Instruction::ApplyActions(actions.collect()));
+    }
+    if !writes.is_empty() {
+        all.push(Instruction::WriteActions(writes));
+    }
+    all.sort_by_key(|instruction| match instruction {
+        Instruction::Meter(_) => 0,
+        Instruction::ApplyActions(_) => 1,
+        Instruction::ClearActions(_) => 2,
+        Instruction::WriteActions(_) => 3,
+        _ => 4,
+    });
+    all
 }
 
 /// A value that stands as text, or as a number.

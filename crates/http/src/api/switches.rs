@@ -1,5 +1,7 @@
 //! The switches that are connected.
 
+use std::collections::BTreeMap;
+
 use aldis_control::stats::SwitchCounts;
 use aldis_control::switch::Seen;
 use aldis_wire::DatapathId;
@@ -20,6 +22,9 @@ pub struct Switch {
     /// Its datapath id, sixteen hexadecimal digits
     #[schema(example = "0000000000000001")]
     pub dpid: String,
+    /// What people call it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Where its main connection comes from
     #[schema(example = "127.0.0.1:41234")]
     pub address: String,
@@ -119,7 +124,8 @@ pub(crate) async fn list(
     switches.retain(|seen| filter.lets(seen));
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let dpid = |seen: &Seen| seen.switch.info.dpid;
-    let show = |seen: &Seen| Switch::new(&shared, seen);
+    let names = shared.keeps.names();
+    let show = |seen: &Seen| Switch::new(&shared, &names, seen);
     Page::cut(&switches, filter.limit, cursor, dpid, show).map(Json)
 }
 
@@ -133,7 +139,7 @@ pub(crate) async fn list(
 ))]
 pub(crate) async fn show(State(shared): From, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
-    Ok(Json(Switch::new(&shared, &seen)))
+    Ok(Json(Switch::new(&shared, &shared.keeps.names(), &seen)))
 }
 
 /// Nothing is known of this switch now.
@@ -160,10 +166,11 @@ impl Standing {
 }
 
 impl Switch {
-    fn new(shared: &Shared, seen: &Seen) -> Switch {
+    fn new(shared: &Shared, names: &BTreeMap<DatapathId, String>, seen: &Seen) -> Switch {
         let info = &seen.switch.info;
         Switch {
             dpid: info.dpid.to_string(),
+            name: names.get(&info.dpid).cloned(),
             address: seen.peer.to_string(),
             version: number(info.version),
             state: Standing::of(seen),

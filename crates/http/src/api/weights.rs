@@ -11,7 +11,9 @@ use utoipa::ToSchema;
 use crate::etag;
 use crate::extract;
 use crate::problem::Problem;
-use crate::routes::From;
+use crate::routes::{From, Shared};
+
+use super::static_flows::Source;
 
 /// Rules about weights: the first that names a switch counts, and a switch that none names has weight 1.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -19,6 +21,16 @@ use crate::routes::From;
 pub struct Rules {
     /// The rules, in order
     pub rules: Vec<Rule>,
+    /// Who said them; who changes them need not say
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+}
+
+impl Rules {
+    fn of(shared: &Shared) -> Rules {
+        let (rules, source) = shared.keeps.weights();
+        Rules { rules, source: Some(source.into()) }
+    }
 }
 
 /// A rule about weights.
@@ -53,13 +65,14 @@ pub struct Design {
     (status = 200, description = "Rules, in order", body = Rules),
 ))]
 pub(crate) async fn show(State(shared): From) -> Json<Rules> {
-    Json(Rules { rules: shared.controller.weights() })
+    Json(Rules::of(&shared))
 }
 
 /// Other rules about weights, from now on
 ///
-/// They take the place of all that there are, at once, and no session is dropped. They last until the controller ends, or
-/// reads its configuration again. With `If-Match`, only where they are still those of that `ETag`.
+/// They take the place of all that there are, those of the configuration and of the command line too, at once, and no session is
+/// dropped. They are on disk when this is answered, where the controller has a store, and last until others are set or DELETE has
+/// those of the configuration count again. With `If-Match`, only where they are still those of that `ETag`.
 #[utoipa::path(put, path = "/api/v1/weights", operation_id = "set_weights", tag = "controller", request_body = Rules, responses(
     (status = 200, description = "The rules that count now", body = Rules),
     (status = 400, description = "No JSON", body = Problem),
@@ -67,11 +80,12 @@ pub(crate) async fn show(State(shared): From) -> Json<Rules> {
     (status = 413, description = "Too long", body = Problem),
     (status = 415, description = "Not said to be JSON", body = Problem),
     (status = 422, description = "A rule that makes no sense; nothing was changed", body = Problem),
+    (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn set(
     State(shared): From,
     headers: HeaderMap,
-    extract::Json(Rules { rules }): extract::Json<Rules>,
+    extract::Json(Rules { rules, .. }): extract::Json<Rules>,
 ) -> Result<Json<Rules>, Problem> {
     let mut all = Weights::default();
     for (at, rule) in rules.iter().enumerate() {
@@ -80,13 +94,22 @@ pub(crate) async fn set(
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-weight", detail)
         })?;
     }
-    let before = Rules { rules: shared.controller.weights() };
-    if !etag::matches(&headers, IF_MATCH, &before) {
+    if !etag::matches(&headers, IF_MATCH, &Rules::of(&shared)) {
         let detail = "the weights are others than those of that ETag: read them again";
         return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", detail));
     }
-    shared.controller.set_weights(&rules);
-    Ok(Json(Rules { rules: shared.controller.weights() }))
+    super::set(&shared, move |keeps| keeps.set_weights(Some(rules))).await?;
+    Ok(Json(Rules::of(&shared)))
+}
+
+/// The rules about weights of the configuration and of the command line count again
+#[utoipa::path(delete, path = "/api/v1/weights", operation_id = "reset_weights", tag = "controller", responses(
+    (status = 200, description = "The rules that count now", body = Rules),
+    (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
+))]
+pub(crate) async fn reset(State(shared): From) -> Result<Json<Rules>, Problem> {
+    super::set(&shared, |keeps| keeps.set_weights(None)).await?;
+    Ok(Json(Rules::of(&shared)))
 }
 
 /// How workers share the switches, and the knobs as they are now

@@ -1,5 +1,7 @@
 //! Matches and packets as bits, so that both can be compared: each field of OpenFlow is a number of at most 128 bits.
 
+use alloc::boxed::Box;
+
 use aldis_packet::{
     Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, ethertype, icmpv6, protocol,
 };
@@ -9,66 +11,72 @@ use aldis_wire::msg::{Field, Masked, Match, PortNo};
 const FIELDS: usize = 40;
 
 /// Fields of one header, by their numbers in the specification (1.3.5, table 12).
-mod number {
-    pub(super) const IN_PORT: usize = 0;
-    pub(super) const ETH_DST: usize = 3;
-    pub(super) const ETH_SRC: usize = 4;
-    pub(super) const ETH_TYPE: usize = 5;
-    pub(super) const VLAN_VID: usize = 6;
-    pub(super) const VLAN_PCP: usize = 7;
-    pub(super) const IP_DSCP: usize = 8;
-    pub(super) const IP_ECN: usize = 9;
-    pub(super) const IP_PROTO: usize = 10;
-    pub(super) const IPV4_SRC: usize = 11;
-    pub(super) const IPV4_DST: usize = 12;
-    pub(super) const TCP_SRC: usize = 13;
-    pub(super) const TCP_DST: usize = 14;
-    pub(super) const UDP_SRC: usize = 15;
-    pub(super) const UDP_DST: usize = 16;
-    pub(super) const SCTP_SRC: usize = 17;
-    pub(super) const SCTP_DST: usize = 18;
-    pub(super) const ICMPV4_TYPE: usize = 19;
-    pub(super) const ICMPV4_CODE: usize = 20;
-    pub(super) const ARP_OP: usize = 21;
-    pub(super) const ARP_SPA: usize = 22;
-    pub(super) const ARP_TPA: usize = 23;
-    pub(super) const ARP_SHA: usize = 24;
-    pub(super) const ARP_THA: usize = 25;
-    pub(super) const IPV6_SRC: usize = 26;
-    pub(super) const IPV6_DST: usize = 27;
-    pub(super) const IPV6_FLABEL: usize = 28;
-    pub(super) const ICMPV6_TYPE: usize = 29;
-    pub(super) const ICMPV6_CODE: usize = 30;
-    pub(super) const IPV6_ND_TARGET: usize = 31;
-    pub(super) const IPV6_ND_SLL: usize = 32;
-    pub(super) const IPV6_ND_TLL: usize = 33;
-    pub(super) const MPLS_LABEL: usize = 34;
-    pub(super) const MPLS_TC: usize = 35;
-    pub(super) const MPLS_BOS: usize = 36;
+pub(crate) mod number {
+    pub(crate) const IN_PORT: usize = 0;
+    pub(crate) const IN_PHY_PORT: usize = 1;
+    pub(crate) const METADATA: usize = 2;
+    pub(crate) const ETH_DST: usize = 3;
+    pub(crate) const ETH_SRC: usize = 4;
+    pub(crate) const ETH_TYPE: usize = 5;
+    pub(crate) const VLAN_VID: usize = 6;
+    pub(crate) const VLAN_PCP: usize = 7;
+    pub(crate) const IP_DSCP: usize = 8;
+    pub(crate) const IP_ECN: usize = 9;
+    pub(crate) const IP_PROTO: usize = 10;
+    pub(crate) const IPV4_SRC: usize = 11;
+    pub(crate) const IPV4_DST: usize = 12;
+    pub(crate) const TCP_SRC: usize = 13;
+    pub(crate) const TCP_DST: usize = 14;
+    pub(crate) const UDP_SRC: usize = 15;
+    pub(crate) const UDP_DST: usize = 16;
+    pub(crate) const SCTP_SRC: usize = 17;
+    pub(crate) const SCTP_DST: usize = 18;
+    pub(crate) const ICMPV4_TYPE: usize = 19;
+    pub(crate) const ICMPV4_CODE: usize = 20;
+    pub(crate) const ARP_OP: usize = 21;
+    pub(crate) const ARP_SPA: usize = 22;
+    pub(crate) const ARP_TPA: usize = 23;
+    pub(crate) const ARP_SHA: usize = 24;
+    pub(crate) const ARP_THA: usize = 25;
+    pub(crate) const IPV6_SRC: usize = 26;
+    pub(crate) const IPV6_DST: usize = 27;
+    pub(crate) const IPV6_FLABEL: usize = 28;
+    pub(crate) const ICMPV6_TYPE: usize = 29;
+    pub(crate) const ICMPV6_CODE: usize = 30;
+    pub(crate) const IPV6_ND_TARGET: usize = 31;
+    pub(crate) const IPV6_ND_SLL: usize = 32;
+    pub(crate) const IPV6_ND_TLL: usize = 33;
+    pub(crate) const MPLS_LABEL: usize = 34;
+    pub(crate) const MPLS_TC: usize = 35;
+    pub(crate) const MPLS_BOS: usize = 36;
+    pub(crate) const TUNNEL_ID: usize = 38;
 }
 
 const SCTP: u8 = 132;
 
 /// In a VLAN field: there is a tag.
-const PRESENT: u128 = 0x1000;
+pub(crate) const PRESENT: u128 = 0x1000;
 
 /// Bits that a packet has to have.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Pattern(Box<[Bits]>);
+pub struct Pattern(Box<[Bits]>);
 
+/// The bits of one field that count, and what they have to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Bits {
-    field: u8,
-    value: u128,
-    mask: u128,
+pub(crate) struct Bits {
+    pub(crate) field: u8,
+    pub(crate) value: u128,
+    pub(crate) mask: u128,
 }
 
 impl Pattern {
-    pub(super) fn of(match_: &Match) -> Pattern {
+    /// Those of a match.
+    pub fn of(match_: &Match) -> Pattern {
         Pattern(match_.fields.iter().map(bits).filter(|bits| bits.mask != 0).collect())
     }
 
-    pub(super) fn matches(&self, seen: &Seen) -> bool {
+    /// Whether a packet has them.
+    pub fn matches(&self, seen: &Seen) -> bool {
         let has = |bits: &Bits| {
             let value = seen.0.get(usize::from(bits.field)).copied().flatten();
             value.is_some_and(|value| (value ^ bits.value) & bits.mask == 0)
@@ -77,7 +85,7 @@ impl Pattern {
     }
 
     /// Whether every packet that `other` matches matches this too.
-    pub(super) fn covers(&self, other: &Pattern) -> bool {
+    pub fn covers(&self, other: &Pattern) -> bool {
         self.0.iter().all(|own| {
             other.0.iter().any(|it| {
                 it.field == own.field
@@ -88,7 +96,7 @@ impl Pattern {
     }
 
     /// Whether no packet can match both.
-    pub(super) fn is_apart_from(&self, other: &Pattern) -> bool {
+    pub fn is_apart_from(&self, other: &Pattern) -> bool {
         self.0.iter().any(|own| {
             let differs = |it: &Bits| {
                 it.field == own.field && (own.value ^ it.value) & own.mask & it.mask != 0
@@ -98,7 +106,8 @@ impl Pattern {
     }
 }
 
-fn bits(field: &Field) -> Bits {
+/// A field as bits.
+pub(crate) fn bits(field: &Field) -> Bits {
     let exact = |value: u128| (value, u128::MAX);
     let mac = |mac: &aldis_wire::MacAddr| u128::from(mac.to_u64());
     fn masked<T>(masked: &Masked<T>, number: impl Fn(&T) -> u128) -> (u128, u128) {
@@ -147,11 +156,12 @@ fn bits(field: &Field) -> Bits {
 
 /// What a packet shows of itself. What its switch alone knows (metadata, tunnels, the physical port) is not among it, nor are
 /// service ids of provider bridges and the kinds of IPv6 extension headers.
-#[derive(Debug)]
-pub(super) struct Seen([Option<u128>; FIELDS]);
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen([Option<u128>; FIELDS]);
 
 impl Seen {
-    pub(super) fn of(in_port: PortNo, frame: &[u8]) -> Seen {
+    /// What a frame shows that came in by a port.
+    pub fn of(in_port: PortNo, frame: &[u8]) -> Seen {
         let mut seen = Seen([None; FIELDS]);
         seen.set(number::IN_PORT, in_port.0);
         if let Some(frame) = Ethernet::new(frame) {
@@ -160,8 +170,26 @@ impl Seen {
         seen
     }
 
-    fn set(&mut self, field: usize, value: impl Into<u128>) {
+    /// Nothing yet.
+    pub(crate) fn nothing() -> Seen {
+        Seen([None; FIELDS])
+    }
+
+    /// Whether a field of this number can be among it.
+    pub(crate) fn has_room(&self, field: usize) -> bool {
+        field < FIELDS
+    }
+
+    pub(crate) fn get(&self, field: usize) -> Option<u128> {
+        self.0.get(field).copied().flatten()
+    }
+
+    pub(crate) fn set(&mut self, field: usize, value: impl Into<u128>) {
         self.0[field] = Some(value.into());
+    }
+
+    pub(crate) fn unset(&mut self, field: usize) {
+        self.0[field] = None;
     }
 
     fn mac(&mut self, field: usize, [a, b, c, d, e, f]: [u8; 6]) {

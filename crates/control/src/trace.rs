@@ -1,0 +1,467 @@
+//! Which way a packet takes through one switch, by the flows and groups that the switch says it has (OpenFlow 1.3.5 §5): the
+//! tables one after the other, the actions, and the ports by which it leaves. Nothing is sent.
+//!
+//! A packet is the fields that matches can ask for, and no bytes; fields that nobody said are zero where the packet has them. What
+//! cannot be known from outside is said: which bucket of a `select` group a switch takes, what `normal` does, fields of other
+//! classes.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use aldis_packet::{ethertype, protocol};
+use aldis_wire::Version;
+use aldis_wire::msg::{
+    Action, Field, FlowStats, GroupDesc, GroupNo, GroupType, Instruction, Masked, Match, Port,
+    PortNo, TableNo,
+};
+
+use crate::bits::{PRESENT, Pattern, Seen, bits, number};
+
+/// Groups that lead to groups, at most; and copies of a packet that leave one switch.
+const GROUP_DEPTH_MAX: usize = 8;
+
+/// See [`GROUP_DEPTH_MAX`].
+const OUTS_MAX: usize = 4096;
+
+/// VLAN tags of a packet.
+const TAGS_MAX: usize = 4;
+
+/// A packet as far as switches look at it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packet {
+    fields: Seen,
+    /// What was said of it, or set: by the number of the field.
+    said: Vec<(usize, Field)>,
+    /// Identifiers and priorities of the tags below the outermost.
+    inner: Vec<u16>,
+}
+
+/// Why fields are no packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoPacket {
+    /// A field has a mask, or is of a class that nobody here knows: its value is not known.
+    Masked(String),
+}
+
+impl fmt::Display for NoPacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoPacket::Masked(name) = self;
+        write!(f, "{name}: a packet has one value of each field, without a mask")
+    }
+}
+
+impl Packet {
+    /// The packet with these fields, which comes in by a port. What it has beside them is zero.
+    ///
+    /// # Errors
+    /// A field with a mask.
+    pub fn of(in_port: PortNo, said: &Match) -> Result<Packet, NoPacket> {
+        let mut packet = Packet { fields: Seen::nothing(), said: vec![], inner: vec![] };
+        for field in said.fields.iter().filter(|field| !matches!(field, Field::InPort(_))) {
+            let known = bits(field);
+            let place = usize::from(known.field);
+            if known.mask != u128::MAX || !packet.fields.has_room(place) {
+                return Err(NoPacket::Masked(field.in_words().0));
+            }
+            packet.fields.set(place, known.value);
+            packet.said.push((place, field.clone()));
+        }
+        packet.enter(in_port);
+        Ok(packet)
+    }
+
+    /// The same, coming in by a port of another switch.
+    pub fn enter(&mut self, in_port: PortNo) {
+        for field in [number::IN_PORT, number::IN_PHY_PORT] {
+            self.fields.set(field, in_port.0);
+        }
+        self.fields.set(number::METADATA, 0u8);
+        self.complete();
+    }
+
+    /// The port by which it came in.
+    pub fn in_port(&self) -> PortNo {
+        PortNo(self.fields.get(number::IN_PORT).unwrap_or_default() as u32)
+    }
+
+    /// Its fields, as they were said and set; the others are zero.
+    pub fn in_words(&self) -> impl Iterator<Item = (String, String)> {
+        self.said.iter().map(|(_, field)| field.in_words())
+    }
+
+    /// Fields that a packet of its kind has are zero where nobody said more.
+    fn complete(&mut self) {
+        use number::*;
+        self.zero(&[ETH_DST, ETH_SRC, ETH_TYPE, VLAN_VID, TUNNEL_ID]);
+        let of = |place| self.fields.get(place);
+        let (kind, tagged) = (of(ETH_TYPE), of(VLAN_VID).is_some_and(|vid| vid & PRESENT != 0));
+        let ip = [Some(ethertype::IPV4), Some(ethertype::IPV6)].map(|kind| kind.map(u128::from));
+        let proto = of(IP_PROTO).unwrap_or(0) as u8;
+        let mut more: Vec<usize> = vec![];
+        if tagged {
+            more.push(VLAN_PCP);
+        }
+        if kind == Some(ethertype::ARP.into()) {
+            more.extend([ARP_OP, ARP_SPA, ARP_TPA, ARP_SHA, ARP_THA]);
+        }
+        if ip.contains(&kind) {
+            more.extend([IP_DSCP, IP_ECN, IP_PROTO]);
+            more.extend(match kind == ip[0] {
+                true => &[IPV4_SRC, IPV4_DST][..],
+                false => &[IPV6_SRC, IPV6_DST, IPV6_FLABEL][..],
+            });
+            more.extend(match (proto, kind == ip[0]) {
+                (protocol::TCP, _) => &[TCP_SRC, TCP_DST][..],
+                (protocol::UDP, _) => &[UDP_SRC, UDP_DST][..],
+                (132, _) => &[SCTP_SRC, SCTP_DST][..],
+                (protocol::ICMP, true) => &[ICMPV4_TYPE, ICMPV4_CODE][..],
+                (protocol::ICMPV6, false) => &[ICMPV6_TYPE, ICMPV6_CODE][..],
+                _ => &[],
+            });
+        }
+        self.zero(&more);
+    }
+
+    fn zero(&mut self, places: &[usize]) {
+        for place in places {
+            if self.fields.get(*place).is_none() {
+                self.fields.set(*place, 0u8);
+            }
+        }
+    }
+
+    fn tag(&self) -> Option<u16> {
+        let vid = self.fields.get(number::VLAN_VID).filter(|vid| vid & PRESENT != 0)?;
+        let pcp = self.fields.get(number::VLAN_PCP).unwrap_or(0);
+        Some((pcp << 13 | vid & 0x0fff) as u16)
+    }
+
+    fn note(&mut self, field: Field) {
+        let place = usize::from(bits(&field).field);
+        self.said.retain(|(other, _)| *other != place);
+        self.said.push((place, field));
+    }
+
+    fn set_tag(&mut self, tag: Option<u16>) {
+        self.said.retain(|(place, _)| ![number::VLAN_VID, number::VLAN_PCP].contains(place));
+        match tag {
+            Some(tag) => {
+                self.fields.set(number::VLAN_VID, PRESENT | u128::from(tag & 0x0fff));
+                self.fields.set(number::VLAN_PCP, tag >> 13);
+                self.note(Field::VlanVid(Masked::exact(PRESENT as u16 | tag & 0x0fff)));
+                self.note(Field::VlanPcp((tag >> 13) as u8));
+            }
+            None => {
+                self.fields.set(number::VLAN_VID, 0u8);
+                self.fields.unset(number::VLAN_PCP);
+            }
+        }
+    }
+
+    fn push_vlan(&mut self) {
+        if let Some(outer) = self.tag()
+            && self.inner.len() < TAGS_MAX
+        {
+            self.inner.push(outer);
+        }
+        self.set_tag(Some(0));
+    }
+
+    fn pop_vlan(&mut self) {
+        let inner = self.inner.pop();
+        self.set_tag(inner);
+    }
+
+    /// Sets a field, if the packet has it.
+    fn set(&mut self, field: &Field, version: Version) {
+        let known = bits(field);
+        let place = usize::from(known.field);
+        let of_tag = matches!(field, Field::VlanVid(_) | Field::VlanPcp(_));
+        if of_tag && self.tag().is_none() && version == Version::V10 {
+            // OpenFlow 1.0 adds the tag (1.0 §3.3).
+            self.set_tag(Some(0));
+        }
+        let Some(old) = self.fields.get(place).filter(|_| !of_tag || self.tag().is_some()) else {
+            return;
+        };
+        let mut value = old & !known.mask | known.value & known.mask;
+        if matches!(field, Field::VlanVid(_)) {
+            value |= PRESENT;
+        }
+        self.fields.set(place, value);
+        self.note(field.clone());
+    }
+}
+
+/// What a switch has.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'s> {
+    /// The version that it speaks.
+    pub version: Version,
+    /// Its flows.
+    pub flows: &'s [FlowStats],
+    /// Its groups.
+    pub groups: &'s [GroupDesc],
+    /// Its ports.
+    pub ports: &'s [Port],
+}
+
+/// What happened to a packet at a switch.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Traced<'s> {
+    /// The tables that it passed, each with the flow that decided.
+    pub tables: Vec<(u8, Option<&'s FlowStats>)>,
+    /// What was done with it in all, in words, in order.
+    pub did: Vec<String>,
+    /// What left, in order.
+    pub outs: Vec<Out>,
+}
+
+/// A packet that leaves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Out {
+    /// By this port, or the controller or the switch itself.
+    pub port: PortNo,
+    /// As it is by then.
+    pub packet: Packet,
+    /// Whether another way may be taken instead: the switch chooses among buckets of a group, and does not say how.
+    pub maybe: bool,
+}
+
+/// Where a packet goes by what a switch has.
+pub fn trace<'s>(program: Program<'s>, packet: &Packet) -> Traced<'s> {
+    let mut way = Way { program, packet: packet.clone(), maybe: false, traced: Traced::default() };
+    way.tables();
+    way.traced
+}
+
+struct Way<'s> {
+    program: Program<'s>,
+    packet: Packet,
+    maybe: bool,
+    traced: Traced<'s>,
+}
+
+impl<'s> Way<'s> {
+    fn tables(&mut self) {
+        let mut set: Vec<Action> = vec![];
+        let mut next = Some(0);
+        while let Some(table) = next {
+            let flow = self.find(table);
+            self.traced.tables.push((table, flow));
+            let Some(flow) = flow else {
+                match self.program.version {
+                    Version::V10 => self.leave(PortNo::CONTROLLER),
+                    Version::V13 => self.say("no flow matches: dropped"),
+                }
+                return;
+            };
+            next = self.carry_out(&flow.instructions, &mut set).filter(|next| *next > table);
+        }
+        self.act_in_order(&set);
+    }
+
+    /// The flow of the highest priority that matches; of several, the first that the switch named.
+    fn find(&self, table: u8) -> Option<&'s FlowStats> {
+        let here = self.program.flows.iter().filter(|flow| flow.table_id == TableNo(table));
+        let matching = here.filter(|flow| Pattern::of(&flow.match_).matches(&self.packet.fields));
+        matching.reduce(|best, flow| if flow.priority > best.priority { flow } else { best })
+    }
+
+    /// The instructions in their order (§5.9), and the table behind.
+    fn carry_out(&mut self, instructions: &[Instruction], set: &mut Vec<Action>) -> Option<u8> {
+        let mut sorted: Vec<&Instruction> = instructions.iter().collect();
+        sorted.sort_by_key(|instruction| match instruction {
+            Instruction::Meter(_) => 0,
+            Instruction::ApplyActions(_) => 1,
+            Instruction::ClearActions(_) => 2,
+            Instruction::WriteActions(_) => 3,
+            Instruction::WriteMetadata { .. } => 4,
+            _ => 5,
+        });
+        let mut next = None;
+        for instruction in sorted {
+            match instruction {
+                Instruction::Meter(meter) => {
+                    self.say(&format!("meter {}: may drop it where its rate is exceeded", meter.0));
+                }
+                Instruction::ApplyActions(actions) => self.act(actions, 0),
+                Instruction::ClearActions(_) => set.clear(),
+                Instruction::WriteActions(actions) => {
+                    for action in actions {
+                        set.retain(|old| !is_same_kind(old, action));
+                        set.push(action.clone());
+                    }
+                }
+                Instruction::WriteMetadata { metadata, mask } => {
+                    let old = self.packet.fields.get(number::METADATA).unwrap_or(0) as u64;
+                    let new = old & !mask | metadata & mask;
+                    self.packet.fields.set(number::METADATA, new);
+                }
+                Instruction::GotoTable(TableNo(table)) => next = Some(*table),
+                Instruction::Experimenter { .. } | Instruction::Unknown { .. } => {
+                    self.say("an instruction that is not known here: passed over");
+                }
+            }
+        }
+        next
+    }
+
+    /// The action set in the order of §5.10; a group comes instead of an output.
+    fn act_in_order(&mut self, set: &[Action]) {
+        let has_group = set.iter().any(|action| matches!(action, Action::Group(_)));
+        let mut sorted: Vec<Action> = set.to_vec();
+        sorted.retain(|action| !has_group || !matches!(action, Action::Output { .. }));
+        sorted.sort_by_key(order);
+        self.act(&sorted, 0);
+    }
+
+    fn act(&mut self, actions: &[Action], depth: usize) {
+        for action in actions {
+            match action {
+                Action::Output { port, .. } => self.leave(*port),
+                Action::Group(group) => self.group(*group, depth),
+                Action::PushVlan(_) => self.packet.push_vlan(),
+                Action::PopVlan => self.packet.pop_vlan(),
+                Action::SetField(field) => self.packet.set(field, self.program.version),
+                Action::SetQueue(_)
+                | Action::SetNwTtl(_)
+                | Action::DecNwTtl
+                | Action::SetMplsTtl(_)
+                | Action::DecMplsTtl
+                | Action::CopyTtlIn
+                | Action::CopyTtlOut => {}
+                other => {
+                    let words = format!(
+                        "{}: not followed, the fields behind it are as before",
+                        other.in_words()
+                    );
+                    self.say(&words);
+                    continue;
+                }
+            }
+            if !matches!(action, Action::Output { .. } | Action::Group(_)) {
+                self.say(&action.in_words());
+            }
+        }
+    }
+
+    fn leave(&mut self, port: PortNo) {
+        let in_port = self.packet.in_port();
+        match port {
+            PortNo::IN_PORT => self.out(in_port),
+            PortNo::FLOOD | PortNo::ALL => {
+                let ports = self.program.ports;
+                for port in ports.iter().filter(|port| port.number != in_port && port.is_up()) {
+                    if port.number.is_real() {
+                        self.out(port.number);
+                    }
+                }
+            }
+            PortNo::NORMAL => self.say("output:normal: the switch forwards it as it knows best"),
+            PortNo::CONTROLLER | PortNo::LOCAL => self.out(port),
+            same if same == in_port => {
+                self.not_out(same, "the port it came from: dropped");
+            }
+            other => match self.program.ports.iter().find(|port| port.number == other) {
+                Some(port) if port.is_up() => self.out(other),
+                Some(_) => self.not_out(other, "the port is down: dropped"),
+                None => self.not_out(other, "there is no such port: dropped"),
+            },
+        }
+    }
+
+    fn not_out(&mut self, port: PortNo, why: &str) {
+        self.say(&format!("{}: {why}", Action::output(port).in_words()));
+    }
+
+    fn out(&mut self, port: PortNo) {
+        if self.traced.outs.len() < OUTS_MAX {
+            let packet = self.packet.clone();
+            self.traced.outs.push(Out { port, packet, maybe: self.maybe });
+        }
+    }
+
+    fn group(&mut self, id: GroupNo, depth: usize) {
+        let Some(group) = self.program.groups.iter().find(|group| group.group_id == id) else {
+            return self.say(&format!("group {}: there is none: dropped", id.0));
+        };
+        if depth == GROUP_DEPTH_MAX {
+            return self
+                .say(&format!("group {}: {GROUP_DEPTH_MAX} lead to each other: dropped", id.0));
+        }
+        let alive = |watch: PortNo| {
+            self.program.ports.iter().any(|port| port.number == watch && port.is_up())
+        };
+        let buckets = &group.buckets;
+        let (kind, chosen): (_, Vec<usize>) = match group.kind {
+            GroupType::ALL => ("all", (0..buckets.len()).collect()),
+            GroupType::INDIRECT => ("indirect", (0..buckets.len().min(1)).collect()),
+            GroupType::FF => {
+                let first = buckets.iter().position(|bucket| alive(bucket.watch_port));
+                ("fast failover", first.into_iter().collect())
+            }
+            _ => {
+                let may = |place: &usize| {
+                    let bucket = &buckets[*place];
+                    let watches = bucket.watch_port != PortNo::ANY && bucket.watch_port.0 != 0;
+                    bucket.weight > 0 && (!watches || alive(bucket.watch_port))
+                };
+                ("select, one of those that are followed", (0..buckets.len()).filter(may).collect())
+            }
+        };
+        self.say(&format!(
+            "group {} ({kind}): {} of {} buckets",
+            id.0,
+            chosen.len(),
+            buckets.len()
+        ));
+        let (before, maybe) = (self.packet.clone(), self.maybe);
+        self.maybe |= group.kind == GroupType::SELECT && chosen.len() > 1;
+        for place in chosen {
+            let mut actions = buckets[place].actions.clone();
+            actions.sort_by_key(order);
+            self.act(&actions, depth + 1);
+            self.packet = before.clone();
+        }
+        self.maybe = maybe;
+    }
+
+    fn say(&mut self, words: &str) {
+        self.traced.did.push(words.to_string());
+    }
+}
+
+/// The place of an action in a set (§5.10).
+fn order(action: &Action) -> u8 {
+    match action {
+        Action::CopyTtlIn => 0,
+        Action::PopVlan | Action::PopMpls(_) | Action::PopPbb => 1,
+        Action::PushMpls(_) => 2,
+        Action::PushPbb(_) => 3,
+        Action::PushVlan(_) => 4,
+        Action::CopyTtlOut => 5,
+        Action::DecNwTtl | Action::DecMplsTtl => 6,
+        Action::SetField(_) | Action::SetNwTtl(_) | Action::SetMplsTtl(_) => 7,
+        Action::SetQueue(_) => 8,
+        Action::Group(_) => 9,
+        Action::Output { .. } => 10,
+        _ => 7,
+    }
+}
+
+/// Whether one takes the other's place in an action set: fields are kinds of their own.
+fn is_same_kind(one: &Action, other: &Action) -> bool {
+    match (one, other) {
+        (Action::SetField(one), Action::SetField(other)) => {
+            one.header().field() == other.header().field()
+        }
+        _ => one.action_type() == other.action_type(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Flows that decide, and what becomes of a packet.
+
+use super::*;
+use aldis_wire::FixedText;
+use aldis_wire::msg::{Bucket, FlowModFlags, PortDetails};
+
+fn packet(in_port: u32, fields: &[(&str, &str)]) -> Packet {
+    let fields = fields.iter().map(|(name, text)| Field::named(name, text).unwrap());
+    let said = Match { fields: fields.collect() }.completed().unwrap();
+    Packet::of(PortNo(in_port), &said).unwrap()
+}
+
+fn flow(table: u8, priority: u16, fields: &[(&str, &str)], then: Vec<Instruction>) -> FlowStats {
+    let fields = fields.iter().map(|(name, text)| Field::named(name, text).unwrap());
+    FlowStats {
+        table_id: TableNo(table),
+        duration_sec: 0,
+        duration_nsec: 0,
+        priority,
+        idle_timeout: 0,
+        hard_timeout: 0,
+        flags: FlowModFlags::EMPTY,
+        cookie: 0,
+        packet_count: 0,
+        byte_count: 0,
+        match_: Match { fields: fields.collect() }.completed().unwrap(),
+        instructions: then,
+    }
+}
+
+fn actions(words: &[&str]) -> Vec<Action> {
+    words.iter().map(|words| words.parse().unwrap()).collect()
+}
+
+fn apply(words: &[&str]) -> Instruction {
+    Instruction::ApplyActions(actions(words))
+}
+
+fn ports() -> Vec<Port> {
+    let port = |number| Port {
+        number: PortNo(number),
+        hw_addr: aldis_wire::MacAddr([0; 6]),
+        name: FixedText::default(),
+        admin_down: false,
+        link_down: number == 4,
+        speed_kbps: 0,
+        details: PortDetails::default(),
+    };
+    (1..=4).map(port).collect()
+}
+
+/// Ports and the fields that are not as they were.
+fn outs(
+    version: Version,
+    flows: &[FlowStats],
+    groups: &[GroupDesc],
+    packet: &Packet,
+) -> Vec<String> {
+    let program = Program { version, flows, groups, ports: &ports() };
+    let words = |out: Out| {
+        let before: Vec<_> = packet.in_words().collect();
+        let new = out.packet.in_words().filter(|said| !before.contains(said));
+        let new: Vec<_> = new.map(|(name, value)| format!("{name}={value}")).collect();
+        let maybe = if out.maybe { "?" } else { "" };
+        format!("{}{maybe} {}", out.port.0, new.join(",")).trim().to_string()
+    };
+    trace(program, packet).outs.into_iter().map(words).collect()
+}
+
+const WEB: &[(&str, &str)] = &[("ipv4-dst", "10.0.0.9"), ("tcp-dst", "80")];
+
+#[test]
+fn the_highest_priority_that_matches_decides_masks_and_all() {
+    let flows = [
+        flow(0, 1, &[], vec![apply(&["output:1"])]),
+        flow(0, 20, &[("ipv4-dst", "10.0.0.0/8")], vec![apply(&["output:2"])]),
+        flow(0, 30, &[("ipv4-dst", "10.0.0.0/24"), ("tcp-dst", "22")], vec![apply(&["output:1"])]),
+        flow(
+            0,
+            25,
+            &[("eth-dst", "00:00:00:00:00:00/01:00:00:00:00:00")],
+            vec![apply(&["output:3"])],
+        ),
+        flow(0, 40, &[("in-port", "1")], vec![]),
+    ];
+    assert_eq!(outs(Version::V13, &flows, &[], &packet(3, WEB)), [""; 0], "the port it came from");
+    assert_eq!(outs(Version::V13, &flows, &[], &packet(2, WEB)), ["3"]);
+    let many = [WEB, &[("eth-dst", "ff:ff:ff:ff:ff:ff")]].concat();
+    assert_eq!(outs(Version::V13, &flows[..4], &[], &packet(1, &many)), ["2"]);
+    assert_eq!(outs(Version::V13, &flows, &[], &packet(1, WEB)), [""; 0], "dropped");
+    assert_eq!(outs(Version::V13, &[], &[], &packet(1, WEB)), [""; 0]);
+    assert_eq!(outs(Version::V10, &[], &[], &packet(1, WEB)), [PortNo::CONTROLLER.0.to_string()]);
+}
+
+#[test]
+fn tables_metadata_and_the_action_set() {
+    let goto = |table| Instruction::GotoTable(TableNo(table));
+    let meta = Instruction::WriteMetadata { metadata: 7, mask: 0xf };
+    let write = |words: &[&str]| Instruction::WriteActions(actions(words));
+    let flows = [
+        flow(
+            0,
+            1,
+            &[],
+            vec![goto(1), meta, write(&["output:1", "set-field:eth-src=02:00:00:00:00:01"])],
+        ),
+        flow(
+            1,
+            1,
+            &[("metadata", "7")],
+            vec![apply(&["output:2", "set-field:ipv4-dst=10.0.0.1"]), goto(2)],
+        ),
+        flow(2, 9, &[("ipv4-dst", "10.0.0.1")], vec![write(&["output:3"])]),
+    ];
+    assert_eq!(
+        outs(Version::V13, &flows, &[], &packet(4, WEB)),
+        ["2", "3 ipv4_dst=10.0.0.1,eth_src=02:00:00:00:00:01"]
+    );
+    let cleared = flow(2, 10, &[], vec![Instruction::ClearActions(vec![])]);
+    let flows = [&flows[..], &[cleared]].concat();
+    assert_eq!(outs(Version::V13, &flows, &[], &packet(4, WEB)), ["2"]);
+}
+
+#[test]
+fn tags_come_and_go() {
+    let both = [
+        "push-vlan:0x8100",
+        "set-field:vlan-vid=10",
+        "output:2",
+        "push-vlan:0x88a8",
+        "set-field:vlan-vid=20",
+        "output:3",
+        "pop-vlan",
+        "pop-vlan",
+        "output:1",
+    ];
+    let flows = [flow(0, 1, &[("vlan-vid", "none")], vec![apply(&both)])];
+    assert_eq!(
+        outs(Version::V13, &flows, &[], &packet(4, WEB)),
+        ["2 vlan_pcp=0,vlan_vid=10", "3 vlan_pcp=0,vlan_vid=20", "1"]
+    );
+    let set = [flow(0, 1, &[], vec![apply(&["set-field:vlan-vid=7", "output:2"])])];
+    assert_eq!(outs(Version::V10, &set, &[], &packet(4, WEB)), ["2 vlan_pcp=0,vlan_vid=7"]);
+    assert_eq!(outs(Version::V13, &set, &[], &packet(4, WEB)), ["2"], "1.3 adds no tag");
+    let tagged = packet(4, &[("vlan-vid", "5")]);
+    assert_eq!(outs(Version::V13, &set, &[], &tagged), ["2 vlan_vid=7"]);
+}
+
+#[test]
+fn groups_send_to_all_to_the_first_that_lives_and_to_one_of_several() {
+    let bucket = |watch: u32, words: &[&str]| Bucket {
+        weight: 1,
+        watch_port: PortNo(watch),
+        watch_group: GroupNo::ANY,
+        actions: actions(words),
+    };
+    let group = |kind, id, buckets| GroupDesc { kind, group_id: GroupNo(id), buckets };
+    let any = PortNo::ANY.0;
+    let changing = ["output:2", "set-field:eth-dst=02:00:00:00:00:02"];
+    let groups = [
+        group(GroupType::ALL, 1, vec![bucket(any, &changing), bucket(any, &["output:3"])]),
+        group(GroupType::FF, 2, vec![bucket(4, &["output:4"]), bucket(2, &["output:2"])]),
+        group(GroupType::SELECT, 3, vec![bucket(any, &["group:2"]), bucket(any, &["output:3"])]),
+        group(GroupType::INDIRECT, 4, vec![bucket(any, &["group:4"])]),
+    ];
+    let through = |id: u32| {
+        let words = format!("group:{id}");
+        let flows = [flow(0, 1, &[], vec![apply(&[&words, "output:1"])])];
+        outs(Version::V13, &flows, &groups, &packet(4, WEB))
+    };
+    assert_eq!(through(1), ["2 eth_dst=02:00:00:00:00:02", "3", "1"]);
+    assert_eq!(through(2), ["2", "1"]);
+    assert_eq!(through(3), ["2?", "3?", "1"]);
+    assert_eq!(through(4), ["1"], "one that leads to itself ends");
+    assert_eq!(through(9), ["1"]);
+}
+
+#[test]
+fn what_has_no_one_value_is_no_packet() {
+    let said = Match { fields: vec![Field::named("ipv4-dst", "10.0.0.0/8").unwrap()] };
+    let why = Packet::of(PortNo(1), &said).unwrap_err().to_string();
+    assert!(why.contains("ipv4_dst"), "{why}");
+}
