@@ -31,8 +31,8 @@ Examples:
   aldis run --http 0.0.0.0:8443 --http-certificate http.pem --http-key http.key --http-access access.toml
   curl --cacert ca.pem -H 'Authorization: Bearer grafana.…' https://HOST:8443/api/v1/switches
 
-A token is printed once, on standard error, and is nowhere kept: the file has its hash. A password is read from standard
-input, one line. A controller that runs reads the file again on SIGHUP.")]
+A token is printed once (on standard error where the hash goes to standard output) and is nowhere kept: the file has its hash. A
+password is read from standard input, one line. A controller that runs reads the file again on SIGHUP.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
@@ -71,7 +71,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             is_key_name(&wanted.name)?;
             let secret = secret()?;
             give(&wanted, Kind::Token, secret.as_bytes())?;
-            eprintln!("The token, shown this once:\n{}.{secret}", wanted.name);
+            eprintln!("The token, shown this once:");
+            match wanted.to {
+                Some(_) => println!("{}.{secret}", wanted.name),
+                None => eprintln!("{}.{secret}", wanted.name),
+            }
         }
         Action::Password(wanted) => {
             is_key_name(&wanted.name)?;

@@ -267,8 +267,8 @@ fn commands_ask_over_tls_with_a_token() {
     };
     let [access, token_file, ca] =
         ["access.toml", "token", "pki/ca.pem"].map(|name| folder.file(name));
-    let ([_, said], _) = aldis(&["http", "token", "ci", "--role", "read", "--to", &access]);
-    let token = said.lines().last().unwrap().to_owned();
+    let ([said, _], _) = aldis(&["http", "token", "ci", "--role", "read", "--to", &access]);
+    let token = said.trim().to_owned();
     std::fs::write(&token_file, format!("{token}\n")).unwrap();
     let [certificate, key] = ["pki/http.pem", "pki/http.key"].map(|name| folder.file(name));
     let tls = ["--http-certificate", &certificate, "--http-key", &key, "--http-access", &access];

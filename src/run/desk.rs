@@ -24,8 +24,11 @@ use super::settings::Settings;
 use super::weights::{self, Rule as WeightRule, Rules};
 use super::{Args, Config, read, settle};
 
-/// How long a publisher may take to make room for what it is told: it takes thousands of reports each millisecond.
+/// Between two attempts to tell a publisher that has no room: it takes thousands of reports each millisecond.
 const TOLD_AGAIN: Duration = Duration::from_millis(5);
+
+/// After so many attempts it is not there any more: the controller is ending.
+const TOLD_AGAIN_MAX: u32 = 1000;
 
 /// See the file.
 pub(super) struct Desk {
@@ -112,9 +115,13 @@ impl Desk {
 
     /// Until it is told: the application runs, and its publisher makes room.
     fn tell<P: Part<Report: Clone>>(&self, report: &P::Report) {
-        while self.teller.tell::<P>(report.clone()).is_err() {
+        for _ in 0..TOLD_AGAIN_MAX {
+            if self.teller.tell::<P>(report.clone()).is_ok() {
+                return;
+            }
             std::thread::sleep(TOLD_AGAIN);
         }
+        warn!("what changed could not be told to the applications: it counts after a restart");
     }
 
     fn fates<W: Whose>(&self, name: &str) -> Vec<Fate> {

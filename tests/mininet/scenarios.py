@@ -9,6 +9,7 @@ import time
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
+import guide
 import kept
 import proxies
 import rest
@@ -46,6 +47,7 @@ def all_of_them():
     yield from secure.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
+    yield "guide", guide.guide
     yield "probe", probe
     yield "clean_stop", clean_stop
 

@@ -4,8 +4,12 @@ use super::Load;
 use super::cast::Role;
 use std::time::{Duration, Instant};
 
-/// What a switch that reads badly may keep in its socket: little, so that the controller soon feels it.
+/// What a switch that reads badly may keep in its socket, in bytes: little, so that the controller soon feels it.
 pub(super) const RECEIVE_BUFFER: usize = 64 * 1024;
+
+/// What it may have said that has not arrived, in bytes. With the kernel's own bound, of megabytes, a thousand of them are the
+/// memory that TCP may use on the whole machine, and who is measured beside them waits for that.
+pub(super) const SEND_BUFFER: usize = 64 * 1024;
 
 /// How often one that reads slowly reads.
 pub(super) const TRICKLE: Duration = Duration::from_millis(10);

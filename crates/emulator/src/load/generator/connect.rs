@@ -2,7 +2,7 @@
 
 use super::super::course::Step;
 use super::super::failure::Failure;
-use super::super::straggler::RECEIVE_BUFFER;
+use super::super::straggler::{RECEIVE_BUFFER, SEND_BUFFER};
 use super::super::switch::{Stage, Switch};
 use super::{CHECK, Generator, PAUSE};
 use crate::poll::Interest;
@@ -49,6 +49,7 @@ impl Generator<'_> {
         let role = self.load.role(number);
         if role.straggles() {
             sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER).map_err(refused)?;
+            sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER).map_err(refused)?;
         }
         match rustix::net::connect(&socket, &controller) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
