@@ -8,13 +8,15 @@ does nothing else:
     cargo build --release && benches/rest.py                  all figures
     benches/rest.py --only list,many --aldis target/debug/aldis
 """
-import argparse, http.client, json, os, subprocess, sys, time
+import argparse, http.client, json, os, selectors, socket, statistics, subprocess, sys, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONTROLLER_CORE, LOAD_CORE = "0", "1"
 OPENFLOW, HTTP = 16653, 18080
 INSIDE = "--inside"
 START_S = 60
+# Of each run of `watched`.
+SECONDS = 4
 
 
 def main():
@@ -22,9 +24,11 @@ def main():
     parser.add_argument("--only", default="", help="figures, separated by commas: " + ", ".join(FIGURES))
     parser.add_argument("--aldis", default="target/release/aldis", help="the controller (target/release/aldis)")
     parser.add_argument("--times", type=int, default=500, help="requests of each kind (500)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each pair (5)")
     parser.add_argument("--switches", type=int, default=1347, help="switches of the list (1347)")
     parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    os.sched_setaffinity(0, {int(LOAD_CORE)})
     options.aldis = os.path.abspath(options.aldis)
     if options.inside:
         return confirmed_inside(options)
@@ -167,7 +171,76 @@ def confirmed_inside(options):
         here.close()
 
 
-FIGURES = {"list": lists, "confirmed": confirmed, "many": many}
+class Watchers:
+    """Scrapes the counters each second and follows all events a hundred times, as long as the block lasts."""
+
+    FOLLOWERS = 100
+
+    def __enter__(self):
+        self.over, self.scrapes, self.bytes = threading.Event(), 0, 0
+        self.events = selectors.DefaultSelector()
+        for _ in range(self.FOLLOWERS):
+            follower = socket.create_connection(("127.0.0.1", HTTP), timeout=10)
+            follower.sendall(b"GET /api/v1/events?after=oldest HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            self.events.register(follower, selectors.EVENT_READ)
+        self.threads = [threading.Thread(target=self.scrape), threading.Thread(target=self.follow)]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def scrape(self):
+        api = Api()
+        while not self.over.wait(1):
+            api.ask("GET", "/metrics")
+            self.scrapes += 1
+
+    def follow(self):
+        while not self.over.is_set():
+            for key, _ in self.events.select(0.2):
+                self.bytes += len(key.fileobj.recv(65536))
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+        followers = [key.fileobj for key in self.events.get_map().values()]
+        self.events.close()
+        for follower in followers:
+            follower.close()
+
+
+def watched(options):
+    """The throughput of the worker with people watching, and without: everything of the controller on one core."""
+    load = f"-s 16 -M 100000 --outstanding 400 -l {SECONDS} -m 1000 -w 1 --json"
+    print(f"\n## /metrics each second and {Watchers.FOLLOWERS} followers of events\n\n    {options.aldis} bench … {load}\n", flush=True)
+    ratios = []
+    for _ in range(options.rounds):
+        rates = {}
+        for is_watched in (False, True):
+            with controller(options):
+                connected(0)
+                if is_watched:
+                    with Watchers() as watchers:
+                        rates[is_watched] = offered(options, load)
+                    if watchers.scrapes < SECONDS or watchers.bytes == 0:
+                        sys.exit(f"rest.py: nobody watched: {watchers.scrapes} scrapes, {watchers.bytes} bytes of events")
+                else:
+                    rates[is_watched] = offered(options, load)
+        ratios.append(rates[True] / rates[False])
+        print(f"{rates[True] / 1e6:.2f} M requests/s watched, {rates[False] / 1e6:.2f} M alone, ratio {ratios[-1]:.3f}", flush=True)
+    print(f"ratio {statistics.median(ratios):.3f}, median of {options.rounds}", flush=True)
+
+
+def offered(options, load):
+    """Requests a second that were answered."""
+    bench = ["taskset", "-c", LOAD_CORE, options.aldis, "bench", f"127.0.0.1:{OPENFLOW}", *load.split()]
+    done = subprocess.run(bench, capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        sys.exit(f"rest.py: {' '.join(bench)}: {done.stderr.strip()}")
+    return json.loads(done.stdout.strip().splitlines()[-1])["requests_per_second"]["median"]
+
+
+FIGURES = {"list": lists, "confirmed": confirmed, "many": many, "watched": watched}
 
 if __name__ == "__main__":
     main()
