@@ -252,9 +252,10 @@ fn groups_and_meters_come_and_go() {
         "/stats/meterentry/add",
         r#"{"dpid": 1, "flags": "KBPS", "meter_id": 1, "bands": [{"type": "DROP", "rate": 1000}]}"#,
     );
+    // A burst that is not named is that of a second, as with Open vSwitch.
     assert_eq!(
         scene.get("/stats/meterconfig/1/1"),
-        json!({"1": [{"flags": ["KBPS"], "meter_id": 1, "bands": [{"type": "DROP", "rate": 1000, "burst_size": 0}]}]})
+        json!({"1": [{"flags": ["KBPS"], "meter_id": 1, "bands": [{"type": "DROP", "rate": 1000, "burst_size": 1000}]}]})
     );
     let meter = scene.get("/stats/meter/1");
     assert_eq!(
