@@ -14,6 +14,7 @@ import kept
 import proxies
 import rest
 import secure
+import traced
 from broadcasts import Listeners
 from lab import PORT, Failure, Ping, Process, controller_command, expect, output, wait_until
 from lab import probe as send_probe
@@ -45,6 +46,7 @@ def all_of_them():
     yield from proxies.all_of_them(VERSIONS)
     yield from rest.all_of_them(VERSIONS)
     yield from secure.all_of_them(VERSIONS)
+    yield from traced.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
     yield "guide", guide.guide

@@ -255,7 +255,11 @@ impl<'s> Way<'s> {
             let Some(flow) = flow else {
                 match self.program.version {
                     Version::V10 => self.leave(PortNo::CONTROLLER),
-                    Version::V13 => self.say("no flow matches: dropped"),
+                    Version::V13 if set.is_empty() => self.say("no flow matches: dropped"),
+                    // 1.3.5 §5.4. Open vSwitch 3.1 does not keep to it.
+                    Version::V13 => self.say(
+                        "no flow matches: dropped, without its action set, which Open vSwitch carries out nevertheless",
+                    ),
                 }
                 return;
             };
@@ -322,6 +326,13 @@ impl<'s> Way<'s> {
     fn act(&mut self, actions: &[Action], depth: usize) {
         for action in actions {
             match action {
+                Action::Unknown { kind, body } if self.program.version == Version::V10 => {
+                    match of_v10::read(kind.0, body, &self.packet) {
+                        Some(known) => self.act(&known, depth),
+                        None => self.not_followed(action),
+                    }
+                    continue;
+                }
                 Action::Output { port, .. } => self.leave(*port),
                 Action::Group(group) => self.group(*group, depth),
                 Action::PushVlan(_) => self.packet.push_vlan(),
@@ -335,11 +346,7 @@ impl<'s> Way<'s> {
                 | Action::CopyTtlIn
                 | Action::CopyTtlOut => {}
                 other => {
-                    let words = format!(
-                        "{}: not followed, the fields behind it are as before",
-                        other.in_words()
-                    );
-                    self.say(&words);
+                    self.not_followed(other);
                     continue;
                 }
             }
@@ -349,6 +356,11 @@ impl<'s> Way<'s> {
         }
     }
 
+    fn not_followed(&mut self, action: &Action) {
+        let words = action.in_words();
+        self.say(&format!("{words}: not followed, the fields behind it are as before"));
+    }
+
     fn leave(&mut self, port: PortNo) {
         let in_port = self.packet.in_port();
         match port {
@@ -356,7 +368,8 @@ impl<'s> Way<'s> {
             PortNo::FLOOD | PortNo::ALL => {
                 let ports = self.program.ports;
                 for port in ports.iter().filter(|port| port.number != in_port && port.is_up()) {
-                    if port.number.is_real() {
+                    // The switch's own is a standard port like others (1.3.5 §4.1).
+                    if port.number.is_real() || port.number == PortNo::LOCAL {
                         self.out(port.number);
                     }
                 }
@@ -463,5 +476,6 @@ fn is_same_kind(one: &Action, other: &Action) -> bool {
     }
 }
 
+mod of_v10;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use super::*;
 use aldis_wire::FixedText;
 use aldis_wire::msg::{Bucket, FlowModFlags, PortDetails};
+use aldis_wire::v13::action::ActionType;
 
 fn packet(in_port: u32, fields: &[(&str, &str)]) -> Packet {
     let fields = fields.iter().map(|(name, text)| Field::named(name, text).unwrap());
@@ -46,7 +47,7 @@ fn ports() -> Vec<Port> {
         speed_kbps: 0,
         details: PortDetails::default(),
     };
-    (1..=4).map(port).collect()
+    (1..=4).chain([PortNo::LOCAL.0]).map(port).collect()
 }
 
 /// Ports and the fields that are not as they were.
@@ -173,6 +174,44 @@ fn groups_send_to_all_to_the_first_that_lives_and_to_one_of_several() {
     assert_eq!(through(3), ["2?", "3?", "1"]);
     assert_eq!(through(4), ["1"], "one that leads to itself ends");
     assert_eq!(through(9), ["1"]);
+}
+
+#[test]
+fn what_1_0_does_to_whatever_packet_comes() {
+    let bare = |kind, body: &[u8]| Action::Unknown { kind: ActionType(kind), body: body.to_vec() };
+    let does = |packet: &Packet, actions: Vec<Action>| {
+        let then = [actions, vec![Action::output(PortNo(2))]].concat();
+        let flows = [flow(0, 1, &[], vec![Instruction::ApplyActions(then)])];
+        outs(Version::V10, &flows, &[], packet)
+    };
+    let web = packet(4, WEB);
+    let tag = vec![bare(1, &[0, 10, 0, 0]), bare(2, &[3, 0, 0, 0])];
+    assert_eq!(does(&web, tag.clone()), ["2 vlan_vid=10,vlan_pcp=3"]);
+    let strip = bare(3, &[0; 4]);
+    assert_eq!(does(&web, [tag, vec![strip.clone()]].concat()), ["2"]);
+    assert_eq!(does(&web, vec![strip.clone(), strip]), ["2"], "nothing to take off");
+    let address = vec![bare(6, &[10, 0, 0, 7]), bare(8, &[32, 0, 0, 0]), bare(9, &[0, 53, 0, 0])];
+    assert_eq!(does(&web, address.clone()), ["2 ipv4_src=10.0.0.7,ip_dscp=8,tcp_src=53"]);
+    let name = packet(4, &[("ipv4-dst", "10.0.0.9"), ("udp-dst", "53")]);
+    assert_eq!(does(&name, vec![bare(10, &[0, 54, 0, 0])]), ["2 udp_dst=54"]);
+    let other = packet(4, &[("eth-type", "0x1234")]);
+    assert_eq!(does(&other, address), ["2"], "no IPv4, and no ports");
+    let queued = vec![bare(11, &[0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7])];
+    assert_eq!(does(&web, queued), ["3", "2"]);
+    assert_eq!(does(&web, vec![bare(1, &[]), bare(99, &[0; 4])]), ["2"], "passed over");
+}
+
+#[test]
+fn the_switchs_own_port_is_one_of_all_and_what_no_later_table_knows_is_dropped() {
+    for all in ["output:all", "output:flood"] {
+        let flows = [flow(0, 1, &[], vec![apply(&[all])])];
+        let local = PortNo::LOCAL.0.to_string();
+        assert_eq!(outs(Version::V13, &flows, &[], &packet(2, WEB)), ["1", "3", &local]);
+    }
+    let on =
+        vec![Instruction::WriteActions(actions(&["output:2"])), Instruction::GotoTable(TableNo(1))];
+    let flows = [flow(0, 1, &[], on)];
+    assert_eq!(outs(Version::V13, &flows, &[], &packet(1, WEB)), [""; 0], "1.3.5 §5.4");
 }
 
 #[test]
