@@ -14,7 +14,7 @@ from mininet.topo import Topo
 from lab import Failure, controller_command, expect, output, wait_until
 from rest import ask
 
-# Ports of each switch: hosts, and the neighbours; the last one has no link.
+# Ports of each switch: hosts, and the neighbours; the last one has no link at the second switch.
 ONE, TWO, RIGHT, LEFT, DEAD = 1, 2, 3, 4, 5
 LENGTH = 3
 
@@ -49,6 +49,14 @@ cookie=0x10d,table=0,priority=97,dl_vlan=6,actions=push_vlan:0x88a8,set_field:41
 cookie=0x10e,table=0,priority=50,ipv6,ipv6_dst=fe80::/10,actions=output:3
 cookie=0x10f,table=0,priority=51,tcp6,ipv6_src=2001:db8::/33,tcp_src=443,actions=set_field:2001:db8::99->ipv6_dst,output:3
 cookie=0x110,table=0,priority=100,dl_vlan=7,dl_vlan_pcp=5,actions=set_field:4104->vlan_vid,output:3
+cookie=0x115,table=0,priority=200,in_port=5,icmp6,icmpv6_type=135,nd_target=fe80::9,actions=output:1
+cookie=0x116,table=0,priority=200,in_port=5,sctp,sctp_dst=7,actions=output:2
+cookie=0x117,table=0,priority=200,in_port=5,ip,ip_dscp=10,nw_ecn=1,actions=set_field:20->ip_dscp,output:3
+cookie=0x118,table=0,priority=201,in_port=5,udp6,udp_dst=53,ipv6_label=7,actions=output:1,output:2
+cookie=0x119,table=0,priority=150,in_port=5,arp,arp_spa=10.0.0.0/24,arp_sha=02:00:00:00:00:05,actions=set_field:10.0.0.77->arp_spa,output:3
+cookie=0x11a,table=0,priority=140,in_port=5,vlan_tci=0x1000/0x1000,actions=pop_vlan,output:1
+cookie=0x11b,table=0,priority=130,in_port=5,ip,nw_dst=10.0.0.1/255.0.0.255,actions=output:2
+cookie=0x11c,table=0,priority=100,in_port=5,dl_type=0x5678,actions=output:3,output:3
 cookie=0x111,table=1,priority=10,metadata=0x7/0xf,ip,actions=set_field:02:00:00:00:00:99->eth_dst,set_field:10.9.9.9->ip_dst,output:3
 cookie=0x112,table=1,priority=9,metadata=2,ip,nw_src=10.0.0.128/25,actions=write_actions(mod_dl_src:02:00:00:00:00:12,output:3),goto_table:2
 cookie=0x113,table=1,priority=8,metadata=0x2,actions=output:2,output:3
@@ -65,6 +73,8 @@ cookie=0x205,table=0,priority=93,dl_src=02:00:00:00:00:11,actions=write_actions(
 cookie=0x206,table=0,priority=10,in_port=4,actions=output:3
 cookie=0x207,table=0,priority=10,in_port=3,actions=output:4
 cookie=0x208,table=0,priority=99,in_port=4,dl_vlan=34,actions=output:1,pop_vlan,goto_table:1
+cookie=0x209,table=0,priority=200,ip,ip_dscp=20,actions=output:1
+cookie=0x20a,table=0,priority=200,arp,arp_spa=10.0.0.77,actions=output:2
 cookie=0x211,table=1,priority=5,dl_vlan=6,actions=output:2,pop_vlan,output:3
 cookie=0x212,table=1,priority=4,vlan_tci=0,actions=drop
 """,
@@ -107,6 +117,20 @@ PACKETS_13 = [
     (1, ONE, "tcp6,ipv6_src=2001:db8::1,ipv6_dst=2001:db8::2,tcp_src=443"),
     (1, ONE, "tcp6,ipv6_src=2001:db8:8000::1,ipv6_dst=2001:db8::2,tcp_src=443"),
     (1, ONE, "dl_src=02:00:00:00:00:05,dl_dst=02:00:00:00:00:06,dl_type=0x1234"),
+    (1, DEAD, "icmp6,icmpv6_type=135,nd_target=fe80::9"),
+    (1, DEAD, "icmp6,icmpv6_type=135,nd_target=fe80::8"),
+    (1, DEAD, "sctp,sctp_dst=7"),
+    (1, DEAD, "sctp,sctp_dst=8"),
+    (1, DEAD, "tcp,ip_dscp=10,nw_ecn=1"),
+    (1, DEAD, "tcp,ip_dscp=10,nw_ecn=0"),
+    (1, DEAD, "udp6,ipv6_label=7,udp_dst=53"),
+    (1, DEAD, "udp6,ipv6_label=8,udp_dst=53"),
+    (1, DEAD, "arp,arp_spa=10.0.0.255,arp_sha=02:00:00:00:00:05"),
+    (1, DEAD, "arp,arp_spa=10.0.0.255,arp_sha=02:00:00:00:00:06"),
+    (1, DEAD, "dl_vlan=0,dl_type=0x5678"),
+    (1, DEAD, "ip,nw_dst=10.9.8.1"),
+    (1, DEAD, "ip,nw_dst=10.9.8.2"),
+    (1, DEAD, "dl_type=0x5678"),
     (1, RIGHT, "ip,nw_src=10.0.0.100,nw_dst=10.0.0.7"),
     (2, LEFT, "ip,nw_src=10.0.0.100,nw_dst=10.8.8.8"),
     (2, RIGHT, "tcp,nw_src=10.0.0.100,nw_dst=10.0.1.1,tcp_dst=80"),
@@ -176,9 +200,11 @@ class Line(Topo):
 
 # Open vSwitch's words for a packet, and Aldis'.
 KINDS = {"ip": "eth_type=0x0800", "ipv6": "eth_type=0x86dd", "arp": "eth_type=0x0806", "tcp": "eth_type=0x0800,ip_proto=6",
-         "udp": "eth_type=0x0800,ip_proto=17", "icmp": "eth_type=0x0800,ip_proto=1", "tcp6": "eth_type=0x86dd,ip_proto=6"}
+         "udp": "eth_type=0x0800,ip_proto=17", "icmp": "eth_type=0x0800,ip_proto=1", "tcp6": "eth_type=0x86dd,ip_proto=6",
+         "udp6": "eth_type=0x86dd,ip_proto=17", "icmp6": "eth_type=0x86dd,ip_proto=58", "sctp": "eth_type=0x0800,ip_proto=132"}
 NAMES = {"dl_src": "eth_src", "dl_dst": "eth_dst", "dl_type": "eth_type", "dl_vlan": "vlan_vid", "dl_vlan_pcp": "vlan_pcp",
-         "nw_src": "ipv4_src", "nw_dst": "ipv4_dst", "nw_proto": "ip_proto", "icmp_type": "icmpv4_type"}
+         "nw_src": "ipv4_src", "nw_dst": "ipv4_dst", "nw_proto": "ip_proto", "icmp_type": "icmpv4_type", "nw_ecn": "ip_ecn",
+         "nd_target": "ipv6_nd_target", "ipv6_label": "ipv6_flabel"}
 
 
 def fields(packet):
