@@ -3,36 +3,46 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aldis_control::pipeline::Graph;
+use aldis_http::api::apps::Apps;
 use serde_json::{Value, json};
 
+use crate::ask;
 use crate::catalogue::{self, AppName};
-use crate::run::Config;
+use crate::run::{Config, shown_apps};
 
 /// Arguments of `aldis apps`.
 #[derive(clap::Args)]
+#[command(mut_arg("url", |arg| {
+    arg.hide_default_value(true).help("Ask this running controller what runs there, as http://127.0.0.1:8080")
+}))]
 #[command(after_help = "\
 Examples:
-  aldis apps                           what there is, and the graph of what runs by default
-  aldis apps --apps learning-switch    the graph of these
-  aldis apps --config aldis.toml       the graph of what a file says")]
+  aldis apps                                 what there is, and the graph of what runs by default
+  aldis apps --apps learning-switch          the graph of these
+  aldis apps --config aldis.toml             the graph of what a file says
+  aldis apps --http http://127.0.0.1:8080    the graph of what runs in this controller")]
 pub(crate) struct Args {
     /// Applications, in order, separated by commas
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "Base")]
     apps: Vec<AppName>,
     /// Read settings from a TOML file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "Base")]
     config: Option<PathBuf>,
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    http: Option<ask::Base>,
 }
 
 /// Prints the applications and the graph on stdout.
 ///
 /// # Errors
-/// One sentence: a file that cannot be read, or applications that cannot work together.
+/// One sentence: a file that cannot be read, applications that cannot work together, or a controller that does not answer.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    if let Some(http) = args.http {
+        return ask::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
+    }
     let mut config = match &args.config {
         Some(path) => Config::read(path)?,
         None => Config::default(),
@@ -40,72 +50,64 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     if !args.apps.is_empty() {
         config.apps = args.apps;
     }
-    let graph = config.recipe()?.graph().map_err(|wrong| wrong.to_string())?;
+    let apps = shown_apps(&config.recipe()?.graph().map_err(|wrong| wrong.to_string())?);
     if args.json {
-        println!("{}", as_json(&graph));
+        println!("{}", as_json(&apps)?);
     } else {
-        print!("{}", in_words(&graph));
+        print!("{}", in_words(&apps));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_words(graph: &Graph) -> String {
+fn in_words(apps: &Apps) -> String {
     let mut lines = vec!["applications (* run here)".to_owned()];
     for known in catalogue::ALL {
-        let runs = graph.apps.iter().any(|app| app.name == known.name);
+        let runs = apps.apps.iter().any(|app| app.name == known.name);
         let mark = if runs { '*' } else { ' ' };
         lines.push(format!("{mark} {:<18} {}", known.name, known.says));
     }
-    lines.push("\nwhat runs".to_owned());
-    for app in &graph.apps {
+    lines.push(String::new());
+    lines.extend(running(apps));
+    lines.join("\n") + "\n"
+}
+
+/// What runs, a line each.
+fn running(apps: &Apps) -> Vec<String> {
+    let mut lines = vec!["what runs".to_owned()];
+    for app in &apps.apps {
         let kind = if app.exclusive { "alone with a switch" } else { "parallel" };
-        let starts: Vec<_> = app.starts.iter().map(|on| on.name()).collect();
         lines.push(format!("  {:<18} {kind}", app.name));
-        lines.push(format!("    starts on        {}", list(&starts)));
+        lines.push(format!("    starts on        {}", list(&app.starts_on)));
         lines.push(format!("    reads            {}", list(&app.reads)));
         lines.push(format!("    publishes        {}", list(&app.publishes)));
     }
     lines.push("\nsequences".to_owned());
-    for (on, apps) in &graph.sequences {
-        lines.push(format!("  {:<18} {}", on.name(), apps.join(" → ")));
+    for sequence in &apps.sequences {
+        lines.push(format!("  {:<18} {}", sequence.on, sequence.apps.join(" → ")));
     }
-    if !graph.parts.is_empty() {
+    if !apps.world.is_empty() {
         lines.push("\nthe World".to_owned());
     }
-    for part in &graph.parts {
+    for part in &apps.world {
         let made_of = match part.made_of.is_empty() {
             true => String::new(),
             false => format!(", made of {}", list(&part.made_of)),
         };
         lines.push(format!("  {:<18} by {}{made_of}", part.name, part.publisher));
     }
-    lines.join("\n") + "\n"
+    lines
 }
 
-fn list(names: &[&str]) -> String {
+fn list(names: &[String]) -> String {
     if names.is_empty() { "-".into() } else { names.join(", ") }
 }
 
-fn as_json(graph: &Graph) -> Value {
+fn as_json(apps: &Apps) -> Result<Value, String> {
     let known = catalogue::ALL.iter().map(|known| json!({"name": known.name, "says": known.says}));
-    let apps = graph.apps.iter().map(|app| {
-        let starts: Vec<_> = app.starts.iter().map(|on| on.name()).collect();
-        json!({
-            "name": app.name,
-            "exclusive": app.exclusive,
-            "starts_on": starts,
-            "reads": app.reads,
-            "publishes": app.publishes,
-        })
-    });
-    let sequences = graph.sequences.iter().map(|(on, apps)| json!({"on": on.name(), "apps": apps}));
-    let parts = graph.parts.iter().map(
-        |part| json!({"name": part.name, "publisher": part.publisher, "made_of": part.made_of}),
-    );
-    json!({
-        "known": known.collect::<Vec<_>>(),
-        "apps": apps.collect::<Vec<_>>(),
-        "sequences": sequences.collect::<Vec<_>>(),
-        "world": parts.collect::<Vec<_>>(),
-    })
+    let known = known.collect::<Vec<_>>();
+    let mut value = serde_json::to_value(apps).map_err(|error| error.to_string())?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("known".into(), known.into());
+    }
+    Ok(value)
 }

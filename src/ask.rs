@@ -3,19 +3,28 @@
 //! One subcommand a file, each with its arguments (`Args`) and `run`. What they read is what `docs/http.md` describes; nothing
 //! here knows more of a controller than any script can.
 
+pub(crate) mod acl;
+pub(crate) mod apps;
 mod client;
+mod each;
 pub(crate) mod events;
+pub(crate) mod flows;
+pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod hosts;
 pub(crate) mod links;
+pub(crate) mod meters;
 pub(crate) mod metrics;
 pub(crate) mod ports;
+pub(crate) mod queues;
 pub(crate) mod reload;
+pub(crate) mod static_flows;
 pub(crate) mod stats;
 pub(crate) mod switches;
 mod table;
 pub(crate) mod trace;
 pub(crate) mod weights;
+mod words;
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -24,7 +33,7 @@ use aldis_http::api::Page;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use client::Base;
+pub(crate) use client::Base;
 use table::Table;
 
 /// Which controller is asked, and how the answer is printed.
@@ -71,14 +80,20 @@ impl Ask {
         answer: &str,
         table: impl FnOnce(&T) -> S,
     ) -> Result<ExitCode, String> {
-        let misread = |error| format!("{} answered something else: {error}", self.http);
         if self.json {
-            let value: Value = serde_json::from_str(answer).map_err(misread)?;
-            println!("{value:#}");
+            println!("{:#}", self.read::<Value>(answer)?);
         } else {
-            print!("{}", table(&serde_json::from_str(answer).map_err(misread)?));
+            print!("{}", table(&self.read(answer)?));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn read<T: DeserializeOwned>(&self, answer: &str) -> Result<T, String> {
+        serde_json::from_str(answer).map_err(|error| self.misread(&error))
+    }
+
+    fn misread(&self, error: &serde_json::Error) -> String {
+        format!("{} answered something else: {error}", self.http)
     }
 }
 

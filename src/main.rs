@@ -38,7 +38,7 @@ struct Cli {
 enum Command {
     /// Run the controller: listen for switches and program them.
     Run(run::Args),
-    /// List the applications, and print how those that run work together.
+    /// List the applications, and print how those that run work together, here or in a running controller.
     Apps(apps::Args),
     /// List the workload distributions that `run --design` knows.
     Designs(designs::Args),
@@ -66,6 +66,18 @@ enum Command {
     Hosts(ask::hosts::Args),
     /// List the links between its switches.
     Links(ask::links::Args),
+    /// List the flows that its switches have.
+    Flows(ask::flows::Args),
+    /// List the groups that its switches have.
+    Groups(ask::groups::Args),
+    /// List the meters that its switches have.
+    Meters(ask::meters::Args),
+    /// List the queues that its switches have.
+    Queues(ask::queues::Args),
+    /// List its rules about which packets pass.
+    Acl(ask::acl::Args),
+    /// List the flows that it keeps on its switches.
+    StaticFlows(ask::static_flows::Args),
     /// Print what it counts.
     Stats(ask::stats::Args),
     /// Print what it counts, as Prometheus reads it.
@@ -103,6 +115,12 @@ fn main() -> ExitCode {
         Command::Ports(args) => ask::ports::run(args),
         Command::Hosts(args) => ask::hosts::run(args),
         Command::Links(args) => ask::links::run(args),
+        Command::Flows(args) => ask::flows::run(args),
+        Command::Groups(args) => ask::groups::run(args),
+        Command::Meters(args) => ask::meters::run(args),
+        Command::Queues(args) => ask::queues::run(args),
+        Command::Acl(args) => ask::acl::run(args),
+        Command::StaticFlows(args) => ask::static_flows::run(args),
         Command::Stats(args) => ask::stats::run(args),
         Command::Metrics(args) => ask::metrics::run(args),
         Command::Events(args) => ask::events::run(args),

@@ -34,6 +34,7 @@ use desk::Desk;
 use greeting::greeting;
 use http::ServeAt;
 pub(crate) use http::access::is_name as is_key_name;
+pub(crate) use http::shown_apps;
 use kept::Kept;
 use knobs::Setting;
 use report::Reporter;

@@ -14,6 +14,12 @@ use crate::tls;
 /// How long connecting, and each read of an answer, may take.
 const WITHIN: Duration = Duration::from_secs(30);
 
+/// How often a question is asked again where too many were asked before it.
+const AGAIN_MAX: u32 = 60;
+
+/// The longest wait that a controller may ask for between two of them: who offered wrong keys has to wait longer, and is told.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
 /// Bytes of a line of an answer's head.
 const LINE_MAX: u64 = 16 * 1024;
 
@@ -136,8 +142,27 @@ impl Base {
         Ok(answer.lines())
     }
 
-    /// Asks, and reads the head of the answer.
+    /// Asks, as often as it is told to ask later, and reads the head of the answer.
     fn open(&self, method: &str, path: &str, body: &str) -> Result<BufReader<Stream>, String> {
+        let mut asked = 0;
+        loop {
+            let (status, later, answer) = self.open_once(method, path, body)?;
+            match (status, later.filter(|later| *later <= WAIT_MAX)) {
+                (200, _) => return Ok(answer),
+                (429, Some(later)) if asked < AGAIN_MAX => std::thread::sleep(later),
+                _ => return Err(self.refused(status, answer)),
+            }
+            asked += 1;
+        }
+    }
+
+    /// The status, how long to wait where that is said, and the rest of the answer.
+    fn open_once(
+        &self,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<(u16, Option<Duration>, BufReader<Stream>), String> {
         let broken = |error: std::io::Error| format!("{self} broke off: {error}");
         let key = match self.token()? {
             Some(token) => format!("Authorization: Bearer {token}\r\n"),
@@ -157,9 +182,16 @@ impl Base {
         let Some(status) = status else {
             return Err(format!("who answers at {self} is no controller: it does not speak HTTP"));
         };
+        let mut later = None;
         for _ in 0..LINES_MAX {
-            if line(&mut answer).map_err(broken)?.is_empty() {
-                return if status == 200 { Ok(answer) } else { Err(self.refused(status, answer)) };
+            let line = line(&mut answer).map_err(broken)?;
+            if line.is_empty() {
+                return Ok((status, later, answer));
+            }
+            if let Some((name, value)) = line.split_once(':')
+                && name.eq_ignore_ascii_case("retry-after")
+            {
+                later = value.trim().parse().ok().map(Duration::from_secs);
             }
         }
         Err(format!("the head of the answer of {self} does not end"))

@@ -6,8 +6,8 @@ use aldis_http::api::flows::Flow;
 use aldis_http::api::trace::{Beyond, Hop, Trace};
 use serde_json::{Map, Value};
 
-use super::Ask;
 use super::table::printable;
+use super::{Ask, words};
 
 /// Arguments of `aldis trace`.
 #[derive(clap::Args)]
@@ -94,10 +94,6 @@ fn paragraph(place: usize, hop: &Hop) -> String {
 }
 
 fn rule(flow: &Flow) -> String {
-    let fields: Vec<_> =
-        flow.matching.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let does: Vec<_> = flow.actions.iter().chain(&flow.then).cloned().collect();
-    let does = if does.is_empty() { "drop".to_owned() } else { does.join(" ") };
-    let fields = if fields.is_empty() { "every packet".to_owned() } else { fields.join(",") };
+    let (fields, does) = (words::fields(&flow.matching), words::does(&flow.actions, &flow.then));
     format!("priority {} {fields} → {does} (cookie {})", flow.priority, flow.cookie)
 }

@@ -28,6 +28,8 @@ use tracing::warn;
 
 pub(crate) use access::Section;
 
+pub(crate) use shown::apps as shown_apps;
+
 use super::desk::Desk;
 use super::settings::Settings;
 

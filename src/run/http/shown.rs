@@ -15,7 +15,8 @@ use aldis_http::source::{Host, Link};
 use crate::catalogue;
 use crate::run::Config;
 
-pub(super) fn apps(graph: &Graph) -> Apps {
+/// What [`Graph`] says, as it is told.
+pub(crate) fn apps(graph: &Graph) -> Apps {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let says = |name: &str| catalogue::ALL.iter().find(|known| known.name == name);
     let apps = graph.apps.iter().map(|app| App {

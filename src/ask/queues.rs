@@ -1,0 +1,43 @@
+//! `aldis queues`: the queues that switches have now.
+
+use std::process::ExitCode;
+
+use aldis_http::api::inventory::QueueCounters;
+
+use super::each::List;
+use super::{Ask, words};
+
+/// Arguments of `aldis queues`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only those of the switch of this datapath id
+    #[arg(value_name = "DPID")]
+    dpid: Option<String>,
+    #[command(flatten)]
+    ask: Ask,
+}
+
+/// Prints a line for each.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    let list = List {
+        path: "queues",
+        names: ("queue", "queues"),
+        columns: &["port", "queue", "packets", "bytes", "dropped", "age"],
+        new: false,
+    };
+    args.ask.of_switches(args.dpid.as_deref(), &list, row)
+}
+
+fn row(queue: &QueueCounters) -> Vec<String> {
+    vec![
+        queue.port.clone(),
+        queue.queue.to_string(),
+        words::count(queue.tx_packets),
+        words::count(queue.tx_bytes),
+        words::count(queue.tx_errors),
+        words::age(Some(queue.age_s)),
+    ]
+}
