@@ -14,7 +14,8 @@ fn it_says_what_it_does() {
     let running = Running::start(&["--workers", "1"]);
     let cores = std::thread::available_parallelism().unwrap();
     let plural = if cores.get() == 1 { "" } else { "s" };
-    let apps = "static-flows, topology, hosts, arp-proxy, nd-proxy, dhcp, routing, route-flow, spanning";
+    let apps =
+        "static-flows, topology, hosts, arp-proxy, nd-proxy, dhcp, routing, route-flow, spanning";
     let expected =
         format!(": 1 worker on {cores} core{plural}; design fair-rounds; applications: {apps}");
     assert!(running.said[0].ends_with(&expected), "{:?}", running.said);
