@@ -22,6 +22,7 @@ pub(crate) mod static_flows;
 pub(crate) mod stats;
 pub(crate) mod switches;
 mod table;
+pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod weights;
 mod words;

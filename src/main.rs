@@ -80,6 +80,8 @@ enum Command {
     StaticFlows(ask::static_flows::Args),
     /// Print what it counts.
     Stats(ask::stats::Args),
+    /// Watch what it counts: a screen that is renewed each second.
+    Top(ask::top::Args),
     /// Print what it counts, as Prometheus reads it.
     Metrics(ask::metrics::Args),
     /// Follow what happens there.
@@ -122,6 +124,7 @@ fn main() -> ExitCode {
         Command::Acl(args) => ask::acl::run(args),
         Command::StaticFlows(args) => ask::static_flows::run(args),
         Command::Stats(args) => ask::stats::run(args),
+        Command::Top(args) => ask::top::run(args),
         Command::Metrics(args) => ask::metrics::run(args),
         Command::Events(args) => ask::events::run(args),
         Command::Weights(args) => ask::weights::run(args),
