@@ -79,7 +79,7 @@ pub struct NewAclRule {
     pub mirror_to: Option<Read<PortNo>>,
     /// Which packets it is about; every packet where it is absent
     #[serde(default, rename = "match")]
-    #[schema(value_type = std::collections::HashMap<String, String>, example = json!({"tcp_dst": 23}))]
+    #[schema(value_type = std::collections::HashMap<String, String>, example = json!({"ip_proto": 6, "tcp_dst": 23}))]
     pub matching: Matching,
     /// At which switches: datapath ids, first octets, ranges; at all where there are none
     #[serde(default)]
