@@ -117,7 +117,7 @@ pub struct Server {
 
 impl Server {
     /// Serves what this controller does and what is kept for it, and what comes in from
-    /// [`events::channel`](crate::events::channel).
+    /// [`events::channel`].
     ///
     /// # Errors
     /// A machine without a thread or descriptors to spare.
