@@ -51,6 +51,10 @@ pub(crate) trait Word: Default {
     fn load(&self) -> u32;
     /// Replaces `from` by `to`, or says what is there instead.
     fn replace(&self, from: u32, to: u32) -> Result<(), u32>;
+    /// Replaces whatever is there, in one step, and returns what was there.
+    fn swap(&self, to: u32) -> u32;
+    /// Adds to what is there, in one step and wrapping around, and returns what was there.
+    fn add(&self, more: u32) -> u32;
     /// Replaces whatever is there by what `change` makes of it, and returns what was there.
     #[inline(always)]
     fn update(&self, mut change: impl FnMut(u32) -> u32) -> u32 {
@@ -75,6 +79,16 @@ impl Word for AtomicU32 {
     #[inline]
     fn replace(&self, from: u32, to: u32) -> Result<(), u32> {
         self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
+    }
+
+    #[inline]
+    fn swap(&self, to: u32) -> u32 {
+        self.swap(to, Ordering::AcqRel)
+    }
+
+    #[inline]
+    fn add(&self, more: u32) -> u32 {
+        self.fetch_add(more, Ordering::AcqRel)
     }
 }
 

@@ -5,12 +5,15 @@ use std::sync::atomic::AtomicU32;
 
 use crate::claim::Word;
 
+/// What is added where there is one less.
+const LESS: u32 = 0_u32.wrapping_sub(1);
+
 /// Who sleeps.
 #[derive(Debug)]
 pub(crate) struct Sleepers<A = AtomicU32> {
     /// 1 for each worker that lies in its poll, or is about to.
     asleep: Box<[A]>,
-    /// How many they are.
+    /// How many they are, or more: who lies down is counted before it can be found, and until it is up.
     count: A,
 }
 
@@ -24,8 +27,9 @@ impl<A: Word> Sleepers<A> {
     /// that look wakes it. A worker that answers a ring in between, and so may have been found already, has to say this again
     /// before it looks.
     pub(crate) fn lie_down(&self, worker: usize) {
-        if self.asleep[worker].update(|_| 1) == 0 {
-            self.count.update(|count| count + 1);
+        self.count.add(1);
+        if self.asleep[worker].swap(1) == 1 {
+            self.count.add(LESS);
         }
     }
 
@@ -40,7 +44,7 @@ impl<A: Word> Sleepers<A> {
     pub(crate) fn find(&self, among: Range<usize>) -> Option<usize> {
         // Writes what it reads: of this and the sleeper's own count, the later one sees the earlier one and all that was
         // done before it. A mere load could miss the sleeper while that misses the work.
-        match self.count.update(|count| count) {
+        match self.count.add(0) {
             0 => None,
             _ => self.find_some(among),
         }
@@ -54,9 +58,9 @@ impl<A: Word> Sleepers<A> {
     /// Whether the worker slept; it counts as awake from now on.
     #[must_use]
     pub(crate) fn rouse(&self, worker: usize) -> bool {
-        let slept = self.asleep[worker].update(|_| 0) == 1;
+        let slept = self.asleep[worker].swap(0) == 1;
         if slept {
-            self.count.update(|count| count - 1);
+            self.count.add(LESS);
         }
         slept
     }
@@ -96,6 +100,22 @@ mod tests {
             let found = work.load(Ordering::Relaxed);
             let woken = maker.join().unwrap();
             assert!(found || woken);
+        });
+    }
+
+    /// Whoever is roused while it lies down takes nobody else from the count.
+    #[test]
+    fn a_sleeper_roused_at_once_hides_nobody() {
+        loom::model(|| {
+            let sleepers = Arc::new(Sleepers::<Watched>::new(2));
+            sleepers.lie_down(1);
+            let both = Arc::clone(&sleepers);
+            let reader = loom::thread::spawn(move || both.lie_down(0));
+            let _ = sleepers.rouse(0);
+            assert_eq!(sleepers.find(1..2), Some(1));
+            reader.join().unwrap();
+            sleepers.get_up(0);
+            assert_eq!(Word::load(&sleepers.count), 0);
         });
     }
 

@@ -13,6 +13,14 @@ impl Word for AtomicU32 {
     fn replace(&self, from: u32, to: u32) -> Result<(), u32> {
         self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
     }
+
+    fn swap(&self, to: u32) -> u32 {
+        self.swap(to, Ordering::AcqRel)
+    }
+
+    fn add(&self, more: u32) -> u32 {
+        self.fetch_add(more, Ordering::AcqRel)
+    }
 }
 
 /// A connection, where it stands to be served, and what is in its socket.
