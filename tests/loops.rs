@@ -86,7 +86,7 @@ fn all_arrived(report: &Report, pairs: usize, broadcasts: usize) {
     assert!(lost.is_empty() && all.len() == pairs, "{} of {pairs}, lost {lost:?}", all.len());
     let spreads = self::broadcasts(report);
     assert_eq!(spreads.len(), broadcasts);
-    for Broadcast { from, copies } in spreads {
+    for Broadcast { from, copies, .. } in spreads {
         let expected: Vec<u32> =
             (1..=copies.len() as u32).map(|host| u32::from(host != *from)).collect();
         assert_eq!(copies, &expected, "of h{from}");

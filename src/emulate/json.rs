@@ -70,6 +70,7 @@ fn pings(pinged: &Pinged) -> Value {
     let lost = pinged.pairs.iter().filter(|(.., answer)| answer.is_none()).take(LOST_MAX);
     json!({
         "ping": pinged.action.to_string(),
+        "asked_at_s": seconds(pinged.at),
         "sent": pinged.pairs.len(),
         "received": answers.len(),
         "took_s": seconds(pinged.took),
@@ -86,6 +87,7 @@ fn broadcast(spread: &Broadcast) -> Value {
     let (others, once) = spread.exactly_once();
     json!({
         "broadcast": format!("h{}", spread.from),
+        "asked_at_s": seconds(spread.at),
         "others": others,
         "exactly_once": once,
         "missed": spread.missed(),

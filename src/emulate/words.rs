@@ -13,9 +13,10 @@ const LOST_MAX: usize = 10;
 /// One finding, a line or several.
 pub(super) fn finding(finding: &Finding) -> String {
     match finding {
-        Finding::Pinged(Pinged { action: Action::Ping { .. }, pairs, .. }) => {
-            pairs.iter().map(ping).collect()
-        }
+        Finding::Pinged(Pinged { action: Action::Ping { .. }, at, pairs, .. }) => pairs
+            .iter()
+            .map(|pair| format!("{}, asked at {}\n", ping(pair), seconds(*at)))
+            .collect(),
         Finding::Pinged(pinged) => pings(pinged),
         Finding::Broadcast(spread) => broadcast(spread),
         Finding::Recovery(recovery) => apart(recovery),
@@ -24,13 +25,18 @@ pub(super) fn finding(finding: &Finding) -> String {
 
 fn ping((from, to, answer): &(u32, u32, Option<Duration>)) -> String {
     match answer {
-        Some(after) => format!("h{from} -> h{to}: answered after {}\n", ms(*after)),
-        None => format!("h{from} -> h{to}: no answer\n"),
+        Some(after) => format!("h{from} -> h{to}: answered after {}", ms(*after)),
+        None => format!("h{from} -> h{to}: no answer"),
     }
 }
 
 fn pings(pinged: &Pinged) -> String {
-    let mut text = String::from("*** Ping: testing ping reachability\n");
+    // Those of a script may overtake each other.
+    let mut text = format!(
+        "*** Ping: testing ping reachability ({}, asked at {})\n",
+        pinged.action,
+        seconds(pinged.at)
+    );
     let mut rows: BTreeMap<u32, String> = BTreeMap::new();
     for (from, to, answer) in &pinged.pairs {
         let row = rows.entry(*from).or_default();
@@ -43,7 +49,7 @@ fn pings(pinged: &Pinged) -> String {
         rows.iter().for_each(|(from, row)| text += &format!("h{from} ->{row}\n"));
     } else {
         let lost = pinged.pairs.iter().filter(|(.., answer)| answer.is_none());
-        lost.take(LOST_MAX).for_each(|pair| text += &ping(pair));
+        lost.take(LOST_MAX).for_each(|pair| text += &format!("{}\n", ping(pair)));
     }
     let (sent, received) = (pinged.pairs.len(), pinged.received());
     let dropped = 100.0 * (sent - received) as f64 / sent.max(1) as f64;
@@ -67,7 +73,7 @@ fn broadcast(spread: &Broadcast) -> String {
     if own > 0 {
         text += &format!("; h{} saw {own} of its own", spread.from);
     }
-    text + "\n"
+    text + &format!(", asked at {}\n", seconds(spread.at))
 }
 
 fn apart(recovery: &Recovery) -> String {
@@ -152,6 +158,10 @@ fn names(errors: &BTreeMap<String, u64>) -> String {
     }
 }
 
+fn seconds(at: Duration) -> String {
+    format!("{} s", at.as_secs_f64())
+}
+
 fn ms(length: Duration) -> String {
     format!("{:.3} ms", length.as_secs_f64() * 1e3)
 }
@@ -163,7 +173,8 @@ mod tests {
     const ALL: Action = Action::PingAll { pairs: None, v6: false };
 
     fn pinged(pairs: Vec<(u32, u32, Option<Duration>)>) -> Finding {
-        Finding::Pinged(Pinged { action: ALL, pairs, took: Duration::from_secs(1) })
+        let at = Duration::from_millis(1500);
+        Finding::Pinged(Pinged { action: ALL, at, pairs, took: Duration::from_secs(1) })
     }
 
     #[test]
@@ -172,9 +183,18 @@ mod tests {
         let text = finding(&pinged(vec![(1, 2, some), (1, 3, None), (2, 1, some)]));
         assert_eq!(
             text,
-            "*** Ping: testing ping reachability\nh1 -> h2 X\nh2 -> h1\n\
+            "*** Ping: testing ping reachability (pingall, asked at 1.5 s)\nh1 -> h2 X\nh2 -> h1\n\
              *** Results: 33% dropped (2/3 received), 1.00 s\n"
         );
+    }
+
+    #[test]
+    fn a_ping_says_when_it_was_asked_for() {
+        let action = Action::Ping { from: 1, to: 2, v6: false };
+        let pairs = vec![(1, 2, Some(Duration::from_millis(3)))];
+        let pinged = Pinged { action, at: Duration::from_secs(2), pairs, took: Duration::ZERO };
+        let text = finding(&Finding::Pinged(pinged));
+        assert_eq!(text, "h1 -> h2: answered after 3.000 ms, asked at 2 s\n");
     }
 
     #[test]
@@ -186,10 +206,10 @@ mod tests {
 
     #[test]
     fn copies_and_recoveries_are_told() {
-        let spread = Broadcast { from: 2, copies: vec![1, 3, 0, 7] };
+        let spread = Broadcast { from: 2, at: Duration::ZERO, copies: vec![1, 3, 0, 7] };
         assert_eq!(
             finding(&Finding::Broadcast(spread)),
-            "broadcast from h2: 1 of 3 other hosts saw one copy, 1 none, up to 7 copies; h2 saw 3 of its own\n"
+            "broadcast from h2: 1 of 3 other hosts saw one copy, 1 none, up to 7 copies; h2 saw 3 of its own, asked at 0 s\n"
         );
         let recovery = |after, lost| {
             finding(&Finding::Recovery(Recovery {

@@ -407,7 +407,7 @@ mod tests {
         }
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, Some(Duration::ZERO))).collect();
         let action = super::super::Action::PingAll { pairs: None, v6 };
-        offering.found(&Pinged { action, pairs, took: Duration::ZERO });
+        offering.found(&Pinged { action, at: Duration::ZERO, pairs, took: Duration::ZERO });
         offering.begin(Duration::ZERO);
         for &ms in moments {
             let now = Duration::from_millis(ms);

@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         while !self.is_stopped() {
             let now = self.now();
             while let Some(step) = steps.next_if(|step| start + step.at <= now) {
-                self.apply(step.action, now);
+                self.apply(&step, now);
             }
             let next = steps.peek().map(|step| start + step.at);
             let offers = self.offering.as_ref();
@@ -255,16 +255,16 @@ impl<'a> Run<'a> {
         self.report.findings.push(finding);
     }
 
-    fn apply(&mut self, action: Action, now: Duration) {
-        if action.is_fault() {
-            self.trials.fault(action, now);
+    fn apply(&mut self, step: &Step, now: Duration) {
+        if step.action.is_fault() {
+            self.trials.fault(step.action, now);
         }
-        let note = self.act_out(action, now).err();
-        (self.tell)(Moment::Did(&action, note));
+        let note = self.act_out(step, now).err();
+        (self.tell)(Moment::Did(&step.action, note));
     }
 
     /// Does it; an error says why nothing happened.
-    fn act_out(&mut self, action: Action, now: Duration) -> Result<(), String> {
+    fn act_out(&mut self, &Step { at, action }: &Step, now: Duration) -> Result<(), String> {
         let cannot = |error: io::Error| error.to_string();
         let fabric = &mut self.fabric;
         match action {
@@ -284,9 +284,9 @@ impl<'a> Run<'a> {
             Action::HostMove(host, switch) => fabric.move_host(host, switch, now),
             Action::Storm(host, rate) => self.trials.storm(host, rate, now),
             Action::Calm(host) => self.trials.calm(host),
-            Action::Broadcast(host) => self.trials.broadcast(host, fabric, now),
+            Action::Broadcast(host) => self.trials.broadcast((host, at), fabric, now),
             Action::Ping { .. } | Action::PingAll { .. } => {
-                self.trials.ping(action, fabric.hosts(), now);
+                self.trials.ping((action, at), fabric.hosts(), now);
             }
             Action::Watch { from, to } => self.trials.watch(from, to, now),
         }

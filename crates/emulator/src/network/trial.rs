@@ -26,6 +26,8 @@ const STORM_EVERY: Duration = Duration::from_millis(1);
 pub struct Pinged {
     /// What was asked.
     pub action: Action,
+    /// When, counted from when the network was ready: which line of the script it was, where several are alike.
+    pub at: Duration,
     /// Who pinged whom, and how long the answer took; `None` where there was none.
     pub pairs: Vec<(u32, u32, Option<Duration>)>,
     /// How long all of it took.
@@ -44,6 +46,8 @@ impl Pinged {
 pub struct Broadcast {
     /// The host that sent it.
     pub from: u32,
+    /// When it was asked for, counted from when the network was ready.
+    pub at: Duration,
     /// Copies that each host saw, h1 first; the sender itself should see none.
     pub copies: Vec<u32>,
 }
@@ -200,20 +204,20 @@ impl Trials {
         self.jobs.is_empty() && self.broadcasts.is_empty() && recovered
     }
 
-    /// Begins to ping.
-    pub(super) fn ping(&mut self, action: Action, hosts: u32, now: Duration) {
+    /// Begins to ping, as a script asks for at `at`.
+    pub(super) fn ping(&mut self, (action, at): (Action, Duration), hosts: u32, now: Duration) {
         let (pairs, v6) = match action {
             Action::Ping { from, to, v6 } => (vec![(from, to)], v6),
             Action::PingAll { pairs, v6 } => (self.pairs(hosts, pairs), v6),
             _ => return,
         };
-        self.begin((action, v6), pairs, false, now);
+        self.begin((action, at, v6), pairs, false, now);
     }
 
     /// Has hosts find each other; of one pair at least.
     pub(super) fn acquaint(&mut self, pairs: Vec<(u32, u32)>, v6: bool, now: Duration) {
         let action = Action::PingAll { pairs: Some(pairs.len() as u32), v6 };
-        self.begin((action, v6), pairs, true, now);
+        self.begin((action, Duration::ZERO, v6), pairs, true, now);
     }
 
     /// What became of that, once all have.
@@ -223,13 +227,13 @@ impl Trials {
 
     fn begin(
         &mut self,
-        (action, v6): (Action, bool),
+        (action, at, v6): (Action, Duration, bool),
         pairs: Vec<(u32, u32)>,
         silent: bool,
         now: Duration,
     ) {
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, None)).collect();
-        let pinged = Pinged { action, pairs, took: Duration::ZERO };
+        let pinged = Pinged { action, at, pairs, took: Duration::ZERO };
         let number = self.number();
         self.jobs.push(Job { number, pinged, silent, v6, begun: now, next: 0, open: 0 });
     }
@@ -261,10 +265,15 @@ impl Trials {
         self.watches.iter_mut().for_each(|watch| watch.faults.push((fault, now)));
     }
 
-    /// Sends a broadcast.
-    pub(super) fn broadcast(&mut self, from: u32, fabric: &mut Fabric<'_>, now: Duration) {
+    /// Sends a broadcast, as a script asks for at `at`.
+    pub(super) fn broadcast(
+        &mut self,
+        (from, at): (u32, Duration),
+        fabric: &mut Fabric<'_>,
+        now: Duration,
+    ) {
         let number = self.number();
-        let broadcast = Broadcast { from, copies: vec![0; fabric.hosts() as usize] };
+        let broadcast = Broadcast { from, at, copies: vec![0; fabric.hosts() as usize] };
         self.broadcasts.push(Spread { number, sent: now, last: now, broadcast });
         fabric.with_host(from, now, |host, out| out.push(host.address.broadcast(number)));
     }
