@@ -55,7 +55,11 @@ impl Repeats {
             Some(outlet) => outlet.flood(in_port).collect(),
             None => ports_at_first(at_first).filter(|port| *port != in_port).collect(),
         };
-        let times = if outlets.is_settled() { TIMES } else { 1 };
+        // A frame that was flooded with care counts as such for as long as a copy of it may come back.
+        let is_long_settled = outlets
+            .settled()
+            .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
+        let times = if is_long_settled { TIMES } else { 1 };
         if !ports.is_empty() && !self.admit(now, dpid, frame, times) {
             ports.clear();
         }

@@ -30,7 +30,8 @@ pub enum Manner {
 pub struct Outlets {
     // By name.
     switches: Vec<Outlet>,
-    settled: bool,
+    // Since when it is known of every port what it leads to.
+    settled: Option<Time>,
 }
 
 /// The ports of one switch.
@@ -49,12 +50,17 @@ impl Part for Outlets {
 }
 
 impl Outlets {
-    /// Of a map, and the forest of its links.
+    /// Of a map, and the forest of its links, as if it had been so for ever.
     pub fn of(map: &Map, forest: &Forest) -> Outlets {
+        Outlets::since(Time::START, map, forest)
+    }
+
+    /// The same, where it is so since then.
+    fn since(since: Time, map: &Map, forest: &Forest) -> Outlets {
         let switches: Vec<Outlet> =
             map.switches().map(|switch| Outlet::of(switch, forest)).collect();
         let settled = switches.iter().all(|switch| switch.manner == Manner::ByForest);
-        Outlets { switches, settled }
+        Outlets { switches, settled: settled.then_some(since) }
     }
 
     /// Those of one switch.
@@ -63,9 +69,14 @@ impl Outlets {
         self.switches.get(at)
     }
 
-    /// Whether it is known of every port of the network what it leads to.
-    pub fn is_settled(&self) -> bool {
+    /// Since when it is known of every port of the network what it leads to, if it is.
+    pub fn settled(&self) -> Option<Time> {
         self.settled
+    }
+
+    /// The next version, of now.
+    pub(super) fn next(&self, now: Time, map: &Map, forest: &Forest) -> Outlets {
+        Outlets::since(self.settled.unwrap_or(now), map, forest)
     }
 }
 
@@ -139,7 +150,8 @@ impl Publisher for Spans {
         if self.charter.follow(map) {
             self.forest = Forest::of(self.charter.graph());
         }
-        Some(Outlets::of(map, &self.forest)).filter(|outlets| outlets != news.current())
+        let next = news.current().next(now, map, &self.forest);
+        Some(next).filter(|outlets| outlets != news.current())
     }
 
     fn next(&self) -> Time {

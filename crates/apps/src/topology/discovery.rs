@@ -107,7 +107,14 @@ impl Topology {
 
     /// Whether it is known what a port that is up leads to: a link of ours that begins there would have been found.
     pub fn is_known(&self, port: SwitchPort) -> bool {
-        self.ports.get(&port).is_some_and(|port| port.up && port.is_known())
+        self.ports.get(&port).is_some_and(|port| port.up && self.leads_known(port))
+    }
+
+    /// A cable that worked one way only up to now counts for nothing: where floods left it out and there is no other way yet,
+    /// what was flooded would be lost.
+    fn leads_known(&self, port: &Port) -> bool {
+        let link = port.link.and_then(|ends| self.links.get(&ends));
+        port.is_searched() || link.is_some_and(Link::is_both_ways)
     }
 
     /// The ports of a switch that are up, as others see them, by number. Their speed is not known here: 0.
@@ -117,7 +124,7 @@ impl Topology {
             number: at.port,
             mac: port.mac,
             speed_kbps: 0,
-            known: port.is_known(),
+            known: self.leads_known(port),
             host: port.shown.is_some(),
             link: port.link.and_then(|ends| self.peer(ends, *at)),
             far: port.far.iter().filter_map(|&ends| self.peer(ends, *at)).collect(),

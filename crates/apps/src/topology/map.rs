@@ -50,8 +50,8 @@ pub struct Port {
     pub mac: MacAddr,
     /// Its speed in kilobits a second; 0 where the switch does not say.
     pub speed_kbps: u32,
-    /// Whether it is known what it leads to: it has a cable to a switch of ours, or else two LLDP probes and one that passes
-    /// through other switches left it since it came up or a link of it vanished, and each had half a second to arrive.
+    /// Whether it is known what it leads to: it has a cable to a switch of ours that works both ways, or else two LLDP probes and one
+    /// that passes through other switches left it since it came up or a link of it vanished, and each had half a second to arrive.
     pub known: bool,
     /// Whether a host was seen here since it came up; it may be elsewhere by now.
     pub host: bool,

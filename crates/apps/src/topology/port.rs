@@ -82,21 +82,20 @@ impl Port {
         }
     }
 
-    /// Whether a link of ours that begins here would have been found.
-    pub(super) fn is_known(&self) -> bool {
-        self.link.is_some() || self.turns >= FAST_TURNS
+    /// Whether a link of ours that begins here would have been found, and found to work both ways.
+    pub(super) fn is_searched(&self) -> bool {
+        self.turns >= FAST_TURNS
     }
 
-    /// Remembers a probe that leaves now; whether it is known from now on what the port leads to.
+    /// Remembers a probe that leaves now; whether it is the last that could have found a link that there is.
     pub(super) fn send(&mut self, now: Time, probe: &Probe) -> bool {
-        let was_known = self.is_known();
         if self.sent.len() >= SENT_MAX {
             self.sent.pop_front();
         }
         let Probe { sequence, nonce, reach, .. } = *probe;
         self.sent.push_back(Sent { at: now, sequence, nonce, reach, heard: Vec::new() });
         self.turns = self.turns.saturating_add(1);
-        self.is_known() != was_known
+        self.turns == FAST_TURNS
     }
 
     /// The probe with this number left no sooner than now.

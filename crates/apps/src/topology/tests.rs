@@ -199,6 +199,31 @@ fn a_cable_that_works_one_way_is_no_link() {
 }
 
 #[test]
+fn where_a_cable_leads_is_not_known_before_it_works_both_ways_or_had_its_time_to() {
+    let mut net = Net::new(Config::default());
+    net.cables.insert(port(1, 1), port(2, 1));
+    for dpid in 1..3 {
+        net.join(dpid);
+        net.port_up(port(dpid, 1));
+    }
+    net.run(20);
+    let known = |net: &Net| [port(1, 1), port(2, 1)].map(|port| net.topology.is_known(port));
+    assert!(net.topology.is_link(port(2, 1)));
+    assert_eq!(known(&net), [false; 2]);
+    // One that never works the other way is left out in the end.
+    net.run(10_000);
+    assert_eq!(known(&net), [true; 2]);
+    let mut net = Net::new(Config::default());
+    net.plug(port(1, 1), port(2, 1));
+    for dpid in 1..3 {
+        net.join(dpid);
+        net.port_up(port(dpid, 1));
+    }
+    net.run(20);
+    assert_eq!(known(&net), [true; 2]);
+}
+
+#[test]
 fn one_lost_probe_in_three_loses_no_link() {
     let mut net = Net::of_two();
     let mut random = Random::new(5);
