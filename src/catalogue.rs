@@ -10,7 +10,7 @@ use aldis_apps::routing::Routing;
 use aldis_apps::spanning::{Repeats, Spanning};
 use aldis_apps::static_flows::Pusher;
 use aldis_apps::topology::{Discovery, Key};
-use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Monitor, NdProxy};
+use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Leftovers, Monitor, NdProxy};
 use aldis_control::{App, Recipe};
 
 use crate::run::Config;
@@ -138,6 +138,17 @@ const DEFAULTS: [&str; 9] = [
     RouteFlow::NAME,
     Spanning::NAME,
 ];
+
+/// Those that make flows which may stay for ever.
+const MAKE_FLOWS: [&str; 5] =
+    [Acl::NAME, Pusher::NAME, Discovery::NAME, LearningSwitch::NAME, RouteFlow::NAME];
+
+/// Behind the applications that run, the one that removes what those left behind that do not.
+pub(crate) fn without_leftovers(recipe: Recipe, run: &[AppName]) -> Recipe {
+    let runs = |name: &&str| run.iter().any(|app| app.name() == *name);
+    let leftovers = Leftovers::new(MAKE_FLOWS.into_iter().filter(|name| !runs(name)));
+    recipe.with(move || leftovers.clone())
+}
 
 /// Bytes that nobody can know, drawn from the system at the start.
 pub(crate) fn random<const N: usize>() -> [u8; N] {

@@ -18,8 +18,10 @@ fn it_prints_the_applications_and_the_graph() {
     let (_, json, _) = aldis(&["apps", "--apps", "learning-switch", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["apps"][0]["exclusive"], false);
-    assert_eq!(json["sequences"][0]["on"], "port-change");
-    assert_eq!(json["sequences"][0]["apps"][0], "learning-switch");
+    assert_eq!(json["sequences"][0]["on"], "joining");
+    assert_eq!(json["sequences"][0]["apps"][0], "leftovers");
+    assert_eq!(json["sequences"][1]["on"], "port-change");
+    assert_eq!(json["sequences"][1]["apps"][0], "learning-switch");
 }
 
 #[test]

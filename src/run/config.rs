@@ -31,7 +31,7 @@ use place::{explain, line_at, place};
 use value::Seconds;
 pub(crate) use value::{LogLevel, Workers};
 
-use crate::catalogue::AppName;
+use crate::catalogue::{AppName, without_leftovers};
 
 use super::http::Section;
 use super::knobs::{Knobs, LIVE, Refused, Setting};
@@ -226,6 +226,7 @@ impl Config {
         dhcp::trust(&self.dhcp_server).map_err(|why| self.place_of_file() + &why)?;
         let recipe =
             self.apps.iter().fold(Recipe::default(), |recipe, app| app.add_to(recipe, self));
+        let recipe = without_leftovers(recipe, &self.apps);
         let sequences = self.sequences.iter().map(sequence::Told::sequence);
         let recipe =
             sequences.fold(recipe, |recipe, sequence| recipe.sequence(sequence.on, sequence.apps));

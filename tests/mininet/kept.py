@@ -167,9 +167,36 @@ def controller_restarted(version, lab):
     expect(not younger, "no flow sent again", younger)
 
 
+def taken_out(version, lab):
+    """What an application that is configured no more kept on the switch is removed at the next start: what was denied passes. The
+    flows of those that still run stay."""
+    configured(lab, ["acl", "static-flows", "topology", "learning-switch"], DENY + STATIC)
+    net = lab.start_network(SingleSwitchTopo(3), version)
+    one, two, three = net.hosts
+    # With OpenFlow 1.3 the passage to the second table, and its way to the controller, are two more.
+    before = wait_ours(lab, version, 5 if version == "OpenFlow10" else 7)
+    expect(not answered(one, three), "no answer to what is denied", lab.flows("s1", version))
+    mark = lab.mark()
+    lab.controller.kill()
+    lab.wait_disconnected(mark)
+    mark = lab.mark()
+    configured(lab, ["topology", "learning-switch"], "")
+    lab.wait_connected(mark)
+
+    def left():
+        flows = ours(lab, version)
+        kept = [flow for flow in flows if "dl_type" in flow[2] or "0x88cc" in flow[2]]
+        return flows if len(kept) == 2 and not any("drop" in flow[3] or "goto" in flow[3] for flow in flows) else None
+
+    wait_until("only the flows of what runs", left, seen=lambda: lab.flows("s1", version))
+    expect(len(before) > 2, "more of them before", before)
+    for source, target in ((one, two), (one, three), (three, one)):
+        reaches(lab, source, target)
+
+
 def all_of_them(versions):
     """Pairs of a name and a function of a `Lab`."""
-    for body in (acl, static_flows, controller_restarted):
+    for body in (acl, static_flows, controller_restarted, taken_out):
         for version in versions:
             yield f"{body.__name__} {version}", functools.partial(body, version)
     for body in (acl_ordered, refused_by_name):

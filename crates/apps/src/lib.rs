@@ -12,6 +12,7 @@ pub mod kept;
 #[cfg(test)]
 mod lab;
 pub mod learning_switch;
+pub mod leftovers;
 pub mod log;
 pub mod monitor;
 pub mod nd_proxy;
@@ -34,6 +35,7 @@ pub use arp_proxy::ArpProxy;
 pub use dhcp::DhcpProxy;
 pub use hub::Hub;
 pub use learning_switch::LearningSwitch;
+pub use leftovers::Leftovers;
 pub use monitor::Monitor;
 pub use nd_proxy::NdProxy;
 pub use place::SwitchPort;

@@ -14,6 +14,8 @@ use aldis_wire::msg::{
     TableNo,
 };
 
+use crate::leftovers::removal;
+
 use super::{CHECK_EVERY, CHECK_EVERY_V10, Entry, FLOWS_MAX, Status, Wanted};
 
 /// How long a switch may take to name its flows before it is asked again.
@@ -245,16 +247,7 @@ impl State {
         stale.retain(|flow| !missing.iter().any(|&at| self.flows[at].takes_the_place_of(flow)));
         for flow in &stale {
             let xid = out.xid();
-            let delete = FlowMod::delete_strict(flow.match_.clone()).priority(flow.priority);
-            out.say(
-                switch,
-                xid,
-                match switch.version {
-                    // Switches do not look at it, and others call a change without any malformed.
-                    Version::V10 => delete.actions([Action::output(PortNo::CONTROLLER)]),
-                    Version::V13 => delete.table(flow.table_id).only_cookie(flow.cookie, u64::MAX),
-                },
-            );
+            out.say(switch, xid, removal(switch.version, flow));
         }
         for at in found {
             if self.flows[at].status != Status::There {

@@ -7,7 +7,7 @@ use aldis_control::app::{At, Event, Moment, Next, Parallel, Slots, Timer};
 use aldis_control::batch::Asked;
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{App, Batch, Far, On, Output, Part, Time};
+use aldis_control::{App, Batch, Cookie, Far, On, Output, Part, Time};
 use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, FlowMod, Match, Message, PacketOut, PortNo};
@@ -37,7 +37,7 @@ const REMEMBERED: Duration = Duration::from_secs(3);
 const REMEMBERED_MAX: usize = 1 << 17;
 
 /// The mark on the flows that bring probes to the controller.
-const COOKIE: u64 = u64::from_be_bytes(*b"aldis-td");
+const COOKIE: Cookie = Cookie::of(Discovery::NAME);
 
 /// Above every other flow: LLDP that is forwarded makes links that there are not.
 const PRIORITY: u16 = 0xffff;
@@ -112,7 +112,7 @@ fn flows() -> impl Iterator<Item = FlowMod> {
     [ethertype::LLDP, FAR_ETHERTYPE].into_iter().map(|ethertype| {
         let to_us = Action::Output { port: PortNo::CONTROLLER, max_len: u16::MAX };
         let flow = FlowMod::add(Match::new().eth_type(ethertype)).actions([to_us]);
-        flow.priority(PRIORITY).cookie(COOKIE)
+        flow.priority(PRIORITY).cookie(COOKIE.0)
     })
 }
 

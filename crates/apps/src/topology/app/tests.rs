@@ -57,7 +57,7 @@ fn every_switch_is_told_to_bring_probes_here_before_anything_else() {
     let lab = ring();
     assert_eq!(lab.flows.len(), 10);
     for (_, flow) in &lab.flows {
-        assert_eq!((flow.priority, flow.cookie, flow.idle_timeout), (PRIORITY, COOKIE, 0));
+        assert_eq!((flow.priority, flow.cookie, flow.idle_timeout), (PRIORITY, COOKIE.0, 0));
     }
 }
 
