@@ -286,6 +286,17 @@ fn a_directory_gets_every_file_and_they_agree() {
 }
 
 #[test]
+fn a_load_that_never_sleeps_counts_looking_in_vain_as_idle() {
+    let null = Null::start();
+    let more = [&null.address, "--poll", "--outstanding", "20", "--rate", "1000", "--json"];
+    let output = bench(&[&more[..], &SHORT].concat());
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["generator"]["idle"].as_f64().unwrap() > 0.0, "{report}");
+    assert!(report["counts"]["answered"].as_u64().unwrap() > 0, "{report}");
+}
+
+#[test]
 fn cbenchs_letters_are_understood() {
     let null = Null::start();
     let port = null.address.rsplit_once(':').unwrap().1;

@@ -181,6 +181,10 @@ pub(super) struct LoadArgs {
     /// Threads of the load generator: 1 to 64.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
+    /// Look for answers without ever sleeping, so that no controller pays for waking the load: with each thread on a core
+    /// that nobody else wants. The time it looks in vain counts as idle.
+    #[arg(long)]
+    poll: bool,
     /// Measure together with other processes, --parts of them with this one, which wait for each other here: each plays its
     /// part of the switches, and this one prints the whole.
     #[arg(long, value_name = "ADDR:PORT", requires = "parts")]
@@ -279,6 +283,7 @@ impl LoadArgs {
             slow_rate,
             dead: self.dead,
             threads: usize::from(self.threads),
+            poll: self.poll,
             warm_up: self.warmup,
             loops,
             loop_length: Duration::from_millis(self.ms),

@@ -158,6 +158,9 @@ pub struct Load {
     pub requests_per_switch: Option<u64>,
     /// Generator threads: 1 to [`THREADS_MAX`].
     pub threads: usize,
+    /// Whether the threads of the load look for answers without ever sleeping, so that no controller pays for waking them.
+    /// Each needs a core that nobody else wants.
+    pub poll: bool,
     /// Which of several generators this one is.
     pub part: Part,
     /// Loops before the measured ones.
@@ -212,6 +215,7 @@ impl Load {
             dead: 0,
             requests_per_switch: None,
             threads: 1,
+            poll: false,
             part: Part { index: 0, of: 1 },
             warm_up: 1,
             loops: 10,

@@ -124,9 +124,6 @@ pub const QUANTUM_MIN: u32 = 200;
 /// Bytes to read for each request that a switch may use.
 pub const REQUEST_BYTES: usize = 96;
 
-/// The least that a visit reads, in bytes: Maestro's 2 KB.
-pub const VISIT_MIN: usize = 2 * 1024;
-
 /// The most bytes that a visit of a flooded switch chops: about four times what a switch of weight 1 may use of a round.
 pub const SHED_AHEAD: usize = 256 * 1024;
 

@@ -263,6 +263,12 @@ impl Rounds {
         self.new.len() + self.now.len()
     }
 
+    /// What a weight of 1 may use in the round that runs.
+    #[inline]
+    pub fn quantum(&self) -> u32 {
+        self.quantum
+    }
+
     /// Changes what a weight of 1 may use in a round, from the next round on; at least 1.
     pub fn set_quantum(&mut self, quantum: u32) {
         self.next_quantum = quantum.max(1);

@@ -19,7 +19,7 @@ use aldis_control::stats::WorkerStats;
 
 use super::{Read, Visit};
 use crate::conn::Conn;
-use crate::limits::{QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT, VISIT_MIN};
+use crate::limits::{QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT};
 
 /// What the workers share.
 #[derive(Debug)]
@@ -87,9 +87,12 @@ impl<S> Shared<S> {
             if let Some(conn) = conn
                 && let Some(signs) = conn.claim.claim()
             {
-                let read_max = (visit.allowance as usize).saturating_mul(REQUEST_BYTES);
+                // A whole quantum even where less is left of it: what came at once is served at once, and the rest of it is a
+                // debt.
+                let most = visit.allowance.max(turns.rounds.quantum());
+                let read_max = (most as usize).saturating_mul(REQUEST_BYTES);
                 let share = Some(visit.allowance);
-                return Some(Visit { conn, signs, read_max: read_max.max(VISIT_MIN), share });
+                return Some(Visit { conn, signs, read_max, share });
             }
             turns.rounds.done(visit.id, 0, false);
         }
