@@ -23,6 +23,7 @@ mod book;
 #[cfg(test)]
 mod dialogues;
 mod fleet;
+mod full;
 mod keeper;
 mod paths;
 mod pen;

@@ -12,6 +12,7 @@ use aldis_wire::{DatapathId, NO_BUFFER};
 use super::ahead::{Ahead, Flow};
 use super::book::{Book, Page};
 use super::fleet::{Fleet, Musters, Report, Voice};
+use super::full::Standing;
 use super::pen::{FRAME_LEN_MAX, Packet, Pen};
 use super::planner::{Answer, Planner};
 use super::rule::{Key, Rule, Style};
@@ -50,8 +51,15 @@ impl RouteFlow {
         RouteFlow { book, secret, pen, planner, ahead, page }
     }
 
-    /// What becomes of one request.
-    fn answer(&mut self, asked: &Asked<'_>, sight: &Sight<'_>, out: &mut Output) -> Next {
+    /// What becomes of one request. Where the switch's table is full the packet is sent on, and no flow: then a packet between
+    /// two switches is no copy of one that was flooded, but comes here for want of a flow.
+    fn answer(
+        &mut self,
+        asked: &Asked<'_>,
+        is_full: bool,
+        sight: &Sight<'_>,
+        out: &mut Output,
+    ) -> Next {
         let Some(Flow { key, from, to: Some(to) }) = self.ahead.flow(asked.at) else {
             return Next::Continue;
         };
@@ -65,7 +73,10 @@ impl RouteFlow {
             // It is flooded on: a copy that nobody can send on its way yet must not stand for those that come later.
             Answer::NoWay => return Next::Continue,
             Answer::Filter => forget(asked, out),
-            _ if graph.is_end(from) && is_copy(book, *secret, asked, sight.now) => {
+            Answer::Install { release: to, .. } if is_full => {
+                release(pen, asked, to, sight.fleet, out);
+            }
+            _ if !is_full && graph.is_end(from) && is_copy(book, *secret, asked, sight.now) => {
                 forget(asked, out);
             }
             Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
@@ -79,13 +90,13 @@ impl RouteFlow {
         Next::Stop
     }
 
-    fn tell(&self, at: &At<'_, Parallel<Time>>, is_here: bool, out: &mut Output) {
+    fn tell(&self, at: &At<'_, Parallel<Standing>>, is_here: bool, out: &mut Output) {
         let voice = is_here.then(|| voice(&self.pen, at.switch));
         // Where there is no room, it is told again within a second.
-        let _ = out.report::<Fleet>(Report { dpid: at.switch.dpid, joined: *at.slot, voice });
+        let _ = out.report::<Fleet>(Report { dpid: at.switch.dpid, joined: at.slot.joined, voice });
     }
 
-    fn expired(&mut self, at: &At<'_, Parallel<Time>>, gone: &FlowRemoved, out: &mut Output) {
+    fn expired(&mut self, at: &At<'_, Parallel<Standing>>, gone: &FlowRemoved, out: &mut Output) {
         let timeouts = [FlowRemovedReason::IDLE_TIMEOUT, FlowRemovedReason::HARD_TIMEOUT];
         if gone.cookie != self.pen.style().cookie || !timeouts.contains(&gone.reason) {
             return;
@@ -99,35 +110,44 @@ impl RouteFlow {
 }
 
 impl App for RouteFlow {
-    /// When the switch joined.
-    type Slot = Parallel<Time>;
+    type Slot = Parallel<Standing>;
 
     const NAME: &'static str = "route-flow";
-    const STARTS: &'static [On] =
-        &[On::Joining, On::Down, On::Second, On::FlowRequest, On::FlowRemoved, On::Publication];
+    const STARTS: &'static [On] = &[
+        On::Joining,
+        On::Down,
+        On::Second,
+        On::FlowRequest,
+        On::FlowRemoved,
+        On::Error,
+        On::Publication,
+    ];
     const READS: &'static [PartId] = &[Routes::ID, Hosts::ID, Map::ID, Fleet::ID];
 
-    fn join(&mut self, now: Time, _: &Info) -> Time {
-        now
+    fn join(&mut self, now: Time, _: &Info) -> Standing {
+        Standing::new(now)
     }
 
     fn packet_ins(
         &mut self,
         batch: &mut Batch<'_>,
-        _: Slots<'_, Parallel<Time>>,
+        slots: Slots<'_, Parallel<Standing>>,
         out: &mut Output,
     ) {
         let (world, now) = (batch.world, batch.now);
         let (routes, hosts, fleet) = (world.part(), world.part(), world.part());
         let sight = Sight { now, version: world.version(), routes, fleet };
         self.ahead.read(batch, hosts, (&self.planner, sight.version));
-        batch.each(|asked| self.answer(asked, &sight, out));
+        batch.each(|asked| {
+            let is_full = slots.of(asked.place).is_full(now);
+            self.answer(asked, is_full, &sight, out)
+        });
         if !self.page.is_empty() {
             self.book.hand_in(&mut self.page, (&self.pen, fleet), out.far());
         }
     }
 
-    fn event(&mut self, at: At<'_, Parallel<Time>>, event: &Event, out: &mut Output) -> Next {
+    fn event(&mut self, at: At<'_, Parallel<Standing>>, event: &Event, out: &mut Output) -> Next {
         match event {
             Event::Joining => self.tell(&at, true, out),
             Event::Down => self.tell(&at, false, out),
@@ -135,6 +155,14 @@ impl App for RouteFlow {
                 self.tell(&at, true, out);
             }
             Event::FlowRemoved(gone) => self.expired(&at, gone, out),
+            Event::Error(error) if error.is_table_full() => {
+                if let Some(refused) = at.slot.refuses(at.now) {
+                    out.far().note(format!(
+                        "route-flow: the table of switch {} is full; {refused} flows were refused, and their packets go by the controller",
+                        at.switch.dpid
+                    ));
+                }
+            }
             _ => {}
         }
         Next::Continue

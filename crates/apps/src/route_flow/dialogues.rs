@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
+use aldis_control::session::SwitchError;
 use aldis_control::switch::Info;
 use aldis_control::world::{News, Press, Publishers, View};
 use aldis_control::{
@@ -435,6 +436,38 @@ fn a_copy_that_found_no_way_does_not_stand_for_those_that_come_where_there_is_on
     lab.is(ring(&[], &[]));
     let answers = lab.asks(4, BEFORE, frame(3, 1));
     assert_eq!(answers.last().unwrap(), "path: s1 send 60 → 9");
+}
+
+#[test]
+fn where_a_table_is_full_packets_are_sent_on_and_flows_are_tried_now_and_then() {
+    let mut lab = Lab::new();
+    let full = |name: &str| {
+        let (name, about) = (name.to_owned(), Some("OFPT_FLOW_MOD"));
+        Event::Error(Box::new(SwitchError { dpid: None, xid: 1, name, about, hint: "" }))
+    };
+    let tried = ["s2 - for 2 in 2 of 1 → 9, tells", "s2 send 60 → 9"];
+    // Another error says nothing of its room.
+    lab.happens(2, &full("OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM"));
+    assert_eq!(lab.asks(2, BEFORE, frame(1, 2)), tried);
+    for (dpid, name) in [(2, "OFPFMFC_TABLE_FULL"), (1, "OFPFMFC_ALL_TABLES_FULL")] {
+        for _ in 0..3 {
+            lab.happens(dpid, &full(&format!("OFPET_FLOW_MOD_FAILED/{name}")));
+        }
+        let words: Vec<_> = lab.out.far().take_notes().collect();
+        let told = format!("route-flow: the table of switch {} is full; 1 flow", DatapathId(dpid));
+        assert!(words.len() == 1 && words[0].starts_with(&told), "{words:?}");
+    }
+    lab.now = lab.now + Duration::from_millis(500);
+    // At its end, in the middle, and where it begins; alike packets too.
+    for _ in 0..3 {
+        assert_eq!(lab.asks(2, BEFORE, frame(1, 2)), ["s2 send 60 → 9"]);
+        assert_eq!(lab.asks(2, BEFORE, frame(1, 3)), ["s3 send 60 → 9"]);
+        assert_eq!(lab.asks(1, HOST, frame(1, 2)), ["s2 send 60 → 9"]);
+    }
+    // A path through it from a switch with room is installed, so that not every hop has to ask.
+    assert_eq!(lab.asks(3, HOST, frame(3, 2)).len(), 3);
+    lab.now = lab.now + Duration::from_secs(1);
+    assert_eq!(lab.asks(2, BEFORE, frame(1, 2)), tried);
 }
 
 #[test]
