@@ -12,6 +12,7 @@ use aldis_control::Far;
 
 use super::fleet::Fleet;
 use super::keeper::Keeper;
+use super::paths::AT_ONCE;
 use super::pen::Pen;
 use super::planner::IN_FLIGHT;
 use super::rule::{Key, Rule};
@@ -57,6 +58,17 @@ pub(super) struct Page {
 enum Note {
     Installed { key: Key, ends: (SwitchPort, SwitchPort), rules: usize },
     Expired { key: Key, from: SwitchPort },
+}
+
+impl Note {
+    /// The flow that it is about, and where that begins.
+    fn flow(&self) -> (Key, SwitchPort) {
+        match *self {
+            Note::Installed { key, ends: (from, _), .. } | Note::Expired { key, from } => {
+                (key, from)
+            }
+        }
+    }
 }
 
 impl Page {
@@ -143,15 +155,18 @@ impl Book {
     fn go_through(&self, keeper: &mut Keeper, (pen, fleet): (&Pen, &Fleet), far: &mut Far) {
         while let Some(mut page) = self.next() {
             let mut rules = &page.rules[..];
-            for note in &page.notes {
-                match *note {
-                    Note::Installed { key, ends, rules: count } => {
-                        let (these, others) = rules.split_at(count);
-                        rules = others;
-                        let remove = keeper.installed(key, ends, these);
-                        pen.remove(fleet, &key, remove, far);
+            for notes in page.notes.chunks(AT_ONCE) {
+                keeper.foresee(notes.iter().map(Note::flow));
+                for note in notes {
+                    match *note {
+                        Note::Installed { key, ends, rules: count } => {
+                            let (these, others) = rules.split_at(count);
+                            rules = others;
+                            let remove = keeper.installed(key, ends, these);
+                            pen.remove(fleet, &key, remove, far);
+                        }
+                        Note::Expired { key, from } => keeper.expired(key, from),
                     }
-                    Note::Expired { key, from } => keeper.expired(key, from),
                 }
             }
             page.clear();

@@ -26,6 +26,11 @@ impl Keeper {
         &self.paths
     }
 
+    /// Paths of these flows were installed, and are told of soon.
+    pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) {
+        self.paths.foresee(flows);
+    }
+
     /// A path was installed. The rules of the one that the flow had before, which no new rule replaces, are to be removed.
     pub fn installed(
         &mut self,

@@ -13,9 +13,13 @@ use hashbrown::HashTable;
 
 use super::rule::{Key, Rule};
 use crate::hosts::Identity;
+use crate::learning_switch::machine::prefetch;
 use crate::place::SwitchPort;
 use blocks::{Block, Blocks};
 use rows::{Mark, Rows};
+
+/// Flows that are looked for together.
+pub(super) const AT_ONCE: usize = 64;
 
 /// What becomes of a path: install all of `install` in this order or none, then remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,6 +152,25 @@ impl Paths {
         let rules = self.rules.take(rules.iter().copied());
         self.paths[at as usize] = Some(Path { key, from, to, rules, seats });
         self.by_flow.insert_unique(hash, Named { hash, path: at }, |named| named.hash);
+    }
+
+    /// Paths of these flows will be inserted soon: what is known of them is on its way until then. At most [`AT_ONCE`] are heeded.
+    pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) {
+        let mut found = [u32::MAX; AT_ONCE];
+        for (place, (key, from)) in found.iter_mut().zip(flows) {
+            let hash = self.hash(key, from);
+            if let Some(named) = self.by_flow.find(hash, |named| named.hash == hash)
+                && let Some(path) = self.paths.get(named.path as usize)
+            {
+                prefetch(path);
+                *place = named.path;
+            }
+        }
+        for path in found.into_iter().filter_map(|at| self.path(at)) {
+            if let Some(rule) = self.rules.of(path.rules).first() {
+                prefetch(rule);
+            }
+        }
     }
 
     /// Forgets the path of a flow. Appends its rules to `remove`, the first hop's first.
