@@ -31,6 +31,14 @@ use aldis_control::{
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version};
 
+#[allow(unused_imports, reason = "its tests do not run here")]
+#[path = "../../../src/memory.rs"]
+mod memory;
+
+/// As in `aldis run`.
+#[global_allocator]
+static MEMORY: memory::Pages = memory::Pages;
+
 const SWITCHES: u64 = 79;
 /// Hosts of a switch, from this port on.
 const HOSTS: u64 = 100;
