@@ -4,6 +4,8 @@
 #[path = "http/client.rs"]
 #[allow(dead_code)]
 mod client;
+#[path = "kept/floodlight.rs"]
+mod floodlight;
 #[path = "kept/killed.rs"]
 mod killed;
 #[path = "http/network.rs"]

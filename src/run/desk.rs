@@ -13,7 +13,9 @@ use aldis_control::App;
 use aldis_control::world::Part;
 use aldis_engine::{Teller, Watch};
 use aldis_http::api::weights::Rule;
-use aldis_http::kept::{self, AclChange, Fate, Keeps, Only, Refused, Reread, Source, StaticFlow};
+use aldis_http::kept::{
+    self, AclChange, Fate, Keeps, Only, Refused, Reread, Source, StaticFlow, Value,
+};
 use aldis_wire::DatapathId;
 use tracing::{info, warn};
 
@@ -230,6 +232,17 @@ impl Keeps for Desk {
         kept.change_acl(change)?;
         self.tell_rules(&kept);
         Ok(())
+    }
+
+    fn floodlight_entries(&self) -> BTreeMap<String, Value> {
+        self.kept().floodlight_entries()
+    }
+
+    fn change_floodlight_entries(
+        &self,
+        changes: Vec<(String, Option<Value>)>,
+    ) -> Result<(), Refused> {
+        self.kept().change_floodlight_entries(changes)
     }
 
     fn names(&self) -> BTreeMap<DatapathId, String> {

@@ -7,7 +7,7 @@ pub(super) mod flows;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use aldis_http::kept::Refused;
+use aldis_http::kept::{self, Refused};
 use aldis_store::{Change, Embedded, Entry, Shelf, Store, Value};
 use aldis_wire::DatapathId;
 
@@ -71,6 +71,10 @@ impl Kept {
             let called = value.as_str().ok_or_else(|| wrong("no text"))?.to_owned();
             kept.names.insert(dpid, called);
         }
+        for (name, Entry { value, .. }) in entries(Shelf::FloodlightEntries) {
+            let checked = kept::check_floodlight_entry(&name, &value);
+            checked.map_err(|why| placed(Shelf::FloodlightEntries, &name, &why))?;
+        }
         for (name, Entry { value, .. }) in entries(Shelf::Weights) {
             let wrong = |why: String| placed(Shelf::Weights, &name, &why);
             match name.as_str() {
@@ -124,6 +128,24 @@ impl Kept {
         self.write(&[change])?;
         self.weights = rules;
         Ok(())
+    }
+
+    /// What scripts of Floodlight's keep on switches; whoever serves them has them in memory too.
+    pub(super) fn floodlight_entries(&self) -> BTreeMap<String, Value> {
+        let entries = self.store.as_ref().map(|store| store.entries(Shelf::FloodlightEntries));
+        entries.into_iter().flatten().map(|(name, entry)| (name, entry.value)).collect()
+    }
+
+    /// Changes them; on disk when this returns.
+    pub(super) fn change_floodlight_entries(
+        &self,
+        changes: Vec<(String, Option<Value>)>,
+    ) -> Result<(), Refused> {
+        let change = |(name, value)| match value {
+            Some(value) => Change::set(Shelf::FloodlightEntries, name, value),
+            None => Change::remove(Shelf::FloodlightEntries, name),
+        };
+        self.write(&changes.into_iter().map(change).collect::<Vec<_>>())
     }
 
     /// What people call switches.

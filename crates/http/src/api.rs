@@ -48,7 +48,7 @@ fn bad_cursor(text: &str) -> Problem {
 }
 
 /// Does something that may wait for a disk, and keeps nobody else waiting meanwhile.
-async fn set<T: Send + 'static>(
+pub(crate) async fn set<T: Send + 'static>(
     shared: &Shared,
     change: impl FnOnce(&dyn Keeps) -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Problem> {

@@ -12,6 +12,9 @@ use aldis_wire::msg::{Instruction, Match, PortNo, TableNo};
 
 use crate::api::weights::Rule;
 
+pub use crate::floodlight::entries::check as check_floodlight_entry;
+pub use serde_json::Value;
+
 /// A flow that has to be on switches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StaticFlow {
@@ -189,6 +192,18 @@ pub trait Keeps: Send + Sync + 'static {
     /// # Errors
     /// See [`Refused`].
     fn change_acl(&self, change: AclChange) -> Result<(), Refused>;
+
+    /// The entries that scripts of Floodlight's keep, by name, each as it was sent.
+    fn floodlight_entries(&self) -> BTreeMap<String, Value>;
+
+    /// Keeps such an entry under its name, or none any more: these changes, or none of them.
+    ///
+    /// # Errors
+    /// It is too long, or the disk.
+    fn change_floodlight_entries(
+        &self,
+        changes: Vec<(String, Option<Value>)>,
+    ) -> Result<(), Refused>;
 
     /// What people call switches.
     fn names(&self) -> BTreeMap<DatapathId, String>;

@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     /// Who looks for changes of the network, for those who follow them in Ryu's way.
     pub(crate) lookout: Lookout,
     /// What scripts of Floodlight's keep on switches.
-    pub(crate) entries: Entries,
+    pub(crate) entries: Arc<Entries>,
     /// Whether the end has come.
     pub(crate) stopping: watch::Receiver<bool>,
 }

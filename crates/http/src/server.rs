@@ -132,13 +132,14 @@ impl Server {
         let calendar = Calendar::new(controller.now());
         let (stop, stopping) = watch::channel(false);
         let events = Events::new(&calendar);
+        let entries = Arc::new(Entries::found(keeps.floodlight_entries()));
         let shared = Arc::new(Shared {
             controller,
             keeps,
             calendar,
             events,
             lookout: Lookout::default(),
-            entries: Entries::default(),
+            entries,
             stopping: stopping.clone(),
         });
         let (access, accessible) = watch::channel(Arc::new(access));

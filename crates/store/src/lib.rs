@@ -40,14 +40,22 @@ pub enum Shelf {
     Weights,
     /// What people call switches, by datapath id.
     Names,
+    /// Entries that scripts of Floodlight's keep on switches, by name.
+    FloodlightEntries,
     /// Secrets, such as the one that signs link probes.
     Keys,
 }
 
 impl Shelf {
     /// All of them.
-    pub const ALL: [Shelf; 5] =
-        [Shelf::StaticFlows, Shelf::Acl, Shelf::Weights, Shelf::Names, Shelf::Keys];
+    pub const ALL: [Shelf; 6] = [
+        Shelf::StaticFlows,
+        Shelf::Acl,
+        Shelf::Weights,
+        Shelf::Names,
+        Shelf::FloodlightEntries,
+        Shelf::Keys,
+    ];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -56,6 +64,7 @@ impl Shelf {
             Shelf::Acl => "acl",
             Shelf::Weights => "weights",
             Shelf::Names => "names",
+            Shelf::FloodlightEntries => "floodlight-entries",
             Shelf::Keys => "keys",
         }
     }

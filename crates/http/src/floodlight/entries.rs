@@ -1,7 +1,8 @@
 //! The static entries: by name, sent when they are pushed and again when their switch joins.
 //!
-//! They are in memory, and sent as any flow is: confirmed by the switch, whose error is the answer where it refuses. One that replaces
-//! another of its name removes what that left on its switch, once it is there itself.
+//! They are sent as any flow is: confirmed by the switch, whose error is the answer where it refuses. What is answered is kept as
+//! everything is that people set: on disk where there is a store, and found again after a restart. One that replaces another of its name
+//! removes what that left on its switch, once it is there itself.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +18,10 @@ use serde_json::{Map, Value, json};
 use super::entry::{Entry, name};
 use super::words::{self, does, matching, quoted};
 use crate::api::events::Kind;
+use crate::api::set;
 use crate::extract::Dpid;
 use crate::gate;
+use crate::kept::{Keeps, Refused};
 use crate::limits::{ENTRIES_MAX, EVENTS_AT_ONCE};
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
@@ -27,11 +30,51 @@ use crate::ryu::body::{At, Body};
 
 /// All of them, by name.
 #[derive(Debug, Default)]
-pub(crate) struct Entries(Mutex<BTreeMap<String, Arc<Entry>>>);
+pub(crate) struct Entries {
+    all: Mutex<BTreeMap<String, Arc<Entry>>>,
+    /// Held by whoever changes them, over the disk too: here and there the same change is the last.
+    changing: Mutex<()>,
+}
 
 impl Entries {
+    /// Those that are kept, each of which makes sense ([`check`]).
+    pub(crate) fn found(kept: BTreeMap<String, Value>) -> Entries {
+        let read = |(_, value)| Entry::read(Body(object(value)?)).ok();
+        let all = kept.into_iter().filter_map(read);
+        let all = all.map(|entry| (entry.name.clone(), Arc::new(entry))).collect();
+        Entries { all: Mutex::new(all), changing: Mutex::default() }
+    }
+
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Entry>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps this one, on disk first; waits for that.
+    fn keep(&self, keeps: &dyn Keeps, entry: Arc<Entry>) -> Result<(), Refused> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_full(&entry.name) {
+            return Err(Refused::Disk(too_many()));
+        }
+        let change = (entry.name.clone(), Some(entry.written()));
+        keeps.change_floodlight_entries(vec![change])?;
+        self.all().insert(entry.name.clone(), entry);
+        Ok(())
+    }
+
+    /// Keeps none of these names any more, on disk first; waits for that.
+    fn forget(&self, keeps: &dyn Keeps, names: Vec<String>) -> Result<(), Refused> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = names.iter().map(|name| (name.clone(), None)).collect();
+        keeps.change_floodlight_entries(changes)?;
+        let mut all = self.all();
+        names.iter().for_each(|name| drop(all.remove(name)));
+        Ok(())
+    }
+
+    /// Whether there is no room for one of this name.
+    fn is_full(&self, name: &str) -> bool {
+        let all = self.all();
+        all.len() >= ENTRIES_MAX && !all.contains_key(name)
     }
 
     /// Those of a switch, or all.
@@ -40,6 +83,27 @@ impl Entries {
         let those = all.values().filter(|entry| switch.is_none_or(|dpid| entry.switch == dpid));
         those.cloned().collect()
     }
+}
+
+fn too_many() -> String {
+    format!("{ENTRIES_MAX} entries are kept, and no more")
+}
+
+fn object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// Whether what is kept under this name is an entry.
+///
+/// # Errors
+/// One sentence.
+pub fn check(name: &str, value: &Value) -> Result<(), String> {
+    let body = object(value.clone()).ok_or("no object of fields")?;
+    let entry = Entry::read(Body(body)).map_err(|problem| problem.detail)?;
+    if entry.name == name { Ok(()) } else { Err(format!("it has the name {:?}", entry.name)) }
 }
 
 /// As Floodlight answers where it did something.
@@ -70,21 +134,26 @@ pub(super) async fn push(State(shared): From, body: Result<Body, Problem>) -> Do
 
 async fn put(shared: &Shared, body: Result<Body, Problem>) -> Result<(), Problem> {
     let entry = Arc::new(Entry::read(body?)?);
-    let before = {
-        let all = shared.entries.all();
-        if all.len() >= ENTRIES_MAX && !all.contains_key(&entry.name) {
-            let detail = format!("{ENTRIES_MAX} entries are kept, and no more");
-            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many", detail));
-        }
-        all.get(&entry.name).cloned()
-    };
+    if shared.entries.is_full(&entry.name) {
+        return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many", too_many()));
+    }
+    let before = shared.entries.all().get(&entry.name).cloned();
+    let replaced = before.as_ref().filter(|before| !same(shared, before, &entry));
     // Sent first, and kept once the switch took it; one whose switch is not there waits for it.
     send(shared, &entry).await?;
-    if let Some(before) = before.filter(|before| !same(shared, before, &entry)) {
-        take(shared, &before).await?;
+    let (entries, one) = (Arc::clone(&shared.entries), Arc::clone(&entry));
+    if let Err(why) = set(shared, move |keeps| entries.keep(keeps, one)).await {
+        // What is not kept does not stay on the switch either.
+        let undone = match &before {
+            Some(before) if replaced.is_none() => send(shared, before).await,
+            _ => take(shared, &entry).await,
+        };
+        return Err(undone.err().unwrap_or(why));
     }
-    shared.entries.all().insert(entry.name.clone(), entry);
-    Ok(())
+    match replaced {
+        Some(before) => take(shared, before).await,
+        None => Ok(()),
+    }
 }
 
 /// Whether one takes the place of the other on its switch by itself.
@@ -121,11 +190,19 @@ async fn take(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
 
 pub(super) async fn delete(State(shared): From, body: Result<Body, Problem>) -> Done {
     let name = body.and_then(|body| name(&body)).map_err(not_done)?;
-    let entry = shared.entries.all().remove(&name);
-    if let Some(entry) = entry {
-        take(&shared, &entry).await.map_err(not_done)?;
-    }
+    let entry = shared.entries.all().get(&name).cloned();
+    remove(&shared, entry.into_iter().collect()).await.map_err(not_done)?;
     Ok(status(format!("Entry {name} deleted")))
+}
+
+/// Takes entries from their switches, and keeps them no more: whoever is not told that this was done can ask for it again.
+async fn remove(shared: &Shared, gone: Vec<Arc<Entry>>) -> Result<(), Problem> {
+    for entry in &gone {
+        take(shared, entry).await?;
+    }
+    let names: Vec<_> = gone.iter().map(|entry| entry.name.clone()).collect();
+    let entries = Arc::clone(&shared.entries);
+    set(shared, move |keeps| entries.forget(keeps, names)).await
 }
 
 /// The switch that a path names, or `all`.
@@ -179,11 +256,7 @@ fn show(flow: &FlowMod, version: Version) -> Value {
 pub(super) async fn clear(State(shared): From, headers: HeaderMap, at: At) -> Done {
     gate::own_site(&headers).map_err(not_done)?;
     let only = which(&at).map_err(not_done)?;
-    let gone = shared.entries.of(only);
-    for entry in &gone {
-        shared.entries.all().remove(&entry.name);
-        take(&shared, entry).await.map_err(not_done)?;
-    }
+    remove(&shared, shared.entries.of(only)).await.map_err(not_done)?;
     Ok(match only {
         None => status("Deleted all flows/groups."),
         Some(_) => {
@@ -195,9 +268,12 @@ pub(super) async fn clear(State(shared): From, headers: HeaderMap, at: At) -> Do
 
 /// Sends their entries to switches that join, until the end.
 pub(crate) async fn keep(shared: Arc<Shared>) {
-    let (mut news, Ok(mut place)) = (shared.events.news(), shared.events.place(None)) else {
+    // Switches may have come before anybody looked, and entries are there from the start.
+    let first = shared.events.place(Some("oldest"));
+    let (mut news, Ok(mut place)) = (shared.events.news(), first) else {
         return;
     };
+    news.mark_changed();
     let mut stopping = shared.stopping.clone();
     loop {
         tokio::select! {

@@ -64,6 +64,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// As it was sent, to be read again.
+    pub(super) fn written(&self) -> Value {
+        Value::Object(self.body.clone())
+    }
+
     /// # Errors
     /// No name, no switch, or something that is no entry.
     pub(super) fn read(body: Body) -> Result<Entry, Problem> {
