@@ -15,6 +15,7 @@ pub(crate) mod hosts;
 pub(crate) mod links;
 pub(crate) mod meters;
 pub(crate) mod metrics;
+pub(crate) mod paths;
 pub(crate) mod ports;
 pub(crate) mod queues;
 pub(crate) mod reload;

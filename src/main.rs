@@ -66,6 +66,8 @@ enum Command {
     Hosts(ask::hosts::Args),
     /// List the links between its switches.
     Links(ask::links::Args),
+    /// List the ways between two hosts or switches.
+    Paths(ask::paths::Args),
     /// List the flows that its switches have.
     Flows(ask::flows::Args),
     /// List the groups that its switches have.
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         Command::Ports(args) => ask::ports::run(args),
         Command::Hosts(args) => ask::hosts::run(args),
         Command::Links(args) => ask::links::run(args),
+        Command::Paths(args) => ask::paths::run(args),
         Command::Flows(args) => ask::flows::run(args),
         Command::Groups(args) => ask::groups::run(args),
         Command::Meters(args) => ask::meters::run(args),

@@ -12,6 +12,8 @@ mod hostile;
 mod locked;
 #[path = "http/network.rs"]
 mod network;
+#[path = "http/paths.rs"]
+mod paths;
 #[path = "common/running.rs"]
 #[allow(dead_code)]
 mod running;

@@ -24,7 +24,7 @@ fn asked(api: &Api, words: &[&str]) -> (String, String, Option<i32>) {
 }
 
 /// What it says where it does as it is asked.
-fn told(api: &Api, words: &[&str]) -> String {
+pub(super) fn told(api: &Api, words: &[&str]) -> String {
     let (said, errors, code) = asked(api, words);
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{words:?}");
     said

@@ -21,6 +21,7 @@ mod search;
 mod site;
 #[cfg(test)]
 pub(crate) mod tests;
+mod ways;
 
 pub use app::Routing;
 pub use charter::Charter;
@@ -31,3 +32,4 @@ pub use metric::Metric;
 pub use routes::{Flow, Hop, Routes, Tally};
 pub use search::{FAR, Tree};
 pub use site::{LINKS_MAX, Leg};
+pub use ways::Ways;

@@ -13,6 +13,7 @@ pub mod inventory;
 pub mod links;
 pub mod names;
 mod page;
+pub mod paths;
 pub mod ports;
 pub mod reload;
 pub mod static_flows;

@@ -103,5 +103,15 @@ pub const STATIC_PRIORITY_MAX: u16 = 60_000;
 /// The last table that a flow can be in.
 pub const TABLE_MAX: u8 = 254;
 
+/// Ways of equal cost that are shown, where it is not said how many: as many as links between two switches have, at most, in most
+/// networks.
+pub const PATHS: usize = 16;
+
+/// Ways of equal cost that are shown at most. A fat tree of 1,280 switches has 256 between two of its edges.
+pub const PATHS_MAX: usize = 256;
+
+/// Links of all ways that are shown together: two megabytes. The first way is shown however long it is.
+pub const PATHS_HOPS_MAX: usize = 16_384;
+
 /// Switches that a packet is followed through, copies of it counted apart: a network of a thousand, flooded once.
 pub const HOPS_MAX: usize = 2048;

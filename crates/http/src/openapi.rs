@@ -39,6 +39,7 @@ pub const PATH: &str = "/api/v1/openapi.json";
         api::events::socket,
         api::hosts::list,
         api::links::list,
+        api::paths::show,
         api::apps::show,
         api::weights::design,
         api::weights::show,

@@ -90,6 +90,7 @@ impl Routes {
             .get("/api/v1/events/ws", api::events::socket)
             .get("/api/v1/hosts", api::hosts::list)
             .get("/api/v1/links", api::links::list)
+            .get("/api/v1/paths", api::paths::show)
             .get("/api/v1/apps", api::apps::show)
             .get("/api/v1/design", api::weights::design)
             .get("/api/v1/weights", api::weights::show)

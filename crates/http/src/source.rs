@@ -40,6 +40,10 @@ pub trait Controller: Send + Sync + 'static {
     /// The links between switches, each once, in any order; nothing where no application looks for them.
     fn links(&self) -> Option<Vec<Link>>;
 
+    /// The ways of equal cost from one switch to another: at most so many, of so many links together unless the first is longer;
+    /// nothing where no application looks for ways.
+    fn ways(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Option<Ways>;
+
     /// The applications that run.
     fn apps(&self) -> Apps;
 
@@ -73,6 +77,28 @@ pub struct Host {
     pub last_seen: Time,
     /// Whether it is a router, where it said so or the contrary.
     pub router: Option<bool>,
+}
+
+/// Ways of equal cost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ways {
+    /// Who found them.
+    pub engine: String,
+    /// How far it is; nothing where no way leads there.
+    pub distance: Option<u32>,
+    /// The links of each way.
+    pub paths: Vec<Vec<Crossing>>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// A link of a way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// The switch and the port that it leaves by.
+    pub from: (DatapathId, u32),
+    /// Where it arrives.
+    pub to: (DatapathId, u32),
 }
 
 /// A link between two switches.

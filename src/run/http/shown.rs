@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aldis_apps::routing::{Hop, Node, Routes};
 use aldis_apps::topology::{Map, Peer, State};
 use aldis_apps::{SwitchPort, hosts};
 use aldis_control::Time;
@@ -10,7 +11,8 @@ use aldis_engine::design::{Batching, Read, Write};
 use aldis_http::api::apps::{App, Apps, Sequence, WorldPart};
 use aldis_http::api::links::LinkState;
 use aldis_http::api::weights::Design;
-use aldis_http::source::{Host, Link};
+use aldis_http::source::{Crossing, Host, Link, Ways};
+use aldis_wire::DatapathId;
 
 use crate::catalogue;
 use crate::run::Config;
@@ -101,6 +103,39 @@ pub(super) fn links(map: &Map) -> Vec<Link> {
     links
 }
 
+/// See [`aldis_http::Controller::ways`].
+pub(super) fn ways(
+    routes: &Routes,
+    (from, to): (DatapathId, DatapathId),
+    max: usize,
+    hops_max: usize,
+) -> Ways {
+    let (graph, engine) = (routes.graph(), routes.engine().name().to_owned());
+    let mut ways = Ways { engine, distance: None, paths: vec![], more: false };
+    let (Some(from), Some(to)) = (graph.node(from), graph.node(to)) else { return ways };
+    ways.distance = routes.distance(from, to);
+    let mut hops = 0;
+    for way in routes.ways(from, to) {
+        hops += way.len();
+        if ways.paths.len() == max || (hops > hops_max && !ways.paths.is_empty()) {
+            ways.more = true;
+            break;
+        }
+        ways.paths.push(crossings(routes, &way, to));
+    }
+    ways
+}
+
+fn crossings(routes: &Routes, way: &[Hop], to: Node) -> Vec<Crossing> {
+    let dpid = |node| routes.graph().dpid(node).unwrap_or(DatapathId(0));
+    let next = way.iter().skip(1).map(|hop| hop.node).chain([to]);
+    let one = |(hop, next): (&Hop, Node)| Crossing {
+        from: (dpid(hop.node), hop.out_port.0),
+        to: (dpid(next), hop.in_port.0),
+    };
+    way.iter().zip(next).map(one).collect()
+}
+
 fn link(at: SwitchPort, peer: &Peer, cable: bool) -> Link {
     Link {
         ends: [place(at), place(peer.at)],
@@ -116,6 +151,6 @@ fn link(at: SwitchPort, peer: &Peer, cable: bool) -> Link {
     }
 }
 
-fn place(at: SwitchPort) -> (aldis_wire::DatapathId, u32) {
+fn place(at: SwitchPort) -> (DatapathId, u32) {
     (at.dpid, at.port.0)
 }

@@ -10,6 +10,7 @@ use super::engine::Engine;
 use super::graph::{Graph, Node};
 use super::search::{AT_ONCE, FAR, Tree};
 use super::site::Leg;
+use super::ways::Ways;
 
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -158,6 +159,12 @@ impl Routes {
         let tree = self.tree(to);
         let here = tree.distance(from);
         self.graph.legs(from).iter().filter(move |leg| self.engine.leads(tree, leg, here))
+    }
+
+    /// All ways of equal cost from one switch to another, by their ports: found one after the other, and none twice. There may be
+    /// very many.
+    pub fn ways(&self, from: Node, to: Node) -> Ways<'_> {
+        Ways::new(self, from, to)
     }
 
     /// Appends the links that a flow takes from one switch to another, none if they are the same; says whether there is a

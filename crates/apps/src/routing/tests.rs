@@ -60,6 +60,23 @@ impl Model {
         found.into_iter().map(|(node, distance)| (graph[node], distance)).collect()
     }
 
+    /// How many ways of least cost lead to `to`: those over all links that lie on one, nearest switches first.
+    fn counts(&self, to: DatapathId, weight: Weight) -> BTreeMap<DatapathId, usize> {
+        let distances = self.distances(to, weight);
+        let mut nearest: Vec<_> = distances.iter().map(|(&dpid, &far)| (far, dpid)).collect();
+        nearest.sort_unstable();
+        let mut counts = BTreeMap::from([(to, 1)]);
+        for (far, dpid) in nearest.into_iter().filter(|(_, dpid)| *dpid != to) {
+            let closer = self.links().filter(|(from, next, metric)| {
+                let beyond = distances.get(&next.dpid).map(|beyond| beyond + cost(weight, *metric));
+                from.dpid == dpid && beyond == Some(far)
+            });
+            let count = closer.filter_map(|(_, next, _)| counts.get(&next.dpid)).sum();
+            counts.insert(dpid, count);
+        }
+        counts
+    }
+
     /// The narrowest link of the widest way between any two switches, by trying every switch in between.
     fn widths(&self) -> BTreeMap<(DatapathId, DatapathId), u16> {
         let mut widths = BTreeMap::new();
@@ -203,6 +220,39 @@ proptest! {
                 let found: Vec<PortNo> =
                     routes.next_hops(from, to).map(|leg| leg.port).collect();
                 prop_assert_eq!(found, closer);
+            }
+        }
+    }
+
+    #[test]
+    fn all_ways_of_equal_cost_are_found_and_none_twice(
+        history in a_history(),
+        weight in prop_oneof![Just(Weight::Hop), Just(Weight::Latency), Just(Weight::Capacity)],
+    ) {
+        let mut model = Model::default();
+        history.concat().iter().for_each(|change| model.apply(change));
+        let graph = Arc::new(Graph::default().with(&history.concat()));
+        let routes = Routes::new(Arc::new(Shortest { weight }), Arc::clone(&graph));
+        for (to_dpid, to) in graph.switches() {
+            let counts = model.counts(to_dpid, weight);
+            for (dpid, from) in graph.switches() {
+                let ways: Vec<_> = routes.ways(from, to).collect();
+                prop_assert_eq!(ways.len(), counts.get(&dpid).copied().unwrap_or(0));
+                let said = ways.iter().map(|way| in_words(&graph, way)).collect::<BTreeSet<_>>();
+                prop_assert_eq!(said.len(), ways.len());
+                prop_assert!(said.into_iter().eq(ways.iter().map(|way| in_words(&graph, way))));
+                for way in &ways {
+                    let (mut here, mut costs) = (from, 0);
+                    for hop in way {
+                        prop_assert_eq!(hop.node, here);
+                        let leg =
+                            graph.legs(here).iter().find(|leg| leg.port == hop.out_port).unwrap();
+                        prop_assert_eq!(leg.far_port, hop.in_port);
+                        costs += cost(weight, leg.out);
+                        here = leg.node;
+                    }
+                    prop_assert_eq!((here, Some(costs)), (to, routes.distance(from, to)));
+                }
             }
         }
     }

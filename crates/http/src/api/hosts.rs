@@ -117,7 +117,7 @@ impl Wanted {
 }
 
 /// Six octets of two hexadecimal digits, with colons or hyphens between them.
-fn mac(text: &str) -> Option<u64> {
+pub(super) fn mac(text: &str) -> Option<u64> {
     let octets: Vec<_> = text.split([':', '-']).collect();
     let octet =
         |octet: &&str| octet.len() == 2 && octet.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,0 +1,62 @@
+//! All ways of equal cost from one switch to another, one after the other, without a list of them.
+//!
+//! Each next hop leads closer by exactly what it costs, so that no step has to be taken back but to take another: the next way is the
+//! one before up to the last switch that has a further port, and from there on by that. Between two ways lies no more work than a way
+//! is long.
+
+use super::graph::Node;
+use super::routes::{Hop, Routes};
+use super::site::Leg;
+
+/// The ways from one switch to another, by their ports. See [`Routes::ways`].
+#[derive(Debug)]
+pub struct Ways<'r> {
+    routes: &'r Routes,
+    to: Node,
+    /// The way that is next, as far as it is known: where each hop is among the next hops of its switch, from 0.
+    hops: Vec<(Hop, usize)>,
+    /// The switch behind the last of them; none where there is no further way.
+    at: Option<Node>,
+}
+
+impl<'r> Ways<'r> {
+    pub(super) fn new(routes: &'r Routes, from: Node, to: Node) -> Ways<'r> {
+        let at = routes.distance(from, to).map(|_| from);
+        Ways { routes, to, hops: vec![], at }
+    }
+
+    /// The next hop of this number at a switch.
+    fn leg(&self, node: Node, place: usize) -> Option<&'r Leg> {
+        self.routes.next_hops(node, self.to).nth(place)
+    }
+
+    fn step(&mut self, node: Node, leg: &Leg, place: usize) -> Node {
+        self.hops.push((Hop { node, out_port: leg.port, in_port: leg.far_port }, place));
+        leg.node
+    }
+
+    /// Back to the last switch that has a further port, and behind it.
+    fn turn(&mut self) -> Option<Node> {
+        loop {
+            let (hop, place) = self.hops.pop()?;
+            if let Some(leg) = self.leg(hop.node, place + 1) {
+                return Some(self.step(hop.node, leg, place + 1));
+            }
+        }
+    }
+}
+
+impl Iterator for Ways<'_> {
+    type Item = Vec<Hop>;
+
+    fn next(&mut self) -> Option<Vec<Hop>> {
+        let mut at = self.at.take()?;
+        while at != self.to {
+            let leg = self.leg(at, 0)?;
+            at = self.step(at, leg, 0);
+        }
+        let way = self.hops.iter().map(|(hop, _)| *hop).collect();
+        self.at = self.turn();
+        Some(way)
+    }
+}

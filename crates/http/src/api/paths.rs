@@ -1,0 +1,247 @@
+//! The ways that routing finds between two hosts or two switches: hop by hop, with their ports, all of equal cost.
+//!
+//! They are those of the routes as they are published now, and nothing is asked of a switch. Which of several a flow takes depends on
+//! its addresses; which flows lead a packet now is told by `trace`.
+
+use std::net::IpAddr;
+
+use aldis_wire::{DatapathId, MacAddr};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::hosts;
+use super::not_published;
+use super::switches::not_connected;
+use crate::extract::Query;
+use crate::limits::{PATHS, PATHS_HOPS_MAX, PATHS_MAX};
+use crate::problem::Problem;
+use crate::routes::{From, Shared};
+use crate::source::{Crossing, Host};
+
+/// The ways from one place to another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Paths {
+    /// Where they begin
+    pub from: Place,
+    /// Where they end
+    pub to: Place,
+    /// What makes one way better than another: the routing engine
+    #[schema(example = "shortest")]
+    pub engine: String,
+    /// How far it is, in what the engine adds up: hops, unless it was told otherwise; absent where no way leads there
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<u32>,
+    /// The ways, each the switches that it passes, in order; none where no way leads there
+    pub paths: Vec<Vec<Passing>>,
+    /// Whether there are more ways as good, which are not shown
+    pub more: bool,
+}
+
+/// Where a way begins or ends.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PathEnd)]
+pub struct Place {
+    /// The switch
+    #[schema(example = "0000000000000001")]
+    pub dpid: String,
+    /// The port of it to which the host is attached, where one was asked for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u32>,
+    /// The host's Ethernet address
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The VLAN that the host was seen in; 0 where frames carry none
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+}
+
+/// A switch that a way passes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PathHop)]
+pub struct Passing {
+    /// The switch
+    #[schema(example = "0000000000000001")]
+    pub dpid: String,
+    /// The port by which packets come in; absent at a switch where the way begins
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_port: Option<u32>,
+    /// The port by which they leave; absent at a switch where the way ends
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_port: Option<u32>,
+}
+
+/// From where to where.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Between {
+    /// A host, by an Ethernet or IP address, or a switch, by its datapath id
+    #[param(example = "10.0.0.1")]
+    from: String,
+    /// Likewise
+    #[param(example = "00:00:00:00:00:02")]
+    to: String,
+    /// The VLAN in which the hosts were seen, where they were in several
+    vlan: Option<u16>,
+    /// Ways that are shown, 1 to 256; 16 where it is absent
+    max: Option<usize>,
+}
+
+/// The ways between two hosts or switches, as routing finds them: all of equal cost, by their ports
+#[utoipa::path(get, path = "/api/v1/paths", operation_id = "paths", tag = "network", params(Between), responses(
+    (status = 200, description = "Ways; none where the network is in parts", body = Paths),
+    (status = 400, description = "No address and no datapath id, or a host that was seen in several VLANs", body = Problem),
+    (status = 404, description = "There is no such host or switch, or no application looks for ways", body = Problem),
+))]
+pub(crate) async fn show(
+    State(shared): From,
+    Query(between): Query<Between>,
+) -> Result<Json<Paths>, Problem> {
+    let max = between.max.unwrap_or(PATHS);
+    if !(1..=PATHS_MAX).contains(&max) {
+        let detail = format!("max: {max}; accepted are 1 to {PATHS_MAX}");
+        return Err(Problem::bad("bad-query", detail));
+    }
+    let end = |key, text: &str| Named::read(key, text)?.find(&shared, key, between.vlan);
+    let (from, to) = (end("from", &between.from)?, end("to", &between.to)?);
+    let ways = shared.controller.ways(from.at.0, to.at.0, max, PATHS_HOPS_MAX);
+    let ways = ways.ok_or_else(|| not_published("ways"))?;
+    Ok(Json(Paths {
+        engine: ways.engine,
+        distance: ways.distance,
+        paths: ways.paths.iter().map(|path| passings(path, &from, &to)).collect(),
+        more: ways.more,
+        from: from.shown(),
+        to: to.shown(),
+    }))
+}
+
+/// The switches before, between and behind the links of a way.
+fn passings(path: &[Crossing], from: &End, to: &End) -> Vec<Passing> {
+    let mut passed = Vec::with_capacity(path.len() + 1);
+    let mut at = from.at;
+    for crossing in path {
+        passed.push(passing(at, Some(crossing.from.1)));
+        at = (crossing.to.0, Some(crossing.to.1));
+    }
+    passed.push(passing(at, to.at.1));
+    passed
+}
+
+fn passing((dpid, in_port): (DatapathId, Option<u32>), out_port: Option<u32>) -> Passing {
+    Passing { dpid: dpid.to_string(), in_port, out_port }
+}
+
+/// Where a way begins or ends: a switch, and the port of a host.
+struct End {
+    at: (DatapathId, Option<u32>),
+    host: Option<(MacAddr, u16)>,
+}
+
+impl End {
+    fn shown(&self) -> Place {
+        Place {
+            dpid: self.at.0.to_string(),
+            port: self.at.1,
+            host: self.host.map(|(mac, _)| mac.to_string()),
+            vlan: self.host.map(|(_, vlan)| vlan),
+        }
+    }
+}
+
+/// What a text names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Named {
+    Mac(u64),
+    Switch(DatapathId),
+    Ip(IpAddr),
+}
+
+impl Named {
+    /// Six octets are an Ethernet address and eight a datapath id, which go before IP addresses.
+    fn read(key: &str, text: &str) -> Result<Named, Problem> {
+        let mac = hosts::mac(text).map(Named::Mac);
+        let switch = || text.parse().ok().map(Named::Switch);
+        let ip = || text.parse().ok().map(Named::Ip);
+        mac.or_else(switch).or_else(ip).ok_or_else(|| {
+            let detail = format!(
+                "{key}: {text:?} is no host and no switch; write an Ethernet address, an IP address or a datapath id"
+            );
+            Problem::bad("bad-query", detail)
+        })
+    }
+
+    fn find(self, shared: &Shared, key: &str, vlan: Option<u16>) -> Result<End, Problem> {
+        if let Named::Switch(dpid) = self {
+            shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
+            return Ok(End { at: (dpid, None), host: None });
+        }
+        let hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
+        let mut found: Vec<_> = hosts.iter().filter(|host| self.names(host)).collect();
+        found.sort_unstable_by_key(|host| host.vlan);
+        let lets = |host: &&&Host| vlan.is_none_or(|vlan| vlan == host.vlan);
+        let mut fitting = found.iter().filter(lets);
+        match (fitting.next(), fitting.next()) {
+            (Some(host), None) => {
+                Ok(End { at: (host.at.0, Some(host.at.1)), host: Some((host.mac, host.vlan)) })
+            }
+            (Some(_), Some(_)) => {
+                let one = |host: &&Host| format!("{} in VLAN {}", host.mac, host.vlan);
+                let all: Vec<_> = found.iter().map(one).collect();
+                let detail = format!(
+                    "{key}: {self} was seen as {}; say which, by its Ethernet address and vlan=",
+                    all.join(", ")
+                );
+                Err(Problem::bad("ambiguous-host", detail))
+            }
+            (None, _) => {
+                let there = vlan.map_or_else(String::new, |vlan| format!(" in VLAN {vlan}"));
+                let detail = format!(
+                    "{key}: no host {self} was seen{there}; /api/v1/hosts lists those that were"
+                );
+                Err(Problem::new(StatusCode::NOT_FOUND, "no-such-host", detail))
+            }
+        }
+    }
+
+    fn names(self, host: &Host) -> bool {
+        match self {
+            Named::Mac(mac) => host.mac.to_u64() == mac,
+            Named::Ip(ip) => host.ips.contains(&ip),
+            Named::Switch(_) => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Named::Mac(mac) => MacAddr::from_u64(*mac).fmt(f),
+            Named::Switch(dpid) => dpid.fmt(f),
+            Named::Ip(ip) => ip.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_switches_are_told_apart() {
+        let read = |text| Named::read("from", text).map_err(|problem| problem.detail);
+        assert_eq!(read("00:00:00:00:00:0a"), Ok(Named::Mac(10)));
+        for text in ["10", "0xa", "00:00:00:00:00:00:00:0a", "of:000000000000000a"] {
+            assert_eq!(read(text), Ok(Named::Switch(DatapathId(10))), "{text}");
+        }
+        for text in ["10.0.0.1", "fe80::1"] {
+            assert_eq!(read(text), Ok(Named::Ip(text.parse().unwrap())), "{text}");
+        }
+        for text in ["", "h1", "10.0.0", "00:00:00:00:00:00:0a", "-1"] {
+            assert!(read(text).unwrap_err().starts_with("from: "), "{text}");
+        }
+    }
+}
