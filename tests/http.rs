@@ -6,6 +6,8 @@ mod ask;
 mod client;
 #[path = "http/follow.rs"]
 mod follow;
+#[path = "http/found.rs"]
+mod found;
 #[path = "http/hostile.rs"]
 mod hostile;
 #[path = "http/locked.rs"]

@@ -159,6 +159,16 @@ impl Log {
                     warn!("{words}");
                 }
             }
+            Fact::Found { .. } => {
+                if self.news.allows() {
+                    info!("{fact}");
+                }
+            }
+            Fact::NotTold { .. } => {
+                if self.notes.allows() {
+                    warn!("{fact}");
+                }
+            }
             Fact::Noted { words, warns: false } => {
                 if self.news.allows() {
                     info!("{words}");

@@ -14,10 +14,10 @@ use super::running::WITHIN;
 use super::{serving, when};
 
 /// Somebody who follows the events as a browser does.
-struct Listener(BufReader<TcpStream>);
+pub(super) struct Listener(BufReader<TcpStream>);
 
 impl Listener {
-    fn start(api: &Api, path: &str, headers: &str) -> Listener {
+    pub(super) fn start(api: &Api, path: &str, headers: &str) -> Listener {
         let mut stream = api.connect();
         let host = &api.address;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n").unwrap();
@@ -46,11 +46,11 @@ impl Listener {
     }
 
     /// The next event of this kind about this switch.
-    fn hears(&mut self, kind: &str, dpid: u64) -> Value {
+    pub(super) fn hears(&mut self, kind: &str, dpid: u64) -> Value {
         self.hears_that(|event| event["kind"] == kind && event["dpid"] == format!("{dpid:016x}"))
     }
 
-    fn hears_that(&mut self, is: impl Fn(&Value) -> bool) -> Value {
+    pub(super) fn hears_that(&mut self, is: impl Fn(&Value) -> bool) -> Value {
         loop {
             let event = self.event();
             if is(&event) {

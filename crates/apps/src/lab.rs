@@ -199,6 +199,8 @@ impl Lab {
         self.out.far().clear();
         self.said.extend(self.out.far().take_notes());
         self.said.extend(self.out.far().take_news());
+        let found = self.out.far().take_found();
+        self.said.extend(found.map(|(by, found)| format!("{by}: {found}")));
         messages.into_iter().for_each(|(dpid, (xid, message))| self.told(dpid, xid, message));
     }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use aldis_control::fact::Place;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
@@ -28,6 +29,13 @@ impl SwitchPort {
     /// The first and the last of all ports of a switch, in the order of ports.
     pub(crate) fn all_of(dpid: DatapathId) -> core::ops::RangeInclusive<SwitchPort> {
         SwitchPort { dpid, port: PortNo(0) }..=SwitchPort { dpid, port: PortNo(u32::MAX) }
+    }
+}
+
+impl SwitchPort {
+    /// As facts have it.
+    pub(crate) fn place(self) -> Place {
+        (self.dpid, self.port)
     }
 }
 

@@ -72,3 +72,7 @@ pub const TIMER_MIN: Duration = Duration::from_millis(1);
 /// Sentences for people that the applications of one worker may say in one batch. The log takes twenty
 /// warnings and a hundred others within ten seconds.
 pub const NOTES_MAX: usize = 64;
+
+/// Changes of the network that the applications of one worker may tell in one batch: as many as a part of the World remembers, some
+/// 64 bytes each. What is above is counted, and that is told.
+pub const FOUND_MAX: usize = 16_384;

@@ -7,8 +7,8 @@ use alloc::string::String;
 use core::fmt;
 use core::net::SocketAddr;
 
-use aldis_wire::msg::{PortChange, PortChangeReason};
-use aldis_wire::{DatapathId, Version};
+use aldis_wire::msg::{PortChange, PortChangeReason, PortNo};
+use aldis_wire::{DatapathId, MacAddr, Version};
 
 use crate::session::{Close, SwitchError};
 
@@ -67,6 +67,18 @@ pub enum Fact {
         /// Whether it is a warning.
         warns: bool,
     },
+    /// An application found out that the network is another ([`crate::Far::found`]).
+    Found {
+        /// The application's name.
+        by: &'static str,
+        /// What it found.
+        found: Found,
+    },
+    /// Of what applications found out, so much was not told: there was too much at once ([`crate::Far::not_told`]).
+    NotTold {
+        /// How many of [`Fact::Found`].
+        count: u64,
+    },
     /// A new connection was turned away, for there is no room for another.
     NoRoom {
         /// Where it came from.
@@ -111,10 +123,111 @@ impl fmt::Display for Fact {
             }
             Fact::Refused { error, .. } => write!(f, "{error}"),
             Fact::Noted { words, .. } => f.write_str(words),
+            Fact::Found { by, found } => write!(f, "{by}: {found}"),
+            Fact::NotTold { count } => {
+                write!(
+                    f,
+                    "{count} changes of hosts and links are not told: there were too many at once"
+                )
+            }
             Fact::NoRoom { peer, connections } => {
                 write!(f, "turned a connection from {peer} away: there are {connections} already")
             }
         }
+    }
+}
+
+/// A switch and a port of it.
+pub type Place = (DatapathId, PortNo);
+
+/// What an application finds out about the network. As text, it is the rest of a sentence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// Something about a host.
+    Host {
+        /// Its address.
+        mac: MacAddr,
+        /// The VLAN that it was seen in; 0 where frames carry none.
+        vlan: u16,
+        /// Where it is, or was last.
+        at: Place,
+        /// What.
+        now: HostNow,
+    },
+    /// Something about a link between two switches.
+    Link {
+        /// Its ends, the lower one first.
+        ends: [Place; 2],
+        /// What.
+        now: LinkNow,
+    },
+}
+
+/// What is new about a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostNow {
+    /// It was seen for the first time, or the first time since it was forgotten.
+    Seen,
+    /// It was elsewhere before.
+    Moved {
+        /// There.
+        from: Place,
+    },
+    /// It is forgotten.
+    Gone {
+        /// Why, as the end of a sentence.
+        why: &'static str,
+    },
+}
+
+/// What is new about a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkNow {
+    /// It carries traffic.
+    Up,
+    /// Probes come through one way only: it carries no traffic.
+    OneWay,
+    /// It may be two hosts that hand probes on: it carries no traffic.
+    Unproven,
+    /// It is there no more.
+    Gone,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = |(dpid, port): Place| Port(dpid, port);
+        match *self {
+            Found::Host { mac, vlan, at, now } => {
+                write!(f, "{mac} vlan {vlan} ")?;
+                match now {
+                    HostNow::Seen => write!(f, "is at {}", port(at)),
+                    HostNow::Moved { from } => {
+                        write!(f, "moved from {} to {}", port(from), port(at))
+                    }
+                    HostNow::Gone { why } => write!(f, "at {} is forgotten: {why}", port(at)),
+                }
+            }
+            Found::Link { ends: [a, b], now } => {
+                write!(f, "the link {} - {} ", port(a), port(b))?;
+                f.write_str(match now {
+                    LinkNow::Up => "is up",
+                    LinkNow::OneWay => "works one way only",
+                    LinkNow::Unproven => {
+                        "may be hosts that hand on probes, and has to prove itself"
+                    }
+                    LinkNow::Gone => "is gone",
+                })
+            }
+        }
+    }
+}
+
+/// As people write a place.
+struct Port(DatapathId, PortNo);
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0, self.1.0)
     }
 }
 

@@ -419,6 +419,13 @@ impl<N: Net, W: Write> Desk<N, W> {
         for words in self.output.far().take_news() {
             self.facts.tell(Fact::Noted { words, warns: false });
         }
+        for (by, found) in self.output.far().take_found() {
+            self.facts.tell(Fact::Found { by, found });
+        }
+        let count = self.output.far().take_not_told();
+        if count > 0 {
+            self.facts.tell(Fact::NotTold { count });
+        }
         self.stand_up();
     }
 

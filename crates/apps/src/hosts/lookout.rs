@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aldis_control::app::{Moment, Next, Slots};
 use aldis_control::batch::Asked;
+use aldis_control::fact::{Found, HostNow};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Far, On, Output, Part, Time};
@@ -20,7 +21,7 @@ use super::ask::ASKER;
 use super::dispute::{Claim, Subject};
 use super::host::{Host, Identity};
 use super::keeper::{Keeper, Seen};
-use super::ledger::{Config, Effect};
+use super::ledger::{Config, Effect, Gone};
 use super::sighting::Sighting;
 use super::table::Hosts;
 
@@ -164,6 +165,7 @@ impl App for Lookout {
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
         let (old, new) = (before.part::<Hosts>(), moment.world.part::<Hosts>());
         let map = moment.world.part::<Map>();
+        far.not_told(new.changes().missed(old.changes()));
         for effect in new.changes().since(old.changes()) {
             match *effect {
                 Effect::Ask(ask) => {
@@ -171,12 +173,21 @@ impl App for Lookout {
                         send_out(far, switch.version, ask.at, &ask.frame());
                     }
                 }
-                Effect::New(id, at) => far.news(format!("hosts: {id:?} is at {at}")),
+                Effect::New(id, at) => far.found(Lookout::NAME, found(id, at, HostNow::Seen)),
                 Effect::Moved { id, from, to } => {
-                    far.news(format!("hosts: {id:?} moved from {from} to {to}"));
+                    let now = HostNow::Moved { from: from.place() };
+                    far.found(Lookout::NAME, found(id, to, now));
+                }
+                Effect::Gone(id, at, why) => {
+                    let why = match why {
+                        Gone::Aged => "it was silent for too long",
+                        Gone::Evicted => "there was no room for it",
+                        Gone::Link => "its port leads to a switch",
+                    };
+                    far.found(Lookout::NAME, found(id, at, HostNow::Gone { why }));
                 }
                 Effect::Refused(claim) => far.note(refusal(&claim)),
-                Effect::Learnt(..) | Effect::Lost(..) | Effect::Gone(..) => {}
+                Effect::Learnt(..) | Effect::Lost(..) => {}
             }
         }
     }
@@ -184,6 +195,10 @@ impl App for Lookout {
     fn publishers(&self) -> Publishers {
         Publishers::of(Keeper::new(self.config))
     }
+}
+
+fn found(id: Identity, at: SwitchPort, now: HostNow) -> Found {
+    Found::Host { mac: id.mac, vlan: id.vlan, at: at.place(), now }
 }
 
 #[cfg(test)]

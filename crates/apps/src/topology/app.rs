@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aldis_control::app::{At, Event, Moment, Next, Parallel, Slots, Timer};
 use aldis_control::batch::Asked;
+use aldis_control::fact::{Found, LinkNow};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Cookie, Far, On, Output, Part, Time};
@@ -129,12 +130,12 @@ fn tell(change: &Change<'_>, far: &mut Far) {
         // Every link works one way only until the first answer: that is nothing to be told.
         let is_new = was.is_none() && peer.state == State::OneWay;
         if !is_new && was.is_none_or(|was| was.state != peer.state) {
-            let state = match peer.state {
-                State::Up => "is up",
-                State::OneWay => "works one way only",
-                State::Unproven => "may be hosts that hand on probes, and has to prove itself",
+            let now = match peer.state {
+                State::Up => LinkNow::Up,
+                State::OneWay => LinkNow::OneWay,
+                State::Unproven => LinkNow::Unproven,
             };
-            far.news(format!("topology: the link {at} - {to} {state}"));
+            far.found(Discovery::NAME, link(at, *to, now));
         }
         if peer.slow && !was.is_some_and(|was| was.slow) {
             far.note(format!(
@@ -143,8 +144,12 @@ fn tell(change: &Change<'_>, far: &mut Far) {
         }
     }
     for to in before.keys().filter(|to| !now.contains_key(to)) {
-        far.news(format!("topology: the link {at} - {to} is gone"));
+        far.found(Discovery::NAME, link(at, *to, LinkNow::Gone));
     }
+}
+
+fn link(at: SwitchPort, to: SwitchPort, now: LinkNow) -> Found {
+    Found::Link { ends: [at.place(), to.place()], now }
 }
 
 /// Tells the search of a switch as a whole, where it was not told of a change.

@@ -9,7 +9,8 @@ use core::ops::Range;
 
 use aldis_wire::DatapathId;
 
-use crate::bounds::NOTES_MAX;
+use crate::bounds::{FOUND_MAX, NOTES_MAX};
+use crate::fact::Found;
 use crate::world::{Part, Queues};
 
 /// Room that is initialised at a time, in bytes: some twenty messages.
@@ -49,6 +50,8 @@ pub struct Far {
     reported: bool,
     notes: Vec<String>,
     news: Vec<String>,
+    found: Vec<(&'static str, Found)>,
+    not_told: u64,
 }
 
 impl Far {
@@ -67,6 +70,8 @@ impl Far {
             reported: false,
             notes: vec![],
             news: vec![],
+            found: vec![],
+            not_told: 0,
         }
     }
 
@@ -159,6 +164,33 @@ impl Far {
         }
     }
 
+    /// Tells people what an application of this name found out about the network: it becomes a line of the log and an event. More
+    /// than [`FOUND_MAX`] of one batch are not told, but counted.
+    pub fn found(&mut self, by: &'static str, found: Found) {
+        if self.found.len() < FOUND_MAX {
+            self.found.push((by, found));
+        } else {
+            self.not_told(1);
+        }
+    }
+
+    /// So much of what was found out cannot be told: nobody remembers it any more.
+    pub fn not_told(&mut self, count: u64) {
+        self.not_told += count;
+    }
+
+    /// What was found out.
+    #[inline]
+    pub fn take_found(&mut self) -> impl Iterator<Item = (&'static str, Found)> {
+        self.found.drain(..)
+    }
+
+    /// How much was found out besides, since this was last asked.
+    #[inline]
+    pub fn take_not_told(&mut self) -> u64 {
+        mem::take(&mut self.not_told)
+    }
+
     /// What people are to be warned of.
     #[inline]
     pub fn take_notes(&mut self) -> impl Iterator<Item = String> {
@@ -241,6 +273,9 @@ pub fn taker(xid: u32) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fact::HostNow;
+    use aldis_wire::MacAddr;
+    use aldis_wire::msg::PortNo;
 
     fn far() -> Far {
         Far::new(3, Arc::default())
@@ -277,6 +312,13 @@ mod tests {
         far.note("app: again".into());
         (0..NOTES_MAX + 1).for_each(|news| far.news(alloc::format!("app: {news}")));
         assert_eq!(far.take_news().count(), NOTES_MAX);
+        let at = (DatapathId(1), PortNo(2));
+        let now = HostNow::Seen;
+        let seen = Found::Host { mac: MacAddr::from_u64(3), vlan: 0, at, now };
+        (0..FOUND_MAX + 2).for_each(|_| far.found("app", seen));
+        far.not_told(3);
+        assert!(far.take_found().all(|found| found == ("app", seen)));
+        assert_eq!((far.take_found().count(), far.take_not_told(), far.take_not_told()), (0, 5, 0));
         assert_eq!(far.take_notes().count(), 1);
     }
 

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use aldis_control::fact::Fact;
+use aldis_control::fact::{self, Fact, Found, HostNow, LinkNow};
 use aldis_control::session::Close;
 use aldis_wire::msg::PortChangeReason;
 use axum::Json;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
+use super::links::End;
 use super::ports::Port;
 use crate::events::{Follower, Kept};
 use crate::extract::Query;
@@ -46,9 +47,55 @@ pub struct Event {
     /// The port as it is now, or as it was
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<Port>,
+    /// The host that it is about
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<EventHost>,
+    /// The link that it is about
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<EventLink>,
     /// How many events are missing here
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<u64>,
+}
+
+/// A host that something happened to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventHost {
+    /// Its Ethernet address
+    #[schema(example = "00:00:00:00:00:01")]
+    pub mac: String,
+    /// The VLAN that it was seen in; 0 where frames carry none
+    pub vlan: u16,
+    /// Where it is, or was last
+    pub at: End,
+    /// Where it was before, where it moved
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<End>,
+}
+
+/// A link that something happened to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventLink {
+    /// The lower one of its ends
+    pub a: End,
+    /// The other
+    pub b: End,
+    /// How far it can be relied on now
+    pub state: EventLinkState,
+}
+
+/// How far a link can be relied on now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventLinkState {
+    /// It carries traffic
+    Up,
+    /// Probes come through one way only: it carries no traffic
+    OneWay,
+    /// It may be two hosts that hand probes on: it carries no traffic
+    Unproven,
+    /// It is there no more
+    Gone,
 }
 
 /// What kind of thing happened.
@@ -70,6 +117,16 @@ pub enum Kind {
     PortRemoved,
     /// A port is up or down, or configured otherwise
     PortChanged,
+    /// A host was seen that was not known
+    HostSeen,
+    /// A host is at another port than before
+    HostMoved,
+    /// A host is forgotten
+    HostGone,
+    /// A link carries traffic
+    LinkUp,
+    /// A link carries no traffic: it is gone, or cannot be relied on
+    LinkDown,
     /// A switch refused something
     Refused,
     /// A connection did not become a switch
@@ -97,6 +154,11 @@ impl Kind {
             Kind::PortAdded => "port-added",
             Kind::PortRemoved => "port-removed",
             Kind::PortChanged => "port-changed",
+            Kind::HostSeen => "host-seen",
+            Kind::HostMoved => "host-moved",
+            Kind::HostGone => "host-gone",
+            Kind::LinkUp => "link-up",
+            Kind::LinkDown => "link-down",
             Kind::Refused => "refused",
             Kind::Stranger => "stranger",
             Kind::NoRoom => "no-room",
@@ -112,7 +174,8 @@ impl Event {
     /// Its id and its moment come when it is kept.
     fn new(kind: Kind, text: String) -> Event {
         let (id, at) = (String::new(), String::new());
-        Event { id, at, kind, text, dpid: None, address: None, port: None, missed: None }
+        let (dpid, address, port, host, link, missed) = (None, None, None, None, None, None);
+        Event { id, at, kind, text, dpid, address, port, host, link, missed }
     }
 
     fn gap(kind: Kind, missed: u64, text: String) -> Event {
@@ -157,6 +220,8 @@ impl Event {
             Fact::Down { dpid, peer, .. } => (Kind::AuxiliaryDown, Some(dpid), Some(peer), None),
             Fact::Refused { dpid, .. } => (Kind::Refused, Some(dpid), None, None),
             Fact::Noted { .. } => (Kind::Note, None, None, None),
+            Fact::Found { found, .. } => return Event::of_found(found, fact.to_string()),
+            Fact::NotTold { count } => return Event::left_out(*count),
             Fact::NoRoom { peer, .. } => (Kind::NoRoom, None, Some(peer), None),
             Fact::Port { dpid, change } => {
                 let kind = match change.reason {
@@ -174,6 +239,38 @@ impl Event {
             ..Event::new(kind, fact.to_string())
         }
     }
+}
+
+impl Event {
+    fn of_found(found: &Found, text: String) -> Event {
+        match *found {
+            Found::Host { mac, vlan, at, now } => {
+                let (kind, from) = match now {
+                    HostNow::Seen => (Kind::HostSeen, None),
+                    HostNow::Moved { from } => (Kind::HostMoved, Some(end(from))),
+                    HostNow::Gone { .. } => (Kind::HostGone, None),
+                };
+                let dpid = Some(at.0.to_string());
+                let host = EventHost { mac: mac.to_string(), vlan, at: end(at), from };
+                Event { dpid, host: Some(host), ..Event::new(kind, text) }
+            }
+            Found::Link { ends: [a, b], now } => {
+                let (kind, state) = match now {
+                    LinkNow::Up => (Kind::LinkUp, EventLinkState::Up),
+                    LinkNow::OneWay => (Kind::LinkDown, EventLinkState::OneWay),
+                    LinkNow::Unproven => (Kind::LinkDown, EventLinkState::Unproven),
+                    LinkNow::Gone => (Kind::LinkDown, EventLinkState::Gone),
+                };
+                let dpid = Some(a.0.to_string());
+                let link = EventLink { a: end(a), b: end(b), state };
+                Event { dpid, link: Some(link), ..Event::new(kind, text) }
+            }
+        }
+    }
+}
+
+fn end((dpid, port): fact::Place) -> End {
+    End { dpid: dpid.to_string(), port: port.0 }
 }
 
 /// From where on.
