@@ -72,6 +72,10 @@ impl Inbox {
     }
 }
 
+/// How a load's sockets share the way with others: as far as the peer and the way have room. Where the system has another
+/// one that paces what is sent (BBR), a timer would hold requests back that the controller has room for.
+const CONGESTION: &str = "reno";
+
 /// A socket that can be connected to `peer`: it never blocks and sends at once.
 ///
 /// # Errors
@@ -84,6 +88,8 @@ pub(crate) fn socket(peer: SocketAddr) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
+    // Every Linux has it. Who may not choose it keeps what the system has.
+    let _ = sockopt::set_tcp_congestion(&socket, CONGESTION);
     Ok(socket)
 }
 
@@ -97,5 +103,16 @@ pub(crate) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
         Ok(written) => Ok(written),
         Err(Errno::AGAIN | Errno::INTR) => Ok(0),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_paces_what_a_load_sends() {
+        let socket = socket(([127, 0, 0, 1], 1).into()).unwrap();
+        assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), CONGESTION);
     }
 }
