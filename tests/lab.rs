@@ -55,6 +55,28 @@ fn the_file_holds_the_medians_that_are_printed() {
 }
 
 #[test]
+fn a_check_runs_what_it_predicts() {
+    let folder = Folder::new("check");
+    let args = ["--seconds", "1", "--switches", "2", "--macs", "1000", "--check", "--json"];
+    let output = calibrate(&folder.0, &args).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checked = printed["checked"].as_array().unwrap();
+    let designs: Vec<_> = checked.iter().map(|row| row["design"].as_str().unwrap()).collect();
+    match printed["machine"]["cores"].as_u64() {
+        Some(1) => assert!(designs.is_empty()),
+        _ => {
+            assert_eq!(designs, ["fair-rounds", "maestro-static-partition", "maestro-round-robin"])
+        }
+    }
+    for row in checked {
+        for figure in ["measured_rps", "simulated_rps"] {
+            assert!(row[figure].as_f64().unwrap() > 0.0, "{figure}: {row}");
+        }
+    }
+}
+
+#[test]
 fn ctrl_c_leaves_nothing_behind() {
     let folder = Folder::new("stopped");
     let child = calibrate(&folder.0, &["--seconds", "600"]).spawn().unwrap();

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use aldis_lab::calibrate::{self, Calibration, Failure, Row, Spread, Step};
+use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, Spread, Step};
+use aldis_lab::run::check::{self, Checked};
+use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// What a shell says of a command that Ctrl-C ended.
@@ -20,6 +22,8 @@ const EXIT_STOPPED: u8 = 130;
 Examples:
   aldis lab calibrate                          ten seconds, a table, and costs.toml in this folder
   aldis lab calibrate --out lab.toml           the same, kept elsewhere
+  aldis lab calibrate --check                  besides, how well a simulation predicts this machine
+  aldis lab calibrate --switches 64            visits to 64 switches instead of 16
   aldis lab calibrate --json | jq .costs       for programs
 
 A simulation of workers on cores that this machine does not have takes from such a file what a poll, a read, a request or \
@@ -36,6 +40,15 @@ pub(crate) struct Args {
     /// How long to measure, about: 1 to 600 seconds, shared by all steps.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
+    /// Switches whose queues are full while visits are measured: 1 to 400.
+    #[arg(long, value_name = "N", default_value_t = Conditions::default().switches, value_parser = clap::value_parser!(u32).range(1..=400))]
+    switches: u32,
+    /// Hosts of each of them that are known: 2 to 1,000,000.
+    #[arg(long, value_name = "N", default_value_t = Conditions::default().macs, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    macs: u32,
+    /// Run controllers besides, and show how well a simulation with these costs predicts them; some 15 seconds more.
+    #[arg(long)]
+    check: bool,
 }
 
 /// Measures, prints and writes.
@@ -48,12 +61,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
     }
+    let conditions = Conditions { switches: args.switches, macs: args.macs };
     let visible = std::io::stderr().is_terminal();
-    let measured = calibrate::run(Duration::from_secs(args.seconds), &stop, &mut |step| {
-        if visible {
-            say(step);
-        }
-    });
+    let measured =
+        calibrate::run(Duration::from_secs(args.seconds), conditions, &stop, &mut |step| {
+            if visible {
+                say(step);
+            }
+        });
     if visible {
         eprint!("\r\x1b[K");
     }
@@ -66,15 +81,62 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         Err(failure) => return Err(failure.to_string()),
     };
     // Before the file: what was measured is seen though a disk be full.
-    match args.json {
-        true => println!("{}", json(&calibration)),
-        false => print!("{}", table(&calibration)),
-    }
-    calibration.write(&args.out).map_err(|refused| refused.to_string())?;
     if !args.json {
+        print!("{}", table(&calibration));
+    }
+    let written = calibration.write(&args.out).map_err(|refused| refused.to_string());
+    if !args.json && written.is_ok() {
         println!("\nWritten to {}.", args.out.display());
     }
+    let checked = match args.check {
+        true => Some(checked(&calibration, conditions, &stop)),
+        false => None,
+    };
+    let rows = checked.as_ref().and_then(|checked| checked.as_deref().ok());
+    match args.json {
+        true => println!("{}", json(&calibration, rows)),
+        false => print!("{}", rows.map_or(String::new(), |rows| predictions(rows, conditions))),
+    }
+    written.and(checked.map_or(Ok(()), |checked| checked.map(drop)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a simulation with these costs says, and what runs do.
+fn checked(
+    calibration: &Calibration<Spread>,
+    conditions: Conditions,
+    stop: &AtomicBool,
+) -> Result<Vec<Checked>, String> {
+    let aldis = std::env::current_exe().map_err(|error| {
+        format!("cannot find this program, to start it as a controller: {error}")
+    })?;
+    let costs = simulate::costs(&calibration.medians().costs);
+    check::check(&aldis, costs, conditions, stop)
+        .map_err(|why| format!("the costs could not be checked: {why}"))
+}
+
+fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> String {
+    let mut text = format!(
+        "\nOne worker, {switches} switches of {macs} hosts, queues always full:\n\n{:<26} {:>9} {:>9} {:>8}   {:>18} {:>14}\n",
+        "M requests/s", "measured", "simulated", "off by", "deviation measured", "simulated"
+    );
+    if rows.is_empty() {
+        return "\nA run to compare a simulation with needs two cores.\n".into();
+    }
+    for row in rows {
+        let Checked { design, measured_rps, simulated_rps, .. } = row;
+        let mark = if row.generator_limited { "  generator-limited" } else { "" };
+        let _ = writeln!(
+            text,
+            "{design:<26} {:>9.2} {:>9.2} {:>+6.1} %   {:>16.2} % {:>12.2} %{mark}",
+            measured_rps / 1e6,
+            simulated_rps / 1e6,
+            row.off() * 100.0,
+            row.measured_deviation * 100.0,
+            row.simulated_deviation * 100.0,
+        );
+    }
+    text
 }
 
 /// What is measured now, over what was measured before.
@@ -84,8 +146,12 @@ fn say(step: Step) {
     let _ = std::io::stderr().flush();
 }
 
-fn json(calibration: &Calibration<Spread>) -> String {
-    serde_json::to_string(calibration).expect("numbers and words")
+fn json(calibration: &Calibration<Spread>, checked: Option<&[Checked]>) -> String {
+    let mut object = serde_json::to_value(calibration).expect("numbers and words");
+    if let Some(checked) = checked {
+        object["checked"] = serde_json::to_value(checked).expect("numbers and words");
+    }
+    object.to_string()
 }
 
 fn table(Calibration { aldis, date, machine, costs }: &Calibration<Spread>) -> String {

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// What is left to chance follows from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What things cost, as \"aldis lab calibrate\" writes it; those of docs/lab.md where it is absent.
+    /// What things cost, as \"aldis lab calibrate\" writes it; where it is absent, some that were measured at rest on an Intel Xeon.
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
     /// Print one JSON object instead of the table.

@@ -1,7 +1,7 @@
 //! What the steps of a worker cost on this machine, for a simulation of many workers.
 //!
-//! Each step is one file, measured by itself with everything else at rest: the system calls over loopback TCP, the
-//! requests through the applications, and what two cores have to say to each other. A step is repeated in rounds; the
+//! Each step is one file: system calls over loopback TCP and what two cores have to say to each other, with everything
+//! else at rest; visits with requests through the applications, under load. A step is repeated in rounds; the
 //! result is the median of the rounds, with the quartiles beside it ([`Spread`]). The measuring thread is bound to one
 //! core and whatever is at the other end to another; where there is only one core, both ends take turns on it, and what
 //! needs two is left out.
@@ -18,9 +18,9 @@ mod line;
 mod loopback;
 mod machine;
 mod poll;
-mod request;
 mod round_trip;
 mod rounds;
+mod visit;
 mod wake;
 
 use std::fmt;
@@ -61,8 +61,8 @@ pub enum Step {
     Exchange,
     /// Waking a worker that sleeps.
     Wake,
-    /// Requests through the applications.
-    Request,
+    /// Visits under load, with requests through the applications.
+    Visit,
     /// Cache lines that go from core to core.
     HandOver,
     /// One request at a time, there and back.
@@ -72,7 +72,7 @@ pub enum Step {
 impl Step {
     /// All of them, in order.
     pub const ALL: [Step; 6] =
-        [Step::Poll, Step::Exchange, Step::Wake, Step::Request, Step::HandOver, Step::RoundTrip];
+        [Step::Poll, Step::Exchange, Step::Wake, Step::Visit, Step::HandOver, Step::RoundTrip];
 
     /// What is measured, in words.
     pub fn words(self) -> &'static str {
@@ -80,7 +80,7 @@ impl Step {
             Step::Poll => "polls",
             Step::Exchange => "reads and writes",
             Step::Wake => "waking a sleeper",
-            Step::Request => "requests through the applications",
+            Step::Visit => "visits under load",
             Step::HandOver => "cache lines between two cores",
             Step::RoundTrip => "round trips",
         }
@@ -107,18 +107,38 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Measures everything in about `length`; says through `tell` which step begins, and ends early when `stop` becomes true.
+/// Under what load visits are measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conditions {
+    /// Switches whose queues are full: 1 to 400, for both ends of their connections are in one process.
+    pub switches: u32,
+    /// Hosts of each that are known: 2 to 1,000,000.
+    pub macs: u32,
+}
+
+/// What the goals of `docs/performance.md` are about.
+impl Default for Conditions {
+    fn default() -> Conditions {
+        Conditions { switches: 16, macs: 100_000 }
+    }
+}
+
+/// Measures everything in about `length`, and as long as switches take to tell where their hosts live; says through `tell` which step begins, and ends early when `stop` becomes true.
 /// The caller's thread stays where it is: a thread of its own is bound to a core.
 ///
 /// # Errors
 /// [`Failure`]; nothing is left running then.
 pub fn run(
     length: Duration,
+    conditions: Conditions,
     stop: &AtomicBool,
     tell: &mut (dyn FnMut(Step) + Send),
 ) -> Result<Calibration<Spread>, Failure> {
     let measured = thread::scope(|scope| {
-        scope.spawn(|| measure(length, stop, tell)).join().expect("measuring does not panic")
+        scope
+            .spawn(|| measure(length, conditions, stop, tell))
+            .join()
+            .expect("measuring does not panic")
     })?;
     Ok(Calibration {
         aldis: env!("CARGO_PKG_VERSION").into(),
@@ -130,6 +150,7 @@ pub fn run(
 
 fn measure(
     length: Duration,
+    conditions: Conditions,
     stop: &AtomicBool,
     tell: &mut (dyn FnMut(Step) + Send),
 ) -> Result<Costs<Spread>, Failure> {
@@ -150,8 +171,10 @@ fn measure(
         exchange::measure(&pace, cores).map_err(failed)?;
     let failed = begin(Step::Wake);
     let [wake, ring] = wake::measure(&pace, cores).map_err(failed)?;
-    let failed = begin(Step::Request);
-    let [batch, gather, request] = request::measure(&pace).map_err(failed)?;
+    let failed = begin(Step::Visit);
+    let visits = visit::measure(&pace, cores, conditions).map_err(failed)?;
+    let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
+    let [batch, gather, request] = visits.requests;
     let failed = begin(Step::HandOver);
     let [cas] = hand_over::alone(&pace).map_err(failed)?;
     let two = hand_over::between(&pace, cores).map_err(failed)?;
@@ -165,6 +188,10 @@ fn measure(
         empty_read_ns: empty_read,
         write_ns: write,
         write_byte_ps: write_byte,
+        full_read_ns: full_read,
+        full_read_byte_ps: full_read_byte,
+        full_write_ns: full_write,
+        full_write_byte_ps: full_write_byte,
         wake_ns: wake,
         ring_ns: ring,
         batch_ns: batch,

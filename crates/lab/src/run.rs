@@ -5,6 +5,7 @@
 //! alike. Simulated points follow, several at a time. Rows are written as soon as a point has them, and a run that is
 //! stopped, loses a controller, or takes much longer than its budget, keeps what it has and says that it is partial.
 
+pub mod check;
 mod cores;
 mod folder;
 mod internals;
@@ -16,7 +17,7 @@ mod seconds;
 mod simulated;
 mod subject;
 
-use crate::calibrate::{self, Machine};
+use crate::calibrate::{self, Conditions, Machine};
 use crate::plan::expand::{Expansion, Point, Subject};
 use crate::plan::{Form, Plan, Run};
 use crate::results::{self, Meta, Origin, Writer};
@@ -142,7 +143,7 @@ impl Lab<'_> {
     fn calibrate(&mut self, tell: Tell<'_>) -> Result<(), String> {
         if self.costs.is_none() {
             tell(Event::Calibrating);
-            let measured = calibrate::run(CALIBRATE, self.stop, &mut |_| {});
+            let measured = calibrate::run(CALIBRATE, Conditions::default(), self.stop, &mut |_| {});
             let measured = measured.map_err(|failure| failure.to_string())?.medians();
             self.costs = Some(crate::simulate::costs(&measured.costs));
         }

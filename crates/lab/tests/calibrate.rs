@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aldis_lab::calibrate::{self, Calibration, Failure, Spread, Step};
+use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Spread, Step};
 
 const SHORT: Duration = Duration::from_millis(100);
+
+/// Soon told, on a busy machine and without optimisation too.
+const FEW: Conditions = Conditions { switches: 4, macs: 1_000 };
 
 /// In ns, or ps: outside of these only a broken measurement lies, on a busy machine and without optimisation too. What a
 /// byte or a batch costs may be too little to be told from nothing.
@@ -48,7 +51,7 @@ fn every_cost_is_measured_written_and_read_again() {
     let _alone = alone();
     let mut steps = Vec::new();
     let measured =
-        calibrate::run(SHORT, &AtomicBool::new(false), &mut |step| steps.push(step)).unwrap();
+        calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |step| steps.push(step)).unwrap();
     assert_eq!(steps, Step::ALL);
     for row in measured.costs.rows() {
         let Some(Spread { median, low, high }) = row.cost else {
@@ -73,7 +76,7 @@ fn it_stops_in_the_middle() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let mut last = None;
-    let stopped = calibrate::run(SHORT, &stop, &mut |step| {
+    let stopped = calibrate::run(SHORT, FEW, &stop, &mut |step| {
         last = Some(step);
         stop.store(step == Step::Exchange, Ordering::Relaxed);
     });

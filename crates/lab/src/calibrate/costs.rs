@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// `T` is a number, or the [`Spread`](super::Spread) of what was measured.
 ///
 /// A visit that reads `b` bytes, serves `n` requests and writes `c` bytes costs
-/// `read_ns + b × read_byte_ps / 1000 + batch_ns + n × (gather_ns + request_ns) + write_ns + c × write_byte_ps / 1000`.
+/// `read_ns + b × read_byte_ps / 1000 + batch_ns + n × (gather_ns + request_ns) + write_ns + c × write_byte_ps / 1000`; where
+/// the switch has more to say than was read, its reads and writes are those that begin with `full`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs<T = f64> {
@@ -25,6 +26,14 @@ pub struct Costs<T = f64> {
     pub write_ns: T,
     /// Each byte of it, on top.
     pub write_byte_ps: T,
+    /// A read that leaves some of what there is, from a sender who has still more to say.
+    pub full_read_ns: T,
+    /// Each byte of it, on top.
+    pub full_read_byte_ps: T,
+    /// A write to such a switch.
+    pub full_write_ns: T,
+    /// Each byte of it, on top.
+    pub full_write_byte_ps: T,
     /// From the beginning of a ring until the thread that slept runs.
     pub wake_ns: T,
     /// What ringing costs the one who rings.
@@ -33,7 +42,7 @@ pub struct Costs<T = f64> {
     pub batch_ns: T,
     /// Each request, to chop and parse.
     pub gather_ns: T,
-    /// Each request, in the applications: the learning switch with warm tables.
+    /// Each request, in the applications: the learning switch, under load.
     pub request_ns: T,
     /// A cache line that another core changed, until its content is here. None where there is one core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
@@ -66,7 +75,7 @@ pub struct Row<T> {
 
 impl<T> Costs<T> {
     /// All of them, in order.
-    pub fn rows(self) -> [Row<T>; 16] {
+    pub fn rows(self) -> [Row<T>; 20] {
         let row = |name, cost, words| Row { name, words, cost };
         [
             row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
@@ -76,6 +85,10 @@ impl<T> Costs<T> {
             row("empty_read_ns", Some(self.empty_read_ns), "a read that finds nothing"),
             row("write_ns", Some(self.write_ns), "a write, to a reader that is awake"),
             row("write_byte_ps", Some(self.write_byte_ps), "each byte of it"),
+            row("full_read_ns", Some(self.full_read_ns), "a read that leaves some of it"),
+            row("full_read_byte_ps", Some(self.full_read_byte_ps), "each byte of it"),
+            row("full_write_ns", Some(self.full_write_ns), "a write to whom it was read from"),
+            row("full_write_byte_ps", Some(self.full_write_byte_ps), "each byte of it"),
             row("wake_ns", Some(self.wake_ns), "from a ring until the sleeper runs"),
             row("ring_ns", Some(self.ring_ns), "the ring itself"),
             row("batch_ns", Some(self.batch_ns), "a batch of requests"),
@@ -98,6 +111,10 @@ impl<T> Costs<T> {
             empty_read_ns: change(self.empty_read_ns),
             write_ns: change(self.write_ns),
             write_byte_ps: change(self.write_byte_ps),
+            full_read_ns: change(self.full_read_ns),
+            full_read_byte_ps: change(self.full_read_byte_ps),
+            full_write_ns: change(self.full_write_ns),
+            full_write_byte_ps: change(self.full_write_byte_ps),
             wake_ns: change(self.wake_ns),
             ring_ns: change(self.ring_ns),
             batch_ns: change(self.batch_ns),

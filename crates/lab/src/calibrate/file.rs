@@ -205,6 +205,10 @@ mod tests {
                 empty_read_ns: row(150.5),
                 write_ns: row(2000.6),
                 write_byte_ps: row(120.7),
+                full_read_ns: row(900.3),
+                full_read_byte_ps: row(140.4),
+                full_write_ns: row(2100.6),
+                full_write_byte_ps: row(125.7),
                 wake_ns: row(4000.8),
                 ring_ns: row(900.9),
                 batch_ns: row(60.0),
@@ -264,9 +268,9 @@ mod tests {
         assert!(refusal("cas_ns", "").contains("missing field `cas_ns`"));
         let unknown = refusal("cas_ns", "cas_us = 1.0");
         assert!(unknown.contains("unknown field `cas_us`"), "{unknown}");
-        assert!(unknown.starts_with("26: cas_us"), "{unknown}");
+        assert!(unknown.starts_with("30: cas_us"), "{unknown}");
         assert!(refusal("cores", "cores = -1").starts_with("9: cores: "));
-        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("26: "));
+        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("30: "));
     }
 
     proptest! {

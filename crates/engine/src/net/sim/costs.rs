@@ -17,6 +17,14 @@ pub struct Costs {
     pub write_ns: f64,
     /// Each byte of it, on top.
     pub write_byte_ps: f64,
+    /// A read that leaves some of what there is, from a sender who has still more to say.
+    pub full_read_ns: f64,
+    /// Each byte of it, on top.
+    pub full_read_byte_ps: f64,
+    /// A write to such a switch.
+    pub full_write_ns: f64,
+    /// Each byte of it, on top.
+    pub full_write_byte_ps: f64,
     /// From the beginning of a ring until the worker that slept runs.
     pub wake_ns: f64,
     /// What ringing costs the one who rings.
@@ -35,8 +43,8 @@ pub struct Costs {
     pub round_trip_ns: f64,
 }
 
-/// Measured on 2026-11-21 on two cores of an Intel Xeon (family 6, model 207, virtual machine), Linux 6.18: the table of
-/// `docs/lab.md`.
+/// Measured at rest on 2026-11-21 on two cores of an Intel Xeon (family 6, model 207, virtual machine), Linux 6.18; full reads and
+/// writes are taken for as dear as others.
 impl Default for Costs {
     fn default() -> Costs {
         Costs {
@@ -47,6 +55,10 @@ impl Default for Costs {
             empty_read_ns: 276.9,
             write_ns: 3052.6,
             write_byte_ps: 78.6,
+            full_read_ns: 681.5,
+            full_read_byte_ps: 83.5,
+            full_write_ns: 3052.6,
+            full_write_byte_ps: 78.6,
             wake_ns: 41_435.0,
             ring_ns: 12_627.0,
             batch_ns: 196.5,
@@ -87,6 +99,10 @@ pub(super) struct Prices {
     pub(super) empty_read: Ps,
     pub(super) write: Ps,
     pub(super) write_byte: Ps,
+    pub(super) full_read: Ps,
+    pub(super) full_read_byte: Ps,
+    pub(super) full_write: Ps,
+    pub(super) full_write_byte: Ps,
     pub(super) wake: Ps,
     pub(super) ring: Ps,
     pub(super) batch: Ps,
@@ -122,6 +138,10 @@ impl Prices {
             empty_read: ps(costs.empty_read_ns),
             write: ps(write_ns),
             write_byte: ps(costs.write_byte_ps / 1000.0),
+            full_read: ps(costs.full_read_ns),
+            full_read_byte: ps(costs.full_read_byte_ps / 1000.0),
+            full_write: ps(costs.full_write_ns),
+            full_write_byte: ps(costs.full_write_byte_ps / 1000.0),
             wake: ps(costs.wake_ns),
             ring: ps(costs.ring_ns),
             batch: ps(costs.batch_ns),

@@ -81,6 +81,8 @@ struct Wire {
     registered: Option<(usize, u64)>,
     /// Whether it is among the core's `ready`.
     is_ready: bool,
+    /// Whether the last read left something.
+    left: bool,
     /// Whether a write did not fit: there will be an edge when there is room.
     starved: bool,
     closed: Arc<AtomicBool>,
@@ -145,6 +147,7 @@ impl World {
             outgoing: VecDeque::new(),
             registered: None,
             is_ready: false,
+            left: false,
             starved: false,
             closed: Arc::default(),
             reader: usize::MAX,
@@ -442,7 +445,12 @@ impl World {
         }
         // The step that follows takes it apart, and lets go of the connection when it is done.
         let apart = count as Ps * prices.gather / REQUEST_LEN as Ps;
-        *clock += prices.read + count as Ps * prices.read_byte + apart;
+        wire.left = wire.incoming.len() > 0;
+        *clock += apart
+            + match wire.left {
+                true => prices.full_read + count as Ps * prices.full_read_byte,
+                false => prices.read + count as Ps * prices.read_byte,
+            };
         self.ask(at, now);
         Some(count)
     }
@@ -463,7 +471,10 @@ impl World {
         if std::mem::replace(&mut wire.writer, core) != core {
             *clock += (count / ANSWER_LEN) as Ps * prices.moved_request;
         }
-        *clock += prices.write + count as Ps * prices.write_byte;
+        *clock += match wire.left {
+            true => prices.full_write + count as Ps * prices.full_write_byte,
+            false => prices.write + count as Ps * prices.write_byte,
+        };
         let arrives = *clock + prices.way;
         if at_once {
             self.hear(at, arrives, bytes);

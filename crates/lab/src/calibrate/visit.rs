@@ -1,0 +1,422 @@
+//! Visits under load: what a worker does with switches that always have more to say.
+//!
+//! The switches are those of the load generator, on the other core; they tell where their hosts live and keep their queues
+//! full. At this end is a bare loop with nothing of the engine in it: read, gather, let the learning switch answer, write,
+//! each of them timed by itself. So the costs have in them what a run has and steps at rest (`exchange.rs`) have not:
+//! bytes that come from another core's cache; a read that also makes room for a sender who has more to say, so that the kernel
+//! acknowledges, and takes in what that brings, within the call; tables that all of this drives out of the caches; and the
+//! memory that the other core uses meanwhile.
+//!
+//! Reads of several sizes take turns, and a line is drawn through their means. The longest of the visits, which somebody
+//! interrupted, are left out of the mean.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use aldis_apps::LearningSwitch;
+use aldis_apps::learning_switch::{Config, Seed};
+use aldis_control::switch::Info;
+use aldis_control::world::View;
+use aldis_control::{Batch, On, Output, Pipeline, Recipe, Request, Run, Switch, Time, gather};
+use aldis_emulator::load::{self, Load, Mode, Moment, Watch};
+use aldis_engine::limits::{READ_MAX, RECEIVE_BUFFER, SEND_BUFFER};
+use aldis_wire::msg::{Port, PortDetails, PortNo};
+use aldis_wire::{Chop, DatapathId, FixedText, Header, MacAddr, Version, v10};
+use rustix::net::{SendFlags, send, sockopt};
+
+use super::Conditions;
+use super::cores::{Cores, pin};
+use super::line::Line;
+use super::rounds::{Pace, Spread, busy};
+
+/// Bytes that a visit reads at most: Maestro's 2 KB to Beacon's 64 KB.
+const SIZES: [usize; 4] = [2 * 1024, 8 * 1024, 32 * 1024, READ_MAX];
+
+/// Laps over all switches with each size, behind one that does not count.
+const LAPS: usize = 4;
+
+/// Visits for each one that is left out of the mean.
+const LEFT_OUT: usize = 64;
+
+/// How long the switches may take to connect and to tell where their hosts live; to have as much to say as is wanted; and to
+/// take an answer.
+const PREPARED_WITHIN: Duration = Duration::from_secs(120);
+const FILLED_WITHIN: Duration = Duration::from_secs(20);
+const TAKEN_WITHIN: Duration = Duration::from_secs(20);
+
+/// Ports of a switch.
+const PORTS: u32 = 4;
+
+/// `OFPT_FEATURES_REPLY` of OpenFlow 1.0.
+const FEATURES_REPLY: u8 = 6;
+
+/// Bytes of a flow: the answer to a request of hosts that are known.
+const FLOW_LEN: usize = 80;
+
+/// How long the switches would go on.
+const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
+
+/// What visits cost, each as it is in [`super::Costs`].
+pub(super) struct Visits {
+    /// `full_read_ns` and `full_read_byte_ps`.
+    pub(super) read: [Spread; 2],
+    /// `full_write_ns` and `full_write_byte_ps`.
+    pub(super) write: [Spread; 2],
+    /// `batch_ns`, `gather_ns` and `request_ns`.
+    pub(super) requests: [Spread; 3],
+}
+
+pub(super) fn measure(pace: &Pace<'_>, cores: Cores, conditions: Conditions) -> io::Result<Visits> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    // As the engine has them.
+    sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
+    sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
+    listener.set_nonblocking(true)?;
+    let load = conditions.load(listener.local_addr()?);
+    let signs = Signs::default();
+    thread::scope(|scope| {
+        let switches = scope.spawn(|| {
+            pin(cores.far);
+            let outcome = load::measure(&load, &mut Onlooker(&signs));
+            signs.gone.store(true, Ordering::Relaxed);
+            outcome.failure
+        });
+        let measured = Desk::open(&listener, &load, &signs, pace)
+            .and_then(|mut desk| desk.prepare().and_then(|()| desk.rounds()));
+        signs.over.store(true, Ordering::Relaxed);
+        let failure = switches.join().expect("the load does not panic");
+        match (measured, failure) {
+            (Err(error), Some(failure)) if error.kind() != io::ErrorKind::Interrupted => {
+                Err(io::Error::other(format!("{error}: {failure}")))
+            }
+            (measured, _) => measured,
+        }
+    })
+}
+
+impl Conditions {
+    fn load(&self, controller: SocketAddr) -> Load {
+        Load {
+            switches: self.switches,
+            macs: self.macs,
+            ports: PORTS,
+            mode: Mode::Full,
+            warm_up: 0,
+            loops: 1,
+            loop_length: FOR_EVER,
+            patience: PREPARED_WITHIN,
+            handshake_deadline: PREPARED_WITHIN,
+            ..Load::new(controller)
+        }
+    }
+}
+
+/// What the two ends tell each other beside the sockets.
+#[derive(Default)]
+struct Signs {
+    /// The switches offer requests.
+    offering: AtomicBool,
+    /// They have ended.
+    gone: AtomicBool,
+    /// They are to end.
+    over: AtomicBool,
+}
+
+struct Onlooker<'a>(&'a Signs);
+
+impl Watch for Onlooker<'_> {
+    fn tell(&mut self, moment: Moment) {
+        if moment == Moment::MeasureBegins {
+            self.0.offering.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.0.over.load(Ordering::Relaxed)
+    }
+}
+
+/// The controller's end.
+struct Desk<'a> {
+    signs: &'a Signs,
+    pace: &'a Pace<'a>,
+    peers: Vec<Peer>,
+    pipeline: Pipeline,
+    switches: Vec<Arc<Switch>>,
+    room: Vec<u8>,
+    requests: Vec<Request>,
+    out: Output,
+}
+
+/// A switch, and the beginning of a message of which the rest has not come.
+struct Peer {
+    socket: TcpStream,
+    carry: Vec<u8>,
+}
+
+/// What the steps of a visit took, in nanoseconds.
+struct Visit {
+    /// Bytes that were read, requests in them, and bytes that were written.
+    bytes: usize,
+    requests: usize,
+    written: usize,
+    read: f64,
+    gather: f64,
+    answer: f64,
+    write: f64,
+}
+
+impl<'a> Desk<'a> {
+    /// All switches connect and shake hands.
+    fn open(
+        listener: &TcpListener,
+        load: &Load,
+        signs: &'a Signs,
+        pace: &'a Pace<'a>,
+    ) -> io::Result<Desk<'a>> {
+        let config = Config::new(Seed::new(*b"0123456789abcdef"));
+        let recipe = Recipe::default().with(move || LearningSwitch::new(config));
+        let mut desk = Desk {
+            signs,
+            pace,
+            peers: Vec::new(),
+            pipeline: recipe.settle().expect("it works alone").pipeline(0),
+            switches: Vec::new(),
+            room: vec![0; 2 * READ_MAX],
+            requests: Vec::new(),
+            out: Output::default(),
+        };
+        let deadline = Instant::now() + PREPARED_WITHIN;
+        while desk.peers.len() < load.switches as usize {
+            match listener.accept() {
+                Ok((socket, _)) => desk.shake_hands(socket, deadline)?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => desk.wait(deadline)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(desk)
+    }
+
+    /// Lets others have the core, unless it has taken too long.
+    fn wait(&self, deadline: Instant) -> io::Result<()> {
+        if self.pace.stop.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if self.signs.gone.load(Ordering::Relaxed) || Instant::now() >= deadline {
+            return Err(io::Error::other("the switches do not go on"));
+        }
+        thread::yield_now();
+        Ok(())
+    }
+
+    fn shake_hands(&mut self, socket: TcpStream, deadline: Instant) -> io::Result<()> {
+        socket.set_nodelay(true)?;
+        socket.set_nonblocking(true)?;
+        let mut greeting = Vec::new();
+        for (xid, message) in
+            [v10::Message::Hello(v10::Hello::default()), v10::Message::FeaturesRequest]
+                .iter()
+                .enumerate()
+        {
+            message.encode(xid as u32, &mut greeting).expect("a short message");
+        }
+        (&socket).write_all(&greeting)?;
+        let mut heard = Vec::new();
+        while !Chop::new(&heard)
+            .map_while(Result::ok)
+            .any(|message| message.header.kind == FEATURES_REPLY)
+        {
+            match (&socket).read(&mut self.room) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => heard.extend_from_slice(&self.room[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(deadline)?,
+                Err(error) => return Err(error),
+            }
+        }
+        let dpid = self.peers.len() as u64 + 1;
+        self.switches.push(self.pipeline.join(Time::START, info(dpid)));
+        self.peers.push(Peer { socket, carry: Vec::new() });
+        Ok(())
+    }
+
+    /// Until the switches have told where their hosts live, and their queues are full.
+    fn prepare(&mut self) -> io::Result<()> {
+        let deadline = Instant::now() + PREPARED_WITHIN;
+        while !self.signs.offering.load(Ordering::Relaxed) {
+            for at in 0..self.peers.len() {
+                self.visit(at, READ_MAX)?;
+            }
+            self.wait(deadline)?;
+        }
+        Ok(())
+    }
+
+    fn rounds(&mut self) -> io::Result<Visits> {
+        let pace = self.pace;
+        let [read, read_byte, write, write_byte, batch, gather, request] = pace.rounds(|| {
+            let [mut reads, mut writes, mut gathers, mut answers] = [[(0.0, 0.0); SIZES.len()]; 4];
+            for (index, size) in SIZES.into_iter().enumerate() {
+                let visits = self.visits(size)?;
+                let mean = |of: fn(&Visit) -> f64| mean(visits.iter().map(of).collect());
+                let requests = mean(|visit| visit.requests as f64);
+                reads[index] = (mean(|visit| visit.bytes as f64), mean(|visit| visit.read));
+                writes[index] = (mean(|visit| visit.written as f64), mean(|visit| visit.write));
+                gathers[index] = (requests, mean(|visit| visit.gather));
+                answers[index] = (requests, mean(|visit| visit.answer));
+            }
+            let [read, write, gather, answer] =
+                [reads, writes, gathers, answers].map(|points| Line::through(&points));
+            let batch = gather.base + answer.base;
+            let [read_byte, write_byte] = [read, write].map(|line| line.each * 1e3);
+            Ok([read.base, read_byte, write.base, write_byte, batch, gather.each, answer.each])
+        })?;
+        Ok(Visits {
+            read: [read, read_byte],
+            write: [write, write_byte],
+            requests: [batch, gather, request],
+        })
+    }
+
+    /// Visits of one size that found as much as they wanted.
+    fn visits(&mut self, size: usize) -> io::Result<Vec<Visit>> {
+        let wanted = LAPS * self.peers.len();
+        let mut visits = Vec::with_capacity(wanted);
+        let deadline = Instant::now() + FILLED_WITHIN;
+        for lap in 0.. {
+            for at in 0..self.peers.len() {
+                match self.visit(at, size)? {
+                    Some(visit) if lap > 0 && visit.bytes == size => visits.push(visit),
+                    Some(_) => {}
+                    // Where there is one core, the switches wait for it.
+                    None => thread::yield_now(),
+                }
+            }
+            if visits.len() >= wanted {
+                break;
+            }
+            if Instant::now() >= deadline {
+                return Err(busy());
+            }
+        }
+        Ok(visits)
+    }
+
+    /// Reads at most so many bytes from a switch, and answers them. Nothing when there is nothing, or when something else was
+    /// among the requests or among the answers: who is not known is flooded, which costs something else.
+    fn visit(&mut self, at: usize, size: usize) -> io::Result<Option<Visit>> {
+        let Desk { peers, room, requests, pace, .. } = self;
+        let Peer { socket, carry } = &mut peers[at];
+        let kept = carry.len();
+        room[..kept].copy_from_slice(carry);
+        let (read, got) =
+            pace.clock.time(|| rustix::io::read(&*socket, &mut room[kept..kept + size]));
+        let bytes = match got {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => bytes,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let all = &room[..kept + bytes];
+        requests.clear();
+        let (gather, end) =
+            pace.clock.time(|| gather::gather(Version::V10, all, 0, &mut *requests));
+        // Anything else is passed over, and the visit with it.
+        let mut rest = end;
+        while let Ok(Some(header)) = Header::peek(&all[rest..])
+            && rest + header.length as usize <= all.len()
+        {
+            rest += header.length as usize;
+        }
+        carry.clear();
+        carry.extend_from_slice(&all[rest..]);
+        let count = requests.len();
+        let (answer, ()) = pace.clock.time(|| self.answer(at, kept + bytes));
+        let write = self.write(at)?;
+        let written = self.out.bytes().len();
+        let visit = Visit { bytes, requests: count, written, read, gather, answer, write };
+        let all_known = written == count * FLOW_LEN;
+        Ok((rest == end && count > 0 && all_known).then_some(visit))
+    }
+
+    #[inline]
+    fn answer(&mut self, switch: usize, len: usize) {
+        let mut batch = Batch {
+            on: On::FlowRequest,
+            now: Time::START,
+            world: View::nothing(),
+            bytes: &self.room[..len],
+            switches: &self.switches,
+            runs: &[Run { switch, requests: 0..self.requests.len() }],
+            requests: &mut self.requests,
+        };
+        self.out.clear();
+        self.pipeline.packet_ins(&mut batch, &mut self.out);
+    }
+
+    /// Writes what there is to say; nanoseconds of the first write.
+    fn write(&self, at: usize) -> io::Result<f64> {
+        let bytes = self.out.bytes();
+        let socket = &self.peers[at].socket;
+        let (spent, taken) = self.pace.clock.time(|| send(socket, bytes, SendFlags::NOSIGNAL));
+        let mut taken = taken.unwrap_or(0);
+        let deadline = Instant::now() + TAKEN_WITHIN;
+        while taken < bytes.len() {
+            self.wait(deadline)?;
+            match send(socket, &bytes[taken..], SendFlags::NOSIGNAL) {
+                Ok(more) => taken += more,
+                Err(rustix::io::Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(spent)
+    }
+}
+
+/// The mean without the greatest.
+fn mean(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.truncate(values.len() - values.len() / LEFT_OUT);
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn info(dpid: u64) -> Info {
+    let port = |number: u32| Port {
+        number: PortNo(number),
+        hw_addr: MacAddr::from_u64(0x0600_0000_0000 | u64::from(number)),
+        name: FixedText::default(),
+        admin_down: false,
+        link_down: false,
+        speed_kbps: 0,
+        details: PortDetails::default(),
+    };
+    let ports = (1..=PORTS).map(port).collect();
+    Info { dpid: DatapathId(dpid), version: Version::V10, buffers: 256, tables: 1, ports }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::Clock;
+    use super::*;
+
+    #[test]
+    fn visits_find_full_queues_and_known_hosts() {
+        let stop = AtomicBool::new(false);
+        let pace = Pace { length: Duration::ZERO, stop: &stop, clock: Clock::new() };
+        let few = Conditions { switches: 2, macs: 100 };
+        let Visits { read, write, requests } = measure(&pace, Cores::choose(), few).unwrap();
+        let costs = [read.as_slice(), &write, &requests].concat();
+        assert!(costs.iter().all(|cost| (0.1..1e8).contains(&cost.median)), "{costs:?}");
+    }
+
+    #[test]
+    fn the_greatest_do_not_count() {
+        let mut values = vec![2.0; 127];
+        values.push(1e9);
+        assert_eq!(mean(values), 2.0);
+        assert_eq!(mean(vec![1.0, 3.0]), 2.0);
+    }
+}
