@@ -6,6 +6,7 @@ mod handshakes;
 mod measure;
 mod parts;
 mod save;
+pub(crate) mod secure;
 mod table;
 
 use aldis_emulator::null::NullController;
@@ -25,6 +26,8 @@ Examples:
     aldis bench 127.0.0.1:6653 -t -s 79 --scenario 2 --scale 0.25 --probes 1
   One switch that floods, 63 that send 1,000 requests a second each:
     aldis bench 127.0.0.1:6653 -t -s 63 --switch-rate 1000 --storm 1
+  Over TLS, with the certificates that aldis pki pki --switch 1 --switch 2 makes:
+    aldis bench 127.0.0.1:6654 -t -s 2 --tls-authority pki/ca.pem --tls-certificate 'pki/switch-{dpid}.pem' --tls-key 'pki/switch-{dpid}.key'
   How each of 79 switches was served under skewed load, into files:
     aldis bench 127.0.0.1:6653 --mode fairness -s 79 --scenario 2 --save results/
 
@@ -42,7 +45,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     null: Option<Null>,
     #[command(flatten)]
-    load: Option<LoadArgs>,
+    load: LoadArgs,
 }
 
 #[derive(Subcommand)]
@@ -63,10 +66,9 @@ struct NullArgs {
 
 /// Runs the one or the other.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    match (args.null, args.load) {
-        (Some(Null::Null(args)), _) => serve(&args),
-        (None, Some(args)) => measure::run(&args),
-        (None, None) => Err("which controller? say aldis bench HOST:PORT".into()),
+    match args.null {
+        Some(Null::Null(args)) => serve(&args),
+        None => measure::run(&args.load),
     }
 }
 

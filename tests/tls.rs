@@ -250,10 +250,93 @@ fn whoever_is_not_let_in_is_told_about_in_words() {
     let mut stream = TcpStream::connect(&address).unwrap();
     stream.write_all(&[1, 0, 0, 8, 0, 0, 0, 1]).unwrap();
     assert!(controller.says("was not let in").contains("it does not speak TLS here"));
-    // The beginning of a hello of 300 bytes, as OpenSSL sends one.
-    let mut stream = TcpStream::connect(&plain).unwrap();
-    stream.write_all(&[&[0x16, 3, 1, 1, 0x2c][..], &[0; 300]].concat()).unwrap();
-    controller.says("the switch speaks TLS, and this port is for plain OpenFlow");
+    // A hello as OpenSSL sends one, a short one, and the beginning of one that does not go on.
+    for len in [300, 80, 0] {
+        let mut stream = TcpStream::connect(&plain).unwrap();
+        let [high, low] = u16::to_be_bytes(300);
+        stream.write_all(&[&[0x16, 3, 1, high, low][..], &vec![0; len]].concat()).unwrap();
+        let said = controller.says("the switch speaks TLS, and this port is for plain OpenFlow");
+        assert!(said.contains(&stream.local_addr().unwrap().to_string()), "{said}");
+    }
+}
+
+/// What a switch says before its TLS breaks is heard, and so is why it broke, although the switch stays where it is.
+#[test]
+fn what_breaks_behind_good_messages_is_said() {
+    let folder = Folder::new("tls-broken");
+    assert!(folder.pki("pki", &["--switch", "1"]).status.success());
+    let mut controller = folder.controller(&[]);
+    let address = secure_address(&mut controller);
+    let switch = folder.client("pki/ca.pem", Some("pki/switch-0000000000000001"));
+    let mut stream = speak(&switch, &address);
+    let mut hello = [0; 16];
+    stream.read_exact(&mut hello).unwrap();
+    // In one segment: a HELLO, and a record that nobody encrypted.
+    let mut sealed = Vec::new();
+    stream.conn.writer().write_all(&[1, 0, 0, 8, 0, 0, 0, 1]).unwrap();
+    while stream.conn.wants_write() {
+        stream.conn.write_tls(&mut sealed).unwrap();
+    }
+    sealed.extend_from_slice(&[&[0x17, 3, 3, 0, 40][..], &[0xaa; 40]].concat());
+    stream.sock.write_all(&sealed).unwrap();
+    let said = controller.says("TLS with the switch broke off: what it sent cannot be decrypted");
+    let peer = stream.sock.local_addr().unwrap().to_string();
+    assert!(said.contains(&peer), "{said} names {peer}");
+    let told = stream.read_exact(&mut hello).unwrap_err().to_string();
+    assert!(told.contains("BadRecordMac"), "the switch is told too: {told}");
+}
+
+#[test]
+fn a_benchmark_over_tls_counts_what_the_controller_counts() {
+    let folder = Folder::new("tls-bench");
+    let switches = ["--switch", "1", "--switch", "2", "--switch", "3"];
+    assert!(folder.pki("pki", &switches).status.success());
+    let mut controller = folder.controller(&[]);
+    let address = secure_address(&mut controller);
+    let own = ["pki/switch-{dpid}.pem", "pki/switch-{dpid}.key"].map(|name| folder.file(name));
+    let first = own.each_ref().map(|name| name.replace("{dpid}", "0000000000000001"));
+    let authority = folder.file("pki/ca.pem");
+    let bench = |address: &str, [certificate, key]: &[String; 2], more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+        command.args(["bench", address, "-s", "3", "-M", "50", "-l", "2", "-m", "250", "--json"]);
+        command.args([
+            "--tls-authority",
+            &authority,
+            "--tls-certificate",
+            certificate,
+            "--tls-key",
+            key,
+        ]);
+        let output = command.args(more).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap_or_default(), said)
+    };
+    let (mut answered, mut offered) = (0, 0);
+    for mode in
+        [&["--outstanding", "20"][..], &["-t"], &["--outstanding", "1", "--openflow", "1.3"]]
+    {
+        let (report, said) = bench(&address, &own, &[mode, &["--no-teach"]].concat());
+        assert_eq!(report["switches"]["tls"], true, "{said}");
+        let count = |name: &str| report["counts"][name].as_u64().unwrap();
+        assert!(count("answered") > 100, "{report}");
+        // With queues that are always full it may drop some.
+        assert!(mode == ["-t"] || count("lost") == 0, "{report}");
+        (answered, offered) = (answered + count("answered"), offered + count("offered"));
+    }
+    let (report, said) = bench(&address, &own, &["--mode", "connect"]);
+    assert!(report["counts"]["done"].as_u64() > Some(0), "{report} {said}");
+    // Nobody is let in as another switch, and each mistake is a sentence.
+    let (_, said) = bench(&address, &first, &["-o", "2"]);
+    assert!(said.contains("the controller closed the connection of switch"), "{said}");
+    let (_, said) = bench(&controller.address, &own, &[]);
+    assert!(said.contains("the controller does not speak TLS there"), "{said}");
+    let (_, said) = bench(&address, &own, &["--tls-name", "elsewhere.example"]);
+    assert!(said.contains("the controller's certificate is for another name"), "{said}");
+    controller.signal("-INT");
+    let said = controller.says("stopped after ");
+    let words = said.split("stopped after ").nth(1).unwrap();
+    let served: u64 = words.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    assert!((answered..=offered).contains(&served), "{answered} of {offered} answered: {said}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The options of `aldis bench` and the run that they describe.
 
+use super::secure::SecureArgs;
 use aldis_emulator::load::{self, Destinations, Load, Mode, OnOff, Rate, Spread, Step};
 use aldis_wire::Version;
 use clap::ValueEnum;
@@ -198,6 +199,8 @@ pub(super) struct LoadArgs {
     /// The controller's process, for its CPU time and memory; by default whichever listens on the port.
     #[arg(long, value_name = "PID")]
     pub(super) pid: Option<u32>,
+    #[command(flatten)]
+    secure: SecureArgs,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     pub(super) json: bool,
@@ -252,7 +255,7 @@ impl LoadArgs {
         let loops = self.loops.unwrap_or(if is_soak { SOAK_LOOPS } else { 10 });
         let (rate, spread) = self.rate();
         let (slow, slow_rate) = self.slow.unwrap_or((0, 1));
-        let load = Load {
+        let mut load = Load {
             version: match self.openflow {
                 VersionArg::V10 => Version::V10,
                 VersionArg::V13 => Version::V13,
@@ -296,6 +299,9 @@ impl LoadArgs {
             let why = "--on-off divides a rate over time: say --rate, --switch-rate, --steps or --scenario as well";
             return Err(why.into());
         }
+        let dpids =
+            (1..=load.switches_in_all().min(load::SWITCHES_MAX)).map(|number| load.dpid(number));
+        load.secure = self.secure.secure(load.controller, dpids)?;
         Ok(load)
     }
 

@@ -108,7 +108,7 @@ pub(super) fn setting(load: &Load) -> Vec<Row> {
     let switches = json!({
         "number": load.switches, "macs": load.macs, "ports": load.ports,
         "openflow": load.version.to_string(), "buffered": load.buffered,
-        "destinations": destinations, "taught": load.teach,
+        "destinations": destinations, "taught": load.teach, "tls": load.secure.is_some(),
     });
     vec![
         row("controller", load.controller.to_string(), "controller", load.controller.to_string()),

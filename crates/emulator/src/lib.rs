@@ -15,5 +15,9 @@ pub mod null;
 pub mod peer;
 mod persona;
 mod poll;
+mod secure;
 mod stream;
 pub mod topology;
+mod wire;
+
+pub use secure::Secure;

@@ -46,6 +46,7 @@ pub use report::{
 };
 pub use sequence::Destinations;
 
+use crate::Secure;
 use aldis_wire::Version;
 use cast::Role;
 use sequence::Homes;
@@ -109,6 +110,8 @@ pub struct Part {
 pub struct Load {
     /// Where the controller listens.
     pub controller: SocketAddr,
+    /// How they speak TLS, if they do.
+    pub secure: Option<Secure>,
     /// The version that the switches speak.
     pub version: Version,
     /// How many switches: 1 to [`SWITCHES_MAX`], with those that storm, probe and read badly.
@@ -192,6 +195,7 @@ impl Load {
     pub fn new(controller: SocketAddr) -> Load {
         Load {
             controller,
+            secure: None,
             version: Version::V10,
             switches: 1,
             first_dpid: 1,

@@ -3,6 +3,7 @@
 //! A shared buffer stays in the cache however many sockets there are. The beginning of a message whose end has not come
 //! yet is what a socket owns: its [`Tail`], at most one message long.
 
+use crate::wire::{RECORD_MAX, Tls, Wire};
 use aldis_wire::header::MESSAGE_LEN_MAX;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -32,12 +33,18 @@ impl Tail {
 pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     read_max: usize,
+    /// For what is encrypted still; empty until the first switch with TLS.
+    sealed: Box<[u8]>,
 }
 
 impl Inbox {
     /// A buffer for reads of at most `read_max` bytes.
     pub(crate) fn new(read_max: usize) -> Inbox {
-        Inbox { buffer: vec![0; read_max + MESSAGE_LEN_MAX].into(), read_max }
+        Inbox {
+            buffer: vec![0; read_max + MESSAGE_LEN_MAX].into(),
+            read_max,
+            sealed: Box::default(),
+        }
     }
 
     /// One read of `socket` behind its tail: both together, or `None` when the socket has nothing now.
@@ -69,6 +76,36 @@ impl Inbox {
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The same of a switch's connection, with or without TLS. With it `limit` is what comes from the kernel.
+    ///
+    /// # Errors
+    /// Those of [`Inbox::read`], and TLS's in words.
+    #[inline]
+    pub(crate) fn read_wire(
+        &mut self,
+        wire: &mut Wire,
+        tail: &Tail,
+        limit: usize,
+    ) -> io::Result<Option<&[u8]>> {
+        match wire {
+            Wire::Plain(socket) => self.read_at_most(socket, tail, limit),
+            Wire::Tls(tls) => self.read_tls(tls, tail, limit),
+        }
+    }
+
+    #[inline(never)]
+    fn read_tls(&mut self, tls: &mut Tls, tail: &Tail, limit: usize) -> io::Result<Option<&[u8]>> {
+        if self.sealed.is_empty() {
+            self.sealed = vec![0; self.read_max].into();
+            self.buffer = vec![0; self.read_max + RECORD_MAX + MESSAGE_LEN_MAX].into();
+        }
+        let kept = tail.0.len();
+        self.buffer[..kept].copy_from_slice(&tail.0);
+        let sealed = &mut self.sealed[..limit.min(self.read_max)];
+        let read = tls.read(&mut self.buffer[kept..], sealed)?;
+        Ok(read.map(|count| &self.buffer[..kept + count]))
     }
 }
 

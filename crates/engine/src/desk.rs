@@ -336,7 +336,12 @@ impl<N: Net, W: Write> Desk<N, W> {
                     }
                 }
                 Some(Err(malformed)) => return Err(Close::Framing(malformed)),
-                None => break,
+                None => {
+                    if conn.switch().is_none() {
+                        state.session.begun(&bytes[at..])?;
+                    }
+                    break;
+                }
             }
         }
         state.keep_carry(&bytes[at..]);

@@ -44,6 +44,20 @@ impl Session {
         }
     }
 
+    /// A message began whose end has not come, and may never: the length that a stranger's bytes seem to have means nothing.
+    /// Who speaks another protocol is known by the first two of them.
+    ///
+    /// # Errors
+    /// [`Close::NoHello`].
+    pub fn begun(&self, bytes: &[u8]) -> Result<(), Close> {
+        match *bytes {
+            [version, kind, ..] if self.version.is_none() && !is_greeting(kind) => {
+                Err(Close::NoHello { version, kind })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn agree(&mut self, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
         let (theirs, ours) = (raw.header.version, self.config.versions);
         let bitmap = dialect::bitmap(&raw.bytes[HEADER_LEN..]);
@@ -230,4 +244,9 @@ fn settled(mut changes: Vec<PortChange>) -> Vec<Port> {
     changes.dedup_by_key(|change| change.port.number);
     changes.retain(|change| change.reason != PortChangeReason::Removed);
     changes.into_iter().map(|change| change.port).collect()
+}
+
+/// Whether a first message may be of this type.
+fn is_greeting(kind: u8) -> bool {
+    matches!(kind, kind::HELLO | kind::ECHO_REQUEST | kind::ERROR)
 }

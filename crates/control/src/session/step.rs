@@ -218,7 +218,7 @@ pub enum Close {
     TooManyFaults(Malformed),
     /// The engine did not admit the connection.
     Refused(Refusal),
-    /// TLS failed, or its certificate is not that of the switch; the engine's words.
+    /// TLS failed, or its certificate is not that of the switch; a sentence of the engine's.
     Insecure(String),
     /// The switch does not read what it is sent.
     NotReading,
@@ -281,7 +281,7 @@ impl fmt::Display for Close {
                 write!(f, "the switch sent too many bad messages, last: {why}")
             }
             Close::Refused(refusal) => write!(f, "the connection was not admitted: {refusal}"),
-            Close::Insecure(why) => write!(f, "the switch was not let in over TLS: {why}"),
+            Close::Insecure(why) => f.write_str(why),
             Close::NotReading => f.write_str("the switch does not read what it is sent"),
             Close::MainGone => {
                 f.write_str("the main connection is gone, and this auxiliary one with it")

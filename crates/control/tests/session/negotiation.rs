@@ -132,6 +132,22 @@ fn the_first_message_is_a_hello() {
     }
 }
 
+/// The beginning is enough: the rest of what is no OpenFlow may never come.
+#[test]
+fn who_speaks_another_protocol_is_known_by_two_bytes() {
+    let mut switch = Dialogue::with(V13);
+    for (bytes, version, kind) in [(b"\x16\x03\x01\x00\x50", 0x16, 3), (b"GET /", b'G', b'E')] {
+        assert_eq!(switch.session.begun(bytes), Err(Close::NoHello { version, kind }));
+        assert_eq!(switch.session.begun(&bytes[..1]), Ok(()));
+    }
+    for kind in [0, 1, 2] {
+        assert_eq!(switch.session.begun(&[9, kind]), Ok(()));
+    }
+    // Behind the HELLO any type may begin.
+    switch.says_hello().hears("FEATURES_REQUEST");
+    assert_eq!(switch.session.begun(&[4, 6]), Ok(()));
+}
+
 #[test]
 fn an_echo_before_the_hello_is_answered_in_its_own_version() {
     for version in 0..=255 {

@@ -13,12 +13,12 @@ use super::{Load, Part, conduct};
 use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
 use crate::stream::{self, Inbox, Tail};
+use crate::wire::Wire;
 use aldis_wire::Chop;
 use aldis_wire::header::{Header, kind};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -202,7 +202,7 @@ struct Switch {
     persona: Persona,
     key: u64,
     stage: Stage,
-    socket: Option<TcpStream>,
+    wire: Option<Wire>,
     tail: Tail,
     unsent: Vec<u8>,
     greeted: bool,
@@ -228,7 +228,7 @@ impl<'a> Thread<'a> {
             persona: Persona { version, number: load.dpid(number), ports, buffered },
             key,
             stage: Stage::Waiting,
-            socket: None,
+            wire: None,
             tail: Tail::default(),
             unsent: Vec::new(),
             greeted: false,
@@ -330,7 +330,7 @@ impl<'a> Thread<'a> {
         let number = switch.persona.number;
         let failed =
             |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
-        switch.socket = None;
+        switch.wire = None;
         let socket = stream::socket(controller).map_err(failed)?;
         switch.since = Instant::now();
         match rustix::net::connect(&socket, &controller) {
@@ -342,11 +342,12 @@ impl<'a> Thread<'a> {
             }
             Err(error) => return Err(failed(error)),
         }
-        self.poll.add(&socket, switch.key, Interest::Both)?;
+        let wire = Wire::new(TcpStream::from(socket), self.load.secure.as_ref(), number)?;
+        self.poll.add(&wire, switch.key, Interest::Both)?;
         (switch.stage, switch.greeted) = (Stage::Connecting, false);
         switch.tail.keep(&[]);
         switch.unsent.clear();
-        switch.socket = Some(TcpStream::from(socket));
+        switch.wire = Some(wire);
         Ok(())
     }
 
@@ -384,19 +385,20 @@ impl Switch {
         outbox: &mut Vec<u8>,
         poll: &Poll,
     ) -> Result<Visit, Failure> {
-        let Some(socket) = self.socket.take() else { return Ok(Visit::Nothing) };
-        let visit = self.visit_socket(&socket, load, ready, inbox, outbox);
+        let Some(mut wire) = self.wire.take() else { return Ok(Visit::Nothing) };
+        let visit = self.visit_wire(&mut wire, load, ready, inbox, outbox);
         if matches!(visit, Ok(Visit::Nothing)) {
-            let interest = if self.unsent.is_empty() { Interest::Read } else { Interest::Both };
-            poll.modify(&socket, self.key, interest)?;
+            let waits = !self.unsent.is_empty() || wire.is_behind();
+            let interest = if waits { Interest::Both } else { Interest::Read };
+            poll.modify(&wire, self.key, interest)?;
         }
-        self.socket = Some(socket);
+        self.wire = Some(wire);
         visit
     }
 
-    fn visit_socket(
+    fn visit_wire(
         &mut self,
-        socket: &TcpStream,
+        wire: &mut Wire,
         load: &Load,
         ready: Ready,
         inbox: &mut Inbox,
@@ -405,13 +407,13 @@ impl Switch {
         let switch = self.persona.number;
         let closed = |error| Failure::Closed { switch, during: "the handshake", error };
         if self.stage == Stage::Connecting {
-            let peer = socket.take_error().and_then(|error| error.map_or(Ok(()), Err));
+            let peer = wire.socket().take_error().and_then(|error| error.map_or(Ok(()), Err));
             let controller = load.controller;
             peer.map_err(|error| Failure::Connect { switch, controller, error })?;
             self.stage = Stage::ShakingHands;
             self.persona.hello(outbox);
         } else if ready.readable {
-            match inbox.read(socket, &self.tail) {
+            match inbox.read_wire(wire, &self.tail, READ_MAX) {
                 Ok(None) => {}
                 Ok(Some(_)) if self.stage == Stage::Closing => {}
                 Err(_) if self.stage == Stage::Closing => return Ok(Visit::Closed),
@@ -425,7 +427,7 @@ impl Switch {
         }
         if self.stage != Stage::Closing {
             self.unsent.extend_from_slice(outbox);
-            let written = stream::write(socket, &self.unsent).map_err(closed)?;
+            let written = wire.write(&self.unsent).map_err(closed)?;
             self.unsent.drain(..written);
         }
         Ok(Visit::Nothing)
@@ -467,9 +469,8 @@ impl Switch {
         self.since = Instant::now();
         self.tail.keep(&[]);
         self.unsent.clear();
-        if let Some(socket) = &self.socket {
-            // One that is gone already is found closed by the next read.
-            let _: io::Result<()> = socket.shutdown(Shutdown::Write);
+        if let Some(wire) = &mut self.wire {
+            wire.finish();
         }
     }
 

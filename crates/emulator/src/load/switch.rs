@@ -17,10 +17,11 @@ use super::{Load, Mode, WINDOW_MAX};
 use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
 use crate::stream::{Inbox, Tail};
+use crate::wire::Wire;
 use aldis_wire::header::kind;
 use aldis_wire::{Chop, Header, Malformed, Raw, Reason};
 use hdrhistogram::Histogram;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Most bytes one visit reads.
@@ -91,7 +92,7 @@ pub(super) struct Switch {
     role: Role,
     persona: Persona,
     controller: SocketAddr,
-    socket: TcpStream,
+    wire: Wire,
     key: u64,
     interest: Interest,
     tail: Tail,
@@ -123,13 +124,7 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    pub(super) fn new(
-        load: &Load,
-        round: Round,
-        number: u32,
-        key: u64,
-        socket: TcpStream,
-    ) -> Switch {
+    pub(super) fn new(load: &Load, round: Round, number: u32, key: u64, wire: Wire) -> Switch {
         let Load { version, ports, buffered, .. } = *load;
         let role = load.role(number);
         let homes = load.homes(role);
@@ -142,7 +137,7 @@ impl Switch {
             role,
             persona: Persona { version, number: load.dpid(number), ports, buffered },
             controller: load.controller,
-            socket,
+            wire,
             key,
             interest: Interest::Both,
             tail: Tail::default(),
@@ -322,7 +317,7 @@ impl Switch {
     }
 
     fn greet(&mut self, outbox: &mut Vec<u8>) -> Result<(), Failure> {
-        let peer = self.socket.take_error().and_then(|error| error.map_or(Ok(()), Err));
+        let peer = self.wire.socket().take_error().and_then(|error| error.map_or(Ok(()), Err));
         let (switch, controller) = (self.persona.number, self.controller);
         peer.map_err(|error| Failure::Connect { switch, controller, error })?;
         self.stage = Stage::ShakingHands;
@@ -332,7 +327,7 @@ impl Switch {
 
     #[inline]
     fn read(&mut self, desk: &mut Desk, limit: usize) -> Result<(), Failure> {
-        let bytes = match desk.inbox.read_at_most(&self.socket, &self.tail, limit) {
+        let bytes = match desk.inbox.read_wire(&mut self.wire, &self.tail, limit) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(()),
             Err(error) => return Err(self.closed(error)),

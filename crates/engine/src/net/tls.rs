@@ -9,12 +9,14 @@
 //!   is the first of the next write. So whoever sends sees that something waits, and what watches over those who do not
 //!   read watches here too.
 //! - What is written before the handshake is done is kept by the session, which sends it then.
+//! - *What came before the end is read before it*: the end, and why, is told by the next read, which the socket announces because
+//!   its reading half is shut, whatever the peer does.
 //!
 //! The certificate is bound to the switch: the first label of one of its DNS names is `dpid-` and the datapath id.
 
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,7 +74,7 @@ impl Identity {
     /// Begins to speak it over a socket that was accepted.
     pub(crate) fn accept(&self, socket: TcpStream) -> Result<Tls, rustls::Error> {
         let session = ServerConnection::new(self.config.load_full())?;
-        let state = State { session, ahead: Vec::new(), owed: false };
+        let state = State { session, ahead: Vec::new(), owed: false, end: None };
         Ok(Tls { socket, bound: self.bound, state: Mutex::new(state) })
     }
 }
@@ -90,6 +92,8 @@ struct State {
     ahead: Vec<u8>,
     /// Whether the first byte of the next write was written already.
     owed: bool,
+    /// How it ended, behind bytes that were handed on first.
+    end: Option<io::Result<usize>>,
 }
 
 impl fmt::Debug for Tls {
@@ -119,16 +123,27 @@ impl Tls {
     pub(crate) fn read(&self, into: &mut [u8], room: &mut [u8]) -> io::Result<usize> {
         let mut state = self.state();
         let mut filled = 0;
-        let ended = state.read(&self.socket, into, room, &mut filled);
-        // The handshake, and what waited for it; should the kernel not take it now, the next read or write tries again.
-        let flushed = state.flush(&self.socket).map(drop);
-        match ended.and_then(|ended| flushed.map(|()| ended)) {
-            // What was read is served first; the end is met again.
-            _ if filled > 0 => Ok(filled),
-            Ok(true) => Ok(0),
-            Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
-            Err(error) => Err(error),
+        if state.end.is_some() {
+            state.understood(into, &mut filled)?;
+            return if filled > 0 { Ok(filled) } else { state.end.take().unwrap_or(Ok(0)) };
         }
+        let ended = state.read(&self.socket, into, room, &mut filled);
+        // The handshake, and what waited for it; should the kernel not take it now, the next read or write tries again. A peer
+        // that is told to go is told why.
+        let flushed = state.flush(&self.socket).map(drop);
+        let end = match ended.and_then(|ended| flushed.map(|()| ended)) {
+            Ok(true) => Ok(0),
+            Ok(false) if filled > 0 => return Ok(filled),
+            Ok(false) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(error) => Err(error),
+        };
+        if filled == 0 {
+            return end;
+        }
+        state.end = Some(end);
+        // It fails where the peer was first, and then that is announced.
+        let _ = self.socket.shutdown(Shutdown::Read);
+        Ok(filled)
     }
 
     /// As [`crate::net::Net::write`].
@@ -150,10 +165,11 @@ impl Tls {
         }
         let state = self.state();
         let Some(certificate) = state.session.peer_certificates().and_then(<[_]>::first) else {
-            return Err("it showed no certificate".into());
+            return Err(not_let_in("it showed no certificate"));
         };
         let certificate = webpki::EndEntityCert::try_from(certificate);
-        let certificate = certificate.map_err(|why| format!("its certificate: {why}"))?;
+        let certificate =
+            certificate.map_err(|why| not_let_in(&format!("its certificate: {why}")))?;
         let label = format!("dpid-{:016x}", dpid.0);
         let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
         let mut names = certificate.valid_dns_names();
@@ -163,10 +179,10 @@ impl Tls {
         let mut names: Vec<_> = certificate.valid_dns_names().take(5).collect();
         names.sort_unstable();
         let names = if names.is_empty() { "no name".into() } else { names.join(", ") };
-        Err(format!(
+        Err(not_let_in(&format!(
             "it says that it is switch {dpid}, and its certificate is for {names}: give it one whose DNS name begins with {label} \
              (aldis pki --switch {dpid})"
-        ))
+        )))
     }
 }
 
@@ -202,7 +218,9 @@ impl State {
             }
             in_vain = if *filled > before { 0 } else { in_vain + 1 };
         }
-        Err(insecure("it sends TLS without anything in it"))
+        Err(insecure(
+            "TLS with the switch broke off: it sends records without anything in them".into(),
+        ))
     }
 
     /// Understands what came, as far as there is room for what it says. Returns whether the peer said that it ends.
@@ -213,13 +231,8 @@ impl State {
         filled: &mut usize,
     ) -> io::Result<bool> {
         loop {
-            while *filled < into.len() {
-                match self.session.reader().read(&mut into[*filled..]) {
-                    Ok(0) => return Ok(true),
-                    Ok(count) => *filled += count,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(error),
-                }
+            if self.understood(into, filled)? {
+                return Ok(true);
             }
             if bytes.is_empty() {
                 return Ok(false);
@@ -229,11 +242,32 @@ impl State {
                 return Ok(false);
             }
             self.session.read_tls(&mut bytes)?;
-            self.session.process_new_packets().map_err(|why| insecure(&in_words(&why)))?;
+            if let Err(why) = self.session.process_new_packets() {
+                // What was understood before it is good.
+                self.understood(into, filled)?;
+                return Err(insecure(in_words(&why, self.session.is_handshaking())));
+            }
         }
     }
 
+    /// Hands on what was decrypted, as far as there is room. Returns whether the peer said that it ends.
+    fn understood(&mut self, into: &mut [u8], filled: &mut usize) -> io::Result<bool> {
+        while *filled < into.len() {
+            match self.session.reader().read(&mut into[*filled..]) {
+                Ok(0) => return Ok(true),
+                Ok(count) => *filled += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
     fn write(&mut self, socket: &TcpStream, mut bytes: &[u8]) -> io::Result<usize> {
+        if self.end.is_some() {
+            // It is over. Nothing more goes out, and why is told by the read that comes.
+            return Ok(bytes.len());
+        }
         if self.session.is_handshaking() {
             return match self.session.writer().write(bytes)? {
                 0 if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
@@ -293,12 +327,29 @@ impl Write for Sender<'_> {
     }
 }
 
-fn insecure(words: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, Insecure(words.to_owned()))
+fn insecure(sentence: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, Insecure(sentence))
 }
 
-/// What is wrong, and what to do.
-fn in_words(why: &rustls::Error) -> String {
+fn not_let_in(words: &str) -> String {
+    format!("the switch was not let in over TLS: {words}")
+}
+
+/// What is wrong, and what to do: with one who asks to be let in, or with one who was.
+fn in_words(why: &rustls::Error, handshaking: bool) -> String {
+    use rustls::Error;
+    // In TLS 1.3 a switch says behind its handshake that it does not believe us.
+    match why {
+        Error::AlertReceived(_) => not_let_in(&in_the_handshake(why)),
+        _ if handshaking => not_let_in(&in_the_handshake(why)),
+        Error::DecryptError => {
+            "TLS with the switch broke off: what it sent cannot be decrypted, or was changed on its way".into()
+        }
+        why => format!("TLS with the switch broke off: {why}"),
+    }
+}
+
+fn in_the_handshake(why: &rustls::Error) -> String {
     use rustls::Error;
     match why {
         Error::InvalidMessage(_) => {

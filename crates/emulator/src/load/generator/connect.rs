@@ -7,6 +7,7 @@ use super::super::switch::{Stage, Switch};
 use super::{CHECK, Generator, PAUSE};
 use crate::poll::Interest;
 use crate::stream;
+use crate::wire::Wire;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::net::TcpStream;
@@ -55,14 +56,15 @@ impl Generator<'_> {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(refused(error)),
         }
+        let wire = Wire::new(TcpStream::from(socket), self.load.secure.as_ref(), dpid)?;
         let key = self.switches.len() as u64;
-        self.poll.add(&socket, key, Interest::Both)?;
+        self.poll.add(&wire, key, Interest::Both)?;
         self.switches.push(Switch::new(
             self.load,
             self.rounds.of(self.load, number),
             number,
             key,
-            TcpStream::from(socket),
+            wire,
         ));
         Ok(())
     }

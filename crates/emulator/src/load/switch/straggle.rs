@@ -52,7 +52,7 @@ impl Switch {
             (Err(Failure::Closed { .. }), Some(straggler)) if self.stage == Stage::Offering => {
                 straggler.evicted();
                 self.stage = Stage::Evicted;
-                Ok(poll.remove(&self.socket)?)
+                Ok(poll.remove(&self.wire)?)
             }
             (outcome, _) => outcome,
         }

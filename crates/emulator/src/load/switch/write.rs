@@ -5,17 +5,19 @@ use super::super::failure::Failure;
 use super::super::packet_in::Sheet;
 use super::{Desk, LESSONS_AHEAD, Stage, Switch};
 use crate::poll::{Interest, Poll};
-use crate::stream;
 
 impl Switch {
     /// Writes what an earlier write left and the answers in the outbox; then, in one write, as many requests as may go.
     #[inline]
     pub(super) fn write(&mut self, desk: &mut Desk, writable: bool) -> Result<(), Failure> {
+        if self.wire.is_behind() {
+            self.wire.flush().map_err(|error| self.closed(error))?;
+        }
         if !(self.unsent.is_empty() && desk.outbox.is_empty()) {
             self.write_answers(&desk.outbox)?;
         }
         match self.stage {
-            _ if !self.unsent.is_empty() => Ok(()),
+            _ if self.waits() => Ok(()),
             Stage::Teaching => self.write_lessons(&mut desk.lessons),
             Stage::Offering if writable || !self.full => self.write_offers(&mut desk.offers),
             _ => Ok(()),
@@ -25,7 +27,7 @@ impl Switch {
     #[cold]
     fn write_answers(&mut self, outbox: &[u8]) -> Result<(), Failure> {
         self.unsent.extend_from_slice(outbox);
-        let written = self.send(&self.unsent)?;
+        let written = self.wire.write(&self.unsent).map_err(|error| self.closed(error))?;
         self.unsent.drain(..written);
         Ok(())
     }
@@ -95,7 +97,7 @@ impl Switch {
     /// were never made. Returns how many were sent.
     #[inline]
     fn write_requests(&mut self, requests: &[u8], len: usize) -> Result<u32, Failure> {
-        let written = self.send(requests)?;
+        let written = self.wire.write(requests).map_err(|error| self.closed(error))?;
         let sent = written.div_ceil(len);
         self.unsent.extend_from_slice(&requests[written..sent * len]);
         self.outstanding.sent(sent as u32);
@@ -106,7 +108,7 @@ impl Switch {
     #[inline]
     pub(super) fn watch(&mut self, poll: &Poll) -> Result<(), Failure> {
         let offers = self.full && self.stage == Stage::Offering && self.allowance() > 0;
-        let writes = offers || !self.unsent.is_empty();
+        let writes = offers || self.waits();
         let reads = self.straggler.is_none() || self.stage != Stage::Offering;
         let interest = match (reads, writes) {
             (true, true) => Interest::Both,
@@ -115,14 +117,15 @@ impl Switch {
             (false, false) => Interest::Nothing,
         };
         if interest != self.interest {
-            poll.modify(&self.socket, self.key, interest)?;
+            poll.modify(&self.wire, self.key, interest)?;
             self.interest = interest;
         }
         Ok(())
     }
 
+    /// Whether something waits for the socket.
     #[inline]
-    fn send(&self, bytes: &[u8]) -> Result<usize, Failure> {
-        stream::write(&self.socket, bytes).map_err(|error| self.closed(error))
+    fn waits(&self) -> bool {
+        !self.unsent.is_empty() || self.wire.is_behind()
     }
 }
