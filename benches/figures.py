@@ -22,8 +22,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=5, help="measured seconds of each run (5)")
     parser.add_argument("--only", default="", help="figures, separated by commas: " + ", ".join(FIGURES))
     parser.add_argument("--null", default=f"{ALDIS} bench null --listen 127.0.0.1:{{port}}", help="the null controller")
+    parser.add_argument("--waits", choices=("looking", "asleep"), default="looking",
+                        help="how a load of throughput waits: without sleeping, so that no subject pays for waking it, or asleep (looking)")
     parser.add_argument("--raw", help="a file for every run's result, one JSON object a line")
     options = parser.parse_args()
+    options.waits = " --poll" if options.waits == "looking" else ""
     chosen = [name for name in options.only.split(",") if name] or list(FIGURES)
     for name in chosen:
         if name not in FIGURES:
@@ -120,25 +123,25 @@ def window(options):
     for switches in (16, 64):
         compare(options, f"{switches} switches × 100,000 MACs, 400 outstanding",
                 [("aldis", aldis()), ("null", options.null)],
-                f"-s {switches} -M 100000 --outstanding 400", [CPU, USER, RATE])
+                f"-s {switches} -M 100000 --outstanding 400{options.waits}", [CPU, USER, RATE])
 
 
 def full(options):
     for switches in (16, 64):
         compare(options, f"{switches} switches × 100,000 MACs, queues always full",
-                [("aldis", aldis()), ("null", options.null)], f"-s {switches} -M 100000 -t", [CPU, USER, RATE])
+                [("aldis", aldis()), ("null", options.null)], f"-s {switches} -M 100000 -t{options.waits}", [CPU, USER, RATE])
 
 
 def no_buffer(options):
     for version in ("1.0", "1.3"):
         compare(options, f"NO_BUFFER, OpenFlow {version}, 16 switches, 400 outstanding",
                 [("aldis", aldis()), ("null", options.null)],
-                f"-s 16 -M 100000 --outstanding 400 --no-buffer --openflow {version}", [CPU, USER, RATE])
+                f"-s 16 -M 100000 --outstanding 400 --no-buffer --openflow {version}{options.waits}", [CPU, USER, RATE])
 
 
 def versions(options):
     print("\n## OpenFlow 1.3 with buffers, next to 1.0: 16 switches × 100,000 MACs, 400 outstanding\n")
-    loads = {version: f"-s 16 -M 100000 --outstanding 400 --openflow {version} -l {options.seconds} -m 1000 -w 2"
+    loads = {version: f"-s 16 -M 100000 --outstanding 400 --openflow {version}{options.waits} -l {options.seconds} -m 1000 -w 2"
              for version in ("1.3", "1.0")}
     rates = {version: [] for version in loads}
     for round_ in range(options.rounds):

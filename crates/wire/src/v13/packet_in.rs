@@ -87,16 +87,44 @@ const FIELDS_AT: usize = 28;
 /// The header of the basic field `OFPXMT_OFB_IN_PORT`.
 const IN_PORT: u32 = 0x8000_0004;
 
+/// The beginning of a match that says nothing but the incoming port: its type and length, and the header of the field.
+const ONLY_IN_PORT: [u8; 8] = [0, 1, 0, 12, 0x80, 0, 0, 4];
+
+/// Where the frame begins behind such a match.
+const FRAME_AT: usize = 42;
+
 /// Looks at a whole PACKET_IN of this version in place, without reading more of it than is asked.
 ///
-/// Switches put the incoming port first in the match, and then nothing else is looked at; a match that begins with
-/// another field is walked.
+/// The match of nearly every switch is the incoming port and nothing else, and then the frame has a fixed place. Other
+/// matches are walked as far as the port.
 ///
 /// # Errors
 /// What [`Message::decode`] says of it as far as it is looked at; [`Reason::BadType`] where it is a message of another
 /// type, and [`Reason::BadValue`] where the match has no incoming port.
-#[inline]
+#[inline(always)]
 pub fn view(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
+    let Some((head, frame)) = bytes.split_first_chunk::<FRAME_AT>() else {
+        return view_any(bytes);
+    };
+    let [version, kind, l0, l1, .., p0, p1, p2, p3, _, _, _, _, _, _] = *head;
+    let whole = usize::from(u16::from_be_bytes([l0, l1])) == bytes.len();
+    let is_packet_in = version == VERSION.wire() && kind == kind::PACKET_IN && whole;
+    if !is_packet_in || head[FIELDS_AT - 4..FIELDS_AT + 4] != ONLY_IN_PORT {
+        return view_any(bytes);
+    }
+    Ok(PacketInView {
+        buffer_id: u32::from_be_bytes([head[8], head[9], head[10], head[11]]),
+        total_len: u16::from_be_bytes([head[12], head[13]]),
+        in_port: u32::from_be_bytes([p0, p1, p2, p3]),
+        reason: head[14],
+        frame,
+        frame_at: FRAME_AT as u16,
+    })
+}
+
+/// The same, whatever the match begins with.
+#[inline(never)]
+fn view_any(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
     let Some((head, fields)) = bytes.split_first_chunk::<FIELDS_AT>() else {
         return Err(refusal(bytes));
     };
