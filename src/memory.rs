@@ -12,18 +12,13 @@ use rustix::mm::{Advice, madvise};
 /// The size of a large page in bytes, on x86-64 and on most others.
 const PAGE: usize = 2 * 1024 * 1024;
 
-/// The least that gets a page of its own: half of one, which is what the table of 100,000 hosts has. Less would waste more than
-/// it uses.
-const LARGE: usize = PAGE / 2;
-
-/// The system's allocator, which gives whole large pages to whoever asks for at least half of one.
+/// The system's allocator, which gives whole large pages to whoever asks for at least one.
 pub(crate) struct Pages;
 
-/// The layout of `layout` in whole large pages, if it is large enough to fill half of one.
+/// The layout of `layout` in whole large pages, if it is large enough to fill one.
 fn in_pages(layout: Layout) -> Option<Layout> {
     let size = layout.size().checked_next_multiple_of(PAGE)?;
-    (layout.size() >= LARGE)
-        .then(|| Layout::from_size_align(size, PAGE.max(layout.align())).ok())?
+    (layout.size() >= PAGE).then(|| Layout::from_size_align(size, PAGE.max(layout.align())).ok())?
 }
 
 // SAFETY: memory comes from the system's allocator and goes back to it with the layout it was asked for: which one that
@@ -57,8 +52,7 @@ mod tests {
     #[test]
     fn only_whole_pages_are_large() {
         let layout = |size, align| Layout::from_size_align(size, align).unwrap();
-        assert_eq!(in_pages(layout(LARGE - 1, 64)), None);
-        assert_eq!(in_pages(layout(LARGE, 64)), Some(layout(PAGE, PAGE)));
+        assert_eq!(in_pages(layout(PAGE - 1, 64)), None);
         assert_eq!(in_pages(layout(PAGE, 64)), Some(layout(PAGE, PAGE)));
         assert_eq!(in_pages(layout(PAGE + 1, 1)), Some(layout(2 * PAGE, PAGE)));
     }
