@@ -24,8 +24,8 @@ const BDDP: [u8; 2] = [0x89, 0x42];
 #[inline]
 pub fn gather(version: Version, bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
     match version {
-        Version::V10 => gather_with(v10::packet_in::view, version, bytes, at, requests),
-        Version::V13 => gather_with(v13::packet_in::view, version, bytes, at, requests),
+        Version::V10 => gather_with(glance_v10, version, bytes, at, requests),
+        Version::V13 => gather_with(v13::packet_in::glance, version, bytes, at, requests),
     }
 }
 
@@ -49,8 +49,13 @@ pub fn request(
 }
 
 #[inline(always)]
+fn glance_v10(message: &[u8]) -> Option<PacketInView<'_>> {
+    v10::packet_in::view(message).ok()
+}
+
+#[inline(always)]
 fn gather_with(
-    view: impl Fn(&[u8]) -> Result<PacketInView<'_>, Malformed>,
+    glance: impl Fn(&[u8]) -> Option<PacketInView<'_>>,
     version: Version,
     bytes: &[u8],
     mut at: usize,
@@ -61,13 +66,35 @@ fn gather_with(
         && header.kind == PACKET_IN
         && header.version == version.wire()
         && let Some(message) = rest.get(..header.length as usize)
-        && let Ok(view) = view(message)
-        && !is_lldp(view.frame)
     {
-        requests.push(to_request(&view, at, header.xid));
-        at += header.length as usize;
+        match glance(message) {
+            Some(view) if is_lldp(view.frame) => break,
+            Some(view) => requests.push(to_request(&view, at, header.xid)),
+            None if gather_other(version, bytes, at, message.len(), requests) => {}
+            None => break,
+        }
+        at += message.len();
     }
     at
+}
+
+/// Takes a flow request of another form than the one that is glanced at; whether it is one. Apart from the others, since a
+/// view of either origin would be put together in memory, and cost more than all the rest.
+#[inline(never)]
+fn gather_other(
+    version: Version,
+    bytes: &[u8],
+    at: usize,
+    len: usize,
+    requests: &mut Vec<Request>,
+) -> bool {
+    let Ok(request) = request(version, bytes, at, len) else { return false };
+    let frame_at = request.frame_at as usize;
+    let is_fence = is_lldp(&bytes[frame_at..frame_at + usize::from(request.frame_len)]);
+    if !is_fence {
+        requests.push(request);
+    }
+    !is_fence
 }
 
 #[inline(always)]
@@ -115,6 +142,35 @@ mod tests {
             requests.iter().map(|r| (r.xid, r.frame_at, r.frame_len, r.in_port)).collect();
         assert_eq!(seen, [(1, 18, 64, 3), (2, 100, 64, 3)]);
         assert_eq!(gather(Version::V10, &bytes, 172, &mut requests), bytes.len());
+    }
+
+    /// The same of OpenFlow 1.3, with the metadata behind the incoming port or without.
+    fn packet_in_v13(ethertype: u16, metadata: bool) -> Vec<u8> {
+        let fields: &[u8] = if metadata { &[0x80, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 5] } else { &[] };
+        let match_len = 12 + fields.len();
+        let length = 26 + match_len.next_multiple_of(8) + 64;
+        let header = Header { version: 4, kind: 10, length: length as u16, xid: 5 };
+        let mut bytes = Vec::from(header.to_bytes());
+        bytes.extend_from_slice(&[0, 0, 0, 9, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&[0, 1, 0, match_len as u8, 0x80, 0, 0, 4, 0, 0, 0, 3]);
+        bytes.extend_from_slice(fields);
+        bytes.resize(length - 64 + 12, 0);
+        bytes.extend_from_slice(&ethertype.to_be_bytes());
+        bytes.resize(length, 0);
+        bytes
+    }
+
+    #[test]
+    fn requests_of_1_3_are_taken_whatever_their_match_says() {
+        let bytes = [packet_in_v13(0x800, false), packet_in_v13(0x800, true)].concat();
+        let mut requests = vec![];
+        assert_eq!(gather(Version::V13, &bytes, 0, &mut requests), bytes.len());
+        let seen: Vec<_> = requests.iter().map(|r| (r.frame_at, r.frame_len, r.in_port)).collect();
+        assert_eq!(seen, [(42, 64, 3), (106 + 50, 64, 3)]);
+        for metadata in [false, true] {
+            let lldp = packet_in_v13(0x88cc, metadata);
+            assert_eq!(gather(Version::V13, &lldp, 0, &mut requests), 0);
+        }
     }
 
     #[test]

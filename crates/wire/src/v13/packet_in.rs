@@ -95,24 +95,26 @@ const FRAME_AT: usize = 42;
 
 /// Looks at a whole PACKET_IN of this version in place, without reading more of it than is asked.
 ///
-/// The match of nearly every switch is the incoming port and nothing else, and then the frame has a fixed place. Other
-/// matches are walked as far as the port.
-///
 /// # Errors
 /// What [`Message::decode`] says of it as far as it is looked at; [`Reason::BadType`] where it is a message of another
 /// type, and [`Reason::BadValue`] where the match has no incoming port.
-#[inline(always)]
+#[inline]
 pub fn view(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
-    let Some((head, frame)) = bytes.split_first_chunk::<FRAME_AT>() else {
-        return view_any(bytes);
-    };
+    glance(bytes).map_or_else(|| view_any(bytes), Ok)
+}
+
+/// The same where the match says the incoming port and nothing else, as that of nearly every switch does: the frame has a
+/// fixed place then. None for everything else, whether it is a PACKET_IN or not.
+#[inline(always)]
+pub fn glance(bytes: &[u8]) -> Option<PacketInView<'_>> {
+    let (head, frame) = bytes.split_first_chunk::<FRAME_AT>()?;
     let [version, kind, l0, l1, .., p0, p1, p2, p3, _, _, _, _, _, _] = *head;
     let whole = usize::from(u16::from_be_bytes([l0, l1])) == bytes.len();
     let is_packet_in = version == VERSION.wire() && kind == kind::PACKET_IN && whole;
     if !is_packet_in || head[FIELDS_AT - 4..FIELDS_AT + 4] != ONLY_IN_PORT {
-        return view_any(bytes);
+        return None;
     }
-    Ok(PacketInView {
+    Some(PacketInView {
         buffer_id: u32::from_be_bytes([head[8], head[9], head[10], head[11]]),
         total_len: u16::from_be_bytes([head[12], head[13]]),
         in_port: u32::from_be_bytes([p0, p1, p2, p3]),
@@ -122,7 +124,7 @@ pub fn view(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
     })
 }
 
-/// The same, whatever the match begins with.
+/// The same, whatever the match begins with: other matches are walked as far as the port.
 #[inline(never)]
 fn view_any(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
     let Some((head, fields)) = bytes.split_first_chunk::<FIELDS_AT>() else {
