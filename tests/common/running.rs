@@ -14,7 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(crate) const WITHIN: Duration = Duration::from_secs(30);
 
 fn aldis(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    // Another build of it, to measure: ALDIS=target/release/aldis.
+    let program = std::env::var("ALDIS").unwrap_or(env!("CARGO_BIN_EXE_aldis").into());
+    let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

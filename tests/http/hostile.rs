@@ -114,17 +114,34 @@ struct Course {
 
 impl Course {
     fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let request = self.api.request(method, path, headers, body);
         let began = Instant::now();
-        let answer = self.api.ask(method, path, headers, body);
+        let answer = self.api.say(&request);
         let shown: String = path.chars().take(60).collect();
         let what = format!("{method} {shown}, {} bytes", body.len());
         self.times.push((began.elapsed(), what.clone()));
         assert!((400..500).contains(&answer.status), "{what}: {answer:?}");
         // hyper itself answers what is no HTTP, with an empty body.
         let kind = answer.header("content-type").unwrap_or("application/problem+json");
-        assert_eq!(kind, "application/problem+json", "{what}: {answer:?}");
+        // Floodlight's clients read its own form.
+        let is_floodlights = path.starts_with("/wm/") && kind == "application/json";
+        assert!(kind == "application/problem+json" || is_floodlights, "{what}: {answer:?}");
         assert!(answer.header("x-injected").is_none());
         answer
+    }
+
+    fn ask_with_bodies(&mut self, method: &str, path: &str) {
+        let json = ("Content-Type", "application/json");
+        for body in bodies() {
+            self.ask(method, path, &[json], &body);
+        }
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+            self.ask(method, path, &[("Content-Type", kind)], b"{}");
+        }
+        let evil = [json, ("Origin", "http://evil.example")];
+        assert_eq!(self.ask(method, path, &evil, b"{}").status, 403);
+        let evil = [json, ("Host", "evil.example")];
+        assert_eq!(self.ask(method, path, &evil, b"{}").status, 421);
     }
 }
 
@@ -152,18 +169,32 @@ fn hundreds_of_hostile_requests_are_refused_quickly() {
             });
         }
         if document["paths"][path][route.method]["requestBody"].is_object() {
-            let path = path.replace("{dpid}", "1");
-            let json = ("Content-Type", "application/json");
-            for body in bodies() {
-                course.ask(&method, &path, &[json], &body);
+            course.ask_with_bodies(&method, &path.replace("{dpid}", "1"));
+        }
+    }
+    // Ryu's and Floodlight's, which take what has the wrong type, and more: nothing of this.
+    let theirs = routes().into_iter().filter(|route| !route.path.starts_with("/api/"));
+    let theirs: Vec<_> = theirs.filter(|route| !route.path.starts_with("/metrics")).collect();
+    assert!(theirs.len() > 60, "{}", theirs.len());
+    for route in theirs {
+        let (method, path) = (route.method.to_uppercase(), route.path);
+        for (at, _) in path.match_indices('{') {
+            let rest = &path[at..];
+            let after = &rest[rest.find('}').unwrap() + 1..];
+            let one = |path: &str| {
+                path.split('{')
+                    .map(|piece| {
+                        piece.split_once('}').map_or(piece.into(), |(_, end)| format!("1{end}"))
+                    })
+                    .collect::<String>()
+            };
+            let (before, after) = (one(&path[..at]), one(&format!("/{after}")));
+            for part in PARTS {
+                course.ask(&method, &format!("{before}{part}{}", &after[1..]), &[], b"");
             }
-            for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
-                course.ask(&method, &path, &[("Content-Type", kind)], b"{}");
-            }
-            let evil = [json, ("Origin", "http://evil.example")];
-            assert_eq!(course.ask(&method, &path, &evil, b"{}").status, 403);
-            let evil = [json, ("Host", "evil.example")];
-            assert_eq!(course.ask(&method, &path, &evil, b"{}").status, 421);
+        }
+        if ["POST", "PUT"].contains(&method.as_str()) {
+            course.ask_with_bodies(&method, &path.replace("{dpid}", "1"));
         }
     }
     for path in
@@ -171,7 +202,11 @@ fn hundreds_of_hostile_requests_are_refused_quickly() {
     {
         course.ask("GET", path, &[], b"");
     }
-    let mut times = course.times;
+    judge(course.times);
+}
+
+/// Tells what took long; the goal is a release build's on a quiet machine, so that the limit is far from it.
+fn judge(mut times: Vec<(Duration, String)>) {
     times.sort();
     let worst = times.last().unwrap();
     println!(
@@ -181,6 +216,10 @@ fn hundreds_of_hostile_requests_are_refused_quickly() {
         worst.1,
         times[times.len() / 2].0
     );
+    let goal = Duration::from_millis(10);
+    for (time, what) in times.iter().filter(|(time, _)| *time > goal) {
+        println!("{time:?}: {what}");
+    }
     assert!(times.len() >= 500, "{}", times.len());
     assert!(worst.0 < Duration::from_secs(10), "{worst:?}");
 }
