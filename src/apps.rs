@@ -1,9 +1,10 @@
 //! `aldis apps`: the applications, and how they work together.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aldis_http::api::apps::Apps;
+use aldis_http::api::apps::{Apps, Counted};
 use serde_json::{Value, json};
 
 use crate::ask;
@@ -20,7 +21,7 @@ Examples:
   aldis apps                                 what there is, and the graph of what runs by default
   aldis apps --apps learning-switch          the graph of these
   aldis apps --config aldis.toml             the graph of what a file says
-  aldis apps --http http://127.0.0.1:8080    the graph of what runs in this controller")]
+  aldis apps --http http://127.0.0.1:8080    the graph of what runs in this controller, and what it did")]
 pub(crate) struct Args {
     /// Applications, in order, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "Base")]
@@ -80,6 +81,7 @@ fn running(apps: &Apps) -> Vec<String> {
         lines.push(format!("    starts on        {}", list(&app.starts_on)));
         lines.push(format!("    reads            {}", list(&app.reads)));
         lines.push(format!("    publishes        {}", list(&app.publishes)));
+        lines.extend(app.counted.iter().flat_map(did));
     }
     lines.push("\nsequences".to_owned());
     for sequence in &apps.sequences {
@@ -94,6 +96,25 @@ fn running(apps: &Apps) -> Vec<String> {
             false => format!(", made of {}", list(&part.made_of)),
         };
         lines.push(format!("  {:<18} by {}{made_of}", part.name, part.publisher));
+    }
+    lines
+}
+
+/// What an application did, a line for each sort of number.
+fn did(counted: &Counted) -> Vec<String> {
+    let numbers = |numbers: &BTreeMap<String, u64>| {
+        let numbers: Vec<_> =
+            numbers.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        list(&numbers)
+    };
+    let mut lines = vec![
+        format!("    was handed       {}", numbers(&counted.events)),
+        format!("    wrote            {} bytes", counted.bytes_out),
+    ];
+    for (what, those) in [("counted", &counted.own), ("has now", &counted.now)] {
+        if !those.is_empty() {
+            lines.push(format!("    {what:<16} {}", numbers(those)));
+        }
     }
     lines
 }

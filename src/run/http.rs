@@ -165,7 +165,8 @@ impl Controller for Watched {
     }
 
     fn apps(&self) -> Apps {
-        self.apps.clone()
+        let world = self.watch.world();
+        shown::counted(self.apps.clone(), self.watch.apps(), &world)
     }
 
     fn design(&self) -> Design {

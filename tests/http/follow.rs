@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::client::Api;
 use super::network::Network;
-use super::running::WITHIN;
+use super::running::{Running, WITHIN};
 use super::{serving, when};
 
 /// Somebody who follows the events as a browser does.
@@ -179,6 +179,8 @@ fn what_is_counted_is_the_same_in_every_form() {
     assert!(api.get("/api/v1/switches/1/ports/77").is_problem(404, "has no port 77"));
     let statistics = api.get("/api/v1/statistics").json();
     assert_eq!(statistics["switches"].as_array().unwrap().len(), 2);
+    assert_eq!(statistics["apps"][0]["app"], "learning-switch");
+    assert!(statistics["apps"][0]["events"]["flow-request"].as_u64() >= Some(1));
     let answer = api.get("/metrics");
     assert!(answer.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
     let text = String::from_utf8(answer.body).unwrap();
@@ -192,11 +194,47 @@ fn what_is_counted_is_the_same_in_every_form() {
     assert!(value("aldis_requests_total{worker=\"0\"}") >= 0.0);
     assert_eq!(value("aldis_batch_size_bucket{le=\"+Inf\"}"), value("aldis_batch_size_count"));
     assert!(value("process_resident_memory_bytes") > 1e6);
+    assert!(value("aldis_app_events_total{app=\"learning-switch\",on=\"flow-request\"}") >= 1.0);
+    assert!(value("aldis_app_sent_bytes_total{app=\"learning-switch\"}") >= 1.0);
+    assert!(value("aldis_app_counts_total{app=\"learning-switch\",what=\"cut\"}") >= 0.0);
     well_formed(&text);
     for name in dashboard() {
         assert!(text.contains(&format!("# TYPE {name} ")), "the dashboard asks for {name}");
     }
     drop(network);
+}
+
+#[test]
+fn what_applications_did_is_shown_with_them() {
+    let (controller, api) = serving();
+    let _network = Network::start(&controller, Version::V13, "linear,2", &["0s pingall"]);
+    // Every request is one of these four; a reader may come between two of the numbers.
+    when(&api, "/api/v1/apps", |apps| {
+        let counted = &apps["apps"][0]["counted"];
+        let own = |name: &str| counted["own"][name].as_u64().unwrap();
+        let answered: u64 = ["installed", "flooded", "filtered", "ignored"].map(own).iter().sum();
+        answered > 0 && counted["events"]["flow-request"] == answered
+    });
+    let text = super::ask::told(&api, &["apps"]);
+    assert!(text.contains("\n    was handed ") && text.contains("flow-request "), "{text}");
+    assert!(text.contains("\n    counted          cut 0, evicted 0, filtered "), "{text}");
+    // Applications that publish say how much there is.
+    let mut controller = Running::start(&["--http", "127.0.0.1:0"]);
+    let api = Api::of(&mut controller);
+    let _other = Network::start(&controller, Version::V13, "linear,3", &["0s pingall"]);
+    when(&api, "/api/v1/apps", |apps| {
+        let of = |name: &str| {
+            let mut all = apps["apps"].as_array().unwrap().iter();
+            all.find(|app| app["name"] == name).unwrap()["counted"].clone()
+        };
+        let (links, hosts) = (of("topology"), of("hosts"));
+        let is_known = links["now"]["links_up"] == 2 && hosts["now"]["hosts"] == 3;
+        is_known
+            && links["own"]["probes_heard"].as_u64() >= Some(4)
+            && hosts["own"]["new"].as_u64() >= Some(3)
+            && of("routing")["now"]["switches"] == 3
+            && of("static-flows")["now"]["flows_missing"] == 0
+    });
 }
 
 /// The names that the dashboard asks for.

@@ -21,6 +21,7 @@ mod table;
 mod tests;
 
 use aldis_control::app::{At, Event, Next, Parallel, Slots};
+use aldis_control::stats::Level;
 use aldis_control::{App, Batch, On, Output, Request, Time, switch::Info};
 
 use ahead::{Kind, header, is_for_bridges};
@@ -33,6 +34,13 @@ impl App for LearningSwitch {
 
     const NAME: &'static str = "learning-switch";
     const STARTS: &'static [On] = &[On::FlowRequest, On::Lldp, On::PortChange, On::Second];
+
+    const COUNTS: &'static [&'static str] =
+        &["installed", "flooded", "filtered", "ignored", "cut", "moves", "evicted", "unlearnt"];
+
+    fn count(&self, own: &[Level]) {
+        own.iter().zip(self.counters().in_order()).for_each(|(level, count)| level.set(count));
+    }
 
     fn join(&mut self, now: Time, switch: &Info) -> Hosts {
         Hosts::new(&self.config, now, &switch.ports)

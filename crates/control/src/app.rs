@@ -24,6 +24,7 @@ pub(crate) use slot::kept;
 
 use crate::batch::Batch;
 use crate::output::{Far, Output};
+use crate::stats::Level;
 use crate::switch::Info;
 use crate::time::Time;
 use crate::world::{PartId, Publishers, View};
@@ -44,6 +45,10 @@ pub trait App: Send + 'static {
 
     /// The parts of the World that it reads.
     const READS: &'static [PartId] = &[];
+
+    /// What the application counts itself, in words that may be part of a name: letters, digits and `_`; at
+    /// most [`APP_COUNTS_MAX`](crate::bounds::APP_COUNTS_MAX).
+    const COUNTS: &'static [&'static str] = &[];
 
     /// A switch joins: makes its slot. Runs before any event of that switch, once for all workers.
     fn join(&mut self, now: Time, switch: &Info) -> <Self::Slot as Slot>::State;
@@ -81,6 +86,12 @@ pub trait App: Send + 'static {
     /// here stays removed.
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
         let _ = (before, moment, far);
+    }
+
+    /// Says what it has counted on this worker, a number for each of [`App::COUNTS`]. Called behind each of the others but
+    /// [`App::join`]: it should set numbers, and do nothing else.
+    fn count(&self, own: &[Level]) {
+        let _ = own;
     }
 
     /// What makes the parts of the World that it publishes. Asked of one instance, at the start.

@@ -69,6 +69,9 @@ pub const REPORTS_PER_ROUND: usize = 4096;
 /// The shortest interval of an application's timer. A worker looks at its timers when it polls.
 pub const TIMER_MIN: Duration = Duration::from_millis(1);
 
+/// Things that an application counts itself. They are written after each batch; what counts more should count less often.
+pub const APP_COUNTS_MAX: usize = 16;
+
 /// Sentences for people that the applications of one worker may say in one batch. The log takes twenty
 /// warnings and a hundred others within ten seconds.
 pub const NOTES_MAX: usize = 64;

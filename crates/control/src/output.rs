@@ -135,6 +135,12 @@ impl Output {
         &self.room[..self.len]
     }
 
+    /// Bytes that were written since the last [`Output::clear`], to whichever switch.
+    #[inline]
+    pub(crate) fn written(&self) -> usize {
+        self.len + self.far.written()
+    }
+
     /// Whether there is nothing to send.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -15,6 +15,7 @@ use crate::app::{App, Event, Next, On, Timer};
 use crate::batch::Batch;
 use crate::bounds::TIMER_MIN;
 use crate::output::{Far, Output};
+use crate::stats::AppStats;
 use crate::switch::{Info, Switch};
 use crate::time::Time;
 use crate::world::{Press, Publishers, Queues, View, World};
@@ -114,8 +115,10 @@ impl Program<'_> {
     pub fn pipeline(&self, worker: u8) -> Pipeline {
         let stages: Vec<_> = self.recipe.apps.iter().map(|app| (app.make)()).collect();
         let timers = stages.iter().map(|stage| Alarm::first(stage.timer(), worker)).collect();
+        let counted = stages.iter().map(|stage| AppStats::new(stage.counts())).collect();
         let mut pipeline = Pipeline {
             stages,
+            counted,
             orders: Arc::clone(&self.orders),
             timers,
             next_tick: Time::NEVER,
@@ -124,6 +127,11 @@ impl Program<'_> {
         };
         pipeline.find_next_tick();
         pipeline
+    }
+
+    /// The names of the applications, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.recipe.names()
     }
 
     /// What the applications of one worker write to.
@@ -182,6 +190,8 @@ impl Alarm {
 /// One worker's applications.
 pub struct Pipeline {
     stages: Vec<Box<dyn Stage>>,
+    /// What is counted of each.
+    counted: Arc<[AppStats]>,
     orders: Arc<Orders>,
     timers: Vec<Alarm>,
     next_tick: Time,
@@ -202,6 +212,11 @@ impl Pipeline {
         Arc::new(Switch { info, slots })
     }
 
+    /// What is counted of each application here, for whoever reads it.
+    pub fn counted(&self) -> &Arc<[AppStats]> {
+        &self.counted
+    }
+
     /// Whether an application wants to be alone with a switch: one batch of each may run at a time.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive
@@ -216,9 +231,13 @@ impl Pipeline {
     /// Hands a batch to the applications in turn, by [`Batch::on`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
-        let Pipeline { stages, orders, .. } = self;
+        let Pipeline { stages, counted, orders, .. } = self;
         for &place in &orders[batch.on as usize] {
+            let written = out.written();
             stages[place].packet_ins(place, batch, out);
+            let (on, requests) = (batch.on, batch.requests.len());
+            counted[place].saw(on, requests as u64, out.written().saturating_sub(written));
+            tell_own(&*stages[place], &counted[place]);
         }
     }
 
@@ -231,10 +250,14 @@ impl Pipeline {
         event: &Event,
         out: &mut Output,
     ) {
-        let Pipeline { stages, orders, .. } = self;
+        let Pipeline { stages, counted, orders, .. } = self;
         for &place in &orders[event.on() as usize] {
             let what = stage::What { place, now, world, switch, event };
-            if stages[place].event(what, out) == Next::Stop {
+            let written = out.written();
+            let next = stages[place].event(what, out);
+            counted[place].saw(event.on(), 1, out.written().saturating_sub(written));
+            tell_own(&*stages[place], &counted[place]);
+            if next == Next::Stop {
                 return;
             }
         }
@@ -248,13 +271,16 @@ impl Pipeline {
 
     /// Fires the timers whose time has come, in the order of the applications.
     pub fn tick(&mut self, now: Time, world: &World, far: &mut Far) {
-        let Pipeline { stages, orders, timers, worker, .. } = self;
+        let Pipeline { stages, counted, orders, timers, worker, .. } = self;
         for &place in &orders[On::Timer as usize] {
             let (stage, alarm) = (&mut stages[place], &mut timers[place]);
             match *alarm {
                 Alarm::Unset(interval) => *alarm = Alarm::At(now + interval),
                 Alarm::At(at) if at <= now => {
+                    let written = far.written();
                     stage.tick(now, world, far);
+                    counted[place].saw(On::Timer, 1, far.written().saturating_sub(written));
+                    tell_own(&**stage, &counted[place]);
                     let interval = stage.timer().interval((*worker).into());
                     let next = |interval: core::time::Duration| now + interval.max(TIMER_MIN);
                     *alarm = interval.map_or(Alarm::Never, |interval| Alarm::At(next(interval)));
@@ -272,13 +298,25 @@ impl Pipeline {
 
     /// The World is not as it was `before`: tells the applications that read a part that changed.
     pub fn published(&mut self, now: Time, before: &World, after: &World, far: &mut Far) {
-        let Pipeline { stages, orders, .. } = self;
+        let Pipeline { stages, counted, orders, .. } = self;
         for &place in &orders[On::Publication as usize] {
             let stage = &mut stages[place];
             if stage.reads().iter().any(|&id| after.differs(before, id)) {
+                let written = far.written();
                 stage.published(View::of(before, stage.reads()), now, after, far);
+                let bytes = far.written().saturating_sub(written);
+                counted[place].saw(On::Publication, 1, bytes);
+                tell_own(&**stage, &counted[place]);
             }
         }
+    }
+}
+
+/// Has an application say what it counts itself, if it does.
+#[inline]
+fn tell_own(stage: &dyn Stage, counted: &AppStats) {
+    if !counted.own().is_empty() {
+        stage.count(counted.own());
     }
 }
 

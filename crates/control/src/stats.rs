@@ -5,10 +5,12 @@
 //!
 //! 1. [`WorkerStats`] — what one worker counts, distributions included;
 //! 2. [`SwitchStats`] — what is counted for one connection of a switch, by whoever holds its claim;
-//! 3. [`Snapshot`] — all of it at a moment, to be shown or written down.
+//! 3. [`AppStats`] — what one worker counts of one application;
+//! 4. [`Snapshot`] — all of it at a moment, to be shown or written down.
 //!
 //! Rates are not here: who wants one takes two snapshots.
 
+mod app;
 mod count;
 mod distribution;
 mod histogram;
@@ -17,6 +19,7 @@ mod snapshot;
 mod switch;
 mod worker;
 
+pub use app::{AppSnapshot, AppStats};
 pub use count::{Count, Flag, Level, Peak};
 pub use distribution::{Bucket, Distribution};
 pub use histogram::Histogram;

@@ -29,6 +29,7 @@ use crate::worker::{Duty, Post, Worker};
 use crate::write::Write;
 use crate::write::batched::Batched;
 use crate::write::immediate::Immediate;
+use aldis_control::stats::AppStats;
 
 /// How many workers there are, and what each does.
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +170,11 @@ impl<N: Net> Seat<N> {
     /// What the worker counts.
     pub(crate) fn stats(&self) -> &Arc<WorkerStats> {
         &self.supplies.stats
+    }
+
+    /// What it counts of the applications.
+    pub(crate) fn counted(&self) -> Arc<[AppStats]> {
+        Arc::clone(self.supplies.pipeline.counted())
     }
 
     /// Makes the worker.

@@ -22,7 +22,7 @@ use crate::hall::Hall;
 use crate::inbox::Inbox;
 use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, STOP_WITHIN};
 use crate::listen::{Acceptor, listen};
-use crate::metrics::{self, Snapshot, WorkerStats};
+use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::net::tls::Identity;
@@ -115,6 +115,7 @@ pub struct Engine {
     stop: Arc<AtomicBool>,
     hall: Arc<Hall<Epoll>>,
     stats: Vec<Arc<WorkerStats>>,
+    apps: AppsCounted,
     queues: Arc<Queues>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -172,6 +173,7 @@ impl Engine {
             clock,
             design: config.design,
             stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
+            apps: AppsCounted::new(&program, seats.iter().map(|seat| seat.counted())),
             queues: program.queues(),
             threads: vec![],
         };
@@ -223,7 +225,7 @@ impl Engine {
 
     /// Everything that is counted, now.
     pub fn snapshot(&self) -> Snapshot {
-        metrics::snapshot(self.clock.now(), &self.stats, &self.hall)
+        metrics::snapshot(self.clock.now(), &self.stats, self.apps.read(), &self.hall)
     }
 
     /// Eyes for those who watch from outside.
@@ -232,6 +234,7 @@ impl Engine {
             clock: self.clock,
             hall: Arc::clone(&self.hall),
             stats: self.stats.as_slice().into(),
+            apps: self.apps.clone(),
         }
     }
 

@@ -3,18 +3,46 @@
 use std::sync::Arc;
 
 use aldis_control::Time;
-pub use aldis_control::stats::{Count, Snapshot, SwitchSnapshot, WorkerStats};
+use aldis_control::pipeline::Program;
+use aldis_control::stats::AppStats;
+pub use aldis_control::stats::{AppSnapshot, Count, Snapshot, SwitchSnapshot, WorkerStats};
 
 use crate::conn::Conn;
 use crate::hall::Hall;
 use crate::net::Net;
 
+/// The applications, and what each worker counts of them.
+#[derive(Clone, Debug)]
+pub(crate) struct AppsCounted {
+    names: Arc<[&'static str]>,
+    workers: Arc<[Arc<[AppStats]>]>,
+}
+
+impl AppsCounted {
+    pub(crate) fn new(
+        program: &Program<'_>,
+        workers: impl Iterator<Item = Arc<[AppStats]>>,
+    ) -> AppsCounted {
+        AppsCounted { names: program.names().collect(), workers: workers.collect() }
+    }
+
+    /// What all workers counted together until now.
+    pub(crate) fn read(&self) -> Vec<AppSnapshot> {
+        AppSnapshot::all(&self.names[..], &self.workers[..])
+    }
+}
+
 /// All counters at this moment. Those of a connection that is gone went with it.
-pub(crate) fn snapshot<N: Net>(at: Time, workers: &[Arc<WorkerStats>], hall: &Hall<N>) -> Snapshot {
+pub(crate) fn snapshot<N: Net>(
+    at: Time,
+    workers: &[Arc<WorkerStats>],
+    apps: Vec<AppSnapshot>,
+    hall: &Hall<N>,
+) -> Snapshot {
     let entries = hall.roster.entries();
     let conns = entries.flat_map(|entry| [entry.main].into_iter().chain(entry.auxiliaries));
     let switches = conns.filter_map(|conn| counted(&conn));
-    Snapshot::new(at, workers.iter().map(Arc::as_ref), switches.collect())
+    Snapshot { apps, ..Snapshot::new(at, workers.iter().map(Arc::as_ref), switches.collect()) }
 }
 
 /// What one connection of a switch counted; nothing before it joined.

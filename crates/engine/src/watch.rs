@@ -12,7 +12,7 @@ use aldis_wire::DatapathId;
 
 use crate::clock::Clock;
 use crate::hall::Hall;
-use crate::metrics::{self, Snapshot, WorkerStats, counted};
+use crate::metrics::{self, AppSnapshot, AppsCounted, Snapshot, WorkerStats, counted};
 use crate::net::epoll::Epoll;
 use crate::roster::Entry;
 
@@ -22,6 +22,7 @@ pub struct Watch {
     pub(crate) clock: Clock,
     pub(crate) hall: Arc<Hall<Epoll>>,
     pub(crate) stats: Arc<[Arc<WorkerStats>]>,
+    pub(crate) apps: AppsCounted,
 }
 
 impl Watch {
@@ -32,7 +33,12 @@ impl Watch {
 
     /// Everything that is counted, now.
     pub fn snapshot(&self) -> Snapshot {
-        metrics::snapshot(self.now(), &self.stats, &self.hall)
+        metrics::snapshot(self.now(), &self.stats, self.apps.read(), &self.hall)
+    }
+
+    /// What the applications did until now, in their order.
+    pub fn apps(&self) -> Vec<AppSnapshot> {
+        self.apps.read()
     }
 
     /// The switches that are up, by datapath id.

@@ -6,6 +6,8 @@
 mod process;
 mod text;
 
+use std::collections::BTreeMap;
+
 use aldis_control::Time;
 use aldis_control::stats::{Distribution, SwitchSnapshot, WorkerCounts};
 use aldis_control::switch::Seen;
@@ -13,6 +15,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
+use crate::api::apps::{Apps, Counted};
 use crate::routes::{From, Shared};
 use text::{NANOSECOND, ONE, Text, Unit};
 
@@ -110,8 +113,45 @@ fn render(shared: &Shared) -> String {
             text.sample(&name, &[("dpid", switch.dpid.to_string())], *unit, of(switch));
         }
     }
+    apps(&mut text, &shared.controller.apps());
     process::render(&mut text);
     text.finish()
+}
+
+/// What one application counts, by the labels that it has besides.
+type Counts = fn(&Counted) -> Vec<(Option<(&'static str, String)>, u64)>;
+
+/// What the applications did: name, what it is, the numbers.
+const APPS: &[(&str, &str, Counts)] = &[
+    ("app_events_total", "Events that the application was handed, flow requests included", |app| {
+        labelled("on", &app.events)
+    }),
+    ("app_sent_bytes_total", "Bytes that the application wrote to switches", |app| {
+        vec![(None, app.bytes_out)]
+    }),
+    ("app_counts_total", "What the application counts itself", |app| labelled("what", &app.own)),
+    ("app_published", "How much there is of what the application publishes", |app| {
+        labelled("what", &app.now)
+    }),
+];
+
+fn labelled(
+    label: &'static str,
+    numbers: &BTreeMap<String, u64>,
+) -> Vec<(Option<(&'static str, String)>, u64)> {
+    numbers.iter().map(|(name, number)| (Some((label, name.clone())), *number)).collect()
+}
+
+fn apps(text: &mut Text, apps: &Apps) {
+    for (name, help, of) in APPS {
+        text.family(name, help);
+        for app in &apps.apps {
+            for (label, number) in app.counted.iter().flat_map(of) {
+                let labels: Vec<_> = [("app", app.name.clone())].into_iter().chain(label).collect();
+                text.sample(name, &labels, ONE, number);
+            }
+        }
+    }
 }
 
 fn about(text: &mut Text, shared: &Shared, switches: &[Seen]) {

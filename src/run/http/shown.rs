@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use aldis_apps::routing::{Hop, Node, Routes};
-use aldis_apps::topology::{Map, Peer, State};
-use aldis_apps::{SwitchPort, hosts};
-use aldis_control::Time;
+use aldis_apps::hosts::Lookout;
+use aldis_apps::kept::{KeptFlows, Status, Whose};
+use aldis_apps::routing::{Hop, Node, Routes, Routing};
+use aldis_apps::static_flows::Pusher;
+use aldis_apps::topology::{Discovery, Map, Peer, Search, State};
+use aldis_apps::{Acl, SwitchPort, hosts, topology};
 use aldis_control::pipeline::Graph;
+use aldis_control::stats::AppSnapshot;
+use aldis_control::{App as _, Time, World};
 use aldis_engine::design::{Batching, Read, Write};
-use aldis_http::api::apps::{App, Apps, Sequence, WorldPart};
+use aldis_http::api::apps::{App, Apps, Counted, Sequence, WorldPart};
 use aldis_http::api::links::LinkState;
 use aldis_http::api::weights::Design;
 use aldis_http::source::{Crossing, Host, Link, Ways};
@@ -28,6 +32,7 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
         starts_on: app.starts.iter().map(|on| on.name().to_owned()).collect(),
         reads: names(&app.reads),
         publishes: names(&app.publishes),
+        counted: None,
     });
     let sequences = graph
         .sequences
@@ -39,6 +44,102 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
         made_of: names(&part.made_of),
     });
     Apps { apps: apps.collect(), sequences: sequences.collect(), world: world.collect() }
+}
+
+/// The same, with what they did until now.
+pub(super) fn counted(mut apps: Apps, did: Vec<AppSnapshot>, world: &World) -> Apps {
+    let mut did: BTreeMap<_, _> = did.into_iter().map(|did| (did.app, did)).collect();
+    for app in &mut apps.apps {
+        let Some(did) = did.remove(app.name.as_str()) else { continue };
+        let in_words = |numbers: BTreeMap<&'static str, u64>| -> BTreeMap<String, u64> {
+            numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
+        };
+        let (mut own, now) = published(&app.name, world);
+        own.extend(did.own);
+        app.counted = Some(Counted {
+            events: in_words(did.events),
+            bytes_out: did.bytes_out,
+            own: in_words(own),
+            now: in_words(now),
+        });
+    }
+    apps
+}
+
+type Numbers = BTreeMap<&'static str, u64>;
+
+/// What an application counts, and how much there is, by what it publishes.
+fn published(app: &str, world: &World) -> (Numbers, Numbers) {
+    let (mut own, mut now) = (Numbers::new(), Numbers::new());
+    match app {
+        Discovery::NAME => {
+            if let Some(search) = world.part::<Search>() {
+                own.extend(probes(search.counters()));
+            }
+            if let Some(map) = world.part::<Map>() {
+                let up = map.links().filter(|(_, peer)| peer.state == State::Up).count();
+                now.extend([("links", map.links().count() as u64), ("links_up", up as u64)]);
+            }
+        }
+        Lookout::NAME => {
+            if let Some(table) = world.part::<hosts::Hosts>() {
+                own.extend(sightings(table.counters()));
+                now.insert("hosts", table.len() as u64);
+            }
+        }
+        Routing::NAME => {
+            if let Some(routes) = world.part::<Routes>() {
+                let tally = routes.tally();
+                own.extend([("searched", tally.searched), ("kept", tally.kept)]);
+                own.insert("dropped", tally.dropped);
+                now.insert("switches", routes.graph().switches().len() as u64);
+            }
+        }
+        Pusher::NAME => now.extend(flows::<Pusher>(world)),
+        Acl::NAME => now.extend(flows::<Acl>(world)),
+        _ => {}
+    }
+    (own, now)
+}
+
+fn probes(counters: &topology::Counters) -> [(&'static str, u64); 10] {
+    [
+        ("probes_sent", counters.sent),
+        ("probes_heard", counters.heard),
+        ("probes_foreign", counters.foreign),
+        ("probes_forged", counters.forged),
+        ("probes_altered", counters.altered),
+        ("probes_replayed", counters.replayed),
+        ("probes_late", counters.late),
+        ("probes_at_wrong_port", counters.wrong_port),
+        ("probes_at_host_port", counters.host_port),
+        ("links_slow", counters.slow),
+    ]
+}
+
+fn sightings(counters: &hosts::Counters) -> [(&'static str, u64); 11] {
+    [
+        ("new", counters.new),
+        ("moved", counters.moved),
+        ("aged", counters.aged),
+        ("evicted", counters.evicted),
+        ("on_links", counters.on_links),
+        ("on_down", counters.on_down),
+        ("no_room", counters.no_room),
+        ("claims_asked", counters.asked),
+        ("claims_refuted", counters.refuted),
+        ("claims_refused", counters.refused),
+        ("claims_beyond_room", counters.disputes_full),
+    ]
+}
+
+/// How many flows are on switches, over all of them, and how many should be and are not.
+fn flows<W: Whose>(world: &World) -> [(&'static str, u64); 2] {
+    let part = world.part::<KeptFlows<W>>();
+    let entries = part.into_iter().flat_map(KeptFlows::iter).flat_map(|(_, entries)| entries);
+    let (there, missing): (Vec<_>, Vec<_>) =
+        entries.partition(|entry| entry.status == Status::There);
+    [("flows_there", there.len() as u64), ("flows_missing", missing.len() as u64)]
 }
 
 pub(super) fn host(host: &hosts::Host) -> Host {

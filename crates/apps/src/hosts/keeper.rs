@@ -78,7 +78,7 @@ impl Publisher for Keeper {
         let table = self.ledger.publish(now);
         let table = table.or_else(|| (!effects.is_empty()).then(|| self.ledger.hosts().clone()))?;
         self.changes.push(effects);
-        Some(table.with_changes(self.changes.clone()))
+        Some(table.with_changes(self.changes.clone(), *self.ledger.counters()))
     }
 
     fn next(&self) -> Time {

@@ -13,7 +13,7 @@ use crate::place::SwitchPort;
 use super::host::{Host, Identity};
 use super::index::{Hash, Index};
 use super::keeper::Seen;
-use super::ledger::Effect;
+use super::ledger::{Counters, Effect};
 use super::paged::Paged;
 use super::sighting::Sighting;
 
@@ -33,6 +33,7 @@ pub struct Hosts {
     by_mac: Index,
     by_ip: Index,
     changes: Log<Effect>,
+    counters: Counters,
 }
 
 impl Part for Hosts {
@@ -44,7 +45,8 @@ impl Hosts {
     pub(super) fn new(seed: Seed, hosts_max: usize, epoch_s: u32) -> Hosts {
         let by_ip = Index::new(hosts_max.saturating_mul(ADDRESSES_A_HOST));
         let (hosts, by_mac) = (Paged::default(), Index::new(hosts_max));
-        Hosts { seed, epoch_s, hosts, by_mac, by_ip, changes: Log::default() }
+        let (changes, counters) = (Log::default(), Counters::default());
+        Hosts { seed, epoch_s, hosts, by_mac, by_ip, changes, counters }
     }
 
     /// How many hosts there are.
@@ -114,9 +116,14 @@ impl Hosts {
         &self.changes
     }
 
-    /// The same table, in which this happened lately.
-    pub(super) fn with_changes(self, changes: Log<Effect>) -> Hosts {
-        Hosts { changes, ..self }
+    /// What was done until this version, which comes when hosts change.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The same table, in which this happened lately, and this since the start.
+    pub(super) fn with_changes(self, changes: Log<Effect>, counters: Counters) -> Hosts {
+        Hosts { changes, counters, ..self }
     }
 
     /// Whether a sighting says what this table does not: a host, place or address that is new, or a host that was not

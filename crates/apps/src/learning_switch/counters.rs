@@ -21,3 +21,12 @@ pub struct Counters {
     /// Sources not learnt: no room, or a port that no host can be behind, or one port too many.
     pub unlearnt: u64,
 }
+
+impl Counters {
+    /// All of them, as they are written above.
+    pub(super) fn in_order(&self) -> [u64; 8] {
+        let &Counters { installed, flooded, filtered, ignored, cut, moves, evicted, unlearnt } =
+            self;
+        [installed, flooded, filtered, ignored, cut, moves, evicted, unlearnt]
+    }
+}

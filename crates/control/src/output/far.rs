@@ -209,6 +209,12 @@ impl Far {
         mem::take(&mut self.reported)
     }
 
+    /// Bytes that wait to be sent.
+    #[inline]
+    pub(crate) fn written(&self) -> usize {
+        self.len
+    }
+
     /// Whether there is nothing to send.
     #[inline]
     pub fn is_empty(&self) -> bool {

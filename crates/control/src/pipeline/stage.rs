@@ -5,7 +5,9 @@ use core::any::Any;
 
 use crate::app::{App, At, Event, Moment, Next, Slot, Slots, Timer, kept};
 use crate::batch::Batch;
+use crate::bounds::APP_COUNTS_MAX;
 use crate::output::{Far, Output};
+use crate::stats::Level;
 use crate::switch::{Info, Switch};
 use crate::time::Time;
 use crate::world::{PartId, View, World};
@@ -21,6 +23,8 @@ pub(super) struct What<'e> {
 
 pub(super) trait Stage: Send {
     fn reads(&self) -> &'static [PartId];
+    fn counts(&self) -> &'static [&'static str];
+    fn count(&self, own: &[Level]);
     fn join(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync>;
     fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output);
     fn event(&mut self, what: What<'_>, out: &mut Output) -> Next;
@@ -32,6 +36,15 @@ pub(super) trait Stage: Send {
 impl<A: App> Stage for A {
     fn reads(&self) -> &'static [PartId] {
         A::READS
+    }
+
+    fn counts(&self) -> &'static [&'static str] {
+        const { assert!(A::COUNTS.len() <= APP_COUNTS_MAX, "an application counts too many things") };
+        A::COUNTS
+    }
+
+    fn count(&self, own: &[Level]) {
+        App::count(self, own);
     }
 
     fn join(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync> {

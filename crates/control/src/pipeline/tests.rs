@@ -1,3 +1,4 @@
+use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -5,6 +6,7 @@ use core::time::Duration;
 
 use super::*;
 use crate::app::{At, Exclusive, Moment, Slots};
+use crate::stats::{AppSnapshot, Level};
 use crate::world::{News, Part, PartId, Publisher};
 use aldis_wire::{DatapathId, Version};
 
@@ -54,6 +56,57 @@ macro_rules! app {
             }
         }
     };
+}
+
+/// Counts what it sees, and says it to everybody.
+#[derive(Default)]
+struct Tells {
+    seconds: u64,
+}
+
+impl App for Tells {
+    type Slot = ();
+    const NAME: &'static str = "tells";
+    const STARTS: &'static [On] = &[On::Up, On::Second];
+    const COUNTS: &'static [&'static str] = &["seconds", "nothing"];
+
+    fn join(&mut self, _: Time, _: &Info) {}
+
+    fn event(&mut self, _: At<'_, ()>, event: &Event, out: &mut Output) -> Next {
+        out.far().turn_to(DatapathId(7));
+        out.far().append(b"said");
+        self.seconds += u64::from(matches!(event, Event::Second));
+        Next::Stop
+    }
+
+    fn count(&self, own: &[Level]) {
+        own[0].set(self.seconds);
+    }
+}
+
+#[test]
+fn what_each_application_does_is_counted_over_all_workers() {
+    let recipe = Recipe::default().with(|| Topology).with(Tells::default).with(|| Routing);
+    let program = recipe.settle().unwrap();
+    let mut counted = vec![];
+    for (worker, events) in [(0, &[Event::Up, Event::Second][..]), (1, &[Event::Second])] {
+        let (mut pipeline, mut out) = (program.pipeline(worker), program.output(worker));
+        let switch = pipeline.join(Time::START, info());
+        for event in events {
+            pipeline.event(Time::START, &program.world(), &switch, event, &mut out);
+        }
+        counted.push(Arc::clone(pipeline.counted()));
+    }
+    let names: Vec<_> = program.names().collect();
+    let all = AppSnapshot::all(&names, &counted);
+    let numbers = |numbers: [(&'static str, u64); 2]| BTreeMap::from(numbers);
+    assert_eq!(all[0].events, numbers([("up", 1), ("second", 2)]));
+    assert_eq!((all[0].app, all[0].bytes_out, all[0].own.len()), ("topology", 3 * 8, 0));
+    assert_eq!(all[1].events, all[0].events);
+    assert_eq!(all[1].own, numbers([("seconds", 2), ("nothing", 0)]));
+    assert_eq!(all[1].bytes_out, 3 * 4);
+    // The one before it stopped everything.
+    assert_eq!((all[2].app, all[2].events.len(), all[2].bytes_out), ("routing", 0, 0));
 }
 
 const BOTH: &[On] = &[On::Up, On::Second];

@@ -1,10 +1,11 @@
 //! Everything that is counted, at a moment: a value of its own, to be served over HTTP or written to a file.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use aldis_wire::DatapathId;
 
-use super::{SwitchCounts, WorkerCounts, WorkerStats};
+use super::{AppSnapshot, SwitchCounts, WorkerCounts, WorkerStats};
 use crate::shed::Tally;
 use crate::time::Time;
 
@@ -20,6 +21,8 @@ pub struct Snapshot {
     pub total: WorkerCounts,
     /// What each worker counted, in their order.
     pub workers: Vec<WorkerSnapshot>,
+    /// What each application did, in their order.
+    pub apps: Vec<AppSnapshot>,
     /// What was counted for each switch, in the order of their datapath ids.
     pub switches: Vec<SwitchSnapshot>,
 }
@@ -56,7 +59,7 @@ pub struct SwitchSnapshot {
 
 impl Snapshot {
     /// Reads the workers' counters, given in their order, and adds them up. Connections of the same switch become one entry:
-    /// the first that is given says who its worker is.
+    /// the first that is given says who its worker is. What applications did is not there yet.
     pub fn new<'a>(
         at: Time,
         workers: impl IntoIterator<Item = &'a WorkerStats>,
@@ -68,7 +71,8 @@ impl Snapshot {
             total.merge(&one.counts);
         }
         let lock_wait_ppm = total.lock_wait_ppm();
-        Snapshot { at_ns: at.0, lock_wait_ppm, total, workers, switches: together(switches) }
+        let switches = together(switches);
+        Snapshot { at_ns: at.0, lock_wait_ppm, total, workers, apps: vec![], switches }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::crew::{Crew, Occupy};
 use crate::engine::Config;
 use crate::hall::Hall;
 use crate::inbox::{Inbox, Note};
-use crate::metrics;
+use crate::metrics::{self, AppsCounted};
 use crate::publisher::Publisher;
 use crate::read::Read;
 use crate::worker::{Duty, Next, Worker};
@@ -166,6 +166,7 @@ struct Stage {
     world: Rc<RefCell<World>>,
     hall: Arc<Hall<Sim>>,
     actors: Vec<Actor>,
+    apps: AppsCounted,
     ends: Arc<Ends>,
     /// What makes the World, where anybody publishes one. It makes its steps when a core does.
     publisher: Option<Publisher>,
@@ -208,6 +209,7 @@ impl Stage {
         let ends = Arc::<Ends>::default();
         let facts: Arc<dyn Facts> = ends.clone();
         let seats = crew.seats(&config, &hall, nets, &program, &facts);
+        let apps = AppsCounted::new(&program, seats.iter().map(crate::crew::Seat::counted));
         let lists =
             if plan.design.read == crate::design::Read::FairRounds { plan.workers } else { 1 };
         let actor = |(core, seat): (usize, crate::crew::Seat<Sim>)| Actor {
@@ -221,8 +223,16 @@ impl Stage {
         let acts = program.starts_on(On::Publication);
         let publisher =
             Some(Publisher::new(program.press(), acts)).filter(|publisher| !publisher.is_idle());
-        let stage =
-            Stage { world, hall, actors, ends, publisher, publishes_at: Time::START, steps: 0 };
+        let stage = Stage {
+            world,
+            hall,
+            actors,
+            apps,
+            ends,
+            publisher,
+            publishes_at: Time::START,
+            steps: 0,
+        };
         (0..plan.switches.len()).for_each(|switch| stage.connect(switch));
         stage
     }
@@ -294,7 +304,7 @@ impl Stage {
         Outcome {
             measured: plan.duration,
             switches: (1..).zip(world.switches()).zip(&plan.switches).map(served).collect(),
-            snapshot: metrics::snapshot(last, &stats, &self.hall),
+            snapshot: metrics::snapshot(last, &stats, self.apps.read(), &self.hall),
             steps: self.steps,
         }
     }

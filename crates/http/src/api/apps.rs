@@ -1,5 +1,7 @@
 //! The applications that run, and how they work together.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,25 @@ pub struct App {
     pub reads: Vec<String>,
     /// The parts of the World that it publishes
     pub publishes: Vec<String>,
+    /// What it did so far, where it runs
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
+}
+
+/// What an application did since the controller started, on all workers together.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Counted {
+    /// Events that it was handed, by their kind, and each flow request, those included that an application before it stopped
+    #[schema(example = json!({"flow-request": 12, "up": 2}))]
+    pub events: BTreeMap<String, u64>,
+    /// Bytes of the messages that it wrote to switches
+    pub bytes_out: u64,
+    /// What it counts itself
+    #[schema(example = json!({"flooded": 3, "installed": 9}))]
+    pub own: BTreeMap<String, u64>,
+    /// How much there is now of what it publishes
+    #[schema(example = json!({"hosts": 4}))]
+    pub now: BTreeMap<String, u64>,
 }
 
 /// Who sees an event, in which order.

@@ -1,0 +1,83 @@
+//! What one worker counts of one application, from its start. The worker alone writes it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::{Count, Level};
+use crate::app::On;
+use crate::bounds::APP_COUNTS_MAX;
+
+/// What one application did on one worker, on cache lines of its own. It is added to once a batch or once an event, and never
+/// once a request.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct AppStats {
+    seen: [Count; On::ALL.len()],
+    bytes_out: Count,
+    names: &'static [&'static str],
+    /// As many of them as there are names.
+    own: [Level; APP_COUNTS_MAX],
+}
+
+impl AppStats {
+    /// Of an application that counts these itself ([`crate::App::COUNTS`]).
+    pub(crate) fn new(names: &'static [&'static str]) -> AppStats {
+        AppStats { names, ..AppStats::default() }
+    }
+
+    /// It was handed so many events, or flow requests, of this kind, and wrote so many bytes.
+    #[inline]
+    pub(crate) fn saw(&self, on: On, count: u64, bytes: usize) {
+        self.seen[on as usize].add(count);
+        if bytes > 0 {
+            self.bytes_out.add(bytes as u64);
+        }
+    }
+
+    /// What it counts itself, in the order of its names.
+    #[inline]
+    pub(crate) fn own(&self) -> &[Level] {
+        &self.own[..self.names.len()]
+    }
+}
+
+/// What one application did, on all workers together, until a moment.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct AppSnapshot {
+    /// Its name.
+    pub app: &'static str,
+    /// Events that it was handed, by their kind ([`On::name`]), those among them that an application before it had stopped; of
+    /// flow requests each counts. Kinds that did not come yet are not there.
+    pub events: BTreeMap<&'static str, u64>,
+    /// Bytes of the messages that it wrote, to whichever switch.
+    pub bytes_out: u64,
+    /// What it counts itself, by the names that it gives.
+    pub own: BTreeMap<&'static str, u64>,
+}
+
+impl AppSnapshot {
+    /// Adds up what the workers count. They were given the same applications in the same order.
+    pub fn all(names: &[&'static str], workers: &[impl AsRef<[AppStats]>]) -> Vec<AppSnapshot> {
+        let of = |(place, app): (usize, &&'static str)| {
+            let mut all = AppSnapshot { app, ..AppSnapshot::default() };
+            let stats = workers.iter().filter_map(|worker| worker.as_ref().get(place));
+            stats.for_each(|stats| all.add(stats));
+            all
+        };
+        names.iter().enumerate().map(of).collect()
+    }
+
+    fn add(&mut self, stats: &AppStats) {
+        for (on, count) in On::ALL.into_iter().zip(stats.seen.iter()) {
+            let count = count.get();
+            if count > 0 {
+                *self.events.entry(on.name()).or_default() += count;
+            }
+        }
+        self.bytes_out += stats.bytes_out.get();
+        for (name, level) in stats.names.iter().zip(stats.own()) {
+            *self.own.entry(*name).or_default() += level.get();
+        }
+    }
+}
