@@ -110,6 +110,7 @@ impl Doors {
     /// One sentence.
     pub(crate) fn read_again(&self, config: &Config) -> Result<(), String> {
         let access = config.http.access()?;
+        let over_http = self.http.is_some() && (access.is_encrypted() || access.has_keys());
         let identity = config.tls.identity()?;
         if let Some(http) = &self.http {
             http.admit(access).map_err(|refused| refused.to_string())?;
@@ -117,7 +118,10 @@ impl Doors {
         if let (Some(switches), Some(identity)) = (&self.switches, &identity) {
             switches.replace(identity);
         }
-        info!("certificates and keys were read again");
+        // Where there are none, none were read.
+        if over_http || identity.is_some() {
+            info!("certificates and keys were read again");
+        }
         Ok(())
     }
 }

@@ -257,6 +257,61 @@ fn keys_and_certificate_are_read_again_while_it_runs() {
 }
 
 #[test]
+fn who_follows_is_let_go_with_the_key() {
+    let (folder, certificate) = Folder::new("locked-follow");
+    let mut running = folder.run(&[]);
+    let client = Client::new(&mut running, certificate);
+    let open = |request: &[u8], begin: &[u8]| {
+        let mut stream = client.connect();
+        stream.write_all(request).unwrap();
+        let mut text = vec![];
+        while !text.ends_with(begin) {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            text.push(byte[0]);
+        }
+        stream
+    };
+    let follow = |key: &str| {
+        let request = client.api.request("GET", "/api/v1/events", &[("Authorization", key)], b"");
+        open(&request, b": aldis\n\n\r\n")
+    };
+    let socket = |path: &str| {
+        let upgrade = [
+            ("Authorization", "Bearer read.secret"),
+            ("Upgrade", "websocket"),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ];
+        let request = String::from_utf8(client.api.request("GET", path, &upgrade, b"")).unwrap();
+        let request = request.replace("Connection: close", "Connection: Upgrade");
+        open(request.as_bytes(), b"\r\n\r\n")
+    };
+    let (mut gone, mut stays) = (follow("Bearer read.secret"), follow("Bearer write.secret"));
+    let sockets = ["/api/v1/events/ws", "/v1.0/topology/ws"].map(socket);
+    let one = format!("[[token]]\nname = \"write\"\nrole = \"write\"\nhash = \"{HASH}\"\n");
+    folder.write("access.toml", &one);
+    running.signal("-HUP");
+    running.says("were read again");
+    let mut rest = String::new();
+    let _ = gone.read_to_string(&mut rest);
+    assert!(rest.ends_with("0\r\n\r\n"), "the stream ends: {rest:?}");
+    for mut socket in sockets {
+        let mut close = [0; 2];
+        socket.read_exact(&mut close).unwrap();
+        assert_eq!(close, [0x88, 0], "a frame that closes, without a reason");
+    }
+    // Who still has a key goes on to hear what happens: a switch that never becomes one.
+    drop(TcpStream::connect(&running.address).unwrap());
+    let mut heard = vec![];
+    while !String::from_utf8_lossy(&heard).contains("event: stranger") {
+        let mut byte = [0];
+        stays.read_exact(&mut byte).unwrap();
+        heard.push(byte[0]);
+    }
+}
+
+#[test]
 fn pages_of_strangers_stay_outside_even_with_a_key() {
     let (folder, certificate) = Folder::new("locked-pages");
     let mut running = folder.run(&[]);

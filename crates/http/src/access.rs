@@ -128,6 +128,11 @@ impl Access {
         self.tls.is_some() && !self.keys.is_empty()
     }
 
+    /// Whether a key is needed.
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// Whether it is spoken over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()

@@ -13,11 +13,12 @@ use axum::http::{HeaderName, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
 use crate::access::keys::Offered;
 use crate::access::rate::Rate;
 use crate::access::{Access, Key, Kind, Role};
-use crate::limits::{AT_ONCE_S, FAILURES_AT_ONCE, FAILURES_EVERY, VERIFYING_MAX};
+use crate::limits::{AT_ONCE_S, FAILURES_AT_ONCE, FAILURES_EVERY, PASS_AGAIN, VERIFYING_MAX};
 use crate::problem::Problem;
 
 /// Where a connection comes from.
@@ -34,6 +35,41 @@ pub(crate) struct Caller {
     pub(crate) role: Role,
     /// What its key is called; nothing where none is needed.
     pub(crate) name: Option<String>,
+    /// To be looked at again where an answer has no end.
+    pub(crate) pass: Pass,
+}
+
+/// The key that somebody came in with, as long as it is good for anything.
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    /// None where none was needed.
+    key: Option<Key>,
+    access: watch::Receiver<Arc<Access>>,
+}
+
+impl Pass {
+    /// Waits until it is good for nothing any more: it expired, was taken away or is another now.
+    pub(crate) async fn ends(&mut self) {
+        while self.is_good() {
+            let left = self.key.as_ref().and_then(|key| key.expires);
+            let left = left.map(|end| end.duration_since(SystemTime::now()).unwrap_or_default());
+            // A clock may be set: nobody sleeps until the end of the century.
+            let left = left.unwrap_or(PASS_AGAIN).min(PASS_AGAIN);
+            if let Ok(Err(_)) = timeout(left, self.access.changed()).await {
+                // Nobody is left who could say.
+                return;
+            }
+        }
+    }
+
+    /// Whether it is good for anything still.
+    pub(crate) fn is_good(&self) -> bool {
+        let access = self.access.borrow();
+        match &self.key {
+            None => access.keys.is_empty(),
+            Some(key) => access.keys.has(key) && !key.is_expired(SystemTime::now()),
+        }
+    }
 }
 
 /// What the door knows.
@@ -61,20 +97,30 @@ impl Door {
     async fn judge(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Caller, Turned> {
         let access = Arc::clone(&self.access.borrow());
         if access.keys.is_empty() {
-            return Ok(Caller { role: Role::Admin, name: None });
+            let pass = Pass { key: None, access: self.access.clone() };
+            return Ok(Caller { role: Role::Admin, name: None, pass });
         }
         let every = Duration::from_secs(1) / access.requests_per_s;
         lock(&self.requests).take(peer, every, Instant::now()).map_err(Turned::TooMany)?;
         let offered = offered(headers)?;
         if let Some(key) = access.keys.recall(&offered) {
-            return caller(key);
+            return self.caller(key);
         }
         // Counted before it is known to be wrong, so that many at once are no way around it.
         let taken = lock(&self.failures).take(peer, FAILURES_EVERY, Instant::now());
         taken.map_err(Turned::TooManyFailures)?;
         let Some(key) = self.verify(&access, offered).await? else { return Err(Turned::Wrong) };
         lock(&self.failures).give_back(peer, FAILURES_EVERY);
-        caller(&key)
+        self.caller(&key)
+    }
+
+    fn caller(&self, key: &Key) -> Result<Caller, Turned> {
+        if key.is_expired(SystemTime::now()) {
+            return Err(Turned::Expired(key.kind, key.name.clone()));
+        }
+        let name = Some(format!("{} {:?}", key.kind.name(), key.name));
+        let pass = Pass { key: Some(key.clone()), access: self.access.clone() };
+        Ok(Caller { role: key.role, name, pass })
     }
 
     /// One at a time, beside the thread that serves.
@@ -100,13 +146,6 @@ fn offered(headers: &HeaderMap) -> Result<Offered, Turned> {
         (Some(header), None) => Offered::read(header).ok_or(Turned::Wrong),
         _ => Err(Turned::Wrong),
     }
-}
-
-fn caller(key: &Key) -> Result<Caller, Turned> {
-    if key.is_expired(SystemTime::now()) {
-        return Err(Turned::Expired(key.kind, key.name.clone()));
-    }
-    Ok(Caller { role: key.role, name: Some(format!("{} {:?}", key.kind.name(), key.name)) })
 }
 
 /// Why somebody is turned away.
@@ -193,7 +232,7 @@ pub(crate) async fn door(
 pub(crate) async fn need(State(needed): State<Role>, request: Request, next: Next) -> Response {
     let (role, whose) = match request.extensions().get::<Caller>() {
         Some(Caller { role, .. }) if *role >= needed => return next.run(request).await,
-        Some(Caller { role, name }) => (role.name(), name.as_deref().unwrap_or("this key")),
+        Some(Caller { role, name, .. }) => (role.name(), name.as_deref().unwrap_or("this key")),
         None => ("no", "nobody"),
     };
     let detail = format!("this needs the role {needed}; {whose} has the role {role}");
@@ -202,4 +241,61 @@ pub(crate) async fn need(State(needed): State<Role>, request: Request, next: Nex
     let how = HeaderValue::from_str(&how).unwrap_or(HeaderValue::from_static("Bearer"));
     let headers: [(HeaderName, HeaderValue); 1] = [(WWW_AUTHENTICATE, how)];
     (headers, problem).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Hash;
+
+    fn key(secret: &str, expires: Option<SystemTime>) -> Key {
+        let (kind, hash) = (Kind::Token, Hash::cheap(secret));
+        Key { kind, name: "ci".into(), hash, role: Role::Read, expires }
+    }
+
+    fn with(keys: &[Key]) -> Arc<Access> {
+        Arc::new(Access::of_this_machine().with_keys(keys.to_vec()))
+    }
+
+    /// What comes of a pass when others are good from now on; whether it ended by itself within ten seconds.
+    fn ended(had: &[Key], then: Option<&[Key]>) -> bool {
+        let (say, access) = watch::channel(with(had));
+        let mut pass = Pass { key: had.first().cloned(), access };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            assert!(pass.is_good() || then.is_none());
+            let change = async {
+                if let Some(then) = then {
+                    say.send_replace(with(then));
+                }
+            };
+            let patience = if then == Some(had) { 50 } else { 10_000 };
+            let (ended, ()) =
+                tokio::join!(timeout(Duration::from_millis(patience), pass.ends()), change);
+            assert_eq!(ended.is_ok(), !pass.is_good());
+            ended.is_ok()
+        })
+    }
+
+    #[test]
+    fn a_pass_is_good_as_long_as_its_key() {
+        let keys = [key("one", None), Key { name: "other".into(), ..key("two", None) }];
+        assert!(!ended(&keys, Some(&keys)), "the same were read again");
+        assert!(ended(&keys, Some(&keys[1..])), "it was taken away");
+        assert!(ended(&keys, Some(&[key("another", None)])), "its secret is another now");
+        assert!(ended(&keys, Some(&[])), "none is needed now, and its was taken away");
+        assert!(ended(&[], Some(&keys)), "none was needed until now");
+        let soon = SystemTime::now() + Duration::from_secs(1);
+        assert!(ended(&[key("one", Some(soon))], None), "it expired");
+    }
+
+    #[test]
+    fn a_pass_ends_with_the_server() {
+        let (say, access) = watch::channel(with(&[]));
+        let mut pass = Pass { key: None, access };
+        drop(say);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let ends = async { timeout(Duration::from_secs(10), pass.ends()).await };
+        assert!(runtime.block_on(ends).is_ok());
+    }
 }

@@ -40,6 +40,7 @@ mod patient;
 pub mod problem;
 mod routes;
 mod ryu;
+mod seats;
 pub mod server;
 pub mod source;
 mod when;

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// Connections at once. A browser opens six, and a hundred subscribers one each; a descriptor and some 40 KB apiece.
 pub const CONNECTIONS_MAX: usize = 512;
 
+/// Of these, connections from one address of another machine, or from one network of IPv6: whoever opens them all keeps nobody else out.
+pub const CONNECTIONS_OF_ONE_MAX: usize = 128;
+
 /// Bytes of a request's line and headers together. Browsers send two kilobytes.
 pub const HEAD_MAX: usize = 16 * 1024;
 
@@ -90,6 +93,9 @@ pub const FAILURES_AT_ONCE: u32 = 5;
 
 /// How often an address may send one more.
 pub const FAILURES_EVERY: Duration = Duration::from_secs(10);
+
+/// How often the key of somebody who follows is looked at, whether or not keys were read again: clocks are set.
+pub const PASS_AGAIN: Duration = Duration::from_secs(60);
 
 /// Tokens and passwords that are looked at at once, 20 ms each, one after the other: as long as anybody would wait.
 pub const VERIFYING_MAX: usize = 32;

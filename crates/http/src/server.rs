@@ -22,7 +22,7 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -32,12 +32,11 @@ use crate::door::{Door, Peer};
 use crate::events::{self, Events};
 use crate::floodlight::entries::{self, Entries};
 use crate::kept::Keeps;
-use crate::limits::{
-    ACCEPT_AGAIN, ANSWER_WITHIN, CONNECTIONS_MAX, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN,
-};
+use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
 use crate::patient::Patient;
 use crate::routes::{Routes, Shared};
 use crate::ryu::changes::Lookout;
+use crate::seats::{Full, Seat, Seats};
 use crate::source::Controller;
 use crate::when::Calendar;
 
@@ -154,7 +153,7 @@ impl Server {
         let pump = async move {
             shared.events.pump(incoming, &*shared.controller, &shared.calendar).await;
         };
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let room = Seats::new();
         let serving = Serving { router, room, access: accessible, stopping };
         let thread = std::thread::Builder::new().name("http".into());
         let thread = thread.spawn(move || {
@@ -214,7 +213,7 @@ impl Admission {
 struct Serving {
     router: Router,
     /// A seat for each connection.
-    room: Arc<Semaphore>,
+    room: Seats,
     access: watch::Receiver<Arc<Access>>,
     /// Whether the end has come: it says so, or nobody is left who could.
     stopping: watch::Receiver<bool>,
@@ -227,8 +226,7 @@ impl Serving {
             () = self.accept(listener) => {}
             () = told(&mut stopping) => {}
         }
-        let everybody_left = self.room.acquire_many(CONNECTIONS_MAX as u32);
-        let _ = timeout(STOP_WITHIN, everybody_left).await;
+        let _ = timeout(STOP_WITHIN, self.room.all_left()).await;
     }
 
     async fn accept(&self, listener: TcpListener) {
@@ -238,22 +236,19 @@ impl Serving {
             .max_buf_size(HEAD_MAX)
             .max_headers(HEADERS_MAX);
         loop {
-            match (listener.accept().await, Arc::clone(&self.room).try_acquire_owned()) {
-                // A connection that is gone already, or no descriptor to spare.
-                (Err(_), _) => sleep(ACCEPT_AGAIN).await,
-                (Ok((stream, _)), Err(_)) => self.turn_away(&stream),
-                (Ok((stream, peer)), Ok(seat)) => self.welcome(&http, stream, peer, seat),
+            // A connection that is gone already, or no descriptor to spare.
+            let Ok((stream, peer)) = listener.accept().await else {
+                sleep(ACCEPT_AGAIN).await;
+                continue;
+            };
+            match self.room.take(peer.ip()) {
+                Ok(seat) => self.welcome(&http, stream, peer, seat),
+                Err(full) => self.turn_away(&stream, full),
             }
         }
     }
 
-    fn welcome(
-        &self,
-        http: &http1::Builder,
-        stream: TcpStream,
-        address: SocketAddr,
-        seat: OwnedSemaphorePermit,
-    ) {
+    fn welcome(&self, http: &http1::Builder, stream: TcpStream, address: SocketAddr, seat: Seat) {
         // Answers are written whole: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
         let tls = self.access.borrow().tls.clone();
@@ -279,11 +274,11 @@ impl Serving {
     }
 
     /// Says that there is no room, as far as the socket takes it at once.
-    fn turn_away(&self, stream: &TcpStream) {
+    fn turn_away(&self, stream: &TcpStream, full: Full) {
         if self.access.borrow().is_encrypted() {
             return;
         }
-        let detail = format!("there are {CONNECTIONS_MAX} connections already; try again later");
+        let detail = format!("{full}; try again later");
         say(
             stream,
             "503 Service Unavailable",

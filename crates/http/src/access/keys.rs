@@ -161,6 +161,12 @@ impl Keys {
         self.keys.is_empty()
     }
 
+    /// Whether this key is among them, as it is.
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        let at = self.by_name.get(&(key.kind, key.name.clone()));
+        at.is_some_and(|at| self.keys[*at] == *key)
+    }
+
     /// The key of who was found to have it before; takes no time.
     pub(crate) fn recall(&self, offered: &Offered) -> Option<&Key> {
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);

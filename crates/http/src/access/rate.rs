@@ -60,7 +60,7 @@ impl Rate {
 }
 
 /// Who has an IPv6 address has 2^64 of them.
-fn network(peer: IpAddr) -> IpAddr {
+pub(crate) fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {
             let network = address.to_bits() >> 64 << 64;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use aldis_control::fact::{self, Fact, Found, HostNow, LinkNow};
 use aldis_control::session::Close;
 use aldis_wire::msg::PortChangeReason;
-use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::header::{CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -20,6 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use super::links::End;
 use super::ports::Port;
+use crate::door::Caller;
 use crate::events::{Follower, Kept};
 use crate::extract::Query;
 use crate::limits::{EVENTS_KEPT, HEARD_MAX};
@@ -293,11 +294,12 @@ pub(crate) struct After {
 ))]
 pub(crate) async fn follow(
     State(shared): From,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Query(After { after }): Query<After>,
 ) -> Result<Response, Problem> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let follower = Follower::new(shared, last.or(after.as_deref()))?;
+    let follower = Follower::new(shared, caller.pass, last.or(after.as_deref()))?;
     // Something comes at once, so that the follower knows that it follows.
     let begin = Bytes::from_static(b"retry: 2000\n: aldis\n\n");
     let stream = unfold((follower, Some(begin)), async |(mut follower, begin)| {
@@ -328,11 +330,12 @@ fn as_stream(events: &[Arc<Kept>]) -> Bytes {
 ))]
 pub(crate) async fn socket(
     State(shared): From,
+    Extension(caller): Extension<Caller>,
     Query(After { after }): Query<After>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(no_socket)?.max_message_size(HEARD_MAX);
-    let follower = Follower::new(shared, after.as_deref())?;
+    let follower = Follower::new(shared, caller.pass, after.as_deref())?;
     Ok(upgrade.on_upgrade(|socket| speak(socket, follower)))
 }
 

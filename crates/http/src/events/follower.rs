@@ -6,6 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::sleep;
 
 use super::{Kept, Place};
+use crate::door::Pass;
 use crate::limits::{EVENTS_AT_ONCE, HEARTBEAT};
 use crate::problem::Problem;
 use crate::routes::Shared;
@@ -15,6 +16,7 @@ pub(crate) struct Follower {
     place: Place,
     news: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
+    pass: Pass,
     _seat: OwnedSemaphorePermit,
 }
 
@@ -23,20 +25,27 @@ impl Follower {
     ///
     /// # Errors
     /// The id is none, or too many follow already.
-    pub(crate) fn new(shared: Arc<Shared>, last: Option<&str>) -> Result<Follower, Problem> {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        pass: Pass,
+        last: Option<&str>,
+    ) -> Result<Follower, Problem> {
         let events = &shared.events;
         Ok(Follower {
             place: events.place(last)?,
             news: events.news(),
             stopping: shared.stopping.clone(),
+            pass,
             _seat: events.seat()?,
             shared,
         })
     }
 
-    /// The next events, as soon as there are any; none where nothing happened for a while, and the end with the controller.
+    /// The next events, as soon as there are any; none where nothing happened for a while, and the end with the controller,
+    /// or with the key of whoever follows.
     pub(crate) async fn next(&mut self) -> Option<Vec<Arc<Kept>>> {
-        loop {
+        // Where something always happens, nobody comes to wait below.
+        while self.pass.is_good() {
             self.news.mark_unchanged();
             let read =
                 self.shared.events.read(&mut self.place, EVENTS_AT_ONCE, &self.shared.date());
@@ -46,8 +55,10 @@ impl Follower {
             tokio::select! {
                 more = self.news.changed() => more.ok()?,
                 () = crate::server::told(&mut self.stopping) => return None,
+                () = self.pass.ends() => return None,
                 () = sleep(HEARTBEAT) => return Some(vec![]),
             }
         }
+        None
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aldis_control::Time;
 use aldis_wire::DatapathId;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -22,6 +23,7 @@ use tokio::time::sleep;
 
 use super::topology::{carrying, host, link, ports, switch};
 use crate::api::events::no_socket;
+use crate::door::{Caller, Pass};
 use crate::limits::{CHANGES_WAITING, HEARD_MAX, HEARTBEAT, LOOK_EVERY};
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
@@ -134,22 +136,31 @@ fn without<K: Ord>(one: &BTreeMap<K, Value>, other: &BTreeMap<K, Value>) -> Vec<
 
 pub(super) async fn socket(
     State(shared): From,
+    Extension(caller): Extension<Caller>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(no_socket)?.max_message_size(HEARD_MAX);
     let seat = shared.events.seat()?;
     let calls = shared.lookout.join(&shared);
     Ok(upgrade.on_upgrade(async move |socket| {
-        speak(socket, calls, &shared).await;
+        speak(socket, calls, &shared, caller.pass).await;
         drop(seat);
     }))
 }
 
 /// Until either side ends it.
-async fn speak(mut socket: WebSocket, mut calls: Receiver<Arc<Call>>, shared: &Shared) {
+async fn speak(
+    mut socket: WebSocket,
+    mut calls: Receiver<Arc<Call>>,
+    shared: &Shared,
+    mut pass: Pass,
+) {
     let mut stopping = shared.stopping.clone();
     let mut id = 0;
     let why = loop {
+        if !pass.is_good() {
+            break None;
+        }
         let next = tokio::select! {
             call = calls.recv() => match call {
                 Ok(call) => {
@@ -164,6 +175,7 @@ async fn speak(mut socket: WebSocket, mut calls: Receiver<Arc<Call>>, shared: &S
                 Some(Err(_)) | None => return,
             },
             () = told(&mut stopping) => break None,
+            () = pass.ends() => break None,
             () = sleep(HEARTBEAT) => Message::Ping(Bytes::new()),
         };
         if socket.send(next).await.is_err() {
