@@ -45,13 +45,18 @@ impl Session {
     }
 
     /// A message began whose end has not come, and may never: the length that a stranger's bytes seem to have means nothing.
-    /// Who speaks another protocol is known by the first two of them.
+    /// Who speaks another protocol is known by a whole header, and who speaks TLS by the first two bytes of it. Of fewer nothing
+    /// is said: Mininet sends three to see whether anybody listens.
     ///
     /// # Errors
     /// [`Close::NoHello`].
     pub fn begun(&self, bytes: &[u8]) -> Result<(), Close> {
         match *bytes {
-            [version, kind, ..] if self.version.is_none() && !is_greeting(kind) => {
+            [version, kind, ..]
+                if self.version.is_none()
+                    && !is_greeting(kind)
+                    && (bytes.len() >= HEADER_LEN || [version, kind] == TLS_HANDSHAKE) =>
+            {
                 Err(Close::NoHello { version, kind })
             }
             _ => Ok(()),
@@ -245,6 +250,10 @@ fn settled(mut changes: Vec<PortChange>) -> Vec<Port> {
     changes.retain(|change| change.reason != PortChangeReason::Removed);
     changes.into_iter().map(|change| change.port).collect()
 }
+
+/// What every connection over TLS begins with: a record of the handshake's type, and the major number of all versions since
+/// SSL 3 (RFC 8446, §5.1).
+const TLS_HANDSHAKE: [u8; 2] = [0x16, 3];
 
 /// Whether a first message may be of this type.
 fn is_greeting(kind: u8) -> bool {

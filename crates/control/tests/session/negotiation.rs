@@ -134,12 +134,16 @@ fn the_first_message_is_a_hello() {
 
 /// The beginning is enough: the rest of what is no OpenFlow may never come.
 #[test]
-fn who_speaks_another_protocol_is_known_by_two_bytes() {
+fn who_speaks_another_protocol_is_known_by_its_beginning() {
     let mut switch = Dialogue::with(V13);
-    for (bytes, version, kind) in [(b"\x16\x03\x01\x00\x50", 0x16, 3), (b"GET /", b'G', b'E')] {
-        assert_eq!(switch.session.begun(bytes), Err(Close::NoHello { version, kind }));
-        assert_eq!(switch.session.begun(&bytes[..1]), Ok(()));
+    for (bytes, enough, version, kind) in
+        [(b"\x16\x03\x01\x00\x50\x01\x00\x00", 2, 0x16, 3), (b"GET / HT", 8, b'G', b'E')]
+    {
+        assert_eq!(switch.session.begun(&bytes[..enough]), Err(Close::NoHello { version, kind }));
+        assert_eq!(switch.session.begun(&bytes[..enough - 1]), Ok(()));
     }
+    // Mininet looks whether anybody listens.
+    assert_eq!(switch.session.begun(b"A\r\n"), Ok(()));
     for kind in [0, 1, 2] {
         assert_eq!(switch.session.begun(&[9, kind]), Ok(()));
     }
