@@ -226,3 +226,27 @@ impl<S> Read<S> for FairRounds<S> {
         self.shared.home(conn.home(), &self.stats).rounds.done(id(conn), used, queued);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::round_robin::tests::conn;
+
+    /// What came at once is not served in two visits for ever.
+    #[test]
+    fn a_visit_reads_a_whole_quantum_where_less_of_it_is_left() {
+        let shared = Arc::new(Shared::new(1));
+        let mut rounds = FairRounds::new(0, shared, Arc::default());
+        let conn = conn(0);
+        conn.set_token(0);
+        rounds.join(&conn);
+        rounds.queue(Arc::clone(&conn)).unwrap();
+        let quantum = QUANTUM_MAX as usize * REQUEST_BYTES;
+        for left in [QUANTUM_MAX, QUANTUM_MAX / 2] {
+            let visit = rounds.next(Time::START).unwrap();
+            assert_eq!((visit.share, visit.read_max), (Some(left), quantum));
+            let queued = conn.claim.release(true);
+            rounds.done(&conn, QUANTUM_MAX / 2, queued);
+        }
+    }
+}

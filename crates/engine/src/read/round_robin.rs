@@ -214,7 +214,7 @@ impl<S> Read<S> for RoundRobin<S> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::time::Duration;
 
@@ -224,7 +224,7 @@ mod tests {
     use crate::outgoing::Outgoing;
 
     /// A connection that is queued.
-    fn conn(number: usize) -> Arc<Conn<()>> {
+    pub(in crate::read) fn conn(number: usize) -> Arc<Conn<()>> {
         let config = Arc::new(session::Config::default());
         let session = Session::new(config, Time::START, 0, &mut Vec::new());
         let peer = ([127, 0, 0, 1], 1).into();
