@@ -81,20 +81,22 @@ impl Recent {
         let member = if member >> 32 == 0 { member | 1 << 32 } else { member };
         loop {
             let found = row.each_ref().map(|place| place.load(Ordering::Acquire));
-            let (mut oldest, mut oldest_age) = ((0, 0), i32::MIN);
-            for (at, found) in found.into_iter().enumerate() {
+            // Without a branch for each place: where a member is nobody can foresee.
+            let (mut is_known, mut oldest) = (false, i64::MIN);
+            for (at, &found) in found.iter().enumerate() {
                 let age = if found == 0 { i32::MAX } else { age(found, tick) };
-                if found >> 32 == member >> 32 && age < self.stay {
-                    return Verdict::Known;
-                }
-                if age > oldest_age {
-                    (oldest, oldest_age) = ((at, found), age);
-                }
+                is_known |= (found >> 32 == member >> 32) & (age < self.stay);
+                // Of several as old the first.
+                oldest = oldest.max(i64::from(age) << 3 | (ROW - 1 - at) as i64);
             }
-            if oldest_age < self.stay {
+            if is_known {
+                return Verdict::Known;
+            }
+            if oldest >> 3 < i64::from(self.stay) {
                 return Verdict::Full;
             }
-            let (at, found) = oldest;
+            let at = ROW - 1 - (oldest & 7) as usize;
+            let found = found[at];
             let (taken, read) = (Ordering::AcqRel, Ordering::Acquire);
             if row[at].compare_exchange(found, member, taken, read).is_ok() {
                 return Verdict::New;

@@ -12,6 +12,7 @@
 
 mod app;
 mod charter;
+mod doors;
 mod engine;
 mod engines;
 mod graph;

@@ -26,6 +26,8 @@ pub(super) struct Flow {
     pub(super) from: SwitchPort,
     /// Where its receiver is, if anybody knows it.
     pub(super) to: Option<SwitchPort>,
+    /// What the planner calls it, where anybody knows.
+    pub(super) hash: u64,
 }
 
 impl Ahead {
@@ -68,16 +70,16 @@ fn find(flows: &mut [Option<Flow>], hosts: &Hosts, (planner, version): (&Planner
     let mut found = [None; AT_ONCE];
     hosts.by_few_macs(&asked[..flows.len()], &mut found);
     for (flow, host) in flows.iter_mut().zip(found) {
-        if let (Some(Flow { key, from, to }), Some(host)) = (flow, host) {
+        if let (Some(Flow { key, from, to, hash }), Some(host)) = (flow, host) {
             *to = Some(host.at());
-            planner.foresee(*key, (*from, host.at()), version);
+            *hash = planner.foresee(*key, (*from, host.at()), version);
         }
     }
 }
 
 fn read(dpid: DatapathId, request: &Request, frame: &[u8]) -> Option<Flow> {
     let from = SwitchPort::of(dpid, PortNo(request.in_port));
-    key(frame).map(|key| Flow { key, from, to: None })
+    key(frame).map(|key| Flow { key, from, to: None, hash: 0 })
 }
 
 /// The flow of a frame from one host to another.

@@ -14,7 +14,7 @@ use super::book::{Book, Page};
 use super::fleet::{Fleet, Musters, Report, Voice};
 use super::full::Standing;
 use super::pen::{FRAME_LEN_MAX, Packet, Pen};
-use super::planner::{Answer, Planner};
+use super::planner::{Answer, Foreseen, Planner};
 use super::rule::{Key, Rule, Style};
 use crate::hosts::{Effect, Hosts};
 use crate::place::SwitchPort;
@@ -38,7 +38,6 @@ pub struct RouteFlow {
 #[derive(Clone, Copy)]
 struct Sight<'w> {
     now: Time,
-    version: u64,
     routes: &'w Routes,
     fleet: &'w Fleet,
 }
@@ -60,23 +59,26 @@ impl RouteFlow {
         sight: &Sight<'_>,
         out: &mut Output,
     ) -> Next {
-        let Some(Flow { key, from, to: Some(to) }) = self.ahead.flow(asked.at) else {
+        let Some(Flow { key, from, to: Some(to), hash }) = self.ahead.flow(asked.at) else {
             return Next::Continue;
         };
         let graph = sight.routes.graph();
-        if graph.is_end(to) {
+        let [first, last] = [from, to].map(|at| graph.node(at.dpid));
+        if last.is_some_and(|last| graph.is_end_of(last, to.port)) {
             // It was thought to be there before it was known what the port leads to.
             return Next::Continue;
         }
         let RouteFlow { book, secret, pen, planner, page, .. } = self;
-        match planner.answer(sight.now, (sight.routes, sight.version), key, (from, to)) {
+        let foreseen = Foreseen { hash, nodes: first.zip(last) };
+        let is_stray = || first.is_some_and(|first| graph.is_end_of(first, from.port));
+        match planner.answer_foreseen(sight.now, (sight.routes, foreseen), key, (from, to)) {
             // It is flooded on: a copy that nobody can send on its way yet must not stand for those that come later.
             Answer::NoWay => return Next::Continue,
             Answer::Filter => forget(asked, out),
             Answer::Install { release: to, .. } if is_full => {
                 release(pen, asked, to, sight.fleet, out);
             }
-            _ if !is_full && graph.is_end(from) && is_copy(book, *secret, asked, sight.now) => {
+            _ if !is_full && is_stray() && is_copy(book, *secret, asked, sight.now) => {
                 forget(asked, out);
             }
             Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
@@ -136,8 +138,8 @@ impl App for RouteFlow {
     ) {
         let (world, now) = (batch.world, batch.now);
         let (routes, hosts, fleet) = (world.part(), world.part(), world.part());
-        let sight = Sight { now, version: world.version(), routes, fleet };
-        self.ahead.read(batch, hosts, (&self.planner, sight.version));
+        let sight = Sight { now, routes, fleet };
+        self.ahead.read(batch, hosts, (&self.planner, world.version()));
         batch.each(|asked| {
             let is_full = slots.of(asked.place).is_full(now);
             self.answer(asked, is_full, &sight, out)
@@ -284,9 +286,10 @@ fn install(
     }
     let mut is_there = false;
     out.far().path(|far| {
-        is_there = pen.path(fleet, key, rules, far);
-        if is_there && is_whole(asked) {
-            pen.release(fleet, (asked.request.xid, asked.frame), to, far);
+        let last = pen.path(fleet, key, rules, far);
+        is_there = last.is_some();
+        if let Some(last) = last.filter(|_| is_whole(asked)) {
+            pen.release_by(&last, (asked.request.xid, asked.frame), to, far);
         }
     });
     if is_there && is_whole(asked) {

@@ -4,22 +4,26 @@
 //! the rows of its two hosts. It leaves at the same cost however many others there are.
 
 mod blocks;
+mod named;
 mod rows;
 
 use core::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 
 use super::rule::{Key, Rule};
 use crate::hosts::Identity;
 use crate::learning_switch::machine::prefetch;
 use crate::place::SwitchPort;
 use blocks::{Block, Blocks};
+use named::Named;
 use rows::{Mark, Rows};
 
 /// Flows that are looked for together.
 pub(super) const AT_ONCE: usize = 64;
+
+/// Paths that can be told apart: what finds one by its flow has 32 bits for it, and to begin its search by.
+const PATHS_MAX: usize = 1 << 30;
 
 /// What becomes of a path: install all of `install` in this order or none, then remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,20 +43,13 @@ pub struct Reroute<'p> {
 pub struct Paths {
     max: usize,
     hasher: RandomState,
-    by_flow: HashTable<Named>,
+    by_flow: Named,
     paths: Vec<Option<Path>>,
     free: Vec<u32>,
     rules: Blocks<Rule>,
     seats: Blocks<Seat>,
     rows: Rows,
     refused: u64,
-}
-
-/// A path by its flow. The hash is kept, so that no other path is looked at on the way to this one, nor when the table grows.
-#[derive(Clone, Copy, Debug)]
-struct Named {
-    hash: u64,
-    path: u32,
 }
 
 #[derive(Debug)]
@@ -78,9 +75,9 @@ impl Paths {
     /// With room for `max` of them.
     pub fn new(max: usize) -> Paths {
         Paths {
-            max: max.min(u32::MAX as usize),
+            max: max.min(PATHS_MAX),
             hasher: RandomState::default(),
-            by_flow: HashTable::new(),
+            by_flow: Named::default(),
             paths: Vec::new(),
             free: Vec::new(),
             rules: Blocks::default(),
@@ -97,7 +94,7 @@ impl Paths {
 
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
-        self.by_flow.is_empty()
+        self.len() == 0
     }
 
     /// Paths for which there was no room. Where a link of theirs goes, their packets are requests again at the switch before
@@ -151,22 +148,26 @@ impl Paths {
         }
         let rules = self.rules.take(rules.iter().copied());
         self.paths[at as usize] = Some(Path { key, from, to, rules, seats });
-        self.by_flow.insert_unique(hash, Named { hash, path: at }, |named| named.hash);
+        self.by_flow.insert(hash, at);
     }
 
     /// Paths of these flows will be inserted soon: what is known of them is on its way until then. At most [`AT_ONCE`] are heeded.
     pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) {
+        let mut hashes = [0; AT_ONCE];
+        let mut count = 0;
+        for (place, (key, from)) in hashes.iter_mut().zip(flows) {
+            *place = self.hash(key, from);
+            self.by_flow.ask_for(*place);
+            count += 1;
+        }
         let mut found = [u32::MAX; AT_ONCE];
-        for (place, (key, from)) in found.iter_mut().zip(flows) {
-            let hash = self.hash(key, from);
-            if let Some(named) = self.by_flow.find(hash, |named| named.hash == hash)
-                && let Some(path) = self.paths.get(named.path as usize)
-            {
+        for (place, hash) in found.iter_mut().zip(&hashes[..count]) {
+            *place = self.by_flow.first(*hash).unwrap_or(u32::MAX);
+            if let Some(path) = self.paths.get(*place as usize) {
                 prefetch(path);
-                *place = named.path;
             }
         }
-        for path in found.into_iter().filter_map(|at| self.path(at)) {
+        for path in found[..count].iter().filter_map(|&at| self.path(at)) {
             if let Some(rule) = self.rules.of(path.rules).first() {
                 prefetch(rule);
             }
@@ -177,9 +178,7 @@ impl Paths {
     pub fn remove(&mut self, key: Key, from: SwitchPort, remove: &mut Vec<Rule>) {
         let hash = self.hash(key, from);
         let Some(at) = self.find(hash, key, from) else { return };
-        if let Ok(named) = self.by_flow.find_entry(hash, |named| named.path == at) {
-            named.remove();
-        }
+        self.by_flow.remove(hash, at);
         let Some(path) = self.paths[at as usize].take() else { return };
         for seat in path.seats.places() {
             let Seat { row, place, .. } = *self.seats.item(seat);
@@ -233,11 +232,8 @@ impl Paths {
     }
 
     fn find(&self, hash: u64, key: Key, from: SwitchPort) -> Option<u32> {
-        let is = |named: &Named| {
-            let same = |path: &Path| (path.key, path.from) == (key, from);
-            named.hash == hash && self.path(named.path).is_some_and(same)
-        };
-        self.by_flow.find(hash, is).map(|named| named.path)
+        let same = |path: &Path| (path.key, path.from) == (key, from);
+        self.by_flow.find(hash, |at| self.path(at).is_some_and(same))
     }
 
     fn path(&self, at: u32) -> Option<&Path> {

@@ -129,13 +129,19 @@ impl Pen {
         sheet.append(frame);
     }
 
-    /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or none. False, and nothing
-    /// is said, where one of the switches is not there.
-    pub(super) fn path(&self, fleet: &Fleet, key: &Key, rules: &[Rule], far: &mut Far) -> bool {
+    /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or none. How the last switch is
+    /// spoken to; none, and nothing is said, where one of the switches is not there, or where there are no rules.
+    pub(super) fn path(
+        &self,
+        fleet: &Fleet,
+        key: &Key,
+        rules: &[Rule],
+        far: &mut Far,
+    ) -> Option<Voice> {
         // Most ways are no longer than what is noted here; the others' switches are looked for twice.
         let mut voices = [None; NOTED];
         for (at, rule) in rules.iter().enumerate() {
-            let Some(voice) = fleet.voice(rule.dpid) else { return false };
+            let voice = fleet.voice(rule.dpid)?;
             if let Some(note) = voices.get_mut(at) {
                 *note = Some(voice);
             }
@@ -147,7 +153,7 @@ impl Pen {
             far.turn_to(rule.dpid);
             self.flow(voice, &rule.hit(key, xid), at + 1 == rules.len(), far);
         }
-        true
+        voices[0]
     }
 
     /// Removes rules from the switches that are there.
@@ -170,11 +176,24 @@ impl Pen {
     pub(super) fn release(
         &self,
         fleet: &Fleet,
-        (xid, frame): (u32, &[u8]),
+        frame: (u32, &[u8]),
         to: SwitchPort,
         far: &mut Far,
     ) -> bool {
-        let Some(Voice { version, .. }) = fleet.voice(to.dpid) else { return false };
+        let voice = fleet.voice(to.dpid);
+        voice.inspect(|voice| self.release_by(voice, frame, to, far)).is_some()
+    }
+
+    /// The same, of a switch that is spoken to like this.
+    #[inline]
+    pub(super) fn release_by(
+        &self,
+        voice: &Voice,
+        (xid, frame): (u32, &[u8]),
+        to: SwitchPort,
+        far: &mut Far,
+    ) {
+        let version = voice.version;
         let in_port = match version {
             Version::V10 => v10::PortNo::NONE.0.into(),
             Version::V13 => PortNo::CONTROLLER.0,
@@ -182,6 +201,5 @@ impl Pen {
         far.turn_to(to.dpid);
         let packet = Packet { xid, buffer_id: NO_BUFFER, in_port, frame };
         self.packet(version, &packet, to.port.0, far);
-        true
     }
 }

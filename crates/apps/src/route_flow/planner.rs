@@ -9,7 +9,7 @@ use super::rule::{Key, Rule};
 use super::way::{Found, Way};
 use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
-use crate::routing::Routes;
+use crate::routing::{Node, Routes};
 
 /// How long the flows of an answered request may be on their way. Later, a switch that asks again lost them.
 pub const IN_FLIGHT: Duration = Duration::from_millis(100);
@@ -32,6 +32,15 @@ pub enum Answer<'p> {
     NoWay,
 }
 
+/// What is known of a request before it is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Foreseen {
+    /// What [`Planner::foresee`] returned.
+    pub(super) hash: u64,
+    /// The places of its first switch and its last one, if both are there.
+    pub(super) nodes: Option<(Node, Node)>,
+}
+
 /// Plans paths: one for each worker.
 #[derive(Debug)]
 pub struct Planner {
@@ -46,14 +55,17 @@ impl Planner {
         Planner { in_flight, way: Way::default() }
     }
 
-    /// The answer to such a request will be asked for soon: what is known of it is on its way until then.
+    /// The answer to such a request will be asked for soon: what is known of it is on its way until then. Returns its hash.
+    /// `version` is that of the World: what was answered by others does not count.
     #[inline]
-    pub fn foresee(&self, key: Key, (from, to): (SwitchPort, SwitchPort), version: u64) {
-        self.in_flight.ask_for(self.in_flight.hash((key, from, to, version)));
+    pub fn foresee(&self, key: Key, (from, to): (SwitchPort, SwitchPort), version: u64) -> u64 {
+        let hash = self.in_flight.hash((key, from, to, version));
+        self.in_flight.ask_for(hash);
+        hash
     }
 
     /// The answer to a request: a packet of the flow `key` came in at `from`, and its receiver is at `to`. `version` is that
-    /// of the World: what was answered by others does not count.
+    /// of the World.
     pub fn answer(
         &mut self,
         now: Time,
@@ -61,16 +73,29 @@ impl Planner {
         key: Key,
         (from, to): (SwitchPort, SwitchPort),
     ) -> Answer<'_> {
+        let hash = self.foresee(key, (from, to), version);
+        let graph = routes.graph();
+        let nodes = graph.node(from.dpid).zip(graph.node(to.dpid));
+        self.answer_foreseen(now, (routes, Foreseen { hash, nodes }), key, (from, to))
+    }
+
+    /// The same, with what is known of it already.
+    pub(super) fn answer_foreseen(
+        &mut self,
+        now: Time,
+        (routes, Foreseen { hash, nodes }): (&Routes, Foreseen),
+        key: Key,
+        (from, to): (SwitchPort, SwitchPort),
+    ) -> Answer<'_> {
         if from == to {
             return Answer::Filter;
         }
-        match self.way.find(routes, &key, (from, to)) {
+        match self.way.find_between(routes, nodes, &key, (from, to)) {
             Found::Nothing => return Answer::NoWay,
             Found::Back => return Answer::Release(to),
             Found::Way => {}
         }
         // Where there is no room to remember, flows are sent once too often.
-        let hash = self.in_flight.hash((key, from, to, version));
         if self.in_flight.note(now, hash) == Verdict::Known {
             return Answer::Release(to);
         }

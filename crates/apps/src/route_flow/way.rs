@@ -2,7 +2,7 @@
 
 use super::rule::{Key, Rule};
 use crate::place::SwitchPort;
-use crate::routing::{Hop, Routes};
+use crate::routing::{Hop, Node, Routes};
 
 /// Where there is a way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,9 +31,23 @@ impl Way {
         key: &Key,
         (from, to): (SwitchPort, SwitchPort),
     ) -> Found {
+        let graph = routes.graph();
+        let nodes = graph.node(from.dpid).zip(graph.node(to.dpid));
+        self.find_between(routes, nodes, key, (from, to))
+    }
+
+    /// The same, where the places of the two switches were found already; none where one of them is not there.
+    pub(super) fn find_between(
+        &mut self,
+        routes: &Routes,
+        nodes: Option<(Node, Node)>,
+        key: &Key,
+        (from, to): (SwitchPort, SwitchPort),
+    ) -> Found {
         self.hops.clear();
         self.rules.clear();
-        if !self.follow(routes, key, (from, to)) {
+        let found = nodes.is_some_and(|nodes| self.follow(routes, nodes, key, (from, to)));
+        if !found {
             self.rules.clear();
             return Found::Nothing;
         }
@@ -49,11 +63,14 @@ impl Way {
         &self.rules
     }
 
-    fn follow(&mut self, routes: &Routes, key: &Key, (from, to): (SwitchPort, SwitchPort)) -> bool {
+    fn follow(
+        &mut self,
+        routes: &Routes,
+        (first, last): (Node, Node),
+        key: &Key,
+        (from, to): (SwitchPort, SwitchPort),
+    ) -> bool {
         let graph = routes.graph();
-        let (Some(first), Some(last)) = (graph.node(from.dpid), graph.node(to.dpid)) else {
-            return false;
-        };
         if !routes.path(first, last, key.flow(), &mut self.hops) {
             return false;
         }

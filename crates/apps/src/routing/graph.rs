@@ -151,7 +151,13 @@ impl Graph {
     /// Whether a port is one of those.
     #[inline]
     pub fn is_end(&self, end: SwitchPort) -> bool {
-        self.node(end.dpid).is_some_and(|node| self.site(node).knows(end.port.0))
+        self.node(end.dpid).is_some_and(|node| self.is_end_of(node, end.port))
+    }
+
+    /// Whether the port of this number of the switch in a place is one of those.
+    #[inline]
+    pub(crate) fn is_end_of(&self, node: Node, port: PortNo) -> bool {
+        self.site(node).knows(port.0)
     }
 
     /// What is known of the switch in a place.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
+use super::doors::{Doors, Leading};
 use super::engine::Engine;
 use super::graph::{Graph, Node};
 use super::search::{AT_ONCE, FAR, Tree};
@@ -78,6 +79,7 @@ pub struct Routes {
     graph: Arc<Graph>,
     engine: Arc<dyn Engine>,
     trees: Box<[OnceLock<Arc<Tree>>]>,
+    doors: Box<[OnceLock<Doors>]>,
     searched: Arc<AtomicU64>,
     kept: u64,
     dropped: u64,
@@ -87,7 +89,8 @@ impl Routes {
     /// Through this graph, none of them looked for yet.
     pub fn new(engine: Arc<dyn Engine>, graph: Arc<Graph>) -> Routes {
         let trees = (0..graph.places()).map(|_| OnceLock::new()).collect();
-        Routes { graph, engine, trees, searched: Arc::default(), kept: 0, dropped: 0 }
+        let (doors, searched) = (closed(&graph), Arc::default());
+        Routes { graph, engine, trees, doors, searched, kept: 0, dropped: 0 }
     }
 
     /// Through the graph that became of this one. Trees that hold for it too are taken over.
@@ -107,7 +110,8 @@ impl Routes {
         };
         let trees = (0..graph.places()).map(take_over).collect();
         let (engine, searched) = (Arc::clone(&self.engine), Arc::clone(&self.searched));
-        Routes { graph, engine, trees, searched, kept, dropped }
+        let doors = closed(&graph);
+        Routes { graph, engine, trees, doors, searched, kept, dropped }
     }
 
     /// The switches and links that they lead over.
@@ -174,6 +178,37 @@ impl Routes {
         self.engine.path(self, (from, to), flow, path)
     }
 
+    /// The same for engines that choose each link by itself, as [`Engine::next`] does: which links lead closer is found once for
+    /// each switch and destination.
+    #[inline]
+    pub fn follow(&self, (from, to): (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+        let (tree, begun, mut node) = (self.tree(to), path.len(), from);
+        let doors = self.doors[to.index()].get_or_init(|| Doors::new(self.graph.places()));
+        while node != to {
+            let find = |leg: &Leg| self.engine.leads(tree, leg, tree.distance(node));
+            let leg = match doors.leading(node, self.graph.legs(node), find) {
+                Some(legs) => self.choose(node, legs, flow),
+                None => self.engine.next(&self.graph, tree, node, flow),
+            };
+            let Some(leg) = leg else {
+                path.truncate(begun);
+                return false;
+            };
+            path.push(Hop { node, out_port: leg.port, in_port: leg.far_port });
+            node = leg.node;
+        }
+        true
+    }
+
+    /// One of these links of a switch, as [`Engine::next`] has it.
+    #[inline]
+    fn choose<'g>(&self, node: Node, mut legs: Leading<'g>, flow: Flow) -> Option<&'g Leg> {
+        let first = legs.next()?;
+        let Some(second) = legs.next() else { return Some(first) };
+        let flow = flow.at(self.graph.dpid(node)?);
+        [first, second].into_iter().chain(legs).max_by_key(|leg| flow.rank(leg.port))
+    }
+
     /// What was kept and what was done again, up to this version.
     pub fn tally(&self) -> Tally {
         let searched = self.searched.load(Ordering::Relaxed);
@@ -198,4 +233,9 @@ impl Routes {
         let same = self.graph.dpid(root).is_some() && self.graph.dpid(root) == graph.dpid(root);
         same && differences.iter().all(|&node| self.engine.holds(graph, tree, root, node))
     }
+}
+
+/// Nobody knows yet which links of a graph lead where.
+fn closed(graph: &Graph) -> Box<[OnceLock<Doors>]> {
+    (0..graph.places()).map(|_| OnceLock::new()).collect()
 }

@@ -32,6 +32,8 @@ pub(super) struct Site {
     pub(super) dpid: Option<DatapathId>,
     // By port.
     ends: Vec<Known>,
+    // Of the ports of these a bit each; of several ports the same, and of some that are no ends any more.
+    may_know: u64,
     // By port.
     legs: Box<[Leg]>,
     // The neighbours as bits, from word `row_from` on; empty where there are fewer of them than words.
@@ -67,6 +69,12 @@ pub(super) enum Side {
     Back,
 }
 
+/// The bit of a port among 64.
+#[inline]
+fn bit(port: u32) -> u64 {
+    1 << (port.wrapping_mul(0x9e37_79b9) >> 26)
+}
+
 impl Site {
     /// The place of a switch without links.
     pub(super) fn of(dpid: DatapathId) -> Site {
@@ -93,7 +101,7 @@ impl Site {
     /// Whether anything is known of a port.
     #[inline]
     pub(super) fn knows(&self, port: u32) -> bool {
-        self.place(port).is_ok()
+        self.may_know & bit(port) != 0 && self.place(port).is_ok()
     }
 
     /// Every other end that is known, with the port here and the direction.
@@ -123,6 +131,7 @@ impl Site {
     pub(super) fn note(&mut self, port: u32, side: Side, far: Option<Far>) {
         let at = self.place(port).unwrap_or_else(|at| {
             self.ends.insert(at, Known { port, out: None, back: None });
+            self.may_know |= bit(port);
             at
         });
         match side {
@@ -137,6 +146,7 @@ impl Site {
     /// Finds the links again that can be used, once everything is noted.
     pub(super) fn settle(&mut self) {
         self.legs = self.ends.iter().filter_map(Known::leg).collect();
+        self.may_know = self.ends.iter().fold(0, |bits, known| bits | bit(known.port));
         let words = self.legs.iter().map(|leg| leg.node.index() / 64);
         let (first, last) = (words.clone().min().unwrap_or(0), words.max().unwrap_or(0));
         self.row = Box::default();

@@ -2,6 +2,7 @@
 
 use super::{Engine, Metric};
 use crate::routing::graph::{Graph, Node};
+use crate::routing::routes::{Flow, Hop, Routes};
 use crate::routing::search::Tree;
 
 /// What a link costs.
@@ -57,5 +58,9 @@ impl Engine for Shortest {
             Weight::Hop => Tree::many_by_hops(graph, roots),
             _ => roots.iter().map(|&root| self.tree(graph, root)).collect(),
         }
+    }
+
+    fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+        routes.follow(way, flow, path)
     }
 }

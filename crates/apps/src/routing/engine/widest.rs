@@ -1,6 +1,8 @@
 //! The way whose narrowest link is widest, and of those the one of fewest hops.
 
 use super::{Engine, Metric};
+use crate::routing::graph::Node;
+use crate::routing::routes::{Flow, Hop, Routes};
 
 /// Bits of a distance that count hops; those above are the cost of the narrowest link.
 const HOPS: u32 = 16;
@@ -23,5 +25,9 @@ impl Engine for Widest {
         let narrowest = (beyond >> HOPS).max(link.capacity.into());
         // One hop more never carries over: a way has fewer hops than there are switches.
         narrowest << HOPS | ((beyond + 1) & ((1 << HOPS) - 1))
+    }
+
+    fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+        routes.follow(way, flow, path)
     }
 }
