@@ -92,6 +92,10 @@ pub const EVENTS_PER_POLL: usize = 1024;
 /// Switches whose applications are told so after one poll: the ageing of their tables takes microseconds.
 pub const TOLD_PER_POLL: usize = 16;
 
+/// Switches that one poll queues because their time has come. A thousand that never read are dropped in the same moment; one that
+/// asks stands behind so many of them, and not behind all.
+pub const DUE_PER_POLL: usize = 1;
+
 /// How often a switch's applications are told that time passed.
 pub const SECOND: Duration = Duration::from_secs(1);
 

@@ -27,12 +27,16 @@ impl<N: Net, W: Write> Desk<N, W> {
             return None;
         }
         self.event(conn, event);
-        let flushed = W::flush(net, conn, self.now, self.output.bytes());
+        // Where nothing was said, nobody has to look after the connection, though it may be one that does not read.
+        let flushed = match self.output.bytes() {
+            [] => None,
+            bytes => Some(W::flush(net, conn, self.now, bytes)),
+        };
         self.output.clear();
         if let Some(turn) = conn.turn() {
             self.call_all(turn.give_back());
         }
-        Some(must_queue(conn, flushed))
+        Some(flushed.is_some_and(|flushed| must_queue(conn, flushed)))
     }
 
     /// The connection ends: everyone who should know is told. Between two batches.

@@ -11,7 +11,7 @@ use super::{Worker, queue};
 use crate::claim::Signs;
 use crate::conn::Conn;
 use crate::inbox::Note;
-use crate::limits::{NOTES_PER_ROUND, POLL_EVERY, SECOND, TOLD_PER_POLL};
+use crate::limits::{DUE_PER_POLL, NOTES_PER_ROUND, POLL_EVERY, SECOND, TOLD_PER_POLL};
 use crate::net::Net;
 use crate::outgoing::Outgoing;
 use crate::read::Read;
@@ -99,15 +99,22 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     pub(super) fn fire_timers(&mut self) {
         let now = self.desk.now;
+        let mut queued = 0;
         while let Some(&Reverse((at, token))) = self.timers.peek()
             && at <= now
         {
+            if queued == DUE_PER_POLL {
+                // The others after the next visit.
+                self.poll_at = now;
+                break;
+            }
             self.timers.pop();
             // What it waits for may be in the socket: it is read first, and the visit sets the timer again.
             if let Some(conn) = self.conns.get(token).filter(|conn| conn.timer() == at) {
                 conn.set_timer(Time::NEVER);
                 if conn.claim.announce(Signs::CALLED) {
                     queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+                    queued += 1;
                 }
             }
         }

@@ -40,3 +40,22 @@ fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
         }
     }
 }
+
+/// Every second all switches are told that it passed: one that never reads is not visited for that, or whoever asks would stand
+/// behind all of them.
+#[test]
+fn a_switch_that_never_reads_is_visited_only_when_something_came_up() {
+    for name in ["fair-rounds", "maestro-round-robin", "maestro-dynamic-partition", "beacon", "nox"]
+    {
+        let design = named(name);
+        let stuck = Switch { reads: Reads::Never, ..Switch::new(Offer::Full) };
+        let (warm_up, duration) = (Duration::from_secs(4), Duration::from_secs(8));
+        let plan = Plan { warm_up, duration, ..Plan::new(design, 1, vec![stuck; 16]) };
+        let outcome = simulated(&plan);
+        let dropped = |switch: &Served| matches!(switch.closed, Some((_, Close::NotReading)));
+        assert!(outcome.switches.iter().all(dropped), "{}", design.name);
+        // When it got stuck, and when its time was over.
+        let pauses: u64 = outcome.snapshot.workers.iter().map(|worker| worker.counts.pauses).sum();
+        assert!(pauses <= 3 * 16, "{}: {pauses}", design.name);
+    }
+}
