@@ -46,6 +46,12 @@ pub(crate) trait Read<S> {
     /// connection has to be served again.
     fn done(&mut self, conn: &Arc<Conn<S>>, used: u32, queued: bool);
 
+    /// The same, and the connection cannot be served now, though there may be more: it is queued when it can.
+    #[inline]
+    fn park(&mut self, conn: &Arc<Conn<S>>, used: u32) {
+        self.done(conn, used, false);
+    }
+
     /// The weight of a connection changed; a design that has none takes no notice.
     fn weigh(&mut self, conn: &Arc<Conn<S>>) {
         let _ = conn;

@@ -393,11 +393,14 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 self.post(conn.home(), Note::Arm(Arc::clone(conn)));
             }
         }
-        let more = state.is_ready(conn.outgoing.is_stuck());
+        let (more, parked) = (state.is_ready(conn.outgoing.is_stuck()), state.parked);
         drop(state);
         conn.set_queued_at(self.desk.now);
         let queued = conn.claim.release(more);
-        self.read.done(conn, used as u32, queued);
+        match parked && !queued {
+            true => self.read.park(conn, used as u32),
+            false => self.read.done(conn, used as u32, queued),
+        }
         if R::HELPS && queued && self.desk.now.since(self.busy_since) > HELP_AFTER {
             self.post.hall.wake_one();
         }

@@ -12,7 +12,7 @@
 //!
 //! ```text
 //!  arrive ──▶ new ──┐
-//!     │             ├─▶ pick ──▶ being visited ──▶ done ──▶ idle
+//!     │             ├─▶ pick ──▶ being visited ──▶ done ──▶ idle, or parked
 //!     ├────▶ now ───┘                               │
 //!     │       ▲ ▲                                   │ more, and something left of the round
 //!     │       │ └───────────────────────────────────┤
@@ -83,6 +83,8 @@ struct Entry {
 enum Place {
     Absent,
     Idle,
+    /// It has something to be served, and cannot be: it arrives when it can.
+    Parked,
     New,
     /// In `now` when that round has come, and in `later` before.
     Old {
@@ -137,7 +139,7 @@ impl Rounds {
             Place::New => self.new.unlink(&mut self.links, id),
             Place::Old { due } if due <= self.round => self.now.unlink(&mut self.links, id),
             Place::Old { .. } => self.later.unlink(&mut self.links, id),
-            Place::Absent | Place::Idle | Place::Visited { .. } => {}
+            Place::Absent | Place::Idle | Place::Parked | Place::Visited { .. } => {}
         }
     }
 
@@ -154,6 +156,7 @@ impl Rounds {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
         match &mut entry.place {
             Place::Visited { again } => *again = true,
+            Place::Parked => self.resume(id),
             Place::Idle => {
                 entry.account.idled_until(self.round, self.quantum);
                 match (entry.account.may_spend(), entry.light) {
@@ -223,6 +226,18 @@ impl Rounds {
         }
     }
 
+    /// A visit is over, as in [`Rounds::done`], and the entry cannot be served now, though it may have more to say: too much of it is
+    /// on its way with others. It arrives when it can be, goes on before others of its kind, and is owed the rounds between.
+    pub fn park(&mut self, id: Id, used: u32) {
+        match self.entries.get_mut(id.0 as usize) {
+            Some(entry) if entry.place == (Place::Visited { again: false }) => {
+                entry.account.spend(used);
+                entry.place = Place::Parked;
+            }
+            _ => self.done(id, used, false),
+        }
+    }
+
     /// Begins the next round, if this one is over and somebody waits for it. Rounds in which all would have been in debt
     /// are skipped.
     pub fn turn(&mut self) -> bool {
@@ -286,6 +301,18 @@ impl Rounds {
         let entry = &mut self.entries[id.0 as usize];
         entry.place = Place::Visited { again: false };
         Visit { id, allowance: entry.account.allowance() }
+    }
+
+    /// It was parked in the middle of its turn, and so it comes before others of its kind.
+    fn resume(&mut self, id: Id) {
+        let entry = &mut self.entries[id.0 as usize];
+        entry.account.waited_until(self.round, self.quantum);
+        if entry.account.may_spend() {
+            entry.place = Place::Old { due: self.round };
+            self.now.push_front(&mut self.links, id);
+        } else {
+            self.postpone(id);
+        }
     }
 
     #[inline]

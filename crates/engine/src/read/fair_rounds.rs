@@ -225,6 +225,11 @@ impl<S> Read<S> for FairRounds<S> {
     fn done(&mut self, conn: &Arc<Conn<S>>, used: u32, queued: bool) {
         self.shared.home(conn.home(), &self.stats).rounds.done(id(conn), used, queued);
     }
+
+    #[inline]
+    fn park(&mut self, conn: &Arc<Conn<S>>, used: u32) {
+        self.shared.home(conn.home(), &self.stats).rounds.park(id(conn), used);
+    }
 }
 
 #[cfg(test)]

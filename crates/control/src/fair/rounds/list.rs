@@ -43,6 +43,16 @@ impl List {
         self.len += 1;
     }
 
+    pub(super) fn push_front(&mut self, links: &mut [Link], id: Id) {
+        links[id.0 as usize] = Link { before: NOBODY, after: self.first };
+        match self.first {
+            NOBODY => self.last = id.0,
+            first => links[first as usize].before = id.0,
+        }
+        self.first = id.0;
+        self.len += 1;
+    }
+
     #[inline]
     pub(super) fn pop_front(&mut self, links: &mut [Link]) -> Option<Id> {
         let first = Id(self.first);
@@ -94,7 +104,7 @@ mod tests {
     proptest! {
         /// Two lists do what two vectors do.
         #[test]
-        fn lists_are_like_vectors(steps in prop::collection::vec((0..5u8, 0..12u32), 0..200)) {
+        fn lists_are_like_vectors(steps in prop::collection::vec((0..7u8, 0..12u32), 0..200)) {
             let mut links = alloc::vec![Link::NONE; 12];
             let (mut lists, mut vectors) = ([List::EMPTY; 2], [Vec::new(), Vec::new()]);
             for (step, id) in steps {
@@ -105,7 +115,11 @@ mod tests {
                         lists[to].push_back(&mut links, Id(id));
                         vectors[to].push(id);
                     }
-                    (0 | 1, Some(within)) => {
+                    (5 | 6, None) => {
+                        lists[to].push_front(&mut links, Id(id));
+                        vectors[to].insert(0, id);
+                    }
+                    (0 | 1 | 5 | 6, Some(within)) => {
                         lists[within].unlink(&mut links, Id(id));
                         vectors[within].retain(|other| *other != id);
                     }

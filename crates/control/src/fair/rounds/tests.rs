@@ -50,6 +50,26 @@ fn a_conversation() {
 }
 
 #[test]
+fn who_is_parked_keeps_what_it_had_and_goes_on_before_others() {
+    let mut rounds = rounds(&[1, 1, 1]);
+    assert_eq!(pick(&mut rounds), (0, 100));
+    rounds.park(Id(0), 60);
+    for id in [1, 2] {
+        assert_eq!(pick(&mut rounds), (id, 100));
+        rounds.done(Id(id), 100, true);
+    }
+    assert!(rounds.turn(), "nobody waits for one that cannot be served");
+    rounds.arrive(Id(0));
+    assert_eq!(pick(&mut rounds), (0, 140));
+    rounds.arrive(Id(0));
+    rounds.park(Id(0), 150);
+    assert_eq!(pick(&mut rounds), (1, 100));
+    rounds.leave(Id(0));
+    rounds.park(Id(0), 1);
+    rounds.park(Id(7), 1);
+}
+
+#[test]
 fn who_was_idle_is_served_before_the_backlogged_once() {
     let mut rounds = rounds(&[1; 50]);
     rounds.join(Id(50), weight(1));

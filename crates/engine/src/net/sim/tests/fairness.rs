@@ -13,11 +13,6 @@ fn judge(what: &str, loosely: f64, make: impl Fn(usize) -> (Vec<Switch>, design:
     for (name, allowed) in FAIR {
         for workers in [2, 4, 16] {
             let (switches, knobs) = make(workers);
-            // Of one switch 96 KB at most may be on their way: a switch of weight 4 cannot use more than 97 % of what fair
-            // rounds give it when 16 workers are quick to end the round.
-            if (name, workers) == ("fair-rounds", 16) && knobs != design::Knobs::default() {
-                continue;
-            }
             // Fair rounds hand out hundreds of requests at a time, the others dozens.
             let share = if name == "fair-rounds" { 48_000 } else { 16_000 };
             let duration = Duration::from_millis(share / workers.min(12) as u64);
@@ -25,7 +20,7 @@ fn judge(what: &str, loosely: f64, make: impl Fn(usize) -> (Vec<Switch>, design:
                 simulated(&Plan { knobs, duration, ..plan(named(name), workers, switches) });
             let deviation = outcome.deviation_max();
             let what = format!("{what}, {name} with {workers} workers: {deviation}");
-            assert!(deviation < loosely * allowed, "{what}");
+            assert!(deviation < (loosely * allowed).min(0.01), "{what}");
         }
     }
 }
