@@ -98,6 +98,19 @@ impl Model {
     }
 }
 
+/// What a network came to, in plain words and as a graph, and the routes through it.
+fn lived_through(history: &[Vec<Change>], weight: Weight) -> (Model, Arc<Graph>, Routes) {
+    let mut model = Model::default();
+    history.concat().iter().for_each(|change| model.apply(change));
+    let graph = Arc::new(Graph::default().with(&history.concat()));
+    let routes = Routes::new(Arc::new(Shortest { weight }), Arc::clone(&graph));
+    (model, graph, routes)
+}
+
+fn a_weight() -> impl Strategy<Value = Weight> {
+    prop_oneof![Just(Weight::Hop), Just(Weight::Latency), Just(Weight::Capacity)]
+}
+
 fn cost(weight: Weight, metric: Metric) -> u32 {
     match weight {
         Weight::Hop => 1,
@@ -191,6 +204,10 @@ proptest! {
                 let out = model.ways.keys().copied();
                 let ends: BTreeSet<SwitchPort> =
                     out.chain(model.ways.values().map(|(to, _)| *to)).collect();
+                for port in 0..2 * PORTS {
+                    let at = SwitchPort::new(dpid.0, port);
+                    prop_assert_eq!(graph.is_end(at), ends.contains(&at));
+                }
                 let ends = ends.iter().filter(|end| end.dpid == dpid).map(|end| end.port);
                 prop_assert!(graph.ends(node).eq(ends));
             }
@@ -200,12 +217,9 @@ proptest! {
     #[test]
     fn distances_and_next_hops_are_those_of_dijkstra(
         history in a_history(),
-        weight in prop_oneof![Just(Weight::Hop), Just(Weight::Latency), Just(Weight::Capacity)],
+        weight in a_weight(),
     ) {
-        let mut model = Model::default();
-        history.concat().iter().for_each(|change| model.apply(change));
-        let graph = Arc::new(Graph::default().with(&history.concat()));
-        let routes = Routes::new(Arc::new(Shortest { weight }), Arc::clone(&graph));
+        let (model, graph, routes) = lived_through(&history, weight);
         for (to_dpid, to) in graph.switches() {
             let expected = model.distances(to_dpid, weight);
             for (dpid, from) in graph.switches() {
@@ -227,12 +241,9 @@ proptest! {
     #[test]
     fn all_ways_of_equal_cost_are_found_and_none_twice(
         history in a_history(),
-        weight in prop_oneof![Just(Weight::Hop), Just(Weight::Latency), Just(Weight::Capacity)],
+        weight in a_weight(),
     ) {
-        let mut model = Model::default();
-        history.concat().iter().for_each(|change| model.apply(change));
-        let graph = Arc::new(Graph::default().with(&history.concat()));
-        let routes = Routes::new(Arc::new(Shortest { weight }), Arc::clone(&graph));
+        let (model, graph, routes) = lived_through(&history, weight);
         for (to_dpid, to) in graph.switches() {
             let counts = model.counts(to_dpid, weight);
             for (dpid, from) in graph.switches() {

@@ -33,14 +33,14 @@ impl Session {
     /// Before the versions are agreed on. The first message should be a HELLO; an echo request is answered all the same,
     /// in its own version.
     pub(super) fn greet(&mut self, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
-        match raw.header.kind {
-            kind::HELLO => self.agree(raw, out),
-            kind::ECHO_REQUEST => {
+        match Greeting::of(raw.header.kind) {
+            Some(Greeting::Hello) => self.agree(raw, out),
+            Some(Greeting::EchoRequest) => {
                 dialect::echo_reply(raw, out);
                 Ok(Step::Nothing)
             }
-            kind::ERROR => Err(self.hello_refused(raw)),
-            kind => Err(Close::NoHello { version: raw.header.version, kind }),
+            Some(Greeting::Error) => Err(self.hello_refused(raw)),
+            None => Err(Close::NoHello { version: raw.header.version, kind: raw.header.kind }),
         }
     }
 
@@ -54,7 +54,7 @@ impl Session {
         match *bytes {
             [version, kind, ..]
                 if self.version.is_none()
-                    && !is_greeting(kind)
+                    && Greeting::of(kind).is_none()
                     && (bytes.len() >= HEADER_LEN || [version, kind] == TLS_HANDSHAKE) =>
             {
                 Err(Close::NoHello { version, kind })
@@ -255,7 +255,21 @@ fn settled(mut changes: Vec<PortChange>) -> Vec<Port> {
 /// SSL 3 (RFC 8446, §5.1).
 const TLS_HANDSHAKE: [u8; 2] = [0x16, 3];
 
-/// Whether a first message may be of this type.
-fn is_greeting(kind: u8) -> bool {
-    matches!(kind, kind::HELLO | kind::ECHO_REQUEST | kind::ERROR)
+/// What may come before the versions are agreed on.
+enum Greeting {
+    Hello,
+    EchoRequest,
+    Error,
+}
+
+impl Greeting {
+    /// By its type.
+    fn of(kind: u8) -> Option<Greeting> {
+        match kind {
+            kind::HELLO => Some(Greeting::Hello),
+            kind::ECHO_REQUEST => Some(Greeting::EchoRequest),
+            kind::ERROR => Some(Greeting::Error),
+            _ => None,
+        }
+    }
 }
