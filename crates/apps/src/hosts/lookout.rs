@@ -1,6 +1,5 @@
 //! The application: looks at every flow request for a host that is news, and asks what the keeper wants asked.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use aldis_control::app::{Moment, Next, Slots};
@@ -60,18 +59,10 @@ impl Lookout {
         }
     }
 
-    /// A number for what is said, that nobody can foresee who does not know the seed.
-    fn mark(&self, what: impl Hash) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.config.seed.words().hash(&mut hasher);
-        what.hash(&mut hasher);
-        hasher.finish()
-    }
-
     /// Reports a sighting that is news, and that its port shows a host.
     fn report(&self, now: Time, map: &Map, sighting: Sighting, out: &mut Output) {
         let Sighting { id, at, ip, router } = sighting;
-        if self.said.note(now, self.mark((id, at, ip, router))) == Verdict::Known {
+        if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::Known {
             return;
         }
         // Where there is no room, the host is seen again.
@@ -81,7 +72,7 @@ impl Lookout {
             Some(_) => &self.said,
             None => return,
         };
-        if set.note(now, self.mark(at)) != Verdict::Known {
+        if set.note(now, set.hash(at)) != Verdict::Known {
             let _ = out.report::<Search>(Told::host_shown(now, at));
         }
     }
