@@ -5,6 +5,7 @@ mod load;
 mod words;
 
 use crate::bench::args::{VersionArg, resolve};
+use crate::bench::secure::SecureArgs;
 use aldis_emulator::network::{self, Finding, Moment, Plan, Report, Step, script};
 use aldis_emulator::topology::{PORTS_MAX, Shape, Topology};
 use aldis_wire::Version;
@@ -39,6 +40,8 @@ Examples:
     aldis emulate 127.0.0.1:6653 --topology torus,3,3 --await-links --watch h1 h5 --at '2s link-down s1 s2'
   Scenario 3 of Maestro's figure 6 at a thousandth, from hosts, over whatever flows the controller sets:
     aldis emulate 127.0.0.1:6653 --topology tree,3,4 --scenario 3 --scale 0.001 --for 30
+  Switches over TLS, with certificates of 'aldis pki pki --switch 1 --switch 2 --switch 3':
+    aldis emulate 127.0.0.1:6654 --topology linear,3 --pingall --tls-authority pki/ca.pem --tls-certificate 'pki/switch-{dpid}.pem' --tls-key 'pki/switch-{dpid}.key'
   A map of the Topology Zoo, and a bad day from a file:
     aldis emulate 127.0.0.1:6653 --topology Abilene.graphml --script bad-day.txt
 
@@ -120,6 +123,8 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     load: load::LoadArgs,
+    #[command(flatten)]
+    secure: SecureArgs,
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
@@ -168,6 +173,7 @@ fn plan(args: &Args) -> Result<Plan, String> {
         VersionArg::V13 => Version::V13,
     };
     Ok(Plan {
+        secure: args.secure.secure(args.controller, 1..=topology.switches())?,
         delay: Duration::from_micros(args.delay_us),
         seed: args.seed,
         script: steps(args)?,

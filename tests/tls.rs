@@ -340,6 +340,44 @@ fn a_benchmark_over_tls_counts_what_the_controller_counts() {
 }
 
 #[test]
+fn an_emulated_network_works_over_tls() {
+    let folder = Folder::new("tls-emulate");
+    let switches = ["--switch", "1", "--switch", "2", "--switch", "3"];
+    assert!(folder.pki("pki", &switches).status.success());
+    let own = ["pki/switch-{dpid}.pem", "pki/switch-{dpid}.key"].map(|name| folder.file(name));
+    let first = own.each_ref().map(|name| name.replace("{dpid}", "0000000000000001"));
+    let authority = folder.file("pki/ca.pem");
+    let emulate = |address: &str, [certificate, key]: &[String; 2], more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+        command.args(["emulate", address, "--topology", "linear,3", "--await-links", "--pingall"]);
+        command.args(["--patience", "30", "--tls-authority", &authority]);
+        command.args(["--tls-certificate", certificate, "--tls-key", key]);
+        let output = command.args(more).output().unwrap();
+        let [said, wrong] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code(), said, wrong)
+    };
+    for openflow in ["1.0", "1.3"] {
+        let mut controller = folder.controller(&[]);
+        let address = secure_address(&mut controller);
+        let (code, said, wrong) = emulate(&address, &own, &["--openflow", openflow]);
+        assert!(said.contains("*** Results: 0% dropped (6/6 received)"), "{said} {wrong}");
+        assert_eq!(code, Some(0), "{said} {wrong}");
+    }
+    // Nobody is let in as another switch, and each mistake is a sentence.
+    let mut controller = folder.controller(&[]);
+    let address = secure_address(&mut controller);
+    let late = ["--connect-within", "1"];
+    let (_, said, wrong) = emulate(&address, &first, &late);
+    assert!(said.contains("the controller closed the connection"), "{said} {wrong}");
+    let (_, _, wrong) = emulate(&controller.address, &own, &late);
+    assert!(wrong.contains("the controller does not speak TLS there"), "{wrong}");
+    let name = ["--tls-name", "elsewhere.example"];
+    let (_, _, wrong) = emulate(&address, &own, &[&late[..], &name].concat());
+    assert!(wrong.contains("the controller's certificate is for another name"), "{wrong}");
+}
+
+#[test]
 fn commands_ask_over_tls_with_a_token() {
     let folder = Folder::new("tls-commands");
     assert!(folder.pki("pki", &[]).status.success());

@@ -38,6 +38,7 @@ pub use tally::Messages;
 pub use trial::{Broadcast, Finding, Pinged, Recovery};
 pub use wires::Frames;
 
+use crate::Secure;
 use crate::topology::Topology;
 use aldis_wire::Version;
 use std::fmt;
@@ -51,6 +52,8 @@ use std::time::Duration;
 pub struct Plan {
     /// Where the controller listens.
     pub controller: SocketAddr,
+    /// How the switches speak TLS, if they do.
+    pub secure: Option<Secure>,
     /// The version that the switches speak.
     pub version: Version,
     /// How it is built.
@@ -81,6 +84,7 @@ impl Plan {
     pub fn new(controller: SocketAddr, version: Version, topology: Topology) -> Plan {
         Plan {
             controller,
+            secure: None,
             version,
             topology,
             delay: Duration::ZERO,

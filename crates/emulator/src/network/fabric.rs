@@ -3,10 +3,12 @@
 //! Everything happens on one thread: a visit of a connection, an arrival of a frame and a fault each run to their end. What
 //! they cause stands in the wires and in the connections' queues until its turn.
 
+use super::Plan;
 use super::host::{Heard, Host};
 use super::session::{Ended, READ_MAX, Session};
 use super::tally::Messages;
 use super::wires::{Place, Wires};
+use crate::Secure;
 use crate::datapath::{Datapath, PortSpec, Sink};
 use crate::poll::{Poll, Ready};
 use crate::stream::Inbox;
@@ -42,6 +44,7 @@ pub(super) struct Fabric<'a> {
     topology: &'a Topology,
     version: Version,
     controller: SocketAddr,
+    secure: Option<&'a Secure>,
     poll: Poll,
     inbox: Inbox,
     /// Switch s1 is the first; doubles stand behind the last.
@@ -102,12 +105,8 @@ impl Sink for Outlet<'_> {
 impl<'a> Fabric<'a> {
     /// All switches, not connected yet. `moves` is the switches to which hosts will be moved, each time one is: they have a
     /// port more each time.
-    pub(super) fn new(
-        topology: &'a Topology,
-        (version, controller): (Version, SocketAddr),
-        delay: Duration,
-        moves: impl Iterator<Item = u32>,
-    ) -> io::Result<Fabric<'a>> {
+    pub(super) fn new(plan: &'a Plan, moves: impl Iterator<Item = u32>) -> io::Result<Fabric<'a>> {
+        let topology = &plan.topology;
         let mut ports: Vec<u32> = (1..=topology.switches()).map(|s| topology.ports(s)).collect();
         let mut spare = Vec::new();
         for switch in moves {
@@ -116,12 +115,13 @@ impl<'a> Fabric<'a> {
         }
         let mut fabric = Fabric {
             topology,
-            version,
-            controller,
+            version: plan.version,
+            controller: plan.controller,
+            secure: plan.secure.as_ref(),
             poll: Poll::new()?,
             inbox: Inbox::new(READ_MAX),
             switches: Vec::new(),
-            wires: Wires::new(topology, &ports, delay),
+            wires: Wires::new(topology, &ports, plan.delay),
             hosts: (1..=topology.hosts().len() as u32).map(Host::new).collect(),
             cut: HashSet::new(),
             spare,
@@ -321,7 +321,8 @@ impl<'a> Fabric<'a> {
             let switch = &mut self.switches[index];
             let mut outcome = Ok(());
             if switch.session.is_due(now) {
-                outcome = switch.session.open(self.controller, &self.poll);
+                let secure = self.secure.map(|secure| (secure, switch.dpid));
+                outcome = switch.session.open(self.controller, secure, &self.poll);
             } else if switch.session.grant(passed) {
                 outcome = self
                     .read(index, now)

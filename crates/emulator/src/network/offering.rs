@@ -339,6 +339,7 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Plan;
     use super::*;
     use crate::load::{OnOff, Spread, Step};
     use crate::topology::Shape;
@@ -390,9 +391,10 @@ mod tests {
     fn offer_for(offer: &Offer, shape: &str, moments: &[u64]) -> (Offered, bool) {
         let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
         assert_eq!(offer.check(&topology), Ok(()));
-        let peer = (aldis_wire::Version::V13, "127.0.0.1:1".parse().unwrap());
-        let mut fabric = Fabric::new(&topology, peer, Duration::ZERO, std::iter::empty()).unwrap();
-        let mut offering = Offering::new(offer, &topology, 1);
+        let controller = "127.0.0.1:1".parse().unwrap();
+        let plan = Plan::new(controller, aldis_wire::Version::V13, topology);
+        let mut fabric = Fabric::new(&plan, std::iter::empty()).unwrap();
+        let mut offering = Offering::new(offer, &plan.topology, 1);
         let (pairs, v6) = offering.pairs();
         for &(from, to) in &pairs {
             let answer = fabric.host_mut(to).address;

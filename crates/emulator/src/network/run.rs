@@ -48,14 +48,13 @@ impl<'a> Run<'a> {
         if allowed < needed {
             return Err(Failure::Descriptors { needed, allowed });
         }
-        let peer = (plan.version, plan.controller);
         Ok(Run {
             plan,
             stop,
             tell,
             begun: Instant::now(),
             last_tick: Duration::ZERO,
-            fabric: Fabric::new(&plan.topology, peer, plan.delay, moves(plan))?,
+            fabric: Fabric::new(plan, moves(plan))?,
             trials: Trials::new(plan.seed, plan.patience),
             offering: plan
                 .offer

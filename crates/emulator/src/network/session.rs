@@ -3,8 +3,10 @@
 //! It chops, greets, and hands everything else on. PACKET_INs that find the queue full are dropped and counted; other messages
 //! are answers, and as long as the queue is full nothing is read that would make more of them.
 
+use crate::Secure;
 use crate::poll::{Interest, Poll};
-use crate::stream::{self, Inbox, Tail};
+use crate::stream::{Inbox, Tail};
+use crate::wire::Wire;
 use aldis_wire::header::{Header, kind};
 use aldis_wire::{Chop, Malformed, Raw, Version};
 use rustix::io::Errno;
@@ -84,8 +86,8 @@ enum Line {
     Away,
     /// The next attempt is at this time.
     Waiting(Duration),
-    Connecting(TcpStream),
-    Open(TcpStream),
+    Connecting(Wire),
+    Open(Wire),
 }
 
 /// The connection of one switch.
@@ -149,13 +151,18 @@ impl Session {
 
     fn socket(&self) -> Option<&TcpStream> {
         match &self.line {
-            Line::Connecting(socket) | Line::Open(socket) => Some(socket),
+            Line::Connecting(wire) | Line::Open(wire) => Some(wire.socket()),
             Line::Away | Line::Waiting(_) => None,
         }
     }
 
-    /// Begins to connect.
-    pub(super) fn open(&mut self, controller: SocketAddr, poll: &Poll) -> Result<(), Ended> {
+    /// Begins to connect; over TLS as the switch of this datapath id, where it is to speak it.
+    pub(super) fn open(
+        &mut self,
+        controller: SocketAddr,
+        secure: Option<(&Secure, u32)>,
+        poll: &Poll,
+    ) -> Result<(), Ended> {
         let socket = connect(controller, self.slow.is_some()).map_err(Ended::Refused)?;
         poll.add(&socket, self.key, Interest::Both).map_err(Ended::Refused)?;
         self.interest = Interest::Both;
@@ -164,7 +171,9 @@ impl Session {
         self.sent = 0;
         let hello = Header { version: self.version.wire(), kind: kind::HELLO, length: 8, xid: 1 };
         self.outbox.extend_from_slice(&hello.to_bytes());
-        self.line = Line::Connecting(socket);
+        let (secure, dpid) = secure.unzip();
+        let wire = Wire::new(socket, secure, dpid.unwrap_or_default()).map_err(Ended::Refused)?;
+        self.line = Line::Connecting(wire);
         Ok(())
     }
 
@@ -231,15 +240,15 @@ impl Session {
 
     /// Whether the socket connects still; settles it when it is writable.
     pub(super) fn settle(&mut self, writable: bool) -> Result<bool, Ended> {
-        let Line::Connecting(socket) = &self.line else { return Ok(false) };
-        if let Some(error) = socket.take_error().map_err(Ended::Broken)? {
+        let Line::Connecting(wire) = &self.line else { return Ok(false) };
+        if let Some(error) = wire.socket().take_error().map_err(Ended::Broken)? {
             return Err(Ended::Refused(error));
         }
         if !writable {
             return Ok(true);
         }
-        if let Line::Connecting(socket) = std::mem::replace(&mut self.line, Line::Away) {
-            self.line = Line::Open(socket);
+        if let Line::Connecting(wire) = std::mem::replace(&mut self.line, Line::Away) {
+            self.line = Line::Open(wire);
         }
         Ok(false)
     }
@@ -253,7 +262,7 @@ impl Session {
 
     /// One read: what has come, whole messages and the beginning of the next one ([`Session::keep`] it).
     pub(super) fn read<'a>(&mut self, inbox: &'a mut Inbox) -> Result<Option<&'a [u8]>, Ended> {
-        let Line::Open(socket) = &self.line else { return Ok(None) };
+        let Line::Open(wire) = &mut self.line else { return Ok(None) };
         if self.outbox.len() - self.sent >= OUTBOX_MAX {
             return Ok(None);
         }
@@ -262,7 +271,7 @@ impl Session {
             return Ok(None);
         }
         let kept = self.tail.len();
-        match inbox.read_at_most(socket, &self.tail, limit) {
+        match inbox.read_wire(wire, &self.tail, limit) {
             Ok(bytes) => {
                 if let (Some((_, allowed)), Some(bytes)) = (&mut self.slow, bytes) {
                     *allowed -= (bytes.len() - kept) as f64;
@@ -304,9 +313,11 @@ impl Session {
 
     /// Writes what the socket takes, and watches for what it waits for next.
     pub(super) fn flush(&mut self, poll: &Poll) -> Result<(), Ended> {
-        let Line::Open(socket) = &self.line else { return Ok(()) };
+        let Line::Open(wire) = &mut self.line else { return Ok(()) };
         if self.sent < self.outbox.len() {
-            self.sent += stream::write(socket, &self.outbox[self.sent..]).map_err(Ended::Broken)?;
+            self.sent += wire.write(&self.outbox[self.sent..]).map_err(Ended::Broken)?;
+        } else if wire.is_behind() {
+            wire.flush().map_err(Ended::Broken)?;
         }
         if self.sent == self.outbox.len() {
             self.outbox.clear();
@@ -321,16 +332,16 @@ impl Session {
     }
 
     fn watch(&mut self, poll: &Poll) -> io::Result<()> {
-        let Line::Open(socket) = &self.line else { return Ok(()) };
+        let Line::Open(wire) = &self.line else { return Ok(()) };
         let reads = self.slow.is_none() && !self.is_full();
-        let interest = match (reads, self.sent < self.outbox.len()) {
+        let interest = match (reads, self.sent < self.outbox.len() || wire.is_behind()) {
             (true, true) => Interest::Both,
             (true, false) => Interest::Read,
             (false, true) => Interest::Write,
             (false, false) => Interest::Nothing,
         };
         if interest != self.interest {
-            poll.modify(socket, self.key, interest)?;
+            poll.modify(wire, self.key, interest)?;
             self.interest = interest;
         }
         Ok(())
