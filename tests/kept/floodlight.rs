@@ -77,3 +77,55 @@ fn a_floodlight_entry_that_was_acknowledged_is_found_again() {
         assert_eq!(api.get(LIST).json(), json!({}));
     }
 }
+
+/// The priorities of flows of these tests that the first switch has.
+fn has(api: &Api, expected: &[&str]) {
+    when(api, "/api/v1/switches", |page| page["total"] == 2);
+    until(api, expected);
+}
+
+#[test]
+fn an_entry_that_is_removed_while_its_switch_is_away_is_taken_from_it_when_it_comes_back() {
+    for version in Version::ALL {
+        let folder = Folder::new(&format!("kept-floodlight-away-{version:?}"));
+        let store = folder.file("store");
+        let kept = ["--store", &store, "--apps", "learning-switch"];
+        let entry = |name: &str, priority: &str| json!({"switch": "1", "name": name, "priority": priority, "in_port": "1", "actions": "output=2"});
+        let pushed = |api: &Api, entry: &Value| {
+            let answer = ask(api, "POST", entry);
+            assert_eq!(answer.status, 200, "{entry}: {answer:?}");
+        };
+        // The switches find the controller at the same place again, and keep their flows meanwhile.
+        let (mut controller, api) = serving(&kept);
+        let place = controller.address.clone();
+        let _network = Network::start(&controller, version, "linear,2", &[]);
+        when(&api, "/api/v1/switches", |page| page["total"] == 2);
+        for (name, priority) in
+            [("stays", "7001"), ("gone", "7002"), ("moved", "7003"), ("again", "7004")]
+        {
+            pushed(&api, &entry(name, priority));
+        }
+        has(&api, &["7001", "7002", "7003", "7004"]);
+        assert_eq!(controller.end("-KILL"), None);
+        // Without the switches entries are removed, and one takes another's place.
+        let (mut controller, api) = serving(&kept);
+        for name in ["gone", "again"] {
+            assert_eq!(ask(&api, "DELETE", &json!({"name": name})).status, 200);
+        }
+        pushed(&api, &entry("moved", "7005"));
+        pushed(&api, &entry("another", "7004"));
+        let mut names = listed(&api);
+        names.sort_unstable();
+        assert_eq!(names, ["another", "moved", "stays"]);
+        assert_eq!(controller.end("-KILL"), None);
+        let (mut controller, api) = serving(&[&kept[..], &["--listen", &place]].concat());
+        has(&api, &["7001", "7004", "7005"]);
+        // Nothing is owed any more: what comes to the same place by other ways stays there.
+        let flow = json!({"dpid": 1, "priority": 7002, "match": {"in_port": 1}, "actions": []});
+        let added = api.ask("POST", "/stats/flowentry/add", &[], flow.to_string().as_bytes());
+        assert_eq!(added.status, 200, "{added:?}");
+        assert_eq!(controller.end("-KILL"), None);
+        let (_controller, api) = serving(&[&kept[..], &["--listen", &place]].concat());
+        has(&api, &["7001", "7002", "7004", "7005"]);
+    }
+}

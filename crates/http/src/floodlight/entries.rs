@@ -2,9 +2,11 @@
 //!
 //! They are sent as any flow is: confirmed by the switch, whose error is the answer where it refuses. What is answered is kept as
 //! everything is that people set: on disk where there is a store, and found again after a restart. One that replaces another of its name
-//! removes what that left on its switch, once it is there itself.
+//! removes what that left on its switch, once it is there itself. What is removed while its switch is away is owed: it is kept aside,
+//! on disk too, until the switch joins and is rid of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aldis_wire::msg::{FlowMod, FlowModCommand, Message, PortNo};
@@ -32,6 +34,8 @@ use crate::ryu::body::{At, Body};
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     all: Mutex<BTreeMap<String, Arc<Entry>>>,
+    /// Those that are no more, and may be on switches that were away when they went; by the name under which they are kept.
+    owed: Mutex<BTreeMap<String, Arc<Entry>>>,
     /// Held by whoever changes them, over the disk too: here and there the same change is the last.
     changing: Mutex<()>,
 }
@@ -39,35 +43,51 @@ pub(crate) struct Entries {
 impl Entries {
     /// Those that are kept, each of which makes sense ([`check`]).
     pub(crate) fn found(kept: BTreeMap<String, Value>) -> Entries {
-        let read = |(_, value)| Entry::read(Body(object(value)?)).ok();
-        let all = kept.into_iter().filter_map(read);
-        let all = all.map(|entry| (entry.name.clone(), Arc::new(entry))).collect();
-        Entries { all: Mutex::new(all), changing: Mutex::default() }
+        let (mut all, mut owed) = (BTreeMap::new(), BTreeMap::new());
+        for (name, value) in kept {
+            let (shelf, value) = match value.get(GONE) {
+                Some(gone) => (&mut owed, gone.clone()),
+                None => (&mut all, value),
+            };
+            if let Some(Ok(entry)) = object(value).map(|value| Entry::read(Body(value))) {
+                shelf.insert(name, Arc::new(entry));
+            }
+        }
+        Entries { all: Mutex::new(all), owed: Mutex::new(owed), changing: Mutex::default() }
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Entry>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps this one, on disk first; waits for that.
-    fn keep(&self, keeps: &dyn Keeps, entry: Arc<Entry>) -> Result<(), Refused> {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_full(&entry.name) {
-            return Err(Refused::Disk(too_many()));
-        }
-        let change = (entry.name.clone(), Some(entry.written()));
-        keeps.change_floodlight_entries(vec![change])?;
-        self.all().insert(entry.name.clone(), entry);
-        Ok(())
+    fn owed(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Entry>>> {
+        self.owed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps none of these names any more, on disk first; waits for that.
-    fn forget(&self, keeps: &dyn Keeps, names: Vec<String>) -> Result<(), Refused> {
+    /// Makes a change, on disk first; waits for that.
+    fn make(&self, keeps: &dyn Keeps, change: Change) -> Result<(), Refused> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let changes = names.iter().map(|name| (name.clone(), None)).collect();
+        let kept = change.kept;
+        if kept.as_ref().is_some_and(|entry| self.is_full(&entry.name)) {
+            return Err(Refused::Disk(too_many()));
+        }
+        let gone: Vec<_> = change.gone.into_iter().map(|entry| (key(&entry), entry)).collect();
+        if self.owed().len() + gone.len() > ENTRIES_MAX {
+            let what = "entries are to be removed from switches that are away";
+            return Err(Refused::Disk(format!("{ENTRIES_MAX} {what}, and no more")));
+        }
+        let forgotten = change.forgotten.iter().chain(&change.settled);
+        let mut changes: Vec<_> = forgotten.map(|name| (name.clone(), None)).collect();
+        changes.extend(
+            gone.iter().map(|(key, entry)| (key.clone(), Some(json!({ GONE: entry.written() })))),
+        );
+        changes.extend(kept.iter().map(|entry| (entry.name.clone(), Some(entry.written()))));
         keeps.change_floodlight_entries(changes)?;
-        let mut all = self.all();
-        names.iter().for_each(|name| drop(all.remove(name)));
+        let (mut all, mut owed) = (self.all(), self.owed());
+        change.forgotten.iter().for_each(|name| drop(all.remove(name)));
+        change.settled.iter().for_each(|key| drop(owed.remove(key)));
+        all.extend(kept.map(|entry| (entry.name.clone(), entry)));
+        owed.extend(gone);
         Ok(())
     }
 
@@ -77,12 +97,41 @@ impl Entries {
         all.len() >= ENTRIES_MAX && !all.contains_key(name)
     }
 
+    /// What a switch is to be rid of, or all of them.
+    fn owed_by(&self, switch: Option<DatapathId>) -> Vec<(String, Arc<Entry>)> {
+        let owed = self.owed();
+        let those = owed.iter().filter(|(_, entry)| switch.is_none_or(|dpid| entry.switch == dpid));
+        those.map(|(key, entry)| (key.clone(), Arc::clone(entry))).collect()
+    }
+
     /// Those of a switch, or all.
     fn of(&self, switch: Option<DatapathId>) -> Vec<Arc<Entry>> {
         let all = self.all();
         let those = all.values().filter(|entry| switch.is_none_or(|dpid| entry.switch == dpid));
         those.cloned().collect()
     }
+}
+
+/// The one field of what is kept of an entry that is no more.
+const GONE: &str = "gone";
+
+/// The name under which it is kept.
+fn key(gone: &Entry) -> String {
+    let mut hash = DefaultHasher::new();
+    gone.written().to_string().hash(&mut hash);
+    format!("gone from {}: {:016x}", gone.switch, hash.finish())
+}
+
+/// What becomes of entries, all or nothing.
+#[derive(Default)]
+struct Change {
+    kept: Option<Arc<Entry>>,
+    /// Names.
+    forgotten: Vec<String>,
+    /// Switches that are away are to be rid of them.
+    gone: Vec<Arc<Entry>>,
+    /// Switches are rid of them: the names under which they were kept.
+    settled: Vec<String>,
 }
 
 fn too_many() -> String {
@@ -101,9 +150,14 @@ fn object(value: Value) -> Option<Map<String, Value>> {
 /// # Errors
 /// One sentence.
 pub fn check(name: &str, value: &Value) -> Result<(), String> {
-    let body = object(value.clone()).ok_or("no object of fields")?;
+    let is_gone = value.get(GONE);
+    let body = object(is_gone.unwrap_or(value).clone()).ok_or("no object of fields")?;
     let entry = Entry::read(Body(body)).map_err(|problem| problem.detail)?;
-    if entry.name == name { Ok(()) } else { Err(format!("it has the name {:?}", entry.name)) }
+    if is_gone.is_some() || entry.name == name {
+        Ok(())
+    } else {
+        Err(format!("it has the name {:?}", entry.name))
+    }
 }
 
 /// As Floodlight answers where it did something.
@@ -139,21 +193,51 @@ async fn put(shared: &Shared, body: Result<Body, Problem>) -> Result<(), Problem
     }
     let before = shared.entries.all().get(&entry.name).cloned();
     let replaced = before.as_ref().filter(|before| !same(shared, before, &entry));
-    // Sent first, and kept once the switch took it; one whose switch is not there waits for it.
-    send(shared, &entry).await?;
-    let (entries, one) = (Arc::clone(&shared.entries), Arc::clone(&entry));
-    if let Err(why) = set(shared, move |keeps| entries.keep(keeps, one)).await {
+    // Nobody removes any more what it takes the place of.
+    let owed = shared.entries.owed_by(Some(entry.switch));
+    let settled: Vec<_> = owed.into_iter().filter(|(_, gone)| same(shared, gone, &entry)).collect();
+    settled.iter().for_each(|(key, _)| drop(shared.entries.owed().remove(key)));
+    let put = put_there(shared, &entry, before.as_ref(), replaced, &settled).await;
+    if put.is_err() {
+        shared.entries.owed().extend(settled);
+    }
+    put
+}
+
+/// Sent first, and kept once the switch took it; one whose switch is not there waits for it.
+async fn put_there(
+    shared: &Shared,
+    entry: &Arc<Entry>,
+    before: Option<&Arc<Entry>>,
+    replaced: Option<&Arc<Entry>>,
+    settled: &[(String, Arc<Entry>)],
+) -> Result<(), Problem> {
+    send(shared, entry).await?;
+    let settled = settled.iter().map(|(key, _)| key.clone()).collect();
+    let is_away = |before: &&Arc<Entry>| connected(shared, before.switch).is_none();
+    let gone = replaced.filter(is_away).cloned().into_iter().collect();
+    let change = Change { kept: Some(Arc::clone(entry)), gone, settled, ..Change::default() };
+    if let Err(why) = make(shared, change).await {
         // What is not kept does not stay on the switch either.
-        let undone = match &before {
+        let undone = match before {
             Some(before) if replaced.is_none() => send(shared, before).await,
-            _ => take(shared, &entry).await,
+            _ => take(shared, entry).await.map(drop),
         };
         return Err(undone.err().unwrap_or(why));
     }
-    match replaced {
-        Some(before) => take(shared, before).await,
-        None => Ok(()),
+    if let Some(before) = replaced
+        && !take(shared, before).await?
+    {
+        // It left meanwhile, or was away; and may be back.
+        make(shared, Change { gone: vec![Arc::clone(before)], ..Change::default() }).await?;
+        rid(shared, Some(before.switch)).await;
     }
+    Ok(())
+}
+
+async fn make(shared: &Shared, change: Change) -> Result<(), Problem> {
+    let entries = Arc::clone(&shared.entries);
+    set(shared, move |keeps| entries.make(keeps, change)).await
 }
 
 /// Whether one takes the place of the other on its switch by itself.
@@ -175,17 +259,43 @@ async fn send(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
     switch.does(shared, Message::FlowMod(entry.flow(switch.version)?)).await
 }
 
-/// Takes what an entry put on its switch away.
-async fn take(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
-    let Some(switch) = connected(shared, entry.switch) else { return Ok(()) };
+/// Takes what an entry put on its switch away, and nobody else's in its place; whether the switch is there, or nothing was put.
+async fn take(shared: &Shared, entry: &Entry) -> Result<bool, Problem> {
+    let Some(switch) = connected(shared, entry.switch) else { return Ok(!entry.active) };
     let flow = entry.flow(switch.version)?;
+    let cookie_mask = if switch.version == Version::V13 { u64::MAX } else { 0 };
     let gone = FlowMod {
         command: FlowModCommand::DELETE_STRICT,
         instructions: vec![],
         out_port: PortNo::ANY,
+        cookie_mask,
         ..flow
     };
-    switch.does(shared, Message::FlowMod(gone)).await
+    switch.does(shared, Message::FlowMod(gone)).await.map(|()| true)
+}
+
+/// Rids a switch that is there, or all of them, of what is owed.
+async fn rid(shared: &Shared, switch: Option<DatapathId>) {
+    for (key, gone) in shared.entries.owed_by(switch) {
+        let is_replaced = |now: &Arc<Entry>| same(shared, &gone, now);
+        let is_done = match shared.entries.of(Some(gone.switch)).iter().any(is_replaced) {
+            true => Ok(true),
+            false => take(shared, &gone).await,
+        };
+        let settled = match is_done {
+            Ok(true) => make(shared, Change { settled: vec![key], ..Change::default() }).await,
+            Ok(false) => continue,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = settled {
+            tell(shared, &gone, &why);
+        }
+    }
+}
+
+fn tell(shared: &Shared, entry: &Entry, why: &Problem) {
+    let text = format!("entry {:?}: {}", entry.name, why.detail);
+    shared.events.note(text, &shared.date());
 }
 
 pub(super) async fn delete(State(shared): From, body: Result<Body, Problem>) -> Done {
@@ -197,12 +307,20 @@ pub(super) async fn delete(State(shared): From, body: Result<Body, Problem>) -> 
 
 /// Takes entries from their switches, and keeps them no more: whoever is not told that this was done can ask for it again.
 async fn remove(shared: &Shared, gone: Vec<Arc<Entry>>) -> Result<(), Problem> {
-    for entry in &gone {
-        take(shared, entry).await?;
+    let forgotten = gone.iter().map(|entry| entry.name.clone()).collect();
+    let mut away = vec![];
+    for entry in gone {
+        if !take(shared, &entry).await? {
+            away.push(entry);
+        }
     }
-    let names: Vec<_> = gone.iter().map(|entry| entry.name.clone()).collect();
-    let entries = Arc::clone(&shared.entries);
-    set(shared, move |keeps| entries.forget(keeps, names)).await
+    let switches: BTreeSet<_> = away.iter().map(|entry| entry.switch).collect();
+    make(shared, Change { forgotten, gone: away, ..Change::default() }).await?;
+    // One may have come meanwhile.
+    for switch in switches {
+        rid(shared, Some(switch)).await;
+    }
+    Ok(())
 }
 
 /// The switch that a path names, or `all`.
@@ -301,15 +419,15 @@ fn joined(shared: &Arc<Shared>, kind: Kind, dpid: Option<&str>) {
         _ => return,
     };
     let waiting = shared.entries.of(only);
-    if waiting.is_empty() {
+    if waiting.is_empty() && shared.entries.owed_by(only).is_empty() {
         return;
     }
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
+        rid(&shared, only).await;
         for entry in waiting {
             if let Err(why) = send(&shared, &entry).await {
-                let text = format!("entry {:?}: {}", entry.name, why.detail);
-                shared.events.note(text, &shared.date());
+                tell(&shared, &entry, &why);
             }
         }
     });
