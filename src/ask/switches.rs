@@ -30,8 +30,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     match args.dpid {
         Some(dpid) => args.ask.show(&format!("/api/v1/switches/{}", escape(&dpid)), one),
         None => {
-            let columns =
-                ["dpid", "address", "version", "state", "ports", "weight", "requests", "since"];
+            let columns = [
+                "dpid", "address", "version", "state", "ports", "weight", "requests", "since",
+                "name",
+            ];
             args.ask.list("/api/v1/switches", ("switch", "switches"), &columns, row)
         }
     }
@@ -47,7 +49,13 @@ fn row(switch: &Switch) -> Vec<String> {
         switch.weight.to_string(),
         switch.counters.requests.to_string(),
         switch.up_since.clone(),
+        name(switch),
     ]
+}
+
+/// What people call it.
+fn name(switch: &Switch) -> String {
+    switch.name.clone().unwrap_or_else(|| "-".into())
 }
 
 fn state(switch: &Switch) -> &'static str {
@@ -61,6 +69,7 @@ fn one(switch: &Switch) -> Table {
     let counters = &switch.counters;
     Table::pairs(vec![
         ("dpid", switch.dpid.clone()),
+        ("name", name(switch)),
         ("address", switch.address.clone()),
         ("version", format!("OpenFlow {}", switch.version)),
         ("state", state(switch).into()),

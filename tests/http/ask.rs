@@ -41,6 +41,9 @@ fn commands_print_tables_for_people_and_json_for_scripts() {
     assert!(told(&api, &["switches", "0x1"]).contains("OpenFlow 1.3\n"));
     let json: Value = serde_json::from_str(&told(&api, &["switches", "--json"])).unwrap();
     assert_eq!(json["total"], 2);
+    done(&api, "PUT", "/api/v1/names/2", r#"{"name": "core"}"#);
+    assert!(told(&api, &["switches"]).contains("Z  core\n"), "{table}");
+    assert!(told(&api, &["switches", "2"]).contains("\nname           core\n"));
     assert!(told(&api, &["ports", "1"]).ends_with("2 ports\n"));
     assert!(told(&api, &["ports"]).ends_with("4 ports\n"));
     assert!(told(&api, &["stats"]).contains("\nqueue wait "));
