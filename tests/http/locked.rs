@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Instant;
 
 use aldis_http::access::{Needed, Role, routes};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
@@ -389,6 +390,53 @@ fn tokens_and_passwords_are_made_by_one_command() {
     // "ada:correct horse"
     let password = "Basic YWRhOmNvcnJlY3QgaG9yc2U=";
     assert_eq!(client.ask_as(password, "/api/v1/health").status, 200);
+}
+
+/// Says to a copy of this test that it runs in a network of its own.
+const INSIDE: &str = "ALDIS_TEST_INSIDE";
+
+#[test]
+fn one_address_of_another_machine_takes_128_connections_and_no_more() {
+    if std::env::var_os(INSIDE).is_none() {
+        // Addresses of loopback are not counted, so this needs others: the test runs again where it may have them.
+        let test = "locked::one_address_of_another_machine_takes_128_connections_and_no_more";
+        let script = "ip link set lo up && ip addr add 192.0.2.1/32 dev lo && ip addr add 192.0.2.2/32 dev lo && exec \"$@\"";
+        let mut inside = Command::new("unshare");
+        inside.args(["--user", "--map-root-user", "--net", "sh", "-c", script, "sh"]);
+        inside.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
+        let output = inside.env(INSIDE, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+        return;
+    }
+    let (folder, certificate) = Folder::new("locked-crowd");
+    let files = ["http.pem", "http.key", "access.toml"].map(|name| folder.file(name));
+    let [certificate_file, key, access] = &files;
+    let tls = ["--http-certificate", certificate_file, "--http-key", key, "--http-access", access];
+    let apps = ["--http", "0.0.0.0:0", "--apps", "learning-switch"];
+    let mut running = Running::start(&[&apps[..], &tls].concat());
+    let client = Client::new(&mut running, certificate);
+    let (_, port) = client.api.address.rsplit_once(':').unwrap();
+    let of = |address: [u8; 4]| from(address.into(), &format!("192.0.2.1:{port}"));
+    let is_served = |stream: TcpStream| {
+        let key = [("Authorization", "Bearer read.secret")];
+        let request = client.api.request("GET", "/api/v1/health", &key, b"");
+        let (mut stream, mut answer) = (client.speak(stream), vec![]);
+        // Who is turned away hears nothing, not even TLS.
+        let _ = stream.write_all(&request);
+        let _ = stream.read_to_end(&mut answer);
+        answer.starts_with(b"HTTP/1.1 200 ")
+    };
+    let mut crowd: Vec<_> = (0..128).map(|_| of([192, 0, 2, 1])).collect();
+    assert!(!is_served(of([192, 0, 2, 1])), "the 129th");
+    assert!(is_served(of([192, 0, 2, 2])), "another address");
+    assert!(is_served(from(Ipv4Addr::LOCALHOST, &format!("127.0.0.1:{port}"))), "this machine");
+    // Who leaves makes room for another.
+    crowd.truncate(127);
+    let deadline = Instant::now() + WITHIN;
+    while !is_served(of([192, 0, 2, 1])) {
+        assert!(Instant::now() < deadline, "who left takes no room");
+    }
 }
 
 /// A connection from this address of loopback.

@@ -13,12 +13,14 @@ use axum::http::{HeaderName, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::access::keys::Offered;
 use crate::access::rate::Rate;
 use crate::access::{Access, Key, Kind, Role};
-use crate::limits::{AT_ONCE_S, FAILURES_AT_ONCE, FAILURES_EVERY, PASS_AGAIN, VERIFYING_MAX};
+use crate::limits::{
+    AT_ONCE_S, FAILURES_AT_ONCE, FAILURES_EVERY, LEAVE_WITHIN, PASS_AGAIN, VERIFYING_MAX,
+};
 use crate::problem::Problem;
 
 /// Where a connection comes from.
@@ -62,12 +64,63 @@ impl Pass {
         }
     }
 
+    /// What comes of something, unless the pass ends first: whoever does not read what is said to it leaves all the same.
+    pub(crate) async fn while_good<T>(&mut self, does: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = does => Some(done),
+            () = self.ends() => None,
+        }
+    }
+
     /// Whether it is good for anything still.
     pub(crate) fn is_good(&self) -> bool {
         let access = self.access.borrow();
         match &self.key {
             None => access.keys.is_empty(),
             Some(key) => access.keys.has(key) && !key.is_expired(SystemTime::now()),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Pass {
+    /// One that was given where no key was needed, and what ends it.
+    pub(crate) fn of_nobody() -> (impl FnOnce(), Pass) {
+        let (say, access) = watch::channel(Arc::new(Access::of_this_machine()));
+        let hash = crate::access::Hash::cheap("one");
+        let (kind, name) = (Kind::Token, "ci".into());
+        let key = Key { kind, name, hash, role: Role::Read, expires: None };
+        let end = move || {
+            drop(say.send_replace(Arc::new(Access::of_this_machine().with_keys(vec![key]))))
+        };
+        (end, Pass { key: None, access })
+    }
+}
+
+/// By which a connection is held whose answer has no end: it is cut when the pass of who follows there ends, and a little later
+/// than the answer, whose end may never be read. Copies are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Leash(watch::Sender<Option<Pass>>);
+
+impl Leash {
+    /// Of a connection that nobody follows over.
+    pub(crate) fn new() -> Leash {
+        Leash(watch::Sender::new(None))
+    }
+
+    /// Somebody follows with this pass, until the connection ends.
+    pub(crate) fn hold(&self, pass: Pass) {
+        self.0.send_replace(Some(pass));
+    }
+
+    /// Waits until it is to be cut.
+    pub(crate) async fn cut(&self) {
+        let mut held = self.0.subscribe();
+        // The sender is here: it says so, or nobody ever does.
+        let pass = held.wait_for(Option::is_some).await.ok().and_then(|pass| pass.clone());
+        if let Some(mut pass) = pass {
+            pass.ends().await;
+            sleep(LEAVE_WITHIN).await;
         }
     }
 }
@@ -287,6 +340,19 @@ mod tests {
         assert!(ended(&[], Some(&keys)), "none was needed until now");
         let soon = SystemTime::now() + Duration::from_secs(1);
         assert!(ended(&[key("one", Some(soon))], None), "it expired");
+    }
+
+    #[test]
+    fn what_takes_for_ever_ends_with_the_pass() {
+        let (say, access) = watch::channel(with(&[key("one", None)]));
+        let mut pass = Pass { key: Some(key("one", None)), access };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            assert_eq!(pass.while_good(async { 7 }).await, Some(7));
+            say.send_replace(with(&[]));
+            let never = pass.while_good(std::future::pending::<()>());
+            assert_eq!(timeout(Duration::from_secs(10), never).await, Ok(None));
+        });
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! What was asked: the parts of a path, of a query and of a body, checked, with a [`Problem`] that names what is wrong.
 
-use axum::body::Bytes;
+use std::fmt;
+use std::marker::PhantomData;
+
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, SeqAccess, Visitor};
+use tokio::sync::Semaphore;
 
 use aldis_wire::DatapathId;
 
-use crate::limits::{BODY_MAX, DEPTH_MAX};
+use crate::limits::{BODY_MAX, DEPTH_MAX, READ_HERE_MAX};
 use crate::problem::Problem;
 
 /// The datapath id that a path names, however it is written.
@@ -76,7 +81,7 @@ pub(crate) struct BodyMax(pub(crate) usize);
 #[derive(Clone, Debug)]
 pub struct Json<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -86,18 +91,77 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
             let detail = "the body has to be JSON, and say so: Content-Type: application/json";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail));
         }
-        let max = request.extensions().get().map_or(BODY_MAX, |BodyMax(max)| *max);
-        let body = Bytes::from_request(request, state).await.map_err(|why| {
-            let detail = match why.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    format!("the body is longer than the {max} bytes that are read here")
-                }
-                _ => format!("the body: {}", why.body_text()),
-            };
-            Problem::new(why.status(), "bad-body", detail)
-        })?;
-        parse(&body).map(Json)
+        let body = body(request, state).await?;
+        understood(body, |body| parse(body)).await.map(Json)
     }
+}
+
+/// A body, whole. One that says that it is too long is not begun, so that nobody is asked to go on sending it
+/// (`100 Continue`); of one that does not say it, no more is kept than what is read here.
+///
+/// # Errors
+/// It is too long, or ends too early.
+pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    let max = request.extensions().get().map_or(BODY_MAX, |BodyMax(max)| *max);
+    let too_long = || {
+        let detail = format!("the body is longer than the {max} bytes that are read here");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "bad-body", detail)
+    };
+    if request.body().size_hint().lower() > max as u64 {
+        return Err(too_long());
+    }
+    Bytes::from_request(request, state).await.map_err(|why| match why.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => too_long(),
+        status => Problem::new(status, "bad-body", format!("the body: {}", why.body_text())),
+    })
+}
+
+/// Those who understand a long body, one at a time: the other cores are the workers'.
+static UNDERSTANDING: Semaphore = Semaphore::const_new(1);
+
+/// What a body says; where it is long, beside the thread that serves, which has others to answer.
+///
+/// # Errors
+/// Those of `by`.
+pub(crate) async fn understood<T: Send + 'static>(
+    body: Bytes,
+    by: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    if body.len() <= READ_HERE_MAX {
+        return by(&body);
+    }
+    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the body");
+    let _turn = UNDERSTANDING.acquire().await.ok();
+    tokio::task::spawn_blocking(move || by(&body)).await.map_err(failed)?
+}
+
+/// Reads a list that is refused as soon as it is longer than `MAX`, however much more of it there is.
+///
+/// # Errors
+/// It is longer, or something in it is wrong.
+pub(crate) fn at_most<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
+    json: D,
+) -> Result<Vec<T>, D::Error> {
+    struct Bounded<const MAX: usize, T>(PhantomData<T>);
+    impl<'de, const MAX: usize, T: Deserialize<'de>> Visitor<'de> for Bounded<MAX, T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {MAX}")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut read = vec![];
+            while let Some(one) = list.next_element()? {
+                if read.len() == MAX {
+                    return Err(A::Error::custom(format_args!("accepted are {MAX} at most")));
+                }
+                read.push(one);
+            }
+            Ok(read)
+        }
+    }
+    json.deserialize_seq(Bounded::<MAX, T>(PhantomData))
 }
 
 /// Reads JSON.
@@ -105,10 +169,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 /// # Errors
 /// It is no JSON, nested too deep, or not what is expected: the problem names the field, the line and the column.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
-    if depth(text) > DEPTH_MAX {
+    let too_deep = || {
         let detail = format!("the body is nested deeper than {DEPTH_MAX} levels");
-        return Err(Problem::bad("too-deep", detail));
+        Problem::bad("too-deep", detail)
+    };
+    // What is wrong is refused where it begins to be, however much more of it there is; below 128 levels reading ends by itself.
+    match read(text) {
+        Ok(_) if is_deeper(text, DEPTH_MAX) => Err(too_deep()),
+        Err(_) if is_deeper(&text[..text.len().min(READ_HERE_MAX)], DEPTH_MAX) => Err(too_deep()),
+        read => read,
     }
+}
+
+fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut json);
     let value = value.map_err(|error| match (error.path().to_string(), error.inner()) {
@@ -125,11 +198,11 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// How deep arrays and objects are nested, at most; brackets in strings are none.
-fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
+/// Whether arrays and objects are nested deeper than this; brackets in strings are none.
+fn is_deeper(text: &[u8], max: usize) -> bool {
+    let mut depth = 0_usize;
     let (mut in_string, mut escaped) = (false, false);
-    for byte in text {
+    text.iter().any(|byte| {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = in_string,
@@ -138,15 +211,13 @@ fn depth(text: &[u8]) -> usize {
             b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
             _ => {}
         }
-        deepest = deepest.max(depth);
-    }
-    deepest
+        depth > max
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -183,9 +254,12 @@ mod tests {
 
     #[test]
     fn depth_counts_what_is_nested_and_no_brackets_in_strings() {
-        assert_eq!(depth(br#"{"a": [1, {"b\"[[[[": "[[[["}]}"#), 3);
-        assert_eq!(depth(b"[][][]"), 1);
-        assert_eq!(depth(b"]]]]"), 0);
+        for (text, depth) in
+            [(&br#"{"a": [1, {"b\"[[[[": "[[[["}]}"#[..], 3), (b"[][][]", 1), (b"]]]]", 0)]
+        {
+            assert!(!is_deeper(text, depth));
+            assert!(depth == 0 || is_deeper(text, depth - 1));
+        }
         let deep = "[".repeat(1 << 20);
         let problem = parse::<Vec<u8>>(deep.as_bytes()).unwrap_err();
         assert!(problem.detail.contains("deeper than 32"), "{problem:?}");

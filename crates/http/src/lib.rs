@@ -8,7 +8,8 @@
 //! All of it runs on one thread of its own and never on a worker. What it shows it reads from what is published anyway,
 //! through [`Controller`]; it does not know the engine behind that.
 //!
-//! 1. [`server`] — the thread, its connections and their bounds ([`limits`], `patient`);
+//! 1. [`server`] — the thread, its connections and their bounds ([`limits`], `patient`), and
+//!    its end (`linger`);
 //! 2. `gate` — no page of a stranger in a browser;
 //! 3. `door` — who comes in, with which key ([`access`]);
 //! 4. `guard` — how long an answer may take, and what every answer says;
@@ -34,6 +35,7 @@ mod gate;
 mod guard;
 pub mod kept;
 pub mod limits;
+mod linger;
 mod metrics;
 pub mod openapi;
 mod patient;

@@ -33,6 +33,22 @@ pub const SWITCH_WITHIN: Duration = Duration::from_secs(20);
 /// When a switch, or its worker, that has too many commands in hand is asked again.
 pub const BUSY_AGAIN: Duration = Duration::from_millis(5);
 
+/// Bytes that are read of who is refused while it sends, so that it reads the answer: four times the longest body.
+pub const LINGER_MAX: usize = 4 * CHANGES_BODY_MAX;
+
+/// How long they are read.
+pub const LINGER_WITHIN: Duration = Duration::from_secs(10);
+
+/// Bytes of a body that is read where it came, a tenth of a millisecond; a longer one keeps nobody else waiting meanwhile.
+pub const READ_HERE_MAX: usize = 16 * 1024;
+
+/// Characters of what is said to somebody whose request was not done: a page of a screen.
+pub const DETAIL_MAX: usize = 2000;
+
+/// Values in a body in the words of others, numbers and texts and what holds them: a group of a hundred buckets has less than
+/// two thousand.
+pub const VALUES_MAX: usize = 10_000;
+
 /// How deep a body's arrays and objects may be nested. Nothing that is asked for needs more than eight.
 pub const DEPTH_MAX: usize = 32;
 
@@ -84,6 +100,9 @@ pub const CHANGES_WAITING: usize = 16_384;
 
 /// Bytes of a message that a follower may send over a WebSocket. Nobody has anything to say there.
 pub const HEARD_MAX: usize = 4096;
+
+/// How long who follows may take to read the end, when its key is good for nothing any more.
+pub const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 
 /// Seconds' worth of requests that one address may send at once, where keys are needed.
 pub const AT_ONCE_S: u32 = 5;

@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use crate::limits::WRITE_WITHIN;
+use crate::seats::Seat;
 
 /// A stream with patience for its peer.
 pub(crate) struct Patient<S> {
@@ -17,11 +18,18 @@ pub(crate) struct Patient<S> {
     within: Duration,
     /// Since it waits for room: until when.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Taken as long as there is the stream, whoever has it: a WebSocket leaves the connection that it began on.
+    _seat: Option<Seat>,
 }
 
 impl<S> Patient<S> {
     pub(crate) fn new(stream: S) -> Patient<S> {
-        Patient { stream, within: WRITE_WITHIN, deadline: None }
+        Patient { stream, within: WRITE_WITHIN, deadline: None, _seat: None }
+    }
+
+    /// On this seat.
+    pub(crate) fn seated(self, seat: Option<Seat>) -> Patient<S> {
+        Patient { _seat: seat, ..self }
     }
 
     /// What came of trying to write: still waiting is an error after too long.

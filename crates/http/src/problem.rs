@@ -2,11 +2,13 @@
 
 use std::fmt::Display;
 
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::limits::DETAIL_MAX;
 
 /// Why a request was not done (`application/problem+json`, RFC 9457).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -33,7 +35,7 @@ impl Problem {
             kind: format!("urn:aldis:{kind}"),
             title: status.canonical_reason().unwrap_or("Problem").to_owned(),
             status: status.as_u16(),
-            detail: detail.to_string(),
+            detail: cut(detail.to_string()),
         }
     }
 
@@ -48,13 +50,26 @@ impl Problem {
     }
 }
 
+/// What somebody sent may be named in it: as much of that as a person reads.
+fn cut(mut detail: String) -> String {
+    if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {
+        detail.truncate(end);
+        detail.push('…');
+    }
+    detail
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status);
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = axum::Json(self).into_response();
-        *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() = status;
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, kind);
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            // Nobody reads what is left of the request, so that no other can follow it.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         response
     }
 }
@@ -70,4 +85,16 @@ pub(crate) async fn no_such_resource(uri: Uri) -> Problem {
 pub(crate) async fn no_such_method(method: axum::http::Method, uri: Uri) -> Problem {
     let detail = format!("{} cannot be used with {method}", uri.path());
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "no-such-method", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_cut_where_it_is_long() {
+        assert_eq!(Problem::bad("any", "é").detail, "é");
+        let long = Problem::bad("any", "é".repeat(1 << 20)).detail;
+        assert_eq!(long, "é".repeat(DETAIL_MAX) + "…");
+    }
 }

@@ -28,11 +28,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Access;
-use crate::door::{Door, Peer};
+use crate::door::{Door, Leash, Peer};
 use crate::events::{self, Events};
 use crate::floodlight::entries::{self, Entries};
 use crate::kept::Keeps;
 use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
+use crate::linger::{Heard, Lingering, Listened};
 use crate::patient::Patient;
 use crate::routes::{Routes, Shared};
 use crate::ryu::changes::Lookout;
@@ -261,15 +262,14 @@ impl Serving {
         };
         tokio::spawn(async move {
             match tls {
-                None => visit.serve(stream).await,
+                None => visit.serve(stream, Some(seat)).await,
                 Some(tls) => {
                     let shaken = timeout(HEAD_WITHIN, greet(tls, stream)).await;
                     if let Ok(Some(stream)) = shaken {
-                        visit.serve(stream).await;
+                        visit.serve(stream, Some(seat)).await;
                     }
                 }
             }
-            drop(seat);
         });
     }
 
@@ -298,17 +298,26 @@ struct Visit {
 }
 
 impl Visit {
-    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(mut self, stream: S) {
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        mut self,
+        stream: S,
+        seat: Option<Seat>,
+    ) {
         let (router, peer) = (TowerToHyperService::new(self.router), self.peer);
+        let (heard, leash) = (Heard::new(), Leash::new());
+        let stream = Patient::new(Lingering::new(stream, heard.clone()));
+        let io = TokioIo::new(stream.seated(seat));
+        let held = leash.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            router.call(request)
+            request.extensions_mut().insert(held.clone());
+            router.call(request.map(|body| Listened::new(body, heard.clone())))
         });
-        let io = TokioIo::new(Patient::new(stream));
         let mut connection = pin!(self.http.serve_connection(io, service).with_upgrades());
         // What is wrong with a connection concerns nobody but its peer, who was told.
         tokio::select! {
             _ = connection.as_mut() => {}
+            () = leash.cut() => {}
             () = told(&mut self.stopping) => {
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
@@ -344,4 +353,49 @@ fn say(stream: &TcpStream, status: &str, kind: &str, detail: &str, more: &str) {
     );
     let text = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let _ = stream.try_write(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use std::time::{Duration, Instant};
+
+    use axum::Extension;
+    use axum::body::{Body, Bytes};
+    use axum::routing::get;
+    use futures_util::stream::repeat;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use crate::door::Pass;
+
+    /// An answer that has no end, for who has a pass.
+    async fn endless(Extension(leash): Extension<Leash>, Extension(pass): Extension<Pass>) -> Body {
+        leash.hold(pass);
+        Body::from_stream(repeat(Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 1024]))))
+    }
+
+    #[test]
+    fn who_follows_and_does_not_read_leaves_with_the_key() {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (withdraw, pass) = Pass::of_nobody();
+            let (_stop, stopping) = watch::channel(false);
+            let visit = Visit {
+                http: http1::Builder::new(),
+                router: Router::new().route("/", get(endless)).layer(Extension(pass)),
+                peer: Peer { address: ([127, 0, 0, 1], 1).into(), encrypted: false },
+                stopping,
+            };
+            let (ours, mut theirs) = duplex(64);
+            let served = tokio::spawn(visit.serve(ours, None));
+            theirs.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await.unwrap();
+            theirs.read_exact(&mut [0; 64]).await.unwrap();
+            // From here on it reads nothing.
+            let began = Instant::now();
+            withdraw();
+            served.await.unwrap();
+            assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        });
+    }
 }

@@ -9,21 +9,22 @@ use aldis_wire::msg::PortChangeReason;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::http::header::{CONTENT_TYPE, HeaderMap};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
 use super::links::End;
 use super::ports::Port;
-use crate::door::Caller;
+use crate::door::{Caller, Leash};
 use crate::events::{Follower, Kept};
 use crate::extract::Query;
-use crate::limits::{EVENTS_KEPT, HEARD_MAX};
+use crate::limits::{EVENTS_KEPT, HEARD_MAX, LEAVE_WITHIN};
 use crate::problem::Problem;
 use crate::routes::From;
 
@@ -295,11 +296,13 @@ pub(crate) struct After {
 pub(crate) async fn follow(
     State(shared): From,
     Extension(caller): Extension<Caller>,
+    Extension(leash): Extension<Leash>,
     headers: HeaderMap,
     Query(After { after }): Query<After>,
 ) -> Result<Response, Problem> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let follower = Follower::new(shared, caller.pass, last.or(after.as_deref()))?;
+    let follower = Follower::new(shared, caller.pass.clone(), last.or(after.as_deref()))?;
+    leash.hold(caller.pass);
     // Something comes at once, so that the follower knows that it follows.
     let begin = Bytes::from_static(b"retry: 2000\n: aldis\n\n");
     let stream = unfold((follower, Some(begin)), async |(mut follower, begin)| {
@@ -309,7 +312,9 @@ pub(crate) async fn follow(
         };
         Some((Ok::<_, Infallible>(bytes), (follower, None)))
     });
-    Ok(([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream)).into_response())
+    // Nothing else is asked for over a connection that is held.
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CONNECTION, "close")];
+    Ok((headers, Body::from_stream(stream)).into_response())
 }
 
 fn as_stream(events: &[Arc<Kept>]) -> Bytes {
@@ -350,7 +355,10 @@ async fn speak(mut socket: WebSocket, mut follower: Follower) {
     loop {
         let sent = tokio::select! {
             events = follower.next() => match events {
-                Some(events) => send(&mut socket, &events).await,
+                Some(events) => match follower.while_good(send(&mut socket, &events)).await {
+                    Some(sent) => sent,
+                    None => break,
+                },
                 None => break,
             },
             heard = socket.recv() => match heard {
@@ -362,7 +370,12 @@ async fn speak(mut socket: WebSocket, mut follower: Follower) {
             return;
         }
     }
-    let _ = socket.send(Message::Close(None)).await;
+    farewell(&mut socket, None).await;
+}
+
+/// Says that it is over, to somebody who may not read it.
+pub(crate) async fn farewell(socket: &mut WebSocket, why: Option<CloseFrame>) {
+    let _ = timeout(LEAVE_WITHIN, socket.send(Message::Close(why))).await;
 }
 
 async fn send(socket: &mut WebSocket, events: &[Arc<Kept>]) -> Result<(), axum::Error> {

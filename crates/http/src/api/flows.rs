@@ -21,7 +21,7 @@ use super::Page;
 use super::ask::{failed, refused, stats, unasked};
 pub use super::flow::{Change, Command, Flow};
 use super::flow::{Matching, Number, Read};
-use crate::extract::{Dpid, Json as Body, Query};
+use crate::extract::{Dpid, Json as Body, Query, at_most};
 use crate::limits::{BUSY_AGAIN, CHANGES_MAX, SWITCH_WITHIN};
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
@@ -114,6 +114,7 @@ impl Filter {
 #[serde(deny_unknown_fields)]
 pub struct Changes {
     /// 1 to 10000 of them; those of one switch are made in their order
+    #[serde(deserialize_with = "at_most::<CHANGES_MAX, _, _>")]
     flows: Vec<Change>,
 }
 

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::flow::{Matching, Read, Then, in_words, instructions};
 use super::{Page, check_name, not_set, only, set};
-use crate::extract::{self, Json as Body, Path, Query};
+use crate::extract::{self, Json as Body, Path, Query, at_most};
 use crate::kept::{self, Fate, Kept, Only};
 use crate::limits::{CHANGES_MAX, STATIC_PRIORITY_MAX, TABLE_MAX};
 use crate::problem::Problem;
@@ -292,10 +292,10 @@ pub(crate) async fn remove(
 #[serde(deny_unknown_fields)]
 pub struct StaticFlowChanges {
     /// Each with a name, in place of one of the same; 10000 at most, with those below
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<CHANGES_MAX, _, _>")]
     pub set: Vec<NewStaticFlow>,
     /// Names of flows that are there
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<CHANGES_MAX, _, _>")]
     pub remove: Vec<String>,
 }
 

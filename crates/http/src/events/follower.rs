@@ -41,6 +41,11 @@ impl Follower {
         })
     }
 
+    /// What comes of telling it something, unless its key ends first.
+    pub(crate) async fn while_good<T>(&mut self, tells: impl Future<Output = T>) -> Option<T> {
+        self.pass.while_good(tells).await
+    }
+
     /// The next events, as soon as there are any; none where nothing happened for a while, and the end with the controller,
     /// or with the key of whoever follows.
     pub(crate) async fn next(&mut self) -> Option<Vec<Arc<Kept>>> {

@@ -6,15 +6,12 @@
 use std::collections::HashMap;
 
 use aldis_wire::DatapathId;
-use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
 
 use super::literal;
-use crate::extract::{BodyMax, Path};
-use crate::limits::BODY_MAX;
+use crate::extract::{Path, body, understood};
 use crate::problem::Problem;
 
 /// The parts of a path: which switch, and what of it.
@@ -73,19 +70,8 @@ impl<S: Send + Sync> FromRequest<S> for Body {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Body, Problem> {
-        let max = request.extensions().get().map_or(BODY_MAX, |BodyMax(max)| *max);
-        let bytes =
-            Bytes::from_request(request, state).await.map_err(|why| match why.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    let detail =
-                        format!("the body is longer than the {max} bytes that are read here");
-                    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "bad-body", detail)
-                }
-                status => {
-                    Problem::new(status, "bad-body", format!("the body: {}", why.body_text()))
-                }
-            })?;
-        Body::read(&bytes)
+        let body = body(request, state).await?;
+        understood(body, Body::read).await
     }
 }
 

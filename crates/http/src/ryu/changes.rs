@@ -22,7 +22,7 @@ use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
 use tokio::time::sleep;
 
 use super::topology::{carrying, host, link, ports, switch};
-use crate::api::events::no_socket;
+use crate::api::events::{farewell, no_socket};
 use crate::door::{Caller, Pass};
 use crate::limits::{CHANGES_WAITING, HEARD_MAX, HEARTBEAT, LOOK_EVERY};
 use crate::problem::Problem;
@@ -178,11 +178,13 @@ async fn speak(
             () = pass.ends() => break None,
             () = sleep(HEARTBEAT) => Message::Ping(Bytes::new()),
         };
-        if socket.send(next).await.is_err() {
-            return;
+        match pass.while_good(socket.send(next)).await {
+            Some(Ok(())) => {}
+            Some(Err(_)) => return,
+            None => break None,
         }
     };
-    let _ = socket.send(Message::Close(why)).await;
+    farewell(&mut socket, why).await;
 }
 
 /// Somebody was too slow to hear of everything: better to come again than not to know that something is missing.

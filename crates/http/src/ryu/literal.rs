@@ -9,14 +9,14 @@ use std::str::CharIndices;
 
 use serde_json::{Map, Number, Value};
 
-use crate::limits::DEPTH_MAX;
+use crate::limits::{DEPTH_MAX, VALUES_MAX};
 
 /// Reads one value, and nothing behind it.
 ///
 /// # Errors
 /// What is wrong, and where: in characters from 1.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { text, chars: text.char_indices().peekable() };
+    let mut reader = Reader { text, chars: text.char_indices().peekable(), values: 0 };
     let value = reader.value(0)?;
     match reader.next_token() {
         None => Ok(value),
@@ -27,6 +27,8 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
 struct Reader<'a> {
     text: &'a str,
     chars: Peekable<CharIndices<'a>>,
+    /// How many were begun.
+    values: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -53,6 +55,10 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value, String> {
         if depth >= DEPTH_MAX {
             return Err(self.wrong("nested too deep"));
+        }
+        self.values += 1;
+        if self.values > VALUES_MAX {
+            return Err(self.wrong(&format!("more than {VALUES_MAX} values")));
         }
         match self.next_token() {
             Some('{') => self.dict(depth),
@@ -244,6 +250,10 @@ mod tests {
             assert!(wrong.contains(words), "{text}: {wrong}");
         }
         assert!(parse(&"[".repeat(1 << 20)).unwrap_err().contains("too deep"));
+        assert!(parse(&format!("[{}]", "0,".repeat(VALUES_MAX - 1))).is_ok());
+        assert!(parse(&"[0,".repeat(8)).is_err());
+        let many = parse(&format!("[{}]", "0,".repeat(VALUES_MAX))).unwrap_err();
+        assert_eq!(many, "more than 10000 values, at character 20000");
         assert!(parse(&"{'a':".repeat(1 << 16)).unwrap_err().contains("too deep"));
     }
 }
