@@ -9,6 +9,7 @@ import time
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
+import full
 import guide
 import kept
 import proxies
@@ -42,6 +43,7 @@ def all_of_them():
                  bridge_replaced, decoded, decoded_learning_switch, discovered):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
+    yield from full.all_of_them(VERSIONS)
     yield from kept.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)
     yield from rest.all_of_them(VERSIONS)

@@ -39,6 +39,9 @@ const CHECK_EVERY: Duration = Duration::from_secs(30);
 /// The same with OpenFlow 1.0, which has to name all of its flows, whoever made them.
 const CHECK_EVERY_V10: Duration = Duration::from_secs(300);
 
+/// How long after a switch had no room for a flow it is tried again, whatever the version.
+const ROOM_WITHIN: Duration = Duration::from_secs(30);
+
 /// A flow that should be there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {

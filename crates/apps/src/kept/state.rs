@@ -16,7 +16,7 @@ use aldis_wire::msg::{
 
 use crate::leftovers::removal;
 
-use super::{CHECK_EVERY, CHECK_EVERY_V10, Entry, FLOWS_MAX, Status, Wanted};
+use super::{CHECK_EVERY, CHECK_EVERY_V10, Entry, FLOWS_MAX, ROOM_WITHIN, Status, Wanted};
 
 /// How long a switch may take to name its flows before it is asked again.
 const READ_WITHIN: Duration = Duration::from_secs(20);
@@ -195,6 +195,9 @@ impl State {
             return true;
         }
         let Some(at) = self.sent.remove(&error.xid) else { return false };
+        if error.is_table_full() {
+            self.check_at = self.check_at.min(now + ROOM_WITHIN);
+        }
         let flow = &mut self.flows[at];
         let status = match error.is_table_full() {
             true => Status::NoRoom,

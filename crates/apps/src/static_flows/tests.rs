@@ -272,7 +272,7 @@ fn an_error_is_shown_by_name_and_a_full_table_is_told_from_it() {
         );
         assert!(notes[1].contains("\"two\"") && notes[1].contains("table is full"), "{notes:?}");
         // Room may come; what is refused stays so.
-        assert_eq!(lab.passes(301), ["add [InPort(2)]"]);
+        assert_eq!(lab.passes(31), ["add [InPort(2)]"]);
         assert_eq!(lab.statuses(), [("one".into(), refused), ("two".into(), Status::There)]);
     }
 }
