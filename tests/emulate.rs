@@ -61,6 +61,19 @@ fn a_network_with_loops_works_by_default() {
     assert_eq!(controller.end("-INT"), Some(0));
 }
 
+/// The same switches and hosts say the same again, within the second in which a frame is not flooded twice.
+#[test]
+fn a_network_that_was_started_again_works_at_once() {
+    let mut controller = Running::start(&[]);
+    for nth in 0..5 {
+        let words = ["--topology", "linear,3", "--await-links", "--pingall"];
+        let (said, code) = emulate(&controller.address, &words);
+        let all = said.contains("*** Results: 0% dropped (6/6 received)");
+        assert!(all && code == Some(0), "the {nth}th time: {said}");
+    }
+    assert_eq!(controller.end("-INT"), Some(0));
+}
+
 #[test]
 fn faults_and_measures_are_told_as_json() {
     let controller = Running::start(&["--apps", "learning-switch"]);

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::hash::DefaultHasher;
 use std::sync::Arc;
 
-use aldis_control::app::{Next, Slots};
+use aldis_control::app::{Next, Parallel, Slots};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers};
 use aldis_control::{App, Asked, Batch, On, Output, Part, Time};
@@ -26,8 +26,21 @@ pub(super) const TIMES: u64 = 8;
 /// Frames that were flooded a moment ago. Where a second brings more, they are dropped: they are a storm. Half a megabyte.
 const FRAMES_MAX: usize = 1 << 16;
 
+/// An odd number without a pattern: 2⁶⁴ divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004, table 7-10).
 const BRIDGES: u64 = 0x0180_c200_0000;
+
+/// Where a frame came in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inlet {
+    pub(super) dpid: DatapathId,
+    /// When the switch joined. What it flooded before it went away is no repeat: the network may be another one by now, as when
+    /// Mininet was started again.
+    pub(super) joined: Time,
+    pub(super) port: PortNo,
+}
 
 /// Shared by the instances of the application.
 #[derive(Debug)]
@@ -42,34 +55,35 @@ impl Repeats {
         Repeats { secret, frames: Recent::new(FRAMES_MAX, REPEAT_WITHIN) }
     }
 
-    /// The ports by which a switch floods a frame that came in by `in_port`; none where it does not. `at_first` are its ports
-    /// when it joined: they count as long as the outlets do not have it.
+    /// The ports by which a switch floods a frame that came in there; none where it does not. `at_first` are its ports when it
+    /// joined: they count as long as the outlets do not have it.
     pub(super) fn flood(
         &self,
         now: Time,
-        (dpid, in_port): (DatapathId, PortNo),
+        at: Inlet,
         frame: &[u8],
         (outlets, at_first): (&Outlets, &[Port]),
     ) -> Vec<PortNo> {
-        let mut ports: Vec<PortNo> = match outlets.switch(dpid) {
-            Some(outlet) => outlet.flood(in_port).collect(),
-            None => ports_at_first(at_first).filter(|port| *port != in_port).collect(),
+        let mut ports: Vec<PortNo> = match outlets.switch(at.dpid) {
+            Some(outlet) => outlet.flood(at.port).collect(),
+            None => ports_at_first(at_first).filter(|port| *port != at.port).collect(),
         };
         // A frame that was flooded with care counts as such for as long as a copy of it may come back.
         let is_long_settled = outlets
             .settled()
             .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
         let times = if is_long_settled { TIMES } else { 1 };
-        if !ports.is_empty() && !self.admit(now, dpid, frame, times) {
+        if !ports.is_empty() && !self.admit(now, at, frame, times) {
             ports.clear();
         }
         ports
     }
 
     /// Whether a frame may be flooded by a switch, where that may happen so many times a second; notes it if so.
-    fn admit(&self, now: Time, dpid: DatapathId, frame: &[u8], times: u64) -> bool {
+    fn admit(&self, now: Time, at: Inlet, frame: &[u8], times: u64) -> bool {
         let source = frame.get(6..12).and_then(|source| source.first_chunk()).copied();
-        let hash = frame_hash(self.secret, dpid, MacAddr(source.unwrap_or_default()), frame);
+        let hash = frame_hash(self.secret, at.dpid, MacAddr(source.unwrap_or_default()), frame);
+        let hash = hash ^ at.joined.0.wrapping_mul(GOLDEN);
         let mut verdicts =
             (0..times).map(|nth| self.frames.note(now, hash.rotate_left(nth as u32)));
         verdicts.find(|verdict| *verdict != Verdict::Known) == Some(Verdict::New)
@@ -88,12 +102,18 @@ impl Spanning {
         Spanning { repeats }
     }
 
-    fn flood(&self, now: Time, asked: &Asked<'_>, outlets: &Outlets, out: &mut Output) {
+    fn flood(
+        &self,
+        (now, joined): (Time, Time),
+        asked: &Asked<'_>,
+        outlets: &Outlets,
+        out: &mut Output,
+    ) {
         let is_for_bridges = |mac: MacAddr| mac.to_u64() & !0xf == BRIDGES;
         if asked.dst().is_none_or(is_for_bridges) {
             return drop_packet(asked, out);
         }
-        let at = (asked.switch.dpid, asked.in_port());
+        let at = Inlet { dpid: asked.switch.dpid, joined, port: asked.in_port() };
         let ports = self.repeats.flood(now, at, asked.frame, (outlets, &asked.switch.ports));
         if ports.is_empty() {
             return drop_packet(asked, out);
@@ -105,17 +125,24 @@ impl Spanning {
 }
 
 impl App for Spanning {
-    type Slot = ();
+    type Slot = Parallel<Time>;
     const NAME: &'static str = "spanning";
     const STARTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = &[Outlets::ID];
 
-    fn join(&mut self, _: Time, _: &Info) {}
+    fn join(&mut self, now: Time, _: &Info) -> Time {
+        now
+    }
 
-    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
+    fn packet_ins(
+        &mut self,
+        batch: &mut Batch<'_>,
+        slots: Slots<'_, Parallel<Time>>,
+        out: &mut Output,
+    ) {
         let (now, outlets) = (batch.now, batch.world.part::<Outlets>());
         batch.each(|asked| {
-            self.flood(now, asked, outlets, out);
+            self.flood((now, *slots.of(asked.place)), asked, outlets, out);
             Next::Stop
         });
     }
@@ -166,13 +193,19 @@ mod tests {
     #[test]
     fn a_frame_is_admitted_so_many_times_a_second() {
         let repeats = Repeats::new([1; 16]);
-        let admitted = |now, dpid, times| {
-            let admits = |_: &usize| repeats.admit(now, DatapathId(dpid), b"the same frame", times);
+        let admitted_since = |now, joined, dpid, times| {
+            let at = Inlet { dpid: DatapathId(dpid), joined, port: PortNo(1) };
+            let admits = |_: &usize| repeats.admit(now, at, b"the same frame", times);
             (0..20usize).filter(admits).count()
         };
+        let admitted = |now, dpid, times| admitted_since(now, Time::START, dpid, times);
         assert_eq!(admitted(Time::START, 1, 1), 1);
         assert_eq!(admitted(Time::START, 1, TIMES), TIMES as usize - 1);
         assert_eq!(admitted(Time::START, 2, TIMES), TIMES as usize);
         assert_eq!(admitted(Time::START + Duration::from_secs(1), 1, 1), 1);
+        // It went away and came back.
+        let soon = Time::START + Duration::from_millis(100);
+        assert_eq!(admitted(soon, 2, TIMES), 0);
+        assert_eq!(admitted_since(soon, soon, 2, 1), 1);
     }
 }

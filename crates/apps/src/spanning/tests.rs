@@ -10,6 +10,7 @@ use aldis_wire::{DatapathId, MacAddr, Version};
 use petgraph::unionfind::UnionFind;
 use proptest::prelude::*;
 
+use super::app::Inlet;
 use super::*;
 use crate::place::SwitchPort;
 use crate::routing::tests::{a_history, both};
@@ -75,7 +76,7 @@ impl Net {
     }
 
     fn floods(&mut self, arrived: SwitchPort) {
-        let at = (arrived.dpid, arrived.port);
+        let at = Inlet { dpid: arrived.dpid, joined: Time::START, port: arrived.port };
         for port in self.repeats.flood(self.now, at, &self.frame, (&self.outlets, &[])) {
             if port == HOST {
                 *self.heard.entry(arrived.dpid).or_default() += 1;
@@ -352,7 +353,7 @@ fn a_switch_that_nobody_heard_of_floods_by_the_ports_that_it_joined_with() {
         [(1, false), (2, false), (3, true)].map(|(number, down)| port(PortNo(number), down));
     let ports = [&ports[..], &[port(PortNo::LOCAL, false)]].concat();
     let (repeats, outlets) = (Repeats::new([1; 16]), Outlets::default());
-    let at = (DatapathId(1), PortNo(1));
+    let at = Inlet { dpid: DatapathId(1), joined: Time::START, port: PortNo(1) };
     let flood = |now| repeats.flood(now, at, &[0; 60], (&outlets, &ports));
     assert_eq!(flood(Time::START), [PortNo(2)]);
     assert_eq!(flood(Time::START), []);
