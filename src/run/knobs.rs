@@ -326,7 +326,7 @@ mod tests {
             ("maestro-dynamic-partition", "period-ms = 1", "period-ms", "10 ms or more"),
             ("maestro-round-robin", "ibt = 100", "ibt", "\"fixed\""),
             ("fair-rounds", "bdu-us = 100", "bdu-us", "\"adaptive\""),
-            ("fair-rounds", "batching = \"fixed\"", "batching", "give ibt"),
+            ("nox", "batching = \"fixed\"", "batching", "give ibt"),
             ("fair-rounds", "write = \"immediate\"", "write", "choose one"),
             ("beacon-immediate", "output-batching = true", "write", "choose one"),
             ("fair-rounds", "prt = 5", "prt", "request binding off"),

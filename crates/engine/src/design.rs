@@ -102,12 +102,18 @@ const BDU: Batching = match Bdu::new(Duration::from_micros(150)) {
     Err(_) => panic!("150 µs is a batching delay bound"),
 };
 
+/// Less than a read of 64 KB brings, and more than one of half as much.
+const FEW: Batching = match Ibt::new(512) {
+    Ok(ibt) => Batching::Fixed(ibt),
+    Err(_) => panic!("512 requests are a batching threshold"),
+};
+
 const FAIR_ROUNDS: Design = Design {
     name: "fair-rounds",
     source: "ours: deficit round robin in common rounds, a worker's own switches first",
     read: Read::FairRounds,
     read_max: READ_MAX,
-    batching: Batching::PerRead,
+    batching: FEW,
     write: Write::Batched,
     core_binding: true,
     request_binding: true,
@@ -119,6 +125,7 @@ const STATIC_PARTITION: Design = Design {
     name: "maestro-static-partition",
     source: "Maestro §3.2.2: each worker its own switches, reads of 64 KB",
     read: Read::StaticPartition,
+    batching: Batching::PerRead,
     ..FAIR_ROUNDS
 };
 

@@ -14,6 +14,9 @@ pub const READ_MAX_MAESTRO: usize = 2 * 1024;
 /// The largest maximum read size that may be chosen.
 pub const READ_LARGEST: usize = 1024 * 1024;
 
+/// For how long a batch of the default design gathers visits at most: as long as the kernel takes for a visit of 64 KB, there and back.
+pub const GATHER_MAX: Duration = Duration::from_micros(20);
+
 /// Bytes that a batch of several visits gathers at most, beside those of its last: it is closed when they are used up.
 pub const BATCH_BYTES: usize = 1024 * 1024;
 

@@ -27,6 +27,10 @@ pub(crate) trait Read<S> {
     /// Whether workers serve each other's connections, and so may be woken to help.
     const HELPS: bool;
 
+    /// Whether a batch is closed, whatever the IBT says, by a switch that has more to say than was read, and when it has gathered
+    /// for as long as [`GATHER_MAX`](crate::limits::GATHER_MAX).
+    const IS_BRIEF: bool = false;
+
     /// A connection has its home here from now on.
     fn join(&mut self, conn: &Arc<Conn<S>>);
 

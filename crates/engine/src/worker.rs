@@ -24,7 +24,7 @@ use crate::desk::{Desk, Forward};
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::jobs::Pulled;
-use crate::limits::{HELP_AFTER, RETRY_AFTER, SECOND, SHED_AFTER};
+use crate::limits::{GATHER_MAX, HELP_AFTER, RETRY_AFTER, SECOND, SHED_AFTER};
 use crate::net::{Net, Readiness};
 use crate::read::{Read, Visit};
 use crate::slab::Slab;
@@ -262,20 +262,24 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.post.hall.weigh(conn);
             self.read.weigh(conn);
         }
-        match chopped {
+        let has_more = match chopped {
             Ok(_) if state.moving_to.is_some() => {
                 drop(state);
                 self.hand_over(conn);
+                false
             }
             Ok(used) => self.release(conn, state, used.max(1)),
             Err(why) => {
                 drop(state);
                 self.end(conn, why);
+                false
             }
-        }
+        };
         self.run_errands();
         let full = self.desk.requests() >= self.threshold() || !self.desk.has_room();
-        if full || self.desk.only_answers() {
+        let is_over =
+            R::IS_BRIEF && (has_more || self.desk.now.since(self.batch_began) >= GATHER_MAX);
+        if full || is_over || self.desk.only_answers() {
             self.stage = Stage::Run { drained: false, pulled: false };
         }
     }
@@ -381,9 +385,14 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.busy_since = self.desk.now;
     }
 
-    /// Lets go of a connection after a visit: it is queued again if there is more to do.
+    /// Lets go of a connection after a visit. Says whether it is queued again, as there is more to do.
     #[inline]
-    fn release(&mut self, conn: &Arc<Conn<N::Socket>>, state: MutexGuard<'_, State>, used: usize) {
+    fn release(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: MutexGuard<'_, State>,
+        used: usize,
+    ) -> bool {
         let deadline = state.deadline(&conn.outgoing);
         if deadline < conn.timer() {
             conn.set_timer(deadline);
@@ -404,6 +413,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if R::HELPS && queued && self.desk.now.since(self.busy_since) > HELP_AFTER {
             self.post.hall.wake_one();
         }
+        queued
     }
 
     /// Ends a connection that this worker claims. Replies made before it came to its end are still written.
@@ -414,7 +424,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if !conn.flight.is_clear(0) {
             state.ending = Some(why);
             state.parked = true;
-            return self.release(conn, state, 1);
+            self.release(conn, state, 1);
+            return;
         }
         self.desk.farewell(conn, why);
         self.send();

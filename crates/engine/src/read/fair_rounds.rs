@@ -3,7 +3,11 @@
 //!
 //! Deficit round robin ([`aldis_control::fair::Rounds`]): in each round a switch may use its weight times the quantum, in
 //! requests; what a visit takes beyond that is a debt. A switch that was idle and asked for little the last time comes before
-//! those that never stop, so that one which asks rarely waits for the visit in progress, and not for the round. Visits are as long as static partition's.
+//! those that never stop, so that one which asks rarely waits for the batch in progress, and not for the round. Visits are as long as static partition's.
+//!
+//! A batch is one visit to a switch that has more to say than was read. Where switches say less at a time, it is several: reads that
+//! follow each other, and writes, find the kernel's code in the cache, and the applications more to look ahead at. It is closed
+//! after some 20 µs however little was said, so that nobody's answer waits for many others' visits.
 //!
 //! A worker that is through with its own takes what others have left of theirs, and nobody begins the next round before
 //! all have come to the end of this one: the shares are max-min over all workers, and yet a switch is nearly always
@@ -174,6 +178,7 @@ fn id<S>(conn: &Conn<S>) -> Id {
 
 impl<S> Read<S> for FairRounds<S> {
     const HELPS: bool = true;
+    const IS_BRIEF: bool = true;
 
     fn join(&mut self, conn: &Arc<Conn<S>>) {
         let mut turns = self.shared.home(self.worker, &self.stats);

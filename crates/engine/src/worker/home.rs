@@ -222,12 +222,14 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let mut state = conn.state();
         let home = state.moving_to.take().filter(|home| *home != self.post.index);
         let Some(home) = home.filter(|_| conn.home() == self.post.index) else {
-            return self.release(conn, state, 1);
+            self.release(conn, state, 1);
+            return;
         };
         if !conn.flight.is_clear(0) {
             state.moving_to = Some(home);
             state.parked = true;
-            return self.release(conn, state, 1);
+            self.release(conn, state, 1);
+            return;
         }
         drop(state);
         if self.net.deregister(&conn.socket).is_ok() {
