@@ -103,6 +103,7 @@ line_transfer_ns = 77.3
 cas_ns = 10.7
 contended_cas_ns = 69.4
 round_trip_ns = 8201.0
+waver_pct = 12.0
 "#;
 
 #[test]

@@ -197,6 +197,7 @@ fn measure(
         batch_ns: batch,
         gather_ns: gather,
         request_ns: request,
+        waver_pct: visits.waver,
         line_transfer_ns: two.map(|[transfer, _]| transfer),
         cas_ns: cas,
         contended_cas_ns: two.map(|[_, contended]| contended),

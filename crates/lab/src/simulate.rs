@@ -161,6 +161,7 @@ pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
         line_transfer_ns: measured.line_transfer_ns.unwrap_or(usual.line_transfer_ns),
         cas_ns: measured.cas_ns,
         round_trip_ns: measured.round_trip_ns,
+        waver_pct: measured.waver_pct,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the steps of a worker cost: names that end in `_ns` in nanoseconds, in `_ps` in picoseconds.
+/// What the steps of a worker cost: names that end in `_ns` in nanoseconds, in `_ps` in picoseconds, in `_pct` in percent.
 ///
 /// `T` is a number, or the [`Spread`](super::Spread) of what was measured.
 ///
@@ -44,6 +44,8 @@ pub struct Costs<T = f64> {
     pub gather_ns: T,
     /// Each request, in the applications: the learning switch, under load.
     pub request_ns: T,
+    /// How much the same work takes longer or shorter than its mean, at most.
+    pub waver_pct: T,
     /// A cache line that another core changed, until its content is here. None where there is one core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub line_transfer_ns: Option<T>,
@@ -75,7 +77,7 @@ pub struct Row<T> {
 
 impl<T> Costs<T> {
     /// All of them, in order.
-    pub fn rows(self) -> [Row<T>; 20] {
+    pub fn rows(self) -> [Row<T>; 21] {
         let row = |name, cost, words| Row { name, words, cost };
         [
             row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
@@ -94,6 +96,7 @@ impl<T> Costs<T> {
             row("batch_ns", Some(self.batch_ns), "a batch of requests"),
             row("gather_ns", Some(self.gather_ns), "each request of it, chopped and parsed"),
             row("request_ns", Some(self.request_ns), "each request of it, in the learning switch"),
+            row("waver_pct", Some(self.waver_pct), "by which the same takes more or less"),
             row("line_transfer_ns", self.line_transfer_ns, "a cache line from core to core"),
             row("cas_ns", Some(self.cas_ns), "a compare-and-swap, alone"),
             row("contended_cas_ns", self.contended_cas_ns, "the same against another core"),
@@ -120,6 +123,7 @@ impl<T> Costs<T> {
             batch_ns: change(self.batch_ns),
             gather_ns: change(self.gather_ns),
             request_ns: change(self.request_ns),
+            waver_pct: change(self.waver_pct),
             line_transfer_ns: self.line_transfer_ns.map(&change),
             cas_ns: change(self.cas_ns),
             contended_cas_ns: self.contended_cas_ns.map(&change),

@@ -86,7 +86,7 @@ impl Calibration<Spread> {
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!(
             "# What the steps of a worker cost on one machine: measured by aldis lab calibrate, medians, with the quartiles\n\
-             # behind them. _ns is nanoseconds, _ps is picoseconds.\n\n\
+             # behind them. _ns is nanoseconds, _ps is picoseconds, _pct is percent.\n\n\
              aldis = {}\ndate = {}\n\n[machine]\ncpu = {}\ncores = {}\nkernel = {}\n\n[costs]\n",
             quoted(aldis),
             quoted(date),
@@ -214,6 +214,7 @@ mod tests {
                 batch_ns: row(60.0),
                 gather_ns: row(3.7),
                 request_ns: row(18.2),
+                waver_pct: row(12.5),
                 line_transfer_ns: two.map(|()| row(90.3)),
                 cas_ns: row(6.4),
                 contended_cas_ns: two.map(|()| row(150.5)),
@@ -268,9 +269,9 @@ mod tests {
         assert!(refusal("cas_ns", "").contains("missing field `cas_ns`"));
         let unknown = refusal("cas_ns", "cas_us = 1.0");
         assert!(unknown.contains("unknown field `cas_us`"), "{unknown}");
-        assert!(unknown.starts_with("30: cas_us"), "{unknown}");
+        assert!(unknown.starts_with("31: cas_us"), "{unknown}");
         assert!(refusal("cores", "cores = -1").starts_with("9: cores: "));
-        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("30: "));
+        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("31: "));
     }
 
     proptest! {

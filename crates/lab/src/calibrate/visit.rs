@@ -11,7 +11,9 @@
 //! interrupted, are left out of the mean.
 
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -23,9 +25,11 @@ use aldis_control::switch::Info;
 use aldis_control::world::View;
 use aldis_control::{Batch, On, Output, Pipeline, Recipe, Request, Run, Switch, Time, gather};
 use aldis_emulator::load::{self, Load, Mode, Moment, Watch};
-use aldis_engine::limits::{READ_MAX, RECEIVE_BUFFER, SEND_BUFFER};
+use aldis_engine::limits::{EVENTS_PER_POLL, READ_MAX, RECEIVE_BUFFER, SEND_BUFFER};
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, Header, MacAddr, Version, v10};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::net::{SendFlags, send, sockopt};
 
 use super::Conditions;
@@ -68,6 +72,8 @@ pub(super) struct Visits {
     pub(super) write: [Spread; 2],
     /// `batch_ns`, `gather_ns` and `request_ns`.
     pub(super) requests: [Spread; 3],
+    /// `waver_pct`, of the smallest.
+    pub(super) waver: Spread,
 }
 
 pub(super) fn measure(pace: &Pace<'_>, cores: Cores, conditions: Conditions) -> io::Result<Visits> {
@@ -76,7 +82,7 @@ pub(super) fn measure(pace: &Pace<'_>, cores: Cores, conditions: Conditions) -> 
     sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
     sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
     listener.set_nonblocking(true)?;
-    let load = conditions.load(listener.local_addr()?);
+    let load = Load { poll: cores.far.is_some(), ..conditions.load(listener.local_addr()?) };
     let signs = Signs::default();
     thread::scope(|scope| {
         let switches = scope.spawn(|| {
@@ -144,6 +150,8 @@ impl Watch for Onlooker<'_> {
 struct Desk<'a> {
     signs: &'a Signs,
     pace: &'a Pace<'a>,
+    /// Where the kernel notes what comes up at the sockets, as it does for a worker.
+    epoll: OwnedFd,
     peers: Vec<Peer>,
     pipeline: Pipeline,
     switches: Vec<Arc<Switch>>,
@@ -159,6 +167,7 @@ struct Peer {
 }
 
 /// What the steps of a visit took, in nanoseconds.
+#[derive(Clone, Copy)]
 struct Visit {
     /// Bytes that were read, requests in them, and bytes that were written.
     bytes: usize,
@@ -183,6 +192,7 @@ impl<'a> Desk<'a> {
         let mut desk = Desk {
             signs,
             pace,
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
             peers: Vec::new(),
             pipeline: recipe.settle().expect("it works alone").pipeline(0),
             switches: Vec::new(),
@@ -238,6 +248,8 @@ impl<'a> Desk<'a> {
             }
         }
         let dpid = self.peers.len() as u64 + 1;
+        let events = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, &socket, EventData::new_u64(dpid), events)?;
         self.switches.push(self.pipeline.join(Time::START, info(dpid)));
         self.peers.push(Peer { socket, carry: Vec::new() });
         Ok(())
@@ -257,27 +269,35 @@ impl<'a> Desk<'a> {
 
     fn rounds(&mut self) -> io::Result<Visits> {
         let pace = self.pace;
-        let [read, read_byte, write, write_byte, batch, gather, request] = pace.rounds(|| {
-            let [mut reads, mut writes, mut gathers, mut answers] = [[(0.0, 0.0); SIZES.len()]; 4];
-            for (index, size) in SIZES.into_iter().enumerate() {
-                let visits = self.visits(size)?;
-                let mean = |of: fn(&Visit) -> f64| mean(visits.iter().map(of).collect());
-                let requests = mean(|visit| visit.requests as f64);
-                reads[index] = (mean(|visit| visit.bytes as f64), mean(|visit| visit.read));
-                writes[index] = (mean(|visit| visit.written as f64), mean(|visit| visit.write));
-                gathers[index] = (requests, mean(|visit| visit.gather));
-                answers[index] = (requests, mean(|visit| visit.answer));
-            }
-            let [read, write, gather, answer] =
-                [reads, writes, gathers, answers].map(|points| Line::through(&points));
-            let batch = gather.base + answer.base;
-            let [read_byte, write_byte] = [read, write].map(|line| line.each * 1e3);
-            Ok([read.base, read_byte, write.base, write_byte, batch, gather.each, answer.each])
-        })?;
+        let [read, read_byte, write, write_byte, batch, gather, request, waver] =
+            pace.rounds(|| {
+                let [mut reads, mut writes, mut gathers, mut answers] =
+                    [[(0.0, 0.0); SIZES.len()]; 4];
+                let mut wavers = 0.0;
+                for (index, size) in SIZES.into_iter().enumerate() {
+                    let visits = self.visits(size)?;
+                    if index == 0 {
+                        wavers = waver(&visits, self.peers.len());
+                    }
+                    let mean = |of: fn(&Visit) -> f64| mean(visits.iter().map(of).collect());
+                    let requests = mean(|visit| visit.requests as f64);
+                    reads[index] = (mean(|visit| visit.bytes as f64), mean(|visit| visit.read));
+                    writes[index] = (mean(|visit| visit.written as f64), mean(|visit| visit.write));
+                    gathers[index] = (requests, mean(|visit| visit.gather));
+                    answers[index] = (requests, mean(|visit| visit.answer));
+                }
+                let [read, write, gather, answer] =
+                    [reads, writes, gathers, answers].map(|points| Line::through(&points));
+                let batch = gather.base + answer.base;
+                let [read_byte, write_byte] = [read, write].map(|line| line.each * 1e3);
+                let [gather, answer] = [gather.each, answer.each];
+                Ok([read.base, read_byte, write.base, write_byte, batch, gather, answer, wavers])
+            })?;
         Ok(Visits {
             read: [read, read_byte],
             write: [write, write_byte],
             requests: [batch, gather, request],
+            waver,
         })
     }
 
@@ -287,6 +307,8 @@ impl<'a> Desk<'a> {
         let mut visits = Vec::with_capacity(wanted);
         let deadline = Instant::now() + FILLED_WITHIN;
         for lap in 0.. {
+            let mut room = [MaybeUninit::uninit(); EVENTS_PER_POLL];
+            epoll::wait(&self.epoll, &mut room, Some(&Timespec::default()))?;
             for at in 0..self.peers.len() {
                 match self.visit(at, size)? {
                     Some(visit) if lap > 0 && visit.bytes == size => visits.push(visit),
@@ -376,6 +398,18 @@ impl<'a> Desk<'a> {
     }
 }
 
+/// By how much a lap over all switches takes more or less than the mean to run and to write, at most, in percent of it.
+///
+/// What counts is how far apart two laps are that follow each other, as that is what adaptive batching compares. Of numbers that lie
+/// evenly around their mean, two are two thirds of the greatest distance from it apart, on average.
+fn waver(visits: &[Visit], lap: usize) -> f64 {
+    let took = |visit: &Visit| visit.answer + visit.write;
+    let laps: Vec<f64> = visits.chunks_exact(lap).map(|lap| lap.iter().map(took).sum()).collect();
+    let apart: f64 = laps.windows(2).map(|two| (two[1] - two[0]).abs()).sum();
+    let (between, mean) = (laps.len() - 1, laps.iter().sum::<f64>() / laps.len() as f64);
+    apart / between as f64 * 1.5 / mean * 100.0
+}
+
 /// The mean without the greatest.
 fn mean(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -407,9 +441,29 @@ mod tests {
         let stop = AtomicBool::new(false);
         let pace = Pace { length: Duration::ZERO, stop: &stop, clock: Clock::new() };
         let few = Conditions { switches: 2, macs: 100 };
-        let Visits { read, write, requests } = measure(&pace, Cores::choose(), few).unwrap();
-        let costs = [read.as_slice(), &write, &requests].concat();
+        let Visits { read, write, requests, waver } = measure(&pace, Cores::choose(), few).unwrap();
+        let costs = [read.as_slice(), &write, &requests, &[waver]].concat();
         assert!(costs.iter().all(|cost| (0.1..1e8).contains(&cost.median)), "{costs:?}");
+    }
+
+    #[test]
+    fn it_wavers_by_what_laps_are_apart() {
+        let visit = |answer, write| Visit {
+            bytes: 2048,
+            requests: 24,
+            written: 1920,
+            read: 1000.0,
+            gather: 50.0,
+            answer,
+            write,
+        };
+        let even = vec![visit(400.0, 4000.0); 8];
+        assert_eq!(waver(&even, 2), 0.0);
+        // Laps of 110 and 90 in turn are 20 apart.
+        let uneven = [(30.0, 25.0), (20.0, 35.0), (25.0, 25.0), (30.0, 10.0)]
+            .map(|(run, write)| visit(run, write));
+        let spread = waver(&uneven.repeat(3), 2);
+        assert!((spread - 30.0).abs() < 1e-9, "{spread}");
     }
 
     #[test]

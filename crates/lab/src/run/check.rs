@@ -85,7 +85,7 @@ pub fn check(
 fn text(Conditions { switches, macs }: Conditions) -> String {
     format!(
         "title = \"A calibration\"\nsource = \"ours\"\nexpected = \"both alike\"\n\
-         [quick]\nseconds = 60\nwarm-up-ms = 500\nmeasure-ms = 2000\n\
+         [quick]\nseconds = 60\nwarm-up-ms = 3000\nmeasure-ms = 3000\nsimulated-requests = 20_000_000\n\
          [full]\nseconds = 60\nwarm-up-ms = 500\nmeasure-ms = 2000\n\
          [[run]]\nsubjects = {DESIGNS:?}\nx = \"subject\"\nworkers = [1]\nswitches = [{switches}]\n\
          macs = [{macs}]\nmetrics = [\"throughput\"]\n"

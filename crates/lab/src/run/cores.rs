@@ -25,6 +25,11 @@ impl Cores {
         load.truncate(LOAD_MAX);
         Cores { controller, load }
     }
+
+    /// Whether controller and load take turns.
+    pub(super) fn shared(&self) -> bool {
+        self.load.iter().any(|core| self.controller.contains(core))
+    }
 }
 
 /// Binds the calling thread, and with it what it starts, to these cores. Where the kernel refuses, it runs on, unbound.
@@ -53,10 +58,9 @@ mod tests {
     fn nobody_is_without_a_core_and_nobody_shares_unless_there_is_one() {
         let all = pin::cores();
         for workers in 1..=all.len() + 1 {
-            let Cores { controller, load } = Cores::divide(workers);
-            assert_eq!(controller.len(), workers.min(all.len()));
-            let shared = load.iter().any(|core| controller.contains(core));
-            assert!(!load.is_empty() && shared == (workers >= all.len()));
+            let cores = Cores::divide(workers);
+            assert_eq!(cores.controller.len(), workers.min(all.len()));
+            assert!(!cores.load.is_empty() && cores.shared() == (workers >= all.len()));
         }
     }
 

@@ -60,7 +60,7 @@ impl Bench<'_> {
     pub(super) fn measure(&self, point: &Point, capacity: f64) -> Result<Measured, String> {
         let cores = Cores::divide(point.workers);
         let mut running = Running::start(self.aldis, point, self.run.poll, &cores.controller)?;
-        let load = self.load(point, capacity, &running, cores.load.len());
+        let load = self.load(point, capacity, &running, &cores);
         self.under(load, &mut running, &cores, self.samples())
     }
 
@@ -77,7 +77,7 @@ impl Bench<'_> {
             mode: Mode::Full,
             loops: loops(CAPACITY_LENGTH),
             warm_up: loops(CAPACITY_LENGTH / 3),
-            ..self.load(&full, 0.0, &running, cores.load.len())
+            ..self.load(&full, 0.0, &running, &cores)
         };
         let measured = self.under(load, &mut running, &cores, Samples::None)?;
         let capacity = throughput(&measured.report);
@@ -163,7 +163,7 @@ impl Bench<'_> {
         }
     }
 
-    fn load(&self, point: &Point, capacity: f64, running: &Running, threads: usize) -> Load {
+    fn load(&self, point: &Point, capacity: f64, running: &Running, cores: &Cores) -> Load {
         let run = self.run;
         let length = Duration::from_millis(self.form.measure_ms.into());
         let rps = |rate: &Rate| match rate {
@@ -196,7 +196,9 @@ impl Bench<'_> {
             // Another controller may have no room for one more.
             probes: if foreign && room(point) == Some(0) { 0 } else { probes },
             probe_rate: run.probe_rate,
-            threads: threads.min(point.switches as usize),
+            threads: cores.load.len().min(point.switches as usize),
+            // Who sleeps has to be woken, at the controller's cost. Probes are sent by threads that share these cores.
+            poll: !cores.shared() && probes == 0 && !run.latency,
             warm_up: loops(Duration::from_millis(self.form.warm_up_ms.into())),
             loops: loops(length),
             loop_length: LOOP,

@@ -1,6 +1,7 @@
 //! What the steps of a worker cost: in a plan as `aldis lab calibrate` measures it, and as the simulation reckons with it.
 
-/// Costs, with the names and units of the file that `aldis lab calibrate` writes: `_ns` nanoseconds, `_ps` picoseconds.
+/// Costs, with the names and units of the file that `aldis lab calibrate` writes: `_ns` nanoseconds, `_ps` picoseconds, `_pct`
+/// percent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
     /// A poll that finds nothing.
@@ -41,10 +42,12 @@ pub struct Costs {
     pub cas_ns: f64,
     /// One request to the other end and one answer back, with nobody asleep: two reads, two writes, and the way.
     pub round_trip_ns: f64,
+    /// How much the same work takes longer or shorter than its mean, at most: adaptive batching climbs by what it measures.
+    pub waver_pct: f64,
 }
 
 /// Measured at rest on 2026-11-21 on two cores of an Intel Xeon (family 6, model 207, virtual machine), Linux 6.18; full reads and
-/// writes are taken for as dear as others.
+/// writes are taken for as dear as others, and nothing wavers.
 impl Default for Costs {
     fn default() -> Costs {
         Costs {
@@ -67,6 +70,7 @@ impl Default for Costs {
             line_transfer_ns: 77.3,
             cas_ns: 10.7,
             round_trip_ns: 8201.0,
+            waver_pct: 0.0,
         }
     }
 }
@@ -124,6 +128,8 @@ pub(super) struct Prices {
     pub(super) job_byte: Ps,
     /// From one end of the wire to the other.
     pub(super) way: Ps,
+    /// By which part of itself a step takes more or less, at most.
+    pub(super) waver: f64,
 }
 
 impl Prices {
@@ -156,6 +162,7 @@ impl Prices {
             job: ps(line_transfer_ns * JOB_LINES),
             job_byte: ps(line_transfer_ns / 64.0 / LINES_AT_A_TIME),
             way: ps((round_trip_ns - 2.0 * read_ns - 2.0 * write_ns) / 2.0),
+            waver: (costs.waver_pct / 100.0).clamp(0.0, 1.0),
         }
     }
 }

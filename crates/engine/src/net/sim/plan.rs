@@ -34,8 +34,8 @@ pub struct Plan {
     pub costs: Costs,
     /// Whether workers poll without ever sleeping.
     pub spin: bool,
-    /// How much the cost of a step wavers, as a part of it: 0 not at all, 1 from nothing to twice as much. With it, one
-    /// step in a thousand takes 100 µs more, as when the core is taken away.
+    /// How much the cost of a step wavers at least, as a part of it: 0 as the costs say, 1 from nothing to twice as much. With
+    /// it, one step in a thousand takes 100 µs more, as when the core is taken away.
     pub jitter: f64,
     /// What all chance follows from.
     pub seed: u64,

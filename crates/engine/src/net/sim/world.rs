@@ -230,10 +230,12 @@ impl World {
         }
         took += self.rings(began);
         self.cores[core].clock += took;
-        if self.jitter > 0.0 {
-            let wavers = (self.cores[core].clock - began) as f64 * self.jitter;
+        let waver = self.jitter.max(prices.waver);
+        if waver > 0.0 {
+            let wavers = (self.cores[core].clock - began) as f64 * waver;
             let clock = self.cores[core].clock as f64 + wavers * (2.0 * self.dice.unit() - 1.0);
-            let away = if self.dice.next().is_multiple_of(1000) { AWAY } else { 0 };
+            let is_away = self.jitter > 0.0 && self.dice.next().is_multiple_of(1000);
+            let away = if is_away { AWAY } else { 0 };
             self.cores[core].clock = (clock as Ps).max(began + prices.step) + away;
         }
         let rung = self.bells.rung[core].load(Ordering::Relaxed);
