@@ -141,7 +141,7 @@ fn what_is_not_done_is_a_problem_in_words() {
         (one, flow(json!({"switch": "1"})), 422, "flows[0].switch: the path says"),
         (one, flow(json!({"actions": "output:2"})), 422, "flows[0].actions"),
         (one, json!({"flows": []}), 422, "0 of them; accepted are 1 to 10000"),
-        (one, json!({"flows": vec![json!({}); 10_001]}), 422, "10001 of them"),
+        (one, json!({"flows": vec![json!({}); 10_001]}), 422, "accepted are 10000 at most"),
         ("/api/v1/flows", flow(json!({})), 422, "flows[0]: missing field `switch`"),
         (
             "/api/v1/switches/7/flows",

@@ -567,7 +567,7 @@ mod tests {
             ("knobs.io-threads = 5\n", &[], "a.toml:1: io-threads: ", "shared queues"),
             ("[knobs]\nwrite = \"immediate\"", &[], "a.toml:2: write: ", "choose one"),
             (
-                "[knobs]\nwrite = \"immediate\"",
+                "design = \"nox\"\n[knobs]\nwrite = \"immediate\"",
                 &["write=batched", "ibt=10"],
                 "--set ibt: ",
                 "fixed",

@@ -31,12 +31,17 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     match running.design.batching {
         Batching::PerRead => {}
         Batching::Fixed(old) => {
-            let ibt = read.knobs.ibt.unwrap_or(preset_ibt(running).unwrap_or(old));
+            // Another kind of batching waits, and what goes with it.
+            let stays = matches!(read.design.batching, Batching::Fixed(_));
+            let preset = preset_ibt(running).filter(|_| stays);
+            let ibt = read.knobs.ibt.or(preset).unwrap_or(old);
             tell(&mut applied, "ibt", old.requests(), ibt.requests());
             running.design.batching = Batching::Fixed(ibt);
         }
         Batching::Adaptive(old) => {
-            let bdu = read.knobs.bdu_us.unwrap_or(preset_bdu(running).unwrap_or(old));
+            let stays = matches!(read.design.batching, Batching::Adaptive(_));
+            let preset = preset_bdu(running).filter(|_| stays);
+            let bdu = read.knobs.bdu_us.or(preset).unwrap_or(old);
             tell(&mut applied, "bdu-us", old.longest().as_micros(), bdu.longest().as_micros());
             running.design.batching = Batching::Adaptive(bdu);
         }
