@@ -14,6 +14,10 @@ pub const READ_MAX_MAESTRO: usize = 2 * 1024;
 /// The largest maximum read size that may be chosen.
 pub const READ_LARGEST: usize = 1024 * 1024;
 
+/// Requests of a visit, or other messages, from which on a batch of the default design goes on to the next switch: who asks for less
+/// is answered at once.
+pub const GATHER_MIN: usize = 32;
+
 /// For how long a batch of the default design gathers visits at most: as long as the kernel takes for a visit of 64 KB, there and back.
 pub const GATHER_MAX: Duration = Duration::from_micros(20);
 

@@ -27,8 +27,8 @@ pub(crate) trait Read<S> {
     /// Whether workers serve each other's connections, and so may be woken to help.
     const HELPS: bool;
 
-    /// Whether a batch is closed, whatever the IBT says, by a switch that has more to say than was read, and when it has gathered
-    /// for as long as [`GATHER_MAX`](crate::limits::GATHER_MAX).
+    /// Whether a batch is closed, whatever the IBT says, by a switch that has more to say than was read, by one that said little
+    /// ([`GATHER_MIN`](crate::limits::GATHER_MIN)), and when it has gathered for long ([`GATHER_MAX`](crate::limits::GATHER_MAX)).
     const IS_BRIEF: bool = false;
 
     /// A connection has its home here from now on.

@@ -24,7 +24,7 @@ use crate::desk::{Desk, Forward};
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::jobs::Pulled;
-use crate::limits::{GATHER_MAX, HELP_AFTER, RETRY_AFTER, SECOND, SHED_AFTER};
+use crate::limits::{GATHER_MAX, GATHER_MIN, HELP_AFTER, RETRY_AFTER, SECOND, SHED_AFTER};
 use crate::net::{Net, Readiness};
 use crate::read::{Read, Visit};
 use crate::slab::Slab;
@@ -262,13 +262,13 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.post.hall.weigh(conn);
             self.read.weigh(conn);
         }
-        let has_more = match chopped {
+        let goes_on = match chopped {
             Ok(_) if state.moving_to.is_some() => {
                 drop(state);
                 self.hand_over(conn);
                 false
             }
-            Ok(used) => self.release(conn, state, used.max(1)),
+            Ok(used) => !self.release(conn, state, used.max(1)) && used >= GATHER_MIN,
             Err(why) => {
                 drop(state);
                 self.end(conn, why);
@@ -276,10 +276,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             }
         };
         self.run_errands();
-        let full = self.desk.requests() >= self.threshold() || !self.desk.has_room();
         let is_over =
-            R::IS_BRIEF && (has_more || self.desk.now.since(self.batch_began) >= GATHER_MAX);
-        if full || is_over || self.desk.only_answers() {
+            R::IS_BRIEF && (!goes_on || self.desk.now.since(self.batch_began) >= GATHER_MAX);
+        let enough = if is_over { 1 } else { self.threshold() };
+        let full = self.desk.requests() >= enough || !self.desk.has_room();
+        if full || self.desk.only_answers() {
             self.stage = Stage::Run { drained: false, pulled: false };
         }
     }

@@ -7,7 +7,8 @@
 //!
 //! A batch is one visit to a switch that has more to say than was read. Where switches say less at a time, it is several: reads that
 //! follow each other, and writes, find the kernel's code in the cache, and the applications more to look ahead at. It is closed
-//! after some 20 µs however little was said, so that nobody's answer waits for many others' visits.
+//! after some 20 µs, so that nobody's answer waits for many others' visits, and by a switch that said very little, which waits for
+//! nobody's.
 //!
 //! A worker that is through with its own takes what others have left of theirs, and nobody begins the next round before
 //! all have come to the end of this one: the shares are max-min over all workers, and yet a switch is nearly always

@@ -46,16 +46,18 @@ fn output_batching_writes_once_a_batch_to_each_switch() {
     assert!(with < 5.0 && without > 30.0, "{with} with, {without} without");
 }
 
-/// The default's batches: of one switch that has more to say than was read, of several where each has said all that it had to say.
+/// The default's batches: of one switch that has more to say than was read, or very little; of several where each has said all
+/// that it had to say.
 #[test]
-fn a_batch_is_of_several_switches_unless_one_has_more_to_say() {
-    let visits_a_batch = |offer: Offer| {
-        let switches = (0..64).map(|_| Switch::new(offer.clone())).collect();
+fn a_batch_is_of_several_switches_unless_one_has_more_to_say_or_little() {
+    let visits_a_batch = |count, offer: Offer| {
+        let switches = vec![Switch::new(offer); count];
         let duration = Duration::from_millis(50);
         let plan = Plan { duration, ..Plan::new(named("fair-rounds"), 1, switches) };
         let total = simulated(&plan).snapshot.total;
         total.visits as f64 / total.batches as f64
     };
-    let (full, few) = (visits_a_batch(Offer::Full), visits_a_batch(Offer::Poisson(100_000.0)));
-    assert!(full < 1.1 && few > 3.0, "{full} and {few}");
+    let (full, little) = (visits_a_batch(64, Offer::Full), visits_a_batch(64, Offer::Poisson(1e4)));
+    let some = visits_a_batch(8, Offer::Poisson(2.5e6));
+    assert!(full < 1.1 && little < 1.2 && some > 1.5, "{full}, {little} and {some}");
 }
