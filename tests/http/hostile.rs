@@ -110,6 +110,7 @@ fn bodies() -> Vec<Vec<u8>> {
             (0..50_000).map(|nth| format!("\"{nth}\": {{}},")).collect::<String>()
         ),
         format!("{{\"flows\": [{}0]}}", "{},".repeat(2 << 20)),
+        format!("{{\"flows\": [{}0]}}", "{},".repeat((4 << 20) / 3 - 10)),
     ];
     let mut bodies: Vec<_> = texts.into_iter().map(String::into_bytes).collect();
     bodies.extend([b"{\"a\": \"\xff\xfe\"}".to_vec(), vec![0; 1000], b"\x1f\x8b\x08\x00".to_vec()]);

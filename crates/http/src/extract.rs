@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use aldis_wire::DatapathId;
 
-use crate::limits::{BODY_MAX, DEPTH_MAX, READ_HERE_MAX};
+use crate::limits::{BODY_MAX, DEPTH_MAX, LITERAL_MAX, READ_HERE_MAX};
 use crate::problem::Problem;
 
 /// The datapath id that a path names, however it is written.
@@ -173,10 +173,16 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
         let detail = format!("the body is nested deeper than {DEPTH_MAX} levels");
         Problem::bad("too-deep", detail)
     };
+    let is_too_deep = || is_deeper(&text[..text.len().min(READ_HERE_MAX)], DEPTH_MAX);
+    if is_longer(text, LITERAL_MAX) {
+        // Nobody repeats a megabyte in the sentence that says what is wrong with it.
+        let detail = format!("the body has {LITERAL_MAX} bytes in a row without any string");
+        return Err(if is_too_deep() { too_deep() } else { Problem::bad("too-long", detail) });
+    }
     // What is wrong is refused where it begins to be, however much more of it there is; below 128 levels reading ends by itself.
     match read(text) {
         Ok(_) if is_deeper(text, DEPTH_MAX) => Err(too_deep()),
-        Err(_) if is_deeper(&text[..text.len().min(READ_HERE_MAX)], DEPTH_MAX) => Err(too_deep()),
+        Err(_) if is_too_deep() => Err(too_deep()),
         read => read,
     }
 }
@@ -196,6 +202,16 @@ fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let ended = json.end();
     ended.map_err(|why| Problem::bad("not-json", format!("the body is no JSON: {why}")))?;
     Ok(value)
+}
+
+/// Whether there is no quotation mark in so many bytes in a row: a string or number that long, or nothing.
+fn is_longer(text: &[u8], max: usize) -> bool {
+    let mut rest = text;
+    while let Some(stretch) = rest.get(..max) {
+        let Some(mark) = stretch.iter().rposition(|byte| *byte == b'"') else { return true };
+        rest = &rest[mark + 1..];
+    }
+    false
 }
 
 /// Whether arrays and objects are nested deeper than this; brackets in strings are none.
@@ -250,6 +266,16 @@ mod tests {
             assert_eq!(problem.status, status, "{text}: {problem:?}");
             assert!(problem.detail.contains(words), "{text}: {problem:?}");
         }
+    }
+
+    #[test]
+    fn nothing_may_be_as_long_as_a_book() {
+        for (text, max) in [(&br#"{"abc": 12}"#[..], 5), (b"", 1), (br#""""#, 1), (b"12345", 5)] {
+            assert!(!is_longer(text, max + 1) && (max == 1 || is_longer(text, max)), "{max}");
+        }
+        let key = format!("{{\"{}\": 1}}", "k".repeat(LITERAL_MAX));
+        let problem = parse::<Flow>(key.as_bytes()).unwrap_err();
+        assert!(problem.status == 400 && problem.detail.len() < 100, "{problem:?}");
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a request's body, where a resource does not say otherwise.
 pub const BODY_MAX: usize = 1024 * 1024;
 
-/// Bytes of a body with changes of flows: [`CHANGES_MAX`] of them at some hundreds.
-pub const CHANGES_BODY_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of a body with changes of flows: [`CHANGES_MAX`] of them at 400.
+pub const CHANGES_BODY_MAX: usize = 4 * 1024 * 1024;
 
 /// Changes of flows in one request: a hundred for each of a hundred switches.
 pub const CHANGES_MAX: usize = 10_000;
@@ -33,14 +33,18 @@ pub const SWITCH_WITHIN: Duration = Duration::from_secs(20);
 /// When a switch, or its worker, that has too many commands in hand is asked again.
 pub const BUSY_AGAIN: Duration = Duration::from_millis(5);
 
-/// Bytes that are read of who is refused while it sends, so that it reads the answer: four times the longest body.
-pub const LINGER_MAX: usize = 4 * CHANGES_BODY_MAX;
+/// Bytes that are read of who is refused while it sends, so that it reads the answer: eight times the longest body.
+pub const LINGER_MAX: usize = 8 * CHANGES_BODY_MAX;
 
 /// How long they are read.
 pub const LINGER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Bytes of a body that is read where it came, a tenth of a millisecond; a longer one keeps nobody else waiting meanwhile.
 pub const READ_HERE_MAX: usize = 16 * 1024;
+
+/// Bytes of a body in a row without a quotation mark: more than the longest frame in Base64, which is the longest string that anybody
+/// needs.
+pub const LITERAL_MAX: usize = 128 * 1024;
 
 /// Characters of what is said to somebody whose request was not done: a page of a screen.
 pub const DETAIL_MAX: usize = 2000;
