@@ -165,8 +165,9 @@ fn what_is_not_done_is_a_problem_in_words() {
     }
     let long = "x".repeat(9 * 1024 * 1024);
     let answer = scene.post(one, &json!(long));
-    assert!(answer.is_problem(413, "longer than the 8388608 bytes"), "{}", answer.status);
-    let wide = format!("{}{}", flow(json!({"switch": "1"})), " ".repeat(2 * 1024 * 1024));
+    assert!(answer.is_problem(413, "longer than the 4194304 bytes"), "{}", answer.status);
+    let one_of_many = format!("{{\"switch\": \"1\"}}{}", " ".repeat(1000));
+    let wide = format!("{{\"flows\": [{}]}}", vec![one_of_many; 2000].join(","));
     let answer = scene.api.ask("POST", one, &[JSON], wide.as_bytes());
     assert!(answer.is_problem(422, "flows[0].switch: the path says"), "{answer:?}");
     let cursor = scene.api.get("/api/v1/switches/1/flows?cursor=x");
