@@ -102,8 +102,8 @@ const BDU: Batching = match Bdu::new(Duration::from_micros(150)) {
     Err(_) => panic!("150 µs is a batching delay bound"),
 };
 
-/// Less than a read of 64 KB brings, and more than one of half as much.
-const FEW: Batching = match Ibt::new(512) {
+/// Reads that bring less share a batch: 512 requests are less than what 64 KB hold, and more than half of it.
+const SHORT_READS_TOGETHER: Batching = match Ibt::new(512) {
     Ok(ibt) => Batching::Fixed(ibt),
     Err(_) => panic!("512 requests are a batching threshold"),
 };
@@ -113,7 +113,7 @@ const FAIR_ROUNDS: Design = Design {
     source: "ours: deficit round robin in common rounds, a worker's own switches first",
     read: Read::FairRounds,
     read_max: READ_MAX,
-    batching: FEW,
+    batching: SHORT_READS_TOGETHER,
     write: Write::Batched,
     core_binding: true,
     request_binding: true,

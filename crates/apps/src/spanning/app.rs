@@ -26,9 +26,6 @@ pub(super) const TIMES: u64 = 8;
 /// Frames that were flooded a moment ago. Where a second brings more, they are dropped: they are a storm. Half a megabyte.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// An odd number without a pattern: 2⁶⁴ divided by the golden ratio.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004, table 7-10).
 const BRIDGES: u64 = 0x0180_c200_0000;
 
@@ -83,7 +80,7 @@ impl Repeats {
     fn admit(&self, now: Time, at: Inlet, frame: &[u8], times: u64) -> bool {
         let source = frame.get(6..12).and_then(|source| source.first_chunk()).copied();
         let hash = frame_hash(self.secret, at.dpid, MacAddr(source.unwrap_or_default()), frame);
-        let hash = hash ^ at.joined.0.wrapping_mul(GOLDEN);
+        let hash = self.frames.hash((hash, at.joined.0));
         let mut verdicts =
             (0..times).map(|nth| self.frames.note(now, hash.rotate_left(nth as u32)));
         verdicts.find(|verdict| *verdict != Verdict::Known) == Some(Verdict::New)
