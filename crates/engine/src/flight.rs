@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU32;
 use crate::claim::Word;
 
 const WAITED_FOR: u32 = 1 << 31;
+const LAST_WAITED_FOR: u32 = WAITED_FOR | 1;
 
 /// How many visits of a connection are not answered yet, and whether a fence waits for them.
 #[derive(Debug, Default)]
@@ -22,11 +23,11 @@ impl<A: Word> Flight<A> {
     }
 
     /// Their answers are out. Returns whether the caller has to announce the connection, because nothing else is on its
-    /// way and a fence waits.
+    /// way and a fence waits: said once, for who is called may be kept from looking by something else, and comes again for that.
     #[inline]
     #[must_use]
     pub(crate) fn land(&self) -> bool {
-        self.0.update(|word| word - 1) == WAITED_FOR | 1
+        self.0.update(|word| if word == LAST_WAITED_FOR { 0 } else { word - 1 }) == LAST_WAITED_FOR
     }
 
     /// Whether nothing is on its way but the claimant's `own` visits. If something is, it will be announced when the last
@@ -55,6 +56,18 @@ mod tests {
         assert!(!flight.is_clear(1));
         assert!(!flight.land());
         assert!(flight.land());
+        assert!(flight.is_clear(0));
+    }
+
+    /// Who is called, and cannot look whether all have landed yet, is not called again for that.
+    #[test]
+    fn a_fence_is_announced_once() {
+        let flight = Flight::<AtomicU32>::default();
+        flight.take_off();
+        assert!(!flight.is_clear(0));
+        assert!(flight.land());
+        flight.take_off();
+        assert!(!flight.land());
         assert!(flight.is_clear(0));
     }
 

@@ -42,20 +42,18 @@ fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
 }
 
 /// Every second all switches are told that it passed: one that never reads is not visited for that, or whoever asks would stand
-/// behind all of them.
+/// behind all of them. Nor is it visited again and again because something of it was on its way when it got stuck.
 #[test]
 fn a_switch_that_never_reads_is_visited_only_when_something_came_up() {
-    for name in ["fair-rounds", "maestro-round-robin", "maestro-dynamic-partition", "beacon", "nox"]
-    {
-        let design = named(name);
+    for design in Design::ALL {
         let stuck = Switch { reads: Reads::Never, ..Switch::new(Offer::Full) };
         let (warm_up, duration) = (Duration::from_secs(4), Duration::from_secs(8));
         let plan = Plan { warm_up, duration, ..Plan::new(design, 1, vec![stuck; 16]) };
         let outcome = simulated(&plan);
         let dropped = |switch: &Served| matches!(switch.closed, Some((_, Close::NotReading)));
         assert!(outcome.switches.iter().all(dropped), "{}", design.name);
-        // When it got stuck, and when its time was over.
+        // When it got stuck, and when its time was over; where others work than read, also when what was on its way had landed.
         let pauses: u64 = outcome.snapshot.workers.iter().map(|worker| worker.counts.pauses).sum();
-        assert!(pauses <= 3 * 16, "{}: {pauses}", design.name);
+        assert!(pauses <= 4 * 16, "{}: {pauses}", design.name);
     }
 }
