@@ -340,6 +340,7 @@ fn what_cannot_be_is_refused_before_anything_is_run() {
     assert!(refused(&["run", "nowhere.toml"]).contains("cannot read nowhere.toml: No such file"));
     assert!(refused(&["run"]).contains("PLAN"));
     assert!(refused(&["run", "--all", "--quick", "--full"]).contains("cannot be used with"));
+    assert!(refused(&["run", "--all", "--full", "--long"]).contains("cannot be used with"));
     let costs = refused(&["run", "maestro/table-1", "--costs", "nowhere.toml"]);
     assert!(costs.contains("cannot read nowhere.toml"), "{costs}");
     fs::write(folder.0.join("file"), "").unwrap();
@@ -359,7 +360,10 @@ fn the_list_names_every_plan_with_its_source() {
     for name in aldis_lab::plan::catalogue::names() {
         let line = listed.lines().find(|line| line.split_whitespace().next() == Some(name));
         let line = line.unwrap_or_else(|| panic!("{name} is not listed"));
-        assert!(line.contains(" s  "), "{line}");
+        let lengths = line.split_whitespace().filter(|word| ["s", "min"].contains(word)).count();
+        assert_eq!(lengths, 3, "quick, full and long: {line}");
     }
+    let all = listed.lines().find(|line| line.starts_with("all ")).expect("how long all take");
+    assert!(all.contains(" min"), "{all}");
     assert!(listed.contains("Maestro, table 1"), "{listed}");
 }

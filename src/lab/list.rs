@@ -1,6 +1,7 @@
 //! `aldis lab list`: the plans that the program brings along.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use aldis_engine::pin;
 use aldis_lab::plan::catalogue;
@@ -11,26 +12,49 @@ use aldis_lab::run::estimate;
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// Prints a line for each plan: its name, how long its quick form takes here, whether it is measured or simulated, what it
-/// reproduces.
+/// Prints a line for each plan: its name, how long its forms take here, whether it is measured or simulated, what it
+/// reproduces; and how long all of them take together.
 ///
 /// # Errors
 /// A plan that makes no sense, which a test would have found.
 pub(crate) fn run(Args {}: Args) -> Result<ExitCode, String> {
     let cores = pin::cores().len().max(1);
-    println!("{:<29} {:>7}  {:<22} source", "plan", "quick", "here");
+    println!("{}", line("plan", Form::ALL.map(Form::name), "here", "source"));
+    let mut all = [Duration::ZERO; Form::ALL.len()];
     for name in catalogue::names() {
         let plan = super::run::plan(name)?;
-        let seconds = estimate(&plan, Form::Quick, cores)?.as_secs_f64().ceil();
-        let points = plan.expand(Form::Quick, cores)?.points;
+        let mut takes = [const { String::new() }; Form::ALL.len()];
+        for ((form, all), takes) in Form::ALL.into_iter().zip(&mut all).zip(&mut takes) {
+            let length = estimate(&plan, form, cores)?;
+            *all += length;
+            *takes = words(length);
+        }
+        let points = plan.expand(Form::Full, cores)?.points;
         let simulated = points.iter().filter(|point| point.origin == Origin::Simulated).count();
         let how = match (simulated, points.len() - simulated) {
             (0, _) => "measured",
             (_, 0) => "simulated",
             _ => "measured and simulated",
         };
-        println!("{name:<29} {seconds:>5} s  {how:<22} {}", plan.said.source);
+        println!("{}", line(name, takes.each_ref().map(String::as_str), how, &plan.said.source));
     }
-    println!("\n\"aldis lab run PLAN\" runs one, \"aldis lab run --all\" all of them.");
+    let all = all.map(words);
+    println!("{}", line("all", all.each_ref().map(String::as_str), "", ""));
+    println!(
+        "\n\"aldis lab run PLAN\" runs one, \"aldis lab run --all\" all of them: quickly, and with --full or --long as said."
+    );
     Ok(ExitCode::SUCCESS)
+}
+
+fn line(name: &str, takes: [&str; Form::ALL.len()], how: &str, source: &str) -> String {
+    let takes = takes.map(|takes| format!("{takes:>8}")).join(" ");
+    format!("{name:<29} {takes}  {how:<22} {source}").trim_end().to_owned()
+}
+
+/// Seconds up to ten minutes, then minutes; rounded up.
+fn words(length: Duration) -> String {
+    match length.as_secs_f64() {
+        seconds if seconds <= 600.0 => format!("{:.0} s", seconds.ceil()),
+        seconds => format!("{:.0} min", (seconds / 60.0).ceil()),
+    }
 }

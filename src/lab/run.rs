@@ -30,7 +30,8 @@ const OVERTIME: Duration = Duration::from_secs(30);
 Examples:
   aldis lab run maestro/table-1                    a minute; the results are in results/maestro/table-1
   aldis lab run --all                              every figure of the papers, quickly: half an hour on two cores
-  aldis lab run maestro/figure-7 --full            as thoroughly as the paper did
+  aldis lab run --all --full                       every point of them, three times: somewhat more than an hour
+  aldis lab run maestro/figure-7 --long            as long as the paper measured
   aldis lab run mine.toml --out /tmp/lab           a plan of your own
 
 \"aldis lab list\" says which plans there are. The controller is a process on cores of its own, the load runs on the others. \
@@ -46,9 +47,12 @@ pub(crate) struct Args {
     /// At most a minute for each plan: the default.
     #[arg(long)]
     quick: bool,
-    /// As thoroughly as the papers did.
+    /// Every point that the papers have, with repeats: 80 minutes for all plans, on two cores.
     #[arg(long, conflicts_with = "quick")]
     full: bool,
+    /// The same for as long as the papers measured: 9 hours for all plans.
+    #[arg(long, conflicts_with_all = ["quick", "full"])]
+    long: bool,
     /// The folder of the results: PLAN/meta.toml, points.csv and plan.toml are written below it.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
@@ -56,12 +60,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
     /// What a plan may take beyond its budget, in seconds, before the rest of it is left out and the results are partial: 30 unless
-    /// said otherwise, with --full as long as the budget itself.
+    /// said otherwise, with --full and --long as long as the budget itself.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=86_400))]
     overtime: Option<u32>,
     /// What is left to chance follows from this number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     seed: u64,
+}
+
+impl Args {
+    fn form(&self) -> Form {
+        match (self.full, self.long) {
+            (_, true) => Form::Long,
+            (true, false) => Form::Full,
+            (false, false) => Form::Quick,
+        }
+    }
 }
 
 /// Runs them all.
@@ -82,11 +96,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let aldis = std::env::current_exe().map_err(|error| {
         format!("cannot find the program itself, which has to be started again: {error}")
     })?;
+    let form = args.form();
     let mut lab = Lab {
         commit: commit(&aldis),
         aldis,
         out: args.out,
-        form: if args.full { Form::Full } else { Form::Quick },
+        form,
         seed: args.seed,
         costs,
         command: command(),
@@ -96,10 +111,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let mut progress = Progress::new();
     let mut partial = false;
     for plan in &plans {
-        lab.overtime = match (args.overtime, args.full) {
+        lab.overtime = match (args.overtime, lab.form) {
             (Some(seconds), _) => Duration::from_secs(seconds.into()),
-            (None, true) => Duration::from_secs(plan.said.full.seconds.into()),
-            (None, false) => OVERTIME,
+            (None, Form::Quick) => OVERTIME,
+            (None, form) => Duration::from_secs(plan.form(form).seconds.into()),
         };
         let ended = lab.run(plan, &mut |event| progress.tell(event));
         progress.clear();

@@ -1,6 +1,6 @@
 //! A plan: what one figure or table of a paper is made of, as a TOML file that a person can read and change.
 //!
-//! A plan has the source, a sentence of what is expected, two forms (`quick` and `full`) and runs. A run is a product:
+//! A plan has the source, a sentence of what is expected, forms (`quick`, `full` and, where that is longer still, `long`) and runs. A run is a product:
 //! subjects × workers × switches × spreads × rates × knobs; each combination is a point ([`expand`]), with one value for
 //! each metric and repeat. What is drawn of it stands in `[[plot]]` and `[[paper]]` ([`crate::figure`]).
 //!
@@ -55,8 +55,10 @@ pub struct Said {
     pub notes: Vec<String>,
     /// At most a minute.
     pub quick: Form,
-    /// As the paper did, or as long as it takes.
+    /// Every point, as often and as long as it takes to tell one from another.
     pub full: Form,
+    /// The same for as long as the paper measured; the full form stands for it where there is none.
+    pub long: Option<Form>,
     /// Controllers that only this plan knows.
     #[serde(default, rename = "controller")]
     pub controllers: Vec<Spanned<Controller>>,
@@ -174,7 +176,7 @@ pub struct Run {
     /// Whether what does not fit on the machine is simulated; else it is left out.
     #[serde(default = "yes")]
     pub simulate: bool,
-    /// Only in these forms.
+    /// Only in these forms; the long one has what the full one has.
     pub forms: Option<Vec<results::Form>>,
     /// What is varied less in the quick form.
     #[serde(default)]
@@ -304,11 +306,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The one or the other form.
+    /// One of its forms.
     pub fn form(&self, form: results::Form) -> Form {
         match form {
             results::Form::Quick => self.said.quick,
             results::Form::Full => self.said.full,
+            results::Form::Long => self.said.long.unwrap_or(self.said.full),
         }
     }
 

@@ -36,7 +36,7 @@ fn every_file_is_in_the_program_under_its_name() {
 fn every_plan_expands_everywhere_and_keeps_within_its_budget_on_two_cores() {
     let mut wrong = Vec::new();
     for plan in plans() {
-        for form in [Form::Quick, Form::Full] {
+        for form in Form::ALL {
             for cores in [1, 2, 8, 64] {
                 let points = plan.expand(form, cores).unwrap().points;
                 assert!(!points.is_empty(), "{} {form:?} on {cores} cores", plan.name);
@@ -62,6 +62,31 @@ fn all_of_them_take_less_than_half_an_hour_on_two_cores() {
     // Each may take half a minute more before it is cut off.
     let all: u32 = plans().iter().map(|plan| plan.said.quick.seconds + 30).sum();
     assert!(all < 30 * 60, "{all} s");
+}
+
+#[test]
+fn the_full_forms_of_all_take_less_than_eighty_minutes_on_two_cores() {
+    let all: u32 = plans().iter().map(|plan| plan.said.full.seconds).sum();
+    assert!(all <= 80 * 60, "{all} s");
+}
+
+#[test]
+fn a_long_form_has_the_full_ones_points_for_longer() {
+    for plan in plans() {
+        let points = |form| plan.expand(form, 2).unwrap().points;
+        assert_eq!(points(Form::Long), points(Form::Full), "{}", plan.name);
+        let [full, long] = [Form::Full, Form::Long].map(|form| plan.form(form));
+        assert!(long.measure_ms > full.measure_ms || long.repeats > full.repeats, "{}", plan.name);
+    }
+}
+
+#[test]
+fn a_plan_without_a_long_form_has_the_full_one_for_it() {
+    let plan = Plan::parse("a", "a.toml", GOOD.into()).unwrap();
+    assert_eq!(plan.form(Form::Long), plan.form(Form::Full));
+    let long = "[long]\nseconds = 900\nmeasure-ms = 10_000\n\n[[run]]";
+    let plan = Plan::parse("a", "a.toml", GOOD.replacen("[[run]]", long, 1)).unwrap();
+    assert_eq!(plan.form(Form::Long).measure_ms, 10_000);
 }
 
 #[test]
@@ -139,6 +164,7 @@ fn a_plan_that_makes_no_sense_is_refused_with_its_line() {
     for (from, to, place, why) in [
         ("title =", "tilte =", "a.toml:2: tilte", "unknown field `tilte`"),
         ("seconds = 30", "seconds = 61", "a.toml:6: ", "seconds = 61; accepted are 1 to 60"),
+        ("[[run]]", "[long]\nseconds = 9\nmeasure-ms = 1\n[[run]]", "a.toml:14: ", "[long]: measure-ms"),
         ("seconds = 30", "seconds = -1", "a.toml:7: seconds", "invalid value"),
         ("seconds = 30", "seconds = 9\nrepeats = 0", "a.toml:6: ", "repeats = 0; accepted"),
         ("measure-ms = 100\n", "", "a.toml:6", "missing field `measure-ms`"),

@@ -133,6 +133,8 @@ impl Run {
 
     /// Whether it belongs to this form.
     pub fn is_in(&self, form: results::Form) -> bool {
+        // What is long differs from what is full in how long it takes.
+        let form = if form == results::Form::Long { results::Form::Full } else { form };
         self.forms.as_ref().is_none_or(|forms| forms.contains(&form))
     }
 

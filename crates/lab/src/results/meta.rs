@@ -45,16 +45,22 @@ pub struct Meta {
 pub enum Form {
     /// At most a minute.
     Quick,
-    /// As the paper did, or as long as it takes.
+    /// Every point, repeated.
     Full,
+    /// As long as the paper measured.
+    Long,
 }
 
 impl Form {
-    /// `quick` or `full`.
+    /// All of them, the shortest first.
+    pub const ALL: [Form; 3] = [Form::Quick, Form::Full, Form::Long];
+
+    /// `quick`, `full` or `long`.
     pub fn name(self) -> &'static str {
         match self {
             Form::Quick => "quick",
             Form::Full => "full",
+            Form::Long => "long",
         }
     }
 }
