@@ -310,6 +310,28 @@ fn who_asks_it_to_end_ends_the_controller_and_keeps_what_there_is() {
 }
 
 #[test]
+fn memory_is_what_a_controller_has_while_it_serves() {
+    let folder = Folder::new("memory");
+    let of = |macs: &str| {
+        format!(
+            "\n[[run]]\nsubjects = [\"fair-rounds\"]\nx = \"macs\"\nswitches = [2]\nmacs = [{macs}]\nmetrics = [\"memory-per-switch\"]\n"
+        )
+    };
+    // Switches that leave take their tables with them: several points, as only some of them would be looked at too late.
+    let plan = [head(100), of("10, 300_000, 300_001, 300_002")].concat();
+    let plan = folder.plan("memory.toml", &plan);
+    let output = lab(&folder, &["run", &plan]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Results { points, .. } = Results::read(&folder.0.join("results/memory")).unwrap();
+    let kib: Vec<f64> = points.iter().map(|point| point.value).collect();
+    let [few, many @ ..] = kib.as_slice() else { panic!("{kib:?}") };
+    // Eight bytes each at least.
+    let table = 300_000.0 * 8.0 / 1024.0;
+    assert!(many.iter().all(|kib| *kib > few + 0.9 * table), "{kib:?}");
+    assert!(many.len() == 3 && many.iter().all(|kib| *kib < 20.0 * table), "{kib:?}");
+}
+
+#[test]
 fn who_kills_it_kills_the_controller_too() {
     let folder = Folder::new("killed");
     let mut child = long(&folder).spawn().unwrap();

@@ -164,7 +164,12 @@ fn a_plan_that_makes_no_sense_is_refused_with_its_line() {
     for (from, to, place, why) in [
         ("title =", "tilte =", "a.toml:2: tilte", "unknown field `tilte`"),
         ("seconds = 30", "seconds = 61", "a.toml:6: ", "seconds = 61; accepted are 1 to 60"),
-        ("[[run]]", "[long]\nseconds = 9\nmeasure-ms = 1\n[[run]]", "a.toml:14: ", "[long]: measure-ms"),
+        (
+            "[[run]]",
+            "[long]\nseconds = 9\nmeasure-ms = 1\n[[run]]",
+            "a.toml:14: ",
+            "[long]: measure-ms",
+        ),
         ("seconds = 30", "seconds = -1", "a.toml:7: seconds", "invalid value"),
         ("seconds = 30", "seconds = 9\nrepeats = 0", "a.toml:6: ", "repeats = 0; accepted"),
         ("measure-ms = 100\n", "", "a.toml:6", "missing field `measure-ms`"),

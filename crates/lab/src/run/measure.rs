@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 /// Warm-up and measurement are loops of this length.
 const LOOP: Duration = Duration::from_millis(50);
 
+/// Loops that the load goes on for behind what is measured: memory and counters are looked at meanwhile. Switches that leave take
+/// their tables with them.
+const COOL_DOWN: u32 = 2;
+
 /// How often counters are read where they are drawn over time.
 const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 
@@ -202,6 +206,7 @@ impl Bench<'_> {
             warm_up: loops(Duration::from_millis(self.form.warm_up_ms.into())),
             loops: loops(length),
             loop_length: LOOP,
+            cool_down: COOL_DOWN,
             connect_group: run.connect_group.unwrap_or(load::SWITCHES_MAX),
             connect_pause: Duration::from_millis(run.connect_pause_ms.into()),
             patience: PATIENCE,
@@ -235,7 +240,8 @@ fn loops(length: Duration) -> u32 {
 fn seconds_of(load: &Load) -> Duration {
     let addresses = f64::from(load.switches) * f64::from(load.macs);
     let teach = if load.teach { addresses / 100_000.0 } else { 0.0 };
-    load.measured_length() + load.loop_length * load.warm_up + Duration::from_secs_f64(teach)
+    let unmeasured = load.loop_length * (load.warm_up + load.cool_down);
+    load.measured_length() + unmeasured + Duration::from_secs_f64(teach)
 }
 
 /// How often counters are read.
