@@ -113,6 +113,10 @@ impl Inbox {
 /// one that paces what is sent (BBR), a timer would hold requests back that the controller has room for.
 const CONGESTION: &str = "reno";
 
+/// What a load's socket may hold of what it says, in bytes; the kernel counts twice as many. Left alone it would hold up to 4 MB, and a
+/// thousand of them what TCP may have on the whole machine, the controller's part included: the kernel then throws away what arrives.
+const SEND_BUFFER: usize = 128 * 1024;
+
 /// A socket that can be connected to `peer`: it never blocks and sends at once.
 ///
 /// # Errors
@@ -125,6 +129,7 @@ pub(crate) fn socket(peer: SocketAddr) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
+    sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
     // Every Linux has it. Who may not choose it keeps what the system has.
     let _ = sockopt::set_tcp_congestion(&socket, CONGESTION);
     Ok(socket)
@@ -148,8 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_paces_what_a_load_sends() {
+    fn nothing_paces_what_a_load_sends_and_it_does_not_fill_the_machine() {
         let socket = socket(([127, 0, 0, 1], 1).into()).unwrap();
         assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), CONGESTION);
+        assert!(sockopt::socket_send_buffer_size(&socket).unwrap() <= 2 * SEND_BUFFER);
     }
 }

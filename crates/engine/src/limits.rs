@@ -76,6 +76,16 @@ pub const SEND_BUFFER: usize = 128 * 1024;
 /// empty, and a switch that always has something to say would be seen idle at every turn of the window.
 pub const RECEIVE_BUFFER: usize = 512 * 1024;
 
+/// Connections from which on the kernel holds [`RECEIVE_BUFFER_OF_MANY`] of each. What it may hold of all connections together has a
+/// bound (`net.ipv4.tcp_mem`, some 1.5 GB of 24): at it the kernel takes what arrives out of the queues again, throws it away and has it
+/// sent once more, and whoever asks little waits for that too. A thousand switches that always have something to say, or never read, came
+/// there with [`RECEIVE_BUFFER`] each.
+pub const RECEIVE_BUFFERS: usize = 128;
+
+/// What the kernel may hold of the input of a switch that is one of many: two segments of 64 KB, as it counts. One of many is seen idle at
+/// the turns of its window, but that is made up for over the rounds of so many.
+pub const RECEIVE_BUFFER_OF_MANY: usize = 128 * 1024;
+
 /// Bytes of one switch that may be on their way at once: taken from its socket, and not yet answered. What they are
 /// answered with has to find room if the switch does not read, and a frame that is not buffered is answered by 2.2 times
 /// the bytes of its PACKET_IN.

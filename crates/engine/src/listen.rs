@@ -13,7 +13,9 @@ use rustix::net::sockopt;
 
 use crate::hall::Hall;
 use crate::inbox::Note;
-use crate::limits::{BACKLOG, RECEIVE_BUFFER, SEND_BUFFER};
+use crate::limits::{
+    BACKLOG, RECEIVE_BUFFER, RECEIVE_BUFFER_OF_MANY, RECEIVE_BUFFERS, SEND_BUFFER,
+};
 use crate::net::epoll::{Epoll, Stream};
 use crate::net::tls::Identity;
 
@@ -90,6 +92,7 @@ impl Acceptor {
     ) {
         let connections = self.hall.connections.load(Ordering::Relaxed);
         let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
+        bound(&socket, connections);
         let Ok(stream) = speak(socket, identity) else {
             return self.facts.tell(Fact::NoRoom { peer, connections });
         };
@@ -109,10 +112,37 @@ impl Acceptor {
     }
 }
 
+/// Bounds what the kernel holds of a switch that is one of so many.
+fn bound(socket: &TcpStream, connections: usize) {
+    if connections >= RECEIVE_BUFFERS {
+        // Where it fails the buffer is larger, and nothing else.
+        let _ = sockopt::set_socket_recv_buffer_size(socket, RECEIVE_BUFFER_OF_MANY);
+    }
+}
+
 /// With TLS where we have an identity.
 fn speak(socket: TcpStream, identity: Option<&Identity>) -> Result<Stream, rustls::Error> {
     match identity {
         None => Ok(Stream::Plain(socket)),
         Some(identity) => Ok(Stream::Tls(Box::new(identity.accept(socket)?))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_holds_less_of_each_where_there_are_many() {
+        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+        let _switch = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let socket = std::iter::repeat_with(|| listener.accept()).find_map(Result::ok).unwrap().0;
+        let held = || sockopt::socket_recv_buffer_size(&socket).unwrap();
+        let alone = held();
+        bound(&socket, RECEIVE_BUFFERS - 1);
+        assert_eq!(held(), alone);
+        bound(&socket, RECEIVE_BUFFERS);
+        // The kernel counts twice as many.
+        assert_eq!(held(), alone.min(2 * RECEIVE_BUFFER_OF_MANY));
     }
 }
