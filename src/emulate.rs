@@ -106,7 +106,8 @@ pub(crate) struct Args {
     /// Go on for so long at least, as 30 or 2m; without this and without anything to do, until Ctrl-C. Load lasts as long.
     #[arg(long = "for", value_name = "SECONDS", value_parser = length)]
     length: Option<Duration>,
-    /// Wait so long behind the last handshake before anything is done: controllers have flows to install.
+    /// Wait so long behind the last handshake before anything is done, at the least: a controller that goes on to ask or
+    /// install is waited for, a second at most.
     #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = length)]
     settle: Duration,
     /// Wait until LLDP has crossed every link, too.

@@ -2,7 +2,7 @@
 //!
 //! Every switch has its own connection to the controller, over real sockets; everything between the switches is inside this
 //! process, on one thread. A run has four phases: *connect* (until every handshake is over), *settle* (as long as was
-//! asked for, or until LLDP has crossed every link), *find* (until hosts that are to offer load know each other), and then
+//! asked for, and until the controller has done what it does at first, or LLDP has crossed every link), *find* (until hosts that are to offer load know each other), and then
 //! the script and the load, whose times count from there.
 //!
 //! | file | what lives there |
@@ -68,7 +68,8 @@ pub struct Plan {
     pub offer: Option<Offer>,
     /// How long connecting and shaking hands may take, and LLDP to cross every link.
     pub connect_within: Duration,
-    /// How long to wait behind the last handshake before the script begins.
+    /// How long to wait behind the last handshake before the script begins, at the least: a controller that goes on to install
+    /// flows is waited for, a second at most.
     pub settle: Duration,
     /// Whether to wait until LLDP has crossed every link as well.
     pub await_links: bool,

@@ -78,7 +78,7 @@ impl RouteFlow {
             Answer::Install { release: to, .. } if is_full => {
                 release(pen, asked, to, sight.fleet, out);
             }
-            _ if !is_full && is_stray() && is_copy(book, *secret, asked, sight.now) => {
+            _ if !is_full && is_stray() && is_copy(book, *secret, asked, (to, sight)) => {
                 forget(asked, out);
             }
             Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
@@ -213,12 +213,20 @@ impl App for RouteFlow {
     }
 }
 
-/// Whether another copy of this packet, met between switches, was sent on its way a moment ago: when its receiver was not known
-/// yet it was flooded, and comes from several sides.
-fn is_copy(book: &Book, secret: [u8; 16], asked: &Asked<'_>, now: Time) -> bool {
+/// Whether another copy of this packet, met between switches, was sent on its way to that port a moment ago: when its receiver was
+/// not known yet it was flooded, and comes from several sides. What was sent there before its switch joined is no copy: the
+/// network may be another one by now, as when Mininet was started again.
+fn is_copy(
+    book: &Book,
+    secret: [u8; 16],
+    asked: &Asked<'_>,
+    (to, sight): (SwitchPort, &Sight<'_>),
+) -> bool {
     let src = asked.src().unwrap_or_default();
     let hash = frame_hash(secret, DatapathId(0), src, asked.frame);
-    book.strays().note(now, hash) == Verdict::Known
+    let strays = book.strays();
+    let hash = strays.hash((hash, sight.fleet.joined(to.dpid)));
+    strays.note(sight.now, hash) == Verdict::Known
 }
 
 /// How a switch in hand is spoken to.

@@ -209,6 +209,16 @@ impl Lab {
         (answers, requests[0].stopped)
     }
 
+    /// The switch goes away and comes back.
+    fn joins_again(&mut self, dpid: u64) {
+        self.happens(dpid, &Event::Down);
+        let place = dpid as usize - 1;
+        let info = self.switches[place].info.clone();
+        self.switches[place] = self.pipeline.join(self.now, info);
+        self.happens(dpid, &Event::Joining);
+        self.passes();
+    }
+
     fn happens(&mut self, dpid: u64, event: &Event) -> Vec<String> {
         let switch = Arc::clone(&self.switches[dpid as usize - 1]);
         self.pipeline.event(self.now, &self.world, &switch, event, &mut self.out);
@@ -436,6 +446,18 @@ fn a_copy_that_found_no_way_does_not_stand_for_those_that_come_where_there_is_on
     lab.is(ring(&[], &[]));
     let answers = lab.asks(4, BEFORE, frame(3, 1));
     assert_eq!(answers.last().unwrap(), "path: s1 send 60 → 9");
+}
+
+#[test]
+fn what_a_network_sent_that_was_started_again_since_is_no_copy() {
+    let mut lab = Lab::new();
+    let copy = |lab: &mut Lab| lab.asks_for(2, BEFORE, frame(1, 3), (NO_BUFFER, 60)).0;
+    assert_eq!(copy(&mut lab).last().unwrap(), "path: s3 send 60 → 9");
+    lab.joins_again(1);
+    assert!(copy(&mut lab).is_empty());
+    lab.joins_again(3);
+    assert_eq!(copy(&mut lab).last().unwrap(), "path: s3 send 60 → 9");
+    assert!(copy(&mut lab).is_empty());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use aldis_wire::{DatapathId, Version};
 /// The switches that are connected, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
-    voices: HashMap<DatapathId, Voice, RandomState>,
+    voices: HashMap<DatapathId, (Time, Voice), RandomState>,
 }
 
 /// How a switch is spoken to.
@@ -46,7 +46,12 @@ impl Fleet {
     /// How a switch is spoken to, if it is there.
     #[inline]
     pub fn voice(&self, dpid: DatapathId) -> Option<Voice> {
-        self.voices.get(&dpid).copied()
+        self.voices.get(&dpid).map(|(_, voice)| *voice)
+    }
+
+    /// When a switch joined, if it is there.
+    pub fn joined(&self, dpid: DatapathId) -> Option<Time> {
+        self.voices.get(&dpid).map(|(joined, _)| *joined)
     }
 }
 
@@ -68,9 +73,8 @@ impl Publisher for Musters {
         while let Some(report) = news.report() {
             changed |= self.heed(report);
         }
-        changed.then(|| Fleet {
-            voices: self.there.iter().map(|(dpid, (_, voice))| (*dpid, *voice)).collect(),
-        })
+        changed
+            .then(|| Fleet { voices: self.there.iter().map(|(&dpid, &it)| (dpid, it)).collect() })
     }
 }
 
@@ -111,10 +115,11 @@ mod tests {
     #[test]
     fn a_switch_is_found_by_its_name() {
         let voice = |table| Voice { version: Version::V13, table: TableNo(table) };
-        let named = |dpid| (DatapathId(u64::from(dpid)), voice(dpid));
+        let named = |dpid: u8| (DatapathId(u64::from(dpid)), (Time(dpid.into()), voice(dpid)));
         let fleet = Fleet { voices: [1, 5, 9].map(named).into_iter().collect() };
         let found = [0, 1, 5, 6, 9].map(|dpid| fleet.voice(DatapathId(dpid)));
         let [one, five, nine] = [1, 5, 9].map(|table| Some(voice(table)));
         assert_eq!(found, [None, one, five, None, nine]);
+        assert_eq!(fleet.joined(DatapathId(5)), Some(Time(5)));
     }
 }

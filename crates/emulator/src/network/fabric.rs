@@ -162,6 +162,11 @@ impl<'a> Fabric<'a> {
         (up, late.map(|late| late.dpid))
     }
 
+    /// Whether the controller is done for now with every switch that has shaken hands.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.switches.iter().all(|switch| switch.session.is_quiet() || !switch.session.is_up())
+    }
+
     /// A host, from 1.
     pub(super) fn host_mut(&mut self, host: u32) -> &mut Host {
         &mut self.hosts[host as usize - 1]

@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How often is looked at what no socket and no frame announces.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How long a controller is waited for that is not done with its switches.
+const QUIET_WITHIN: Duration = Duration::from_secs(1);
+
 /// Descriptors beside the switches' sockets.
 const DESCRIPTORS_SPARE: u64 = 64;
 
@@ -127,7 +130,8 @@ impl<'a> Run<'a> {
             if self.is_stopped() {
                 return Ok(false);
             }
-            if now - connected >= self.plan.settle && !awaits {
+            let is_quiet = self.fabric.is_quiet() || now - connected >= QUIET_WITHIN;
+            if now - connected >= self.plan.settle && is_quiet && !awaits {
                 return Ok(true);
             }
             if awaits && now - connected >= self.plan.settle.max(self.plan.connect_within) {

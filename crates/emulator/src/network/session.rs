@@ -78,6 +78,13 @@ impl fmt::Display for Ended {
     }
 }
 
+/// The xid of the echoes that ask whether the controller is done.
+const QUIET_XID: u32 = u32::MAX;
+/// What a controller that is done may go on to send: echoes, and packets.
+const SAYS_NOTHING: [u8; 3] = [kind::ECHO_REQUEST, kind::ECHO_REPLY, kind::PACKET_OUT];
+/// Most of them in one session: a controller that is never done is not waited for.
+const ECHOES_MAX: u32 = 16;
+
 /// The version bytes of OpenFlow 1.0 to 1.5.
 const VERSIONS: std::ops::RangeInclusive<u8> = 1..=6;
 
@@ -88,6 +95,19 @@ enum Line {
     Waiting(Duration),
     Connecting(Wire),
     Open(Wire),
+}
+
+/// Whether the controller is done with a switch for now. What it installs at first comes behind the handshake, so the switch sends
+/// an echo behind what it was asked, until one comes back and nothing was asked meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Quiet {
+    No,
+    /// An echo is on its way; whether something was asked behind it, and how many there were.
+    Asked {
+        again: bool,
+        echoes: u32,
+    },
+    Yes,
 }
 
 /// The connection of one switch.
@@ -103,6 +123,7 @@ pub(super) struct Session {
     again_after: Duration,
     /// The handshake is over.
     up: bool,
+    quiet: Quiet,
     /// Bytes a second that it reads, where it reads slowly, and how many it may read now.
     slow: Option<(u64, f64)>,
 }
@@ -120,6 +141,7 @@ impl Session {
             interest: Interest::Both,
             again_after: AGAIN_FIRST,
             up: false,
+            quiet: Quiet::No,
             slow: None,
         }
     }
@@ -127,6 +149,11 @@ impl Session {
     /// Whether the handshake is over.
     pub(super) fn is_up(&self) -> bool {
         self.up
+    }
+
+    /// Whether the controller has done behind the handshake what it does at first, as far as that can be known.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.up && self.quiet == Quiet::Yes
     }
 
     /// Whether it reads slowly.
@@ -182,13 +209,13 @@ impl Session {
         self.again_after =
             if self.up { AGAIN_FIRST } else { (self.again_after * 2).min(AGAIN_LAST) };
         self.line = Line::Waiting(now + self.again_after);
-        self.up = false;
+        (self.up, self.quiet) = (false, Quiet::No);
     }
 
     /// Ends it for good, until [`Session::come_back`].
     pub(super) fn leave(&mut self) {
         self.line = Line::Away;
-        self.up = false;
+        (self.up, self.quiet) = (false, Quiet::No);
     }
 
     /// Connects again if it had left.
@@ -228,10 +255,36 @@ impl Session {
 
     /// Appends an answer.
     pub(super) fn push(&mut self, message: &[u8]) {
-        self.up |= message[1] == FEATURES_REPLY;
+        let is_first = message[1] == FEATURES_REPLY && !std::mem::replace(&mut self.up, true);
         if matches!(self.line, Line::Open(_)) {
             self.outbox.extend_from_slice(message);
         }
+        if is_first {
+            self.ask_for_quiet(1);
+        }
+    }
+
+    /// Sends an echo behind what was answered.
+    fn ask_for_quiet(&mut self, echoes: u32) {
+        let version = self.version.wire();
+        let echo = Header { version, kind: kind::ECHO_REQUEST, length: 8, xid: QUIET_XID };
+        self.quiet = Quiet::Asked { again: false, echoes };
+        self.outbox.extend_from_slice(&echo.to_bytes());
+    }
+
+    /// What a message from the controller says of whether it is done; whether the message is about nothing else.
+    fn hears(&mut self, header: &Header) -> bool {
+        let Quiet::Asked { again, echoes } = &mut self.quiet else { return false };
+        let is_answer = header.kind == kind::ECHO_REPLY && header.xid == QUIET_XID;
+        match (is_answer, *again) {
+            (false, _) => *again |= !SAYS_NOTHING.contains(&header.kind),
+            (true, true) if *echoes < ECHOES_MAX => {
+                let echoes = *echoes + 1;
+                self.ask_for_quiet(echoes);
+            }
+            (true, _) => self.quiet = Quiet::Yes,
+        }
+        is_answer
     }
 
     fn is_full(&self) -> bool {
@@ -296,6 +349,9 @@ impl Session {
                 if raw.header.version < self.version.wire() {
                     return Err(Ended::Version(raw.header.version));
                 }
+                continue;
+            }
+            if self.hears(&raw.header) {
                 continue;
             }
             each(self, &raw);
