@@ -94,6 +94,7 @@ full_read_ns = 700.0
 full_read_byte_ps = 110.0
 full_write_ns = 4400.0
 full_write_byte_ps = 80.0
+joined_ns = 200.0
 wake_ns = 41435.0
 ring_ns = 12627.0
 batch_ns = 196.5
@@ -104,6 +105,8 @@ cas_ns = 10.7
 contended_cas_ns = 69.4
 round_trip_ns = 8201.0
 waver_pct = 12.0
+away_pct = 2.0
+away_ns = 9000.0
 "#;
 
 #[test]

@@ -153,6 +153,7 @@ pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
         full_read_byte_ps: measured.full_read_byte_ps,
         full_write_ns: measured.full_write_ns,
         full_write_byte_ps: measured.full_write_byte_ps,
+        joined_ns: measured.joined_ns,
         wake_ns: measured.wake_ns,
         ring_ns: measured.ring_ns,
         batch_ns: measured.batch_ns,
@@ -162,6 +163,8 @@ pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
         cas_ns: measured.cas_ns,
         round_trip_ns: measured.round_trip_ns,
         waver_pct: measured.waver_pct,
+        away_pct: measured.away_pct,
+        away_ns: measured.away_ns,
     }
 }
 

@@ -177,6 +177,10 @@ struct Stage {
 struct Actor {
     worker: Box<dyn Step>,
     stats: Arc<WorkerStats>,
+    /// Visits whose requests it has not run.
+    gathered: u64,
+    /// The most requests that a visit of another brings.
+    visit_requests: u64,
     /// What it had done before its last step.
     before: Work,
     /// Whether it may run what others read.
@@ -215,6 +219,8 @@ impl Stage {
         let actor = |(core, seat): (usize, crate::crew::Seat<Sim>)| Actor {
             stats: Arc::clone(seat.stats()),
             worker: seat.take(Boxed),
+            gathered: 0,
+            visit_requests: (plan.design.read_max / stream::REQUEST_LEN).max(1) as u64,
             before: Work::default(),
             pulls: matches!(crew.duty(core), Duty::Work | Duty::Share),
             lists: lists as u64 - 1,
@@ -313,9 +319,10 @@ impl Stage {
 impl Actor {
     /// What it did in the step that it has just made.
     fn work(&mut self, next: Next) -> Work {
-        let Actor { stats, before, .. } = self;
+        let Actor { stats, before, gathered, .. } = self;
         let all = Work {
             batches: stats.batches.get(),
+            runs: 0,
             requests: stats.requests.get(),
             visits: stats.visits.get(),
             // Who helped found its own list empty, and on average half of the others.
@@ -325,12 +332,20 @@ impl Actor {
         let then = std::mem::replace(before, all);
         // Who goes to sleep has looked everywhere, twice.
         let in_vain = if next == Next::Ready { 0 } else { 2 * self.lists };
+        let (batches, requests) = (all.batches - then.batches, all.requests - then.requests);
+        *gathered += all.visits - then.visits;
+        let runs = match (batches, self.pulls) {
+            (0, _) => 0,
+            (_, true) => requests.div_ceil(self.visit_requests),
+            (_, false) => std::mem::take(gathered).min(requests),
+        };
         Work {
-            batches: all.batches - then.batches,
-            requests: all.requests - then.requests,
+            batches,
+            runs: runs.max(batches),
+            requests,
             visits: all.visits - then.visits,
             lists: all.lists - then.lists + in_vain,
-            pulled: self.pulls && all.batches > then.batches,
+            pulled: self.pulls && batches > 0,
         }
     }
 }

@@ -34,11 +34,13 @@ pub struct Costs<T = f64> {
     pub full_write_ns: T,
     /// Each byte of it, on top.
     pub full_write_byte_ps: T,
+    /// The same write, for each further visit whose answers it takes along: what the kernel put off while they were made.
+    pub joined_ns: T,
     /// From the beginning of a ring until the thread that slept runs.
     pub wake_ns: T,
     /// What ringing costs the one who rings.
     pub ring_ns: T,
-    /// A batch, whatever its size.
+    /// What one visit brings to a batch, whatever its size.
     pub batch_ns: T,
     /// Each request, to chop and parse.
     pub gather_ns: T,
@@ -46,6 +48,10 @@ pub struct Costs<T = f64> {
     pub request_ns: T,
     /// How much the same work takes longer or shorter than its mean, at most.
     pub waver_pct: T,
+    /// What the longest of the visits took beyond the others, of the time of all: interruptions. They are in no other cost.
+    pub away_pct: T,
+    /// How long each of them took beyond, on average.
+    pub away_ns: T,
     /// A cache line that another core changed, until its content is here. None where there is one core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub line_transfer_ns: Option<T>,
@@ -77,7 +83,7 @@ pub struct Row<T> {
 
 impl<T> Costs<T> {
     /// All of them, in order.
-    pub fn rows(self) -> [Row<T>; 21] {
+    pub fn rows(self) -> [Row<T>; 24] {
         let row = |name, cost, words| Row { name, words, cost };
         [
             row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
@@ -91,12 +97,15 @@ impl<T> Costs<T> {
             row("full_read_byte_ps", Some(self.full_read_byte_ps), "each byte of it"),
             row("full_write_ns", Some(self.full_write_ns), "a write to whom it was read from"),
             row("full_write_byte_ps", Some(self.full_write_byte_ps), "each byte of it"),
+            row("joined_ns", Some(self.joined_ns), "each further visit that it answers"),
             row("wake_ns", Some(self.wake_ns), "from a ring until the sleeper runs"),
             row("ring_ns", Some(self.ring_ns), "the ring itself"),
-            row("batch_ns", Some(self.batch_ns), "a batch of requests"),
+            row("batch_ns", Some(self.batch_ns), "a visit's part of a batch"),
             row("gather_ns", Some(self.gather_ns), "each request of it, chopped and parsed"),
             row("request_ns", Some(self.request_ns), "each request of it, in the learning switch"),
             row("waver_pct", Some(self.waver_pct), "by which the same takes more or less"),
+            row("away_pct", Some(self.away_pct), "of the time in interruptions"),
+            row("away_ns", Some(self.away_ns), "each of them"),
             row("line_transfer_ns", self.line_transfer_ns, "a cache line from core to core"),
             row("cas_ns", Some(self.cas_ns), "a compare-and-swap, alone"),
             row("contended_cas_ns", self.contended_cas_ns, "the same against another core"),
@@ -118,12 +127,15 @@ impl<T> Costs<T> {
             full_read_byte_ps: change(self.full_read_byte_ps),
             full_write_ns: change(self.full_write_ns),
             full_write_byte_ps: change(self.full_write_byte_ps),
+            joined_ns: change(self.joined_ns),
             wake_ns: change(self.wake_ns),
             ring_ns: change(self.ring_ns),
             batch_ns: change(self.batch_ns),
             gather_ns: change(self.gather_ns),
             request_ns: change(self.request_ns),
             waver_pct: change(self.waver_pct),
+            away_pct: change(self.away_pct),
+            away_ns: change(self.away_ns),
             line_transfer_ns: self.line_transfer_ns.map(&change),
             cas_ns: change(self.cas_ns),
             contended_cas_ns: self.contended_cas_ns.map(&change),

@@ -209,12 +209,15 @@ mod tests {
                 full_read_byte_ps: row(140.4),
                 full_write_ns: row(2100.6),
                 full_write_byte_ps: row(125.7),
+                joined_ns: row(180.2),
                 wake_ns: row(4000.8),
                 ring_ns: row(900.9),
                 batch_ns: row(60.0),
                 gather_ns: row(3.7),
                 request_ns: row(18.2),
                 waver_pct: row(12.5),
+                away_pct: row(2.5),
+                away_ns: row(7000.5),
                 line_transfer_ns: two.map(|()| row(90.3)),
                 cas_ns: row(6.4),
                 contended_cas_ns: two.map(|()| row(150.5)),
@@ -269,9 +272,9 @@ mod tests {
         assert!(refusal("cas_ns", "").contains("missing field `cas_ns`"));
         let unknown = refusal("cas_ns", "cas_us = 1.0");
         assert!(unknown.contains("unknown field `cas_us`"), "{unknown}");
-        assert!(unknown.starts_with("31: cas_us"), "{unknown}");
+        assert!(unknown.starts_with("34: cas_us"), "{unknown}");
         assert!(refusal("cores", "cores = -1").starts_with("9: cores: "));
-        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("31: "));
+        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("34: "));
     }
 
     proptest! {

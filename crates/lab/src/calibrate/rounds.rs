@@ -30,6 +30,12 @@ pub struct Spread {
 }
 
 impl Spread {
+    /// Of what no round has alone.
+    pub(super) fn alone(value: f64) -> Spread {
+        let median = tenths(value);
+        Spread { median, low: median, high: median }
+    }
+
     fn of(mut rounds: Vec<f64>) -> Spread {
         let median = median(&mut rounds);
         let quarter = rounds.len() / 4;

@@ -8,7 +8,8 @@
 //! memory that the other core uses meanwhile.
 //!
 //! Reads of several sizes take turns, and a line is drawn through their means. The longest of the visits, which somebody
-//! interrupted, are left out of the mean.
+//! interrupted, are left out of the mean: they are a cost of their own. And several short visits are answered with one write,
+//! as batches are that come back to a switch.
 
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
@@ -43,6 +44,9 @@ const SIZES: [usize; 4] = [2 * 1024, 8 * 1024, 32 * 1024, READ_MAX];
 /// Laps over all switches with each size, behind one that does not count.
 const LAPS: usize = 4;
 
+/// Short visits that are answered with one write, to learn what a write takes more for each.
+const SERIES: usize = 4;
+
 /// Visits for each one that is left out of the mean.
 const LEFT_OUT: usize = 64;
 
@@ -74,6 +78,10 @@ pub(super) struct Visits {
     pub(super) requests: [Spread; 3],
     /// `waver_pct`, of the smallest.
     pub(super) waver: Spread,
+    /// `joined_ns`.
+    pub(super) joined: Spread,
+    /// `away_pct` and `away_ns`: of all rounds, since most have none.
+    pub(super) away: [Spread; 2],
 }
 
 pub(super) fn measure(pace: &Pace<'_>, cores: Cores, conditions: Conditions) -> io::Result<Visits> {
@@ -179,6 +187,34 @@ struct Visit {
     write: f64,
 }
 
+/// What the longest steps took beyond the others, of all that was measured.
+#[derive(Clone, Copy, Default)]
+struct Away {
+    beyond_ns: f64,
+    steps: usize,
+    /// What the others took.
+    others_ns: f64,
+}
+
+impl Away {
+    /// Adds one step of many visits.
+    fn add(&mut self, mut steps: Vec<f64>) {
+        steps.sort_by(f64::total_cmp);
+        let longest = steps.split_off(steps.len() - steps.len() / LEFT_OUT);
+        let others: f64 = steps.iter().sum();
+        let mean = others / steps.len() as f64;
+        self.others_ns += others + mean * longest.len() as f64;
+        self.beyond_ns += longest.iter().map(|ns| ns - mean).sum::<f64>();
+        self.steps += longest.len();
+    }
+
+    /// Percent of the others' time, and nanoseconds each.
+    fn costs(&self) -> [Spread; 2] {
+        let part = self.beyond_ns / self.others_ns.max(1.0) * 100.0;
+        [part, self.beyond_ns / self.steps.max(1) as f64].map(Spread::alone)
+    }
+}
+
 impl<'a> Desk<'a> {
     /// All switches connect and shake hands.
     fn open(
@@ -269,8 +305,9 @@ impl<'a> Desk<'a> {
 
     fn rounds(&mut self) -> io::Result<Visits> {
         let pace = self.pace;
-        let [read, read_byte, write, write_byte, batch, gather, request, waver] =
-            pace.rounds(|| {
+        let mut away = Away::default();
+        let [read, read_byte, write, write_byte, batch, gather, request, waver, joined] = pace
+            .rounds(|| {
                 let [mut reads, mut writes, mut gathers, mut answers] =
                     [[(0.0, 0.0); SIZES.len()]; 4];
                 let mut wavers = 0.0;
@@ -278,6 +315,9 @@ impl<'a> Desk<'a> {
                     let visits = self.visits(size)?;
                     if index == 0 {
                         wavers = waver(&visits, self.peers.len());
+                    }
+                    for of in Visit::STEPS {
+                        away.add(visits.iter().map(of).collect());
                     }
                     let mean = |of: fn(&Visit) -> f64| mean(visits.iter().map(of).collect());
                     let requests = mean(|visit| visit.requests as f64);
@@ -288,16 +328,22 @@ impl<'a> Desk<'a> {
                 }
                 let [read, write, gather, answer] =
                     [reads, writes, gathers, answers].map(|points| Line::through(&points));
+                let joined = self.joined(write)?;
                 let batch = gather.base + answer.base;
                 let [read_byte, write_byte] = [read, write].map(|line| line.each * 1e3);
                 let [gather, answer] = [gather.each, answer.each];
-                Ok([read.base, read_byte, write.base, write_byte, batch, gather, answer, wavers])
+                Ok([
+                    read.base, read_byte, write.base, write_byte, batch, gather, answer, wavers,
+                    joined,
+                ])
             })?;
         Ok(Visits {
             read: [read, read_byte],
             write: [write, write_byte],
             requests: [batch, gather, request],
             waver,
+            joined,
+            away: away.costs(),
         })
     }
 
@@ -327,9 +373,49 @@ impl<'a> Desk<'a> {
         Ok(visits)
     }
 
+    /// What a write takes more than its bytes do, for each further short visit whose answers it takes along.
+    fn joined(&mut self, write: Line) -> io::Result<f64> {
+        let count = self.peers.len();
+        let mut more = Vec::with_capacity(LAPS * count);
+        let mut together = Vec::new();
+        for lap in 0..=LAPS {
+            let mut answers = vec![Vec::new(); count];
+            let mut whole = vec![0; count];
+            for at in (0..SERIES).flat_map(|_| 0..count) {
+                match self.look(at, SIZES[0])? {
+                    Some((visit, is_usual)) => {
+                        whole[at] += usize::from(is_usual && visit.bytes == SIZES[0]);
+                        answers[at].push(self.out.bytes().to_vec());
+                    }
+                    None => thread::yield_now(),
+                }
+            }
+            for (at, answers) in answers.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
+                together.clear();
+                let (put, ()) =
+                    self.pace.clock.time(|| answers.iter().for_each(|one| together.extend(one)));
+                let took = put + self.write(at, &together)?;
+                if lap > 0 && whole[at] == SERIES {
+                    more.push(took - write.base - write.each * together.len() as f64);
+                }
+            }
+        }
+        match more.len() < count {
+            true => Err(busy()),
+            false => Ok(mean(more) / (SERIES - 1) as f64),
+        }
+    }
+
     /// Reads at most so many bytes from a switch, and answers them. Nothing when there is nothing, or when something else was
     /// among the requests or among the answers: who is not known is flooded, which costs something else.
     fn visit(&mut self, at: usize, size: usize) -> io::Result<Option<Visit>> {
+        let Some((visit, is_usual)) = self.look(at, size)? else { return Ok(None) };
+        let write = self.write(at, self.out.bytes())?;
+        Ok(is_usual.then_some(Visit { write, ..visit }))
+    }
+
+    /// The same without writing the answers, and whether they are all that there was to answer.
+    fn look(&mut self, at: usize, size: usize) -> io::Result<Option<(Visit, bool)>> {
         let Desk { peers, room, requests, pace, .. } = self;
         let Peer { socket, carry } = &mut peers[at];
         let kept = carry.len();
@@ -357,11 +443,10 @@ impl<'a> Desk<'a> {
         carry.extend_from_slice(&all[rest..]);
         let count = requests.len();
         let (answer, ()) = pace.clock.time(|| self.answer(at, kept + bytes));
-        let write = self.write(at)?;
         let written = self.out.bytes().len();
-        let visit = Visit { bytes, requests: count, written, read, gather, answer, write };
+        let visit = Visit { bytes, requests: count, written, read, gather, answer, write: 0.0 };
         let all_known = written == count * FLOW_LEN;
-        Ok((rest == end && count > 0 && all_known).then_some(visit))
+        Ok(Some((visit, rest == end && count > 0 && all_known)))
     }
 
     #[inline]
@@ -380,8 +465,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Writes what there is to say; nanoseconds of the first write.
-    fn write(&self, at: usize) -> io::Result<f64> {
-        let bytes = self.out.bytes();
+    fn write(&self, at: usize, bytes: &[u8]) -> io::Result<f64> {
         let socket = &self.peers[at].socket;
         let (spent, taken) = self.pace.clock.time(|| send(socket, bytes, SendFlags::NOSIGNAL));
         let mut taken = taken.unwrap_or(0);
@@ -396,6 +480,12 @@ impl<'a> Desk<'a> {
         }
         Ok(spent)
     }
+}
+
+impl Visit {
+    /// Its steps.
+    const STEPS: [fn(&Visit) -> f64; 4] =
+        [|visit| visit.read, |visit| visit.gather, |visit| visit.answer, |visit| visit.write];
 }
 
 /// By how much a lap over all switches takes more or less than the mean to run and to write, at most, in percent of it.
@@ -441,8 +531,9 @@ mod tests {
         let stop = AtomicBool::new(false);
         let pace = Pace { length: Duration::ZERO, stop: &stop, clock: Clock::new() };
         let few = Conditions { switches: 2, macs: 100 };
-        let Visits { read, write, requests, waver } = measure(&pace, Cores::choose(), few).unwrap();
-        let costs = [read.as_slice(), &write, &requests, &[waver]].concat();
+        let Visits { read, write, requests, waver, joined, away } =
+            measure(&pace, Cores::choose(), few).unwrap();
+        let costs = [read.as_slice(), &write, &requests, &[waver, joined], &away].concat();
         assert!(costs.iter().all(|cost| (0.1..1e8).contains(&cost.median)), "{costs:?}");
     }
 
@@ -464,6 +555,20 @@ mod tests {
             .map(|(run, write)| visit(run, write));
         let spread = waver(&uneven.repeat(3), 2);
         assert!((spread - 30.0).abs() < 1e-9, "{spread}");
+    }
+
+    #[test]
+    fn what_the_longest_took_beyond_is_away() {
+        let mut away = Away::default();
+        for longest in [1000.0, 3000.0] {
+            let mut steps = vec![100.0; LEFT_OUT - 1];
+            steps.insert(7, longest);
+            away.add(steps);
+        }
+        // 900 and 2900 beyond 128 times 100.
+        let [part, each] = away.costs().map(|cost| cost.median);
+        assert_eq!((part, each), (29.7, 1900.0));
+        assert_eq!(Away::default().costs().map(|cost| cost.median), [0.1, 0.1]);
     }
 
     #[test]

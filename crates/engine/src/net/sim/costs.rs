@@ -26,11 +26,13 @@ pub struct Costs {
     pub full_write_ns: f64,
     /// Each byte of it, on top.
     pub full_write_byte_ps: f64,
+    /// The same write, for each further visit whose answers it takes along.
+    pub joined_ns: f64,
     /// From the beginning of a ring until the worker that slept runs.
     pub wake_ns: f64,
     /// What ringing costs the one who rings.
     pub ring_ns: f64,
-    /// A batch, whatever its size.
+    /// What one visit brings to a batch, whatever its size.
     pub batch_ns: f64,
     /// Each request, to chop and parse.
     pub gather_ns: f64,
@@ -44,10 +46,14 @@ pub struct Costs {
     pub round_trip_ns: f64,
     /// How much the same work takes longer or shorter than its mean, at most: adaptive batching climbs by what it measures.
     pub waver_pct: f64,
+    /// What interruptions take besides, of the time that is worked: they come at moments of chance.
+    pub away_pct: f64,
+    /// How long each of them lasts, on average.
+    pub away_ns: f64,
 }
 
 /// Measured at rest on 2026-11-21 on two cores of an Intel Xeon (family 6, model 207, virtual machine), Linux 6.18; full reads and
-/// writes are taken for as dear as others, and nothing wavers.
+/// writes are taken for as dear as others, nothing wavers and nobody interrupts.
 impl Default for Costs {
     fn default() -> Costs {
         Costs {
@@ -62,6 +68,7 @@ impl Default for Costs {
             full_read_byte_ps: 83.5,
             full_write_ns: 3052.6,
             full_write_byte_ps: 78.6,
+            joined_ns: 0.0,
             wake_ns: 41_435.0,
             ring_ns: 12_627.0,
             batch_ns: 196.5,
@@ -71,6 +78,8 @@ impl Default for Costs {
             cas_ns: 10.7,
             round_trip_ns: 8201.0,
             waver_pct: 0.0,
+            away_pct: 0.0,
+            away_ns: 0.0,
         }
     }
 }
@@ -107,6 +116,7 @@ pub(super) struct Prices {
     pub(super) full_read_byte: Ps,
     pub(super) full_write: Ps,
     pub(super) full_write_byte: Ps,
+    pub(super) joined: Ps,
     pub(super) wake: Ps,
     pub(super) ring: Ps,
     pub(super) batch: Ps,
@@ -130,6 +140,9 @@ pub(super) struct Prices {
     pub(super) way: Ps,
     /// By which part of itself a step takes more or less, at most.
     pub(super) waver: f64,
+    /// How often it is interrupted, a picosecond of work, and for how long on average.
+    pub(super) away_often: f64,
+    pub(super) away: f64,
 }
 
 impl Prices {
@@ -148,6 +161,7 @@ impl Prices {
             full_read_byte: ps(costs.full_read_byte_ps / 1000.0),
             full_write: ps(costs.full_write_ns),
             full_write_byte: ps(costs.full_write_byte_ps / 1000.0),
+            joined: ps(costs.joined_ns),
             wake: ps(costs.wake_ns),
             ring: ps(costs.ring_ns),
             batch: ps(costs.batch_ns),
@@ -163,6 +177,8 @@ impl Prices {
             job_byte: ps(line_transfer_ns / 64.0 / LINES_AT_A_TIME),
             way: ps((round_trip_ns - 2.0 * read_ns - 2.0 * write_ns) / 2.0),
             waver: (costs.waver_pct / 100.0).clamp(0.0, 1.0),
+            away_often: costs.away_pct.max(0.0) / 100.0 / (costs.away_ns.max(1.0) * 1000.0),
+            away: costs.away_ns.max(1.0) * 1000.0,
         }
     }
 }

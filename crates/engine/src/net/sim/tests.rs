@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::design::{self, Design};
 
+mod costs;
 mod fairness;
 mod order;
 mod scaling;

@@ -69,6 +69,8 @@ struct Core {
     asleep: Option<Ps>,
     /// The sockets whose readiness is to be reported.
     ready: VecDeque<usize>,
+    /// How much it works until somebody interrupts it, in picoseconds.
+    undisturbed: f64,
 }
 
 /// The connection of one switch: both sockets and what is between them.
@@ -83,6 +85,8 @@ struct Wire {
     is_ready: bool,
     /// Whether the last read left something.
     left: bool,
+    /// Reads since the last write.
+    unanswered: u64,
     /// Whether a write did not fit: there will be an edge when there is room.
     starved: bool,
     closed: Arc<AtomicBool>,
@@ -130,6 +134,8 @@ impl Bells {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Work {
     pub(super) batches: u64,
+    /// Visits whose requests were in these batches.
+    pub(super) runs: u64,
     pub(super) requests: u64,
     pub(super) visits: u64,
     /// Other workers' lists that it looked into.
@@ -140,7 +146,7 @@ pub(super) struct Work {
 
 impl World {
     pub(super) fn new(plan: &Plan, bells: Arc<Bells>) -> World {
-        let core = |_| Core { clock: 0, asleep: None, ready: VecDeque::new() };
+        let core = |_| Core { clock: 0, asleep: None, ready: VecDeque::new(), undisturbed: 0.0 };
         let wire = |(number, switch)| Wire {
             switch: Switch::new(switch, number, plan.seed),
             incoming: Stream::default(),
@@ -148,6 +154,7 @@ impl World {
             registered: None,
             is_ready: false,
             left: false,
+            unanswered: 0,
             starved: false,
             closed: Arc::default(),
             reader: usize::MAX,
@@ -221,7 +228,7 @@ impl World {
     pub(super) fn stepped(&mut self, core: usize, began: Ps, work: Work, until: Option<Time>) {
         let prices = self.prices;
         let mut took = prices.step
-            + work.batches * prices.batch
+            + work.runs * prices.batch
             + work.requests * prices.request
             + work.visits * prices.visit
             + work.lists * prices.line;
@@ -238,10 +245,27 @@ impl World {
             let away = if is_away { AWAY } else { 0 };
             self.cores[core].clock = (clock as Ps).max(began + prices.step) + away;
         }
+        self.interrupt(core, began);
         let rung = self.bells.rung[core].load(Ordering::Relaxed);
         let core = &mut self.cores[core];
         let until = until.map(|until| until.0.saturating_mul(1000));
         core.asleep = until.filter(|until| *until > core.clock && !rung && core.ready.is_empty());
+    }
+
+    /// What comes in between while a core works: at moments of chance, each as long as chance has it.
+    fn interrupt(&mut self, core: usize, began: Ps) {
+        let Prices { away_often, away, .. } = self.prices;
+        if away_often <= 0.0 {
+            return;
+        }
+        let core = &mut self.cores[core];
+        let mut worked = (core.clock - began) as f64;
+        while worked >= core.undisturbed {
+            worked -= core.undisturbed;
+            core.undisturbed = self.dice.gap() / away_often;
+            core.clock += (away * self.dice.gap()) as Ps;
+        }
+        core.undisturbed -= worked;
     }
 
     /// Those that were rung for wake up. Returns what the ringing took.
@@ -448,6 +472,7 @@ impl World {
         // The step that follows takes it apart, and lets go of the connection when it is done.
         let apart = count as Ps * prices.gather / REQUEST_LEN as Ps;
         wire.left = wire.incoming.len() > 0;
+        wire.unanswered += 1;
         *clock += apart
             + match wire.left {
                 true => prices.full_read + count as Ps * prices.full_read_byte,
@@ -474,8 +499,14 @@ impl World {
             *clock += (count / ANSWER_LEN) as Ps * prices.moved_request;
         }
         *clock += match wire.left {
-            true => prices.full_write + count as Ps * prices.full_write_byte,
-            false => prices.write + count as Ps * prices.write_byte,
+            true => {
+                let further = std::mem::take(&mut wire.unanswered).saturating_sub(1);
+                prices.full_write + count as Ps * prices.full_write_byte + further * prices.joined
+            }
+            false => {
+                wire.unanswered = 0;
+                prices.write + count as Ps * prices.write_byte
+            }
         };
         let arrives = *clock + prices.way;
         if at_once {

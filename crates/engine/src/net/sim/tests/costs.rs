@@ -1,0 +1,51 @@
+//! What a cost does to a simulation.
+
+use super::*;
+use aldis_control::batching::Ibt;
+
+/// Round robin with batches of so many requests.
+fn gathering(requests: usize) -> Design {
+    let batching = design::Batching::Fixed(Ibt::new(requests).unwrap());
+    Design { batching, ..named("maestro-round-robin") }
+}
+
+fn throughput(design: &str, costs: Costs) -> f64 {
+    let plan = Plan { costs, ..plan(named(design), 1, full(4)) };
+    let plan = Plan { duration: Duration::from_millis(200), ..plan };
+    simulated(&plan).throughput()
+}
+
+#[test]
+fn interruptions_take_their_part_of_the_time() {
+    for design in ["fair-rounds", "maestro-static-partition"] {
+        let undisturbed = throughput(design, dear());
+        for away_ns in [5_000.0, 50_000.0] {
+            let disturbed = throughput(design, Costs { away_pct: 25.0, away_ns, ..dear() });
+            let part = undisturbed / disturbed - 1.0;
+            assert!((part - 0.25).abs() < 0.05, "{design}, {away_ns} ns each: {part}");
+        }
+    }
+}
+
+#[test]
+fn a_write_that_answers_several_visits_costs_for_each() {
+    let throughput = |ibt, joined_ns| {
+        let costs = Costs { joined_ns, ..Costs::default() };
+        let duration = Duration::from_millis(50);
+        simulated(&Plan { costs, duration, ..plan(gathering(ibt), 1, full(4)) }).throughput()
+    };
+    // Once around four switches is a hundred requests.
+    assert!(throughput(90, 0.0) < 1.01 * throughput(90, 3_000.0));
+    assert!(throughput(900, 0.0) > 1.2 * throughput(900, 3_000.0));
+}
+
+#[test]
+fn what_a_visit_brings_to_a_batch_is_paid_for_each() {
+    let of = |batch_ns| {
+        let costs = Costs { batch_ns, request_ns: 0.0, ..Costs::default() };
+        simulated(&Plan { costs, ..plan(gathering(1000), 1, full(4)) }).throughput()
+    };
+    // 25 requests a visit: a microsecond of each.
+    let more_ns = (1.0 / of(25_000.0) - 1.0 / of(0.0)) * 1e9;
+    assert!((900.0..1100.0).contains(&more_ns), "{more_ns} ns a request");
+}
