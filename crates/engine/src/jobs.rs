@@ -5,12 +5,13 @@
 //! pauses.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aldis_control::fair::{Id, Rounds};
 use crossbeam_queue::ArrayQueue;
 
+use crate::claim::Word;
 use crate::gathered::Gathered;
 use crate::limits::JOBS_MAX;
 
@@ -18,6 +19,7 @@ use crate::limits::JOBS_MAX;
 #[derive(Debug)]
 pub(crate) struct Jobs<S> {
     waiting: Waiting<S>,
+    count: Count,
     /// Emptied ones, to be filled again.
     pool: ArrayQueue<Box<Gathered<S>>>,
     /// Requests that wait.
@@ -35,6 +37,7 @@ impl<S> Jobs<S> {
         };
         Jobs {
             waiting,
+            count: Count::default(),
             pool: ArrayQueue::new(JOBS_MAX),
             pending: AtomicUsize::new(0),
             prt: AtomicUsize::new(prt),
@@ -50,7 +53,7 @@ impl<S> Jobs<S> {
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.pending.load(Ordering::Relaxed) > self.prt.load(Ordering::Relaxed)
-            || self.waiting.len() >= JOBS_MAX
+            || self.count.is_full(JOBS_MAX)
     }
 
     /// How many requests those who run batches found good to have in one; 0 before they did.
@@ -70,7 +73,10 @@ impl<S> Jobs<S> {
             self.pool.pop().unwrap_or_else(|| Box::new(Gathered::new(batch.received.len())));
         self.pending.fetch_add(requests, Ordering::AcqRel);
         match self.waiting.push(std::mem::replace(batch, empty)) {
-            Ok(()) => true,
+            Ok(()) => {
+                self.count.one_came();
+                true
+            }
             Err(back) => {
                 self.pending.fetch_sub(requests, Ordering::AcqRel);
                 let _ = self.pool.push(std::mem::replace(batch, back));
@@ -83,7 +89,7 @@ impl<S> Jobs<S> {
     #[inline]
     pub(crate) fn pull(&self, into: &mut Box<Gathered<S>>) -> Pulled {
         let Some(job) = self.waiting.pop() else { return Pulled::Nothing };
-        let was_full = self.waiting.len() + 1 == JOBS_MAX;
+        let was_full = self.count.one_went(JOBS_MAX);
         let before = self.pending.fetch_sub(job.requests.len(), Ordering::AcqRel);
         let prt = self.prt.load(Ordering::Relaxed);
         let resumed = was_full || (before > prt && before - job.requests.len() <= prt);
@@ -91,6 +97,28 @@ impl<S> Jobs<S> {
         // One too many, where several threads made a new one at once, is given back to the system.
         let _ = self.pool.push(empty);
         if resumed { Pulled::LastOverThreshold } else { Pulled::One }
+    }
+}
+
+/// How many wait, or for a moment one more or less. Of those who take some at the same time exactly one sees that there were as many as
+/// may wait, and wakes who paused for that: the queue's own length they might all read when the others had taken theirs.
+#[derive(Debug, Default)]
+struct Count<A = AtomicU32>(A);
+
+impl<A: Word> Count<A> {
+    fn one_came(&self) {
+        self.0.add(1);
+    }
+
+    /// Returns whether there were as many as may wait.
+    fn one_went(&self, max: usize) -> bool {
+        self.0.add(0_u32.wrapping_sub(1)) as usize == max
+    }
+
+    /// Whether there are as many as may wait.
+    fn is_full(&self, max: usize) -> bool {
+        // Who takes one at once may count it before who brought it.
+        usize::try_from(self.0.load() as i32).is_ok_and(|count| count >= max)
     }
 }
 
@@ -116,13 +144,6 @@ impl<S> Waiting<S> {
         match self {
             Waiting::InOrder(queue) => queue.pop(),
             Waiting::InTurn(queues) => lock(queues).pop(),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Waiting::InOrder(queue) => queue.len(),
-            Waiting::InTurn(queues) => lock(queues).len,
         }
     }
 }
@@ -189,7 +210,10 @@ pub(crate) enum Pulled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sleepers::Sleepers;
     use aldis_control::Request;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU32 as Watched;
 
     fn job(requests: usize) -> Box<Gathered<()>> {
         let mut job = Gathered::new(8);
@@ -233,5 +257,27 @@ mod tests {
         assert!(!jobs.hand(&mut batch));
         assert_eq!(batch.requests.len(), 2);
         assert_eq!(jobs.pull(&mut job(0)), Pulled::LastOverThreshold);
+    }
+
+    /// Who pauses because the queue is full is woken when it is not, by one of those who take from it at the same time.
+    #[test]
+    fn nobody_pauses_beside_a_queue_with_room() {
+        const MAX: usize = 2;
+        loom::model(|| {
+            let shared = Arc::new((Count::<Watched>::default(), Sleepers::<Watched>::new(1)));
+            (0..MAX).for_each(|_| shared.0.one_came());
+            let takers: Vec<_> = (0..2)
+                .map(|_| {
+                    let shared = Arc::clone(&shared);
+                    let take = move || shared.0.one_went(MAX) && shared.1.rouse(0);
+                    loom::thread::spawn(take)
+                })
+                .collect();
+            shared.1.lie_down(0);
+            let pauses = shared.0.is_full(MAX);
+            let woken =
+                takers.into_iter().filter_map(|taker| taker.join().ok().filter(|woke| *woke));
+            assert!(woken.count() == 1 || !pauses);
+        });
     }
 }
