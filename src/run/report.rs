@@ -3,6 +3,8 @@
 //! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their number is logged.
 //! Lines that somebody outside can cause at will, about strangers and about what switches refuse, are limited.
 
+mod full;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -14,6 +16,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tracing::{debug, info, warn};
 
 use super::config::LogLevel;
+use full::Full;
 
 /// Facts that wait to be logged.
 const FACTS_MAX: usize = 16_384;
@@ -26,6 +29,9 @@ const NEWS_MAX: u32 = 100;
 
 /// See [`LINES_MAX`].
 const LINES_PER: Duration = Duration::from_secs(10);
+
+/// How often it is said how many facts were dropped, which costs more than to drop one.
+const MISSING_EVERY: Duration = Duration::from_secs(1);
 
 /// The thread that writes the log.
 pub(crate) struct Reporter {
@@ -87,9 +93,10 @@ impl Reporter {
 
 struct Log {
     dropped: Arc<AtomicU64>,
+    missing_told: Instant,
     strangers: Limit,
     refusals: Limit,
-    full: Limit,
+    full: Full,
     notes: Limit,
     news: Limit,
 }
@@ -99,9 +106,10 @@ impl Log {
         let limit = Limit::default;
         Log {
             dropped,
+            missing_told: Instant::now(),
             strangers: limit(),
             refusals: limit(),
-            full: limit(),
+            full: Full::default(),
             notes: limit(),
             news: Limit { most: NEWS_MAX, ..limit() },
         }
@@ -110,10 +118,18 @@ impl Log {
     fn run(mut self, facts: &Receiver<Fact>) {
         for fact in facts {
             self.write(fact);
-            let dropped = self.dropped.swap(0, Ordering::Relaxed);
-            if dropped > 0 {
-                warn!("{dropped} lines are missing here: the log could not keep up");
+            if self.missing_told.elapsed() >= MISSING_EVERY {
+                self.tell_missing();
             }
+        }
+        self.tell_missing();
+    }
+
+    fn tell_missing(&mut self) {
+        self.missing_told = Instant::now();
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            warn!("{dropped} lines are missing here: the log could not keep up");
         }
     }
 
@@ -142,11 +158,8 @@ impl Log {
             }
             // Nothing is broken there: what has no flow goes by the controller.
             Fact::Refused { dpid, error } if error.is_table_full() => {
-                if self.full.allows() {
-                    warn!(
-                        "switch {dpid} has no room for more flows: {}; {}",
-                        error.name, error.hint
-                    );
+                if let Some(words) = self.full.refuses(Instant::now(), dpid, &error) {
+                    warn!("{words}");
                 }
             }
             Fact::Refused { error, .. } => {
