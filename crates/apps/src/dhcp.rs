@@ -2,9 +2,10 @@
 //!
 //! For frames from ports that are no links between switches. Which servers there are is either said beforehand
 //! ([`Trust::Only`]); then nobody else is one, and what others offer is dropped. Or it is heard ([`Trust::Anyone`], the
-//! default): whoever answers clients is a server, at most [`SERVERS_MAX`] in a VLAN, and all of them are asked; now and then
-//! a question goes to everyone, so that a server that nobody knows is found. A rogue server is thus no better off than
-//! without a proxy, and no worse; whoever wants it silenced has to say which servers are real.
+//! default): whoever answers clients is a server, and the ports where one spoke are asked; now and then a question goes to
+//! everyone, so that a server that nobody knows is found, and where there are more than [`SERVERS_MAX`] such ports in a VLAN
+//! all of them do. A rogue server is thus no better off than without a proxy, and no worse; whoever wants it silenced has to
+//! say which servers are real.
 //!
 //! A switch may have cut the frame: then only the ports tell who speaks.
 
@@ -23,7 +24,7 @@ use crate::place::SwitchPort;
 use crate::proxy::{Decision, PLACES_MAX, Reason, front, is_for_one};
 use crate::topology::Map;
 
-/// Servers of a VLAN that are remembered: all that a question can be sent to. Networks have one or two.
+/// Servers of a VLAN that are remembered, one of each port: all that a question can be sent to. Networks have one or two.
 pub const SERVERS_MAX: usize = PLACES_MAX;
 
 /// VLANs whose servers are remembered: all that there can be.
@@ -31,6 +32,10 @@ const VLANS_MAX: usize = 4096;
 
 /// A server that said nothing for so long is not asked any more: half of a usual lease, in which every client asks anew.
 pub const REMEMBERED_FOR: Duration = Duration::from_secs(12 * 3600);
+
+/// For so long after a server spoke for which there was no room, questions go to everyone. Those that are there answer such a
+/// question, and it begins anew.
+const CROWDED_FOR: Duration = Duration::from_secs(300);
 
 /// How often a question goes to everyone though servers are known. A new server gets to hear of clients that much later.
 pub const SEARCH_EVERY: Duration = Duration::from_secs(300);
@@ -61,33 +66,49 @@ pub enum Trust {
 
 /// The servers that were heard, by VLAN, with when they last spoke: a part of the World.
 #[derive(Clone, Debug, Default)]
-pub struct Heard(BTreeMap<u16, Vec<(Server, Time)>>);
+pub struct Heard(BTreeMap<u16, Spoke>);
+
+/// Who spoke as a server in one VLAN.
+#[derive(Clone, Debug, Default)]
+struct Spoke {
+    /// One of each port, and when it spoke last.
+    servers: Vec<(Server, Time)>,
+    /// When one spoke for which there was no room last.
+    crowded: Option<Time>,
+}
 
 impl Heard {
-    /// The servers of a VLAN that spoke lately enough to be asked.
+    /// The servers of a VLAN that spoke lately enough to be asked, one of each port; none where there are more than a question can
+    /// be sent to: whoever says to be many servers would keep the real ones from being asked.
     pub fn of(&self, now: Time, vlan: u16) -> impl Iterator<Item = Server> {
-        let heard = self.0.get(&vlan).into_iter().flatten();
+        let is_crowded = |then: Time| now.since(then) < CROWDED_FOR;
+        let spoke = self.0.get(&vlan).filter(|spoke| !spoke.crowded.is_some_and(is_crowded));
         let is_there = move |(_, spoke): &&(Server, Time)| now.since(*spoke) < REMEMBERED_FOR;
+        let heard = spoke.into_iter().flat_map(|spoke| &spoke.servers);
         heard.filter(is_there).map(|(server, _)| *server)
     }
 
     fn is_news(&self, now: Time, server: Server) -> bool {
-        let heard = self.0.get(&server.vlan).into_iter().flatten();
         let is_it =
-            |(had, spoke): &(Server, Time)| *had == server && now.since(*spoke) < TELL_EVERY;
-        !heard.into_iter().any(is_it)
+            |(had, spoke): &(Server, Time)| had.at == server.at && now.since(*spoke) < TELL_EVERY;
+        let Some(Spoke { servers, crowded }) = self.0.get(&server.vlan) else { return true };
+        let is_told = crowded.is_some_and(|then| now.since(then) < TELL_EVERY);
+        let is_left_out = is_told && servers.len() >= SERVERS_MAX;
+        !is_left_out && !servers.iter().any(is_it)
     }
 
     fn remember(&mut self, now: Time, server: Server) {
         if self.0.len() >= VLANS_MAX && !self.0.contains_key(&server.vlan) {
             return;
         }
-        let heard = self.0.entry(server.vlan).or_default();
-        heard.retain(|(had, spoke)| had.mac != server.mac && now.since(*spoke) < REMEMBERED_FOR);
-        if heard.len() >= SERVERS_MAX {
-            heard.remove(0);
+        let Spoke { servers, crowded } = self.0.entry(server.vlan).or_default();
+        let is_another = |had: &Server| had.mac != server.mac && had.at != server.at;
+        servers.retain(|(had, spoke)| is_another(had) && now.since(*spoke) < REMEMBERED_FOR);
+        if servers.len() >= SERVERS_MAX {
+            *crowded = Some(now);
+            return;
         }
-        heard.push((server, now));
+        servers.push((server, now));
     }
 }
 
@@ -387,6 +408,32 @@ mod tests {
     }
 
     #[test]
+    fn who_says_to_be_many_servers_does_not_push_out_the_real_one() {
+        let mut servers = lab(Trust::Anyone);
+        let offers = |Lab(servers, heard): &mut Lab, s, server, at| {
+            servers.decide(at_s(s), &offer(server, 1), at, &network(), heard);
+            servers.news.drain(..).for_each(|(now, server)| heard.remember(now, server));
+        };
+        offers(&mut servers, 11, 2, place(2));
+        assert_eq!(decided(&mut servers, 12, &discover(1), 1), Decision::Flood);
+        let liars = SwitchPort::new(9, 1);
+        for liar in 0..2 * SERVERS_MAX as u64 {
+            offers(&mut servers, 12, 100 + liar, liars);
+        }
+        let both = Decision::SendTo([place(2), liars].into_iter().collect());
+        assert_eq!(decided(&mut servers, 13, &discover(1), 1), both);
+        // From more ports than a question can be sent to: everyone is asked, as without a proxy.
+        for port in 2..2 + SERVERS_MAX as u32 {
+            offers(&mut servers, 14, 200 + u64::from(port), SwitchPort::new(9, port));
+        }
+        assert_eq!(decided(&mut servers, 15, &discover(1), 1), Decision::Flood);
+        assert_eq!(decided(&mut servers, 16, &discover(1), 1), Decision::Flood);
+        let later = 14 + 2 * SEARCH_EVERY.as_secs();
+        assert_eq!(decided(&mut servers, later, &discover(1), 1), Decision::Flood);
+        assert!(matches!(decided(&mut servers, later, &discover(1), 1), Decision::SendTo(_)));
+    }
+
+    #[test]
     fn where_it_is_said_who_is_a_server_nobody_else_is() {
         let real = Server { vlan: 0, mac: host_mac(2), at: place(2) };
         let mut servers = lab(Trust::Only(vec![real]));
@@ -428,7 +475,7 @@ mod tests {
                 let whole = if *server { offer(2, 1) } else { discover(2) };
                 let frame = [&whole[..*keep], bytes].concat();
                 decided(&mut servers, at as u64, &frame, 2);
-                prop_assert!(servers.1.0.values().all(|heard| heard.len() <= SERVERS_MAX));
+                prop_assert!(servers.1.0.values().all(|heard| heard.servers.len() <= SERVERS_MAX));
             }
         }
     }

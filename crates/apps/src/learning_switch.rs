@@ -34,9 +34,7 @@ impl App for LearningSwitch {
 
     const NAME: &'static str = "learning-switch";
     const STARTS: &'static [On] = &[On::FlowRequest, On::Lldp, On::PortChange, On::Second];
-
-    const COUNTS: &'static [&'static str] =
-        &["installed", "flooded", "filtered", "ignored", "cut", "moves", "evicted", "unlearnt"];
+    const COUNTS: &'static [&'static str] = Counters::NAMES;
 
     fn count(&self, own: &[Level]) {
         own.iter().zip(self.counters().in_order()).for_each(|(level, count)| level.set(count));
@@ -46,13 +44,8 @@ impl App for LearningSwitch {
         Hosts::new(&self.config, now, &switch.ports)
     }
 
-    fn packet_ins(
-        &mut self,
-        batch: &mut Batch<'_>,
-        slots: Slots<'_, Parallel<Hosts>>,
-        out: &mut Output,
-    ) {
-        self.answer(batch, slots, out);
+    fn packet_ins(&mut self, batch: &mut Batch<'_>, all: Slots<'_, Self::Slot>, out: &mut Output) {
+        self.answer(batch, all, out);
     }
 
     fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {

@@ -5,6 +5,7 @@
 
 pub mod acl;
 pub mod arp_proxy;
+mod by_name;
 pub mod dhcp;
 pub mod hosts;
 pub mod hub;

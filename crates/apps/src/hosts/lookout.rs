@@ -36,12 +36,25 @@ const SHOWN_EVERY: Duration = Duration::from_secs(30);
 /// Ports of which it was told; of more it is told more often.
 const SHOWN_MAX: usize = 16_384;
 
+/// Where the table is full somebody else leaves it for each host that is new, which costs a hundred times what a request does. How
+/// often a port may bring one then, as far as [`Recent`] can tell: some fifty times a second.
+const NEWCOMER_EVERY: Duration = Duration::from_millis(10);
+
+/// Ports of which that is remembered at once.
+const NEWCOMERS_MAX: usize = 16_384;
+
+/// How many all ports of a worker may bring in that time.
+const NEWCOMERS_AT_ONCE: u32 = 64;
+
 /// The application: one instance for each worker.
 #[derive(Debug)]
 pub struct Lookout {
     config: Config,
     said: Recent,
     shown: Recent,
+    newcomers: Recent,
+    /// How many came since then.
+    newcome: (Time, u32),
     // Of one batch.
     seen: Vec<Sighting>,
     ids: Vec<Identity>,
@@ -54,6 +67,8 @@ impl Lookout {
             config,
             said: Recent::new(SAID_MAX, SAID_FOR),
             shown: Recent::new(SHOWN_MAX, SHOWN_EVERY),
+            newcomers: Recent::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
+            newcome: (Time::START, 0),
             seen: Vec::new(),
             ids: Vec::new(),
         }
@@ -67,6 +82,11 @@ impl Lookout {
         }
         // Where there is no room, the host is seen again.
         let _ = out.report::<Hosts>(Seen { now, sighting });
+        self.show(now, map, at, out);
+    }
+
+    /// Reports that a port shows a host, whoever it is.
+    fn show(&self, now: Time, map: &Map, at: SwitchPort, out: &mut Output) {
         let set = match map.port(at) {
             Some(port) if port.host => &self.shown,
             Some(_) => &self.said,
@@ -75,6 +95,19 @@ impl Lookout {
         if set.note(now, set.hash(at)) != Verdict::Known {
             let _ = out.report::<Search>(Told::host_shown(now, at));
         }
+    }
+
+    /// Whether one more host that nobody knows may push another out of the full table. Those that may not are seen again.
+    fn admits(&mut self, now: Time, at: SwitchPort) -> bool {
+        let (since, count) = self.newcome;
+        if now.since(since) >= NEWCOMER_EVERY {
+            self.newcome = (now, 0);
+        } else if count >= NEWCOMERS_AT_ONCE {
+            return false;
+        }
+        let admits = self.newcomers.note(now, self.newcomers.hash(at)) != Verdict::Known;
+        self.newcome.1 += u32::from(admits);
+        admits
     }
 }
 
@@ -143,7 +176,12 @@ impl App for Lookout {
         });
         let mut found = Vec::with_capacity(ids.len());
         hosts.by_macs(&ids, &mut found);
+        let is_full = hosts.len() >= self.config.hosts_max;
         for (sighting, host) in seen.drain(..).zip(found) {
+            if is_full && host.is_none() && !self.admits(now, sighting.at) {
+                self.show(now, map, sighting.at, out);
+                continue;
+            }
             let believed = host.is_none_or(|host| may_have_moved(host, sighting.at, map));
             if believed && hosts.is_news_of(host, &sighting, now) {
                 self.report(now, map, sighting, out);

@@ -23,6 +23,10 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Their names, in the same order.
+    pub(super) const NAMES: &[&str] =
+        &["installed", "flooded", "filtered", "ignored", "cut", "moves", "evicted", "unlearnt"];
+
     /// All of them, as they are written above.
     pub(super) fn in_order(&self) -> [u64; 8] {
         let &Counters { installed, flooded, filtered, ignored, cut, moves, evicted, unlearnt } =

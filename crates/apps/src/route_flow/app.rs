@@ -9,14 +9,15 @@ use aldis_control::{App, Asked, Batch, Event, Far, On, Output, Part, Time};
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
 use aldis_wire::{DatapathId, NO_BUFFER};
 
-use super::ahead::{Ahead, Flow};
+use super::ahead::{Ahead, Flow, Known};
 use super::book::{Book, Page};
 use super::fleet::{Fleet, Musters, Report, Voice};
 use super::full::Standing;
+use super::keeper::Keeper;
 use super::pen::{FRAME_LEN_MAX, Packet, Pen};
 use super::planner::{Answer, Foreseen, Planner};
 use super::rule::{Key, Rule, Style};
-use crate::hosts::{Effect, Hosts};
+use crate::hosts::{Effect, Host, Hosts, Identity};
 use crate::place::SwitchPort;
 use crate::recent::Verdict;
 use crate::routing::Routes;
@@ -40,6 +41,7 @@ struct Sight<'w> {
     now: Time,
     routes: &'w Routes,
     fleet: &'w Fleet,
+    known: Known<'w>,
 }
 
 impl RouteFlow {
@@ -59,18 +61,17 @@ impl RouteFlow {
         sight: &Sight<'_>,
         out: &mut Output,
     ) -> Next {
-        let Some(Flow { key, from, to: Some(to), hash }) = self.ahead.flow(asked.at) else {
+        let flow = self.ahead.flow(asked.at, sight.known, &self.planner);
+        let Some(Flow { key, is_known: true, to, hash, first, last }) = flow else {
             return Next::Continue;
         };
-        let graph = sight.routes.graph();
-        let [first, last] = [from, to].map(|at| graph.node(at.dpid));
-        if last.is_some_and(|last| graph.is_end_of(last, to.port)) {
+        let from = SwitchPort::of(asked.switch.dpid, asked.in_port());
+        if last.leads_on {
             // It was thought to be there before it was known what the port leads to.
             return Next::Continue;
         }
         let RouteFlow { book, secret, pen, planner, page, .. } = self;
-        let foreseen = Foreseen { hash, nodes: first.zip(last) };
-        let is_stray = || first.is_some_and(|first| graph.is_end_of(first, from.port));
+        let foreseen = Foreseen { hash, nodes: first.node.zip(last.node) };
         match planner.answer_foreseen(sight.now, (sight.routes, foreseen), key, (from, to)) {
             // It is flooded on: a copy that nobody can send on its way yet must not stand for those that come later.
             Answer::NoWay => return Next::Continue,
@@ -78,7 +79,7 @@ impl RouteFlow {
             Answer::Install { release: to, .. } if is_full => {
                 release(pen, asked, to, sight.fleet, out);
             }
-            _ if !is_full && is_stray() && is_copy(book, *secret, asked, (to, sight)) => {
+            _ if !is_full && first.leads_on && is_copy(book, *secret, asked, (to, sight)) => {
                 forget(asked, out);
             }
             Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
@@ -137,9 +138,10 @@ impl App for RouteFlow {
         out: &mut Output,
     ) {
         let (world, now) = (batch.world, batch.now);
-        let (routes, hosts, fleet) = (world.part(), world.part(), world.part());
-        let sight = Sight { now, routes, fleet };
-        self.ahead.read(batch, hosts, (&self.planner, world.version()));
+        let (routes, hosts, fleet) = (world.part::<Routes>(), world.part(), world.part());
+        let known = Known { hosts, graph: routes.graph(), version: world.version() };
+        let sight = Sight { now, routes, fleet, known };
+        self.ahead.read(batch);
         batch.each(|asked| {
             let is_full = slots.of(asked.place).is_full(now);
             self.answer(asked, is_full, &sight, out)
@@ -153,8 +155,13 @@ impl App for RouteFlow {
         match event {
             Event::Joining => self.tell(&at, true, out),
             Event::Down => self.tell(&at, false, out),
-            Event::Second if at.world.part::<Fleet>().voice(at.switch.dpid).is_none() => {
-                self.tell(&at, true, out);
+            Event::Second => {
+                if at.world.part::<Fleet>().voice(at.switch.dpid).is_none() {
+                    self.tell(&at, true, out);
+                }
+                if let Some(mut keeper) = self.book.keeper_in_doubt() {
+                    look_again(&mut keeper, at.world, &self.pen, out.far());
+                }
             }
             Event::FlowRemoved(gone) => self.expired(&at, gone, out),
             Event::Error(error) if error.is_table_full() => {
@@ -199,18 +206,26 @@ impl App for RouteFlow {
                 }
             }
             if new.missed(old) > 0 {
-                let hosts = world.part::<Hosts>();
-                let stays = |key: &Key, to| {
-                    hosts.by_mac(key.dst, key.host_vlan()).is_some_and(|host| host.at() == to)
-                };
-                keeper.forget_unless(stays, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+                keeper.doubt_all();
             }
         }
+        look_again(&mut keeper, world, pen, far);
     }
 
     fn publishers(&self) -> Publishers {
         Publishers::of(Musters::default())
     }
+}
+
+/// Looks at some of the paths of which it is not known whether their hosts are where they were.
+fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, far: &mut Far) {
+    let (hosts, fleet) = (world.part::<Hosts>(), world.part::<Fleet>());
+    let mut found = Vec::new();
+    let places = |asked: &[Identity], places: &mut Vec<_>| {
+        hosts.by_macs(asked, &mut found);
+        places.extend(found.drain(..).map(|host| host.map(Host::at)));
+    };
+    keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
 }
 
 /// Whether another copy of this packet, met between switches, was sent on its way to that port a moment ago: when its receiver was

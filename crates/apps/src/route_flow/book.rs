@@ -140,6 +140,11 @@ impl Book {
         keeper
     }
 
+    /// The keeper, if it has paths in doubt and nobody else has it.
+    pub(super) fn keeper_in_doubt(&self) -> Option<MutexGuard<'_, Keeper>> {
+        self.keeper.try_lock().ok().filter(|keeper| keeper.is_in_doubt())
+    }
+
     fn leave(&self, page: &mut Page) {
         let mut desk = taken(&self.desk);
         if desk.notes + page.notes.len() > WAITING_MAX {

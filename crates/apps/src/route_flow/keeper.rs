@@ -1,6 +1,6 @@
 //! What becomes of paths once they are installed.
 
-use super::paths::{Paths, Reroute};
+use super::paths::{AT_ONCE, Paths, Reroute};
 use super::rule::{Key, Rule};
 use super::way::{Found, Way};
 use crate::hosts::Identity;
@@ -13,12 +13,19 @@ pub struct Keeper {
     paths: Paths,
     way: Way,
     remove: Vec<Rule>,
+    /// Places of paths of which it has to be looked whether their hosts are where they were: so many, from the place `doubt_at` on.
+    doubted: u32,
+    doubt_at: u32,
 }
+
+/// Places that are looked at in one go: half a millisecond.
+const DOUBTED_AT_ONCE: u32 = 8192;
 
 impl Keeper {
     /// With room to remember `paths_max` paths.
     pub fn new(paths_max: usize) -> Keeper {
-        Keeper { paths: Paths::new(paths_max), way: Way::default(), remove: Vec::new() }
+        let (paths, way, remove) = (Paths::new(paths_max), Way::default(), Vec::new());
+        Keeper { paths, way, remove, doubted: 0, doubt_at: 0 }
     }
 
     /// What it remembers.
@@ -82,15 +89,47 @@ impl Keeper {
         self.forget(paths, each);
     }
 
-    /// Forgets all paths whose host is not said to be where they end, likewise.
-    pub fn forget_unless(
+    /// More happened to hosts than anybody remembers: of every path that is there it has to be looked whether it still leads to its
+    /// host ([`Keeper::look_again`]).
+    pub fn doubt_all(&mut self) {
+        self.doubted = self.paths.places();
+    }
+
+    /// Whether there are paths of which that has to be looked.
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubted > 0
+    }
+
+    /// Looks at some of the paths that are in doubt, in turn. Forgets those whose receiver is not where they end, likewise; `places`
+    /// appends where the receivers are.
+    pub fn look_again(
         &mut self,
-        stays: impl Fn(&Key, SwitchPort) -> bool,
-        each: impl FnMut(&Reroute<'_>),
+        mut places: impl FnMut(&[Identity], &mut Vec<Option<SwitchPort>>),
+        mut each: impl FnMut(&Reroute<'_>),
     ) {
-        let paths = self.paths.all().filter(|(_, key, (_, to))| !stays(key, *to));
-        let paths = paths.map(|(path, ..)| path).collect();
-        self.forget(paths, each);
+        let mut looked_at = self.doubted.min(DOUBTED_AT_ONCE);
+        self.doubted -= looked_at;
+        let (mut asked, mut receivers, mut found) = (vec![], vec![], vec![]);
+        while looked_at > 0 {
+            let some = looked_at.min(AT_ONCE as u32);
+            looked_at -= some;
+            for _ in 0..some {
+                if self.doubt_at >= self.paths.places() {
+                    self.doubt_at = 0;
+                }
+                if let Some((key, (_, to))) = self.paths.ends(self.doubt_at) {
+                    asked.push((self.doubt_at, to));
+                    receivers.push(Identity { mac: key.dst, vlan: key.host_vlan() });
+                }
+                self.doubt_at += 1;
+            }
+            places(&receivers, &mut found);
+            let moved =
+                asked.drain(..).zip(found.drain(..)).filter(|((_, to), at)| *at != Some(*to));
+            let moved = moved.map(|((path, _), _)| path).collect();
+            receivers.clear();
+            self.forget(moved, &mut each);
+        }
     }
 
     fn forget(&mut self, paths: Vec<u32>, mut each: impl FnMut(&Reroute<'_>)) {

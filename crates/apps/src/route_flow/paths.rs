@@ -52,7 +52,9 @@ pub struct Paths {
     refused: u64,
 }
 
+// In one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Path {
     key: Key,
     from: SwitchPort,
@@ -61,7 +63,17 @@ struct Path {
     rules: Block,
     // One for each rule, and two for the hosts.
     seats: Block,
+    _is: There,
 }
+
+/// Takes a byte that would be left over, of which a place without a path has another value: so that both fit into the line.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+enum There {
+    Yes = 1,
+}
+
+const _: () = assert!(size_of::<Option<Path>>() == 64);
 
 /// A path's place in a row.
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +159,7 @@ impl Paths {
             *self.seats.item_mut(seat) = Seat { path: at, row, place };
         }
         let rules = self.rules.take(rules.iter().copied());
-        self.paths[at as usize] = Some(Path { key, from, to, rules, seats });
+        self.paths[at as usize] = Some(Path { key, from, to, rules, seats, _is: There::Yes });
         self.by_flow.insert(hash, at);
     }
 
@@ -168,8 +180,10 @@ impl Paths {
             }
         }
         for path in found[..count].iter().filter_map(|&at| self.path(at)) {
-            if let Some(rule) = self.rules.of(path.rules).first() {
-                prefetch(rule);
+            // They may lie in two lines.
+            if let [first, .., last] = self.rules.of(path.rules) {
+                prefetch(first);
+                prefetch(last);
             }
         }
     }
@@ -208,11 +222,9 @@ impl Paths {
         self.row(Mark::Host(host))
     }
 
-    /// All paths, with what [`Paths::ends`] says of each.
-    pub(super) fn all(&self) -> impl Iterator<Item = (u32, Key, (SwitchPort, SwitchPort))> {
-        let paths = self.paths.iter().zip(0..);
-        paths
-            .filter_map(|(path, at)| path.as_ref().map(|path| (at, path.key, (path.from, path.to))))
+    /// Places of paths, those counted that none has just now.
+    pub(super) fn places(&self) -> u32 {
+        self.paths.len() as u32
     }
 
     /// The flow of a path, and where it begins and ends.

@@ -263,10 +263,46 @@ fn where_a_port_goes_down_the_paths_that_end_there_go() {
     let mut removed = vec![];
     planner.keeper.forget_port(host(3), |path| removed.push(path.key));
     assert_eq!(removed, [key(1, 3), key(2, 3)]);
-    planner
-        .keeper
-        .forget_unless(|key, to| key.dst.to_u64() != to.dpid.0, |path| removed.push(path.key));
-    assert_eq!((removed.last(), planner.paths().len()), (Some(&key(3, 1)), 0));
+}
+
+#[test]
+fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
+    const HOSTS: u64 = 120;
+    let routes = routes(Graph::default().with(&ring(5)));
+    let mut planner = Desk::new(20_000);
+    let end = |host: u64| SwitchPort::new(1 + host % 5, 100 + host as u32);
+    for (src, dst) in (1..=HOSTS).flat_map(|src| (1..=HOSTS).map(move |dst| (src, dst))) {
+        if src != dst {
+            planner.answer(Time::START, (&routes, 1), key(src, dst), (end(src), end(dst)));
+        }
+    }
+    let all = planner.paths().len();
+    assert_eq!(all, (HOSTS * (HOSTS - 1)) as usize);
+    // Every third host is elsewhere now, or nowhere.
+    let is_there = |host: u64| !host.is_multiple_of(3);
+    let (mut looked_at, mut removed) = (vec![], 0);
+    planner.keeper.doubt_all();
+    while planner.keeper.is_in_doubt() {
+        let mut asked = 0;
+        planner.keeper.look_again(
+            |ids, places| {
+                asked += ids.len();
+                let at = |id: &Identity| match id.mac.to_u64() {
+                    host if is_there(host) => Some(end(host)),
+                    host if host.is_multiple_of(2) => Some(end(host + 1)),
+                    _ => None,
+                };
+                places.extend(ids.iter().map(at));
+            },
+            |path| {
+                assert!(!is_there(path.key.dst.to_u64()));
+                removed += 1;
+            },
+        );
+        looked_at.push(asked);
+    }
+    assert_eq!(looked_at, [8192, all - 8192]);
+    assert_eq!((removed, planner.paths().len()), (all / 3, all - all / 3));
 }
 
 #[test]

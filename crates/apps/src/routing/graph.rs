@@ -9,14 +9,12 @@
 
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
-
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::metric::Metric;
-use super::site::{Far, Leg, Side, Site};
+use super::site::{Far, Leg, Side, Site, hint};
+use crate::by_name::ByName;
 use crate::place::SwitchPort;
 
 /// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left out.
@@ -72,7 +70,7 @@ pub struct Graph {
     // By name.
     places: Arc<Vec<(DatapathId, Node)>>,
     // The same, for who looks for one.
-    by_name: Arc<HashMap<DatapathId, Node, RandomState>>,
+    by_name: Arc<ByName<Node>>,
     layout: Layout,
 }
 
@@ -82,7 +80,11 @@ struct Layout {
     // Where the links of a place begin; those of the next place follow.
     starts: Vec<u32>,
     neighbours: Vec<(Node, Metric)>,
+    // Of the same links, all that is known of them: who follows a path has one pointer less to follow at each switch.
+    legs: Vec<Leg>,
     names: Vec<Option<DatapathId>>,
+    // Of the ports of each place at which anything is known a bit each ([`Site::hints`]).
+    hints: Vec<u64>,
 }
 
 impl Graph {
@@ -98,6 +100,9 @@ impl Graph {
         for node in touched {
             next.site_mut(node).settle();
         }
+        if !Arc::ptr_eq(&next.places, &self.places) {
+            next.by_name = Arc::new(ByName::of(next.switches()));
+        }
         next.layout = Layout::of(&next.sites);
         next
     }
@@ -105,7 +110,7 @@ impl Graph {
     /// The place of a switch that is up.
     #[inline]
     pub fn node(&self, dpid: DatapathId) -> Option<Node> {
-        self.by_name.get(&dpid).copied()
+        self.by_name.get(dpid)
     }
 
     /// The switch in a place.
@@ -128,7 +133,10 @@ impl Graph {
     /// The links of a switch that can be used, by port.
     #[inline]
     pub fn legs(&self, node: Node) -> &[Leg] {
-        self.sites.get(node.index()).map_or(&[], |site| site.legs())
+        match self.layout.starts.get(node.index()..) {
+            Some(&[from, to, ..]) => &self.layout.legs[from as usize..to as usize],
+            _ => &[],
+        }
     }
 
     /// The links that can be used, each once, from its lower end.
@@ -157,7 +165,8 @@ impl Graph {
     /// Whether the port of this number of the switch in a place is one of those.
     #[inline]
     pub(crate) fn is_end_of(&self, node: Node, port: PortNo) -> bool {
-        self.site(node).knows(port.0)
+        let hints = self.layout.hints.get(node.index());
+        hints.is_some_and(|hints| hints & hint(port.0) != 0) && self.site(node).knows(port.0)
     }
 
     /// What is known of the switch in a place.
@@ -205,7 +214,7 @@ impl Graph {
             Change::SwitchDown(dpid) => self.remove(dpid, touched),
             Change::Link { from, to, metric } => self.link(from, to, metric, touched),
             Change::NoLink { from } => {
-                if let Some(node) = self.node(from.dpid) {
+                if let Some(node) = self.added(from.dpid) {
                     self.cut(node, from.port.0, Side::Out, touched);
                 }
             }
@@ -225,13 +234,11 @@ impl Graph {
             None => self.sites.push(site),
         }
         Arc::make_mut(&mut self.places).insert(at, (dpid, Node::at(place)));
-        Arc::make_mut(&mut self.by_name).insert(dpid, Node::at(place));
     }
 
     fn remove(&mut self, dpid: DatapathId, touched: &mut Vec<Node>) {
         let Ok(at) = self.place(dpid) else { return };
         let (_, node) = Arc::make_mut(&mut self.places).remove(at);
-        Arc::make_mut(&mut self.by_name).remove(&dpid);
         let ends: Vec<_> = self.site(node).far_ends().collect();
         for (port, side, _) in ends {
             self.cut(node, port, side, touched);
@@ -240,7 +247,7 @@ impl Graph {
     }
 
     fn link(&mut self, from: SwitchPort, to: SwitchPort, metric: Metric, touched: &mut Vec<Node>) {
-        let (Some(source), Some(target)) = (self.node(from.dpid), self.node(to.dpid)) else {
+        let (Some(source), Some(target)) = (self.added(from.dpid), self.added(to.dpid)) else {
             return;
         };
         let out = Far { node: target, port: to.port.0, metric };
@@ -266,6 +273,11 @@ impl Graph {
         touched.extend([node, far.node]);
     }
 
+    /// The place of a switch, also while changes are made.
+    fn added(&self, dpid: DatapathId) -> Option<Node> {
+        self.place(dpid).ok().map(|at| self.places[at].1)
+    }
+
     fn place(&self, dpid: DatapathId) -> Result<usize, usize> {
         self.places.binary_search_by_key(&dpid, |&(dpid, _)| dpid)
     }
@@ -279,13 +291,16 @@ impl Layout {
     fn of(sites: &[Arc<Site>]) -> Layout {
         let links = sites.iter().map(|site| site.legs().len()).sum();
         let mut neighbours = Vec::with_capacity(links);
+        let mut legs = Vec::with_capacity(links);
         let mut starts = Vec::with_capacity(sites.len() + 1);
         starts.push(0);
         for site in sites {
             neighbours.extend(site.legs().iter().map(|leg| (leg.node, leg.back)));
+            legs.extend_from_slice(site.legs());
             starts.push(neighbours.len() as u32);
         }
         let names = sites.iter().map(|site| site.dpid).collect();
-        Layout { starts, neighbours, names }
+        let hints = sites.iter().map(|site| site.hints()).collect();
+        Layout { starts, neighbours, legs, names, hints }
     }
 }

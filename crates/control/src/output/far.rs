@@ -76,6 +76,7 @@ impl Far {
     }
 
     /// Everything that follows goes to this switch.
+    #[inline]
     pub fn turn_to(&mut self, switch: DatapathId) {
         if self.to != Some(switch) {
             self.seal();
@@ -240,6 +241,7 @@ impl Far {
         self.room.resize(self.len + ROOM_MORE, 0);
     }
 
+    #[inline]
     fn seal(&mut self) {
         let bytes = self.begun..self.len;
         self.begun = bytes.end;

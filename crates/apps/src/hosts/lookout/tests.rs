@@ -168,3 +168,34 @@ fn silent_hosts_are_forgotten() {
     lab.pass(10);
     assert_eq!((place_of(&lab, 1), place_of(&lab, 2)), (None, Some(SwitchPort::new(1, 3))));
 }
+
+#[test]
+fn newcomers_push_others_out_of_a_full_table_one_by_one() {
+    let config = Config { hosts_max: 8, ..Config::new(Seed::new([7; 16])) };
+    let recipe = Recipe::default()
+        .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
+        .with(move || Lookout::new(config));
+    let mut lab = Lab::new(&recipe);
+    lab.join(1, Version::V13, 3);
+    lab.pass(2000);
+    for host in 1..=8 {
+        lab.asks(HERE, &says(host));
+        lab.pass(1);
+    }
+    let new = |lab: &Lab| lab.part::<Hosts>().counters().new;
+    assert_eq!((new(&lab), lab.part::<Hosts>().len()), (8, 8));
+    for _ in 0..20 {
+        for host in 9..=200 {
+            lab.asks(HERE, &says(host));
+        }
+        lab.pass(5);
+    }
+    // A tenth of a second: one in a tick of the set, which is 17 ms, and not 3,840.
+    let came = new(&lab) - 8;
+    assert!((3..=10).contains(&came), "{came}");
+    // Another port is not held up by that.
+    lab.asks(SwitchPort::new(1, 3), &says(201));
+    lab.pass(1);
+    assert_eq!(place_of(&lab, 201), Some(SwitchPort::new(1, 3)));
+    assert!(lab.part::<Map>().port(HERE).unwrap().host);
+}
