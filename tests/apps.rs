@@ -36,3 +36,30 @@ fn a_file_that_cannot_work_is_refused_with_its_line() {
     let place = format!("{}:4: apps: the application \"learning-switch\"", file.display());
     assert!(sentence.contains(&place), "{sentence}");
 }
+
+/// The goals that documents and examples are kept to: somebody reads them at one sitting.
+#[test]
+fn every_application_has_a_page_and_examples_are_short() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lines = |path: &str| {
+        let text = std::fs::read_to_string(root.join(path));
+        text.unwrap_or_else(|error| panic!("{path}: {error}")).lines().count()
+    };
+    let (_, words, _) = aldis(&["apps"]);
+    let listed = words.lines().skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> = listed
+        .filter_map(|line| line[2..].split_whitespace().next())
+        .chain(["leftovers"])
+        .collect();
+    assert!(names.len() >= 14, "{names:?}");
+    for name in names {
+        assert!(lines(&format!("docs/{name}.md")) <= 60, "docs/{name}.md is longer than 60 lines");
+    }
+    let examples = std::fs::read_dir(root.join("examples")).unwrap();
+    let names: Vec<_> =
+        examples.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let long: Vec<_> =
+        names.iter().filter(|name| lines(&format!("examples/{name}")) > 60).collect();
+    assert!(names.len() >= 3 && long.is_empty(), "longer than 60 lines: {long:?}");
+    assert!(lines("crates/apps/src/learning_switch.rs") < 80);
+}
