@@ -5,7 +5,6 @@
 
 pub mod acl;
 pub mod arp_proxy;
-mod by_name;
 pub mod dhcp;
 pub mod hosts;
 pub mod hub;

@@ -3,17 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use aldis_control::world::News;
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::msg::TableNo;
 use aldis_wire::{DatapathId, Version};
 
-use crate::by_name::ByName;
-
 /// The switches that are connected, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
-    voices: ByName<(Time, Voice)>,
+    voices: HashMap<DatapathId, (Time, Voice), RandomState>,
 }
 
 /// How a switch is spoken to.
@@ -45,12 +46,12 @@ impl Fleet {
     /// How a switch is spoken to, if it is there.
     #[inline]
     pub fn voice(&self, dpid: DatapathId) -> Option<Voice> {
-        self.voices.get(dpid).map(|(_, voice)| voice)
+        self.voices.get(&dpid).map(|(_, voice)| *voice)
     }
 
     /// When a switch joined, if it is there.
     pub fn joined(&self, dpid: DatapathId) -> Option<Time> {
-        self.voices.get(dpid).map(|(joined, _)| joined)
+        self.voices.get(&dpid).map(|(joined, _)| *joined)
     }
 }
 
@@ -73,7 +74,7 @@ impl Publisher for Musters {
             changed |= self.heed(report);
         }
         changed
-            .then(|| Fleet { voices: ByName::of(self.there.iter().map(|(&dpid, &it)| (dpid, it))) })
+            .then(|| Fleet { voices: self.there.iter().map(|(&dpid, &it)| (dpid, it)).collect() })
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
     fn a_switch_is_found_by_its_name() {
         let voice = |table| Voice { version: Version::V13, table: TableNo(table) };
         let named = |dpid: u8| (DatapathId(u64::from(dpid)), (Time(dpid.into()), voice(dpid)));
-        let fleet = Fleet { voices: ByName::of([1, 5, 9].map(named).into_iter()) };
+        let fleet = Fleet { voices: [1, 5, 9].map(named).into_iter().collect() };
         let found = [0, 1, 5, 6, 9].map(|dpid| fleet.voice(DatapathId(dpid)));
         let [one, five, nine] = [1, 5, 9].map(|table| Some(voice(table)));
         assert_eq!(found, [None, one, five, None, nine]);

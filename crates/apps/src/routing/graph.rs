@@ -9,12 +9,14 @@
 
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::metric::Metric;
-use super::site::{Far, Leg, Side, Site, hint};
-use crate::by_name::ByName;
+use super::site::{Far, Leg, Side, Site};
 use crate::place::SwitchPort;
 
 /// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left out.
@@ -70,7 +72,7 @@ pub struct Graph {
     // By name.
     places: Arc<Vec<(DatapathId, Node)>>,
     // The same, for who looks for one.
-    by_name: Arc<ByName<Node>>,
+    by_name: Arc<HashMap<DatapathId, Node, RandomState>>,
     layout: Layout,
 }
 
@@ -80,11 +82,7 @@ struct Layout {
     // Where the links of a place begin; those of the next place follow.
     starts: Vec<u32>,
     neighbours: Vec<(Node, Metric)>,
-    // Of the same links, all that is known of them: who follows a path has one pointer less to follow at each switch.
-    legs: Vec<Leg>,
     names: Vec<Option<DatapathId>>,
-    // Of the ports of each place at which anything is known a bit each ([`Site::hints`]).
-    hints: Vec<u64>,
 }
 
 impl Graph {
@@ -100,9 +98,6 @@ impl Graph {
         for node in touched {
             next.site_mut(node).settle();
         }
-        if !Arc::ptr_eq(&next.places, &self.places) {
-            next.by_name = Arc::new(ByName::of(next.switches()));
-        }
         next.layout = Layout::of(&next.sites);
         next
     }
@@ -110,7 +105,7 @@ impl Graph {
     /// The place of a switch that is up.
     #[inline]
     pub fn node(&self, dpid: DatapathId) -> Option<Node> {
-        self.by_name.get(dpid)
+        self.by_name.get(&dpid).copied()
     }
 
     /// The switch in a place.
@@ -133,10 +128,7 @@ impl Graph {
     /// The links of a switch that can be used, by port.
     #[inline]
     pub fn legs(&self, node: Node) -> &[Leg] {
-        match self.layout.starts.get(node.index()..) {
-            Some(&[from, to, ..]) => &self.layout.legs[from as usize..to as usize],
-            _ => &[],
-        }
+        self.sites.get(node.index()).map_or(&[], |site| site.legs())
     }
 
     /// The links that can be used, each once, from its lower end.
@@ -165,8 +157,7 @@ impl Graph {
     /// Whether the port of this number of the switch in a place is one of those.
     #[inline]
     pub(crate) fn is_end_of(&self, node: Node, port: PortNo) -> bool {
-        let hints = self.layout.hints.get(node.index());
-        hints.is_some_and(|hints| hints & hint(port.0) != 0) && self.site(node).knows(port.0)
+        self.site(node).knows(port.0)
     }
 
     /// What is known of the switch in a place.
@@ -214,7 +205,7 @@ impl Graph {
             Change::SwitchDown(dpid) => self.remove(dpid, touched),
             Change::Link { from, to, metric } => self.link(from, to, metric, touched),
             Change::NoLink { from } => {
-                if let Some(node) = self.added(from.dpid) {
+                if let Some(node) = self.node(from.dpid) {
                     self.cut(node, from.port.0, Side::Out, touched);
                 }
             }
@@ -234,11 +225,13 @@ impl Graph {
             None => self.sites.push(site),
         }
         Arc::make_mut(&mut self.places).insert(at, (dpid, Node::at(place)));
+        Arc::make_mut(&mut self.by_name).insert(dpid, Node::at(place));
     }
 
     fn remove(&mut self, dpid: DatapathId, touched: &mut Vec<Node>) {
         let Ok(at) = self.place(dpid) else { return };
         let (_, node) = Arc::make_mut(&mut self.places).remove(at);
+        Arc::make_mut(&mut self.by_name).remove(&dpid);
         let ends: Vec<_> = self.site(node).far_ends().collect();
         for (port, side, _) in ends {
             self.cut(node, port, side, touched);
@@ -247,7 +240,7 @@ impl Graph {
     }
 
     fn link(&mut self, from: SwitchPort, to: SwitchPort, metric: Metric, touched: &mut Vec<Node>) {
-        let (Some(source), Some(target)) = (self.added(from.dpid), self.added(to.dpid)) else {
+        let (Some(source), Some(target)) = (self.node(from.dpid), self.node(to.dpid)) else {
             return;
         };
         let out = Far { node: target, port: to.port.0, metric };
@@ -273,11 +266,6 @@ impl Graph {
         touched.extend([node, far.node]);
     }
 
-    /// The place of a switch, also while changes are made.
-    fn added(&self, dpid: DatapathId) -> Option<Node> {
-        self.place(dpid).ok().map(|at| self.places[at].1)
-    }
-
     fn place(&self, dpid: DatapathId) -> Result<usize, usize> {
         self.places.binary_search_by_key(&dpid, |&(dpid, _)| dpid)
     }
@@ -291,16 +279,13 @@ impl Layout {
     fn of(sites: &[Arc<Site>]) -> Layout {
         let links = sites.iter().map(|site| site.legs().len()).sum();
         let mut neighbours = Vec::with_capacity(links);
-        let mut legs = Vec::with_capacity(links);
         let mut starts = Vec::with_capacity(sites.len() + 1);
         starts.push(0);
         for site in sites {
             neighbours.extend(site.legs().iter().map(|leg| (leg.node, leg.back)));
-            legs.extend_from_slice(site.legs());
             starts.push(neighbours.len() as u32);
         }
         let names = sites.iter().map(|site| site.dpid).collect();
-        let hints = sites.iter().map(|site| site.hints()).collect();
-        Layout { starts, neighbours, legs, names, hints }
+        Layout { starts, neighbours, names }
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Site {
     // By port.
     ends: Vec<Known>,
     // Of the ports of these a bit each; of several ports the same, and of some that are no ends any more.
-    hints: u64,
+    may_know: u64,
     // By port.
     legs: Box<[Leg]>,
     // The neighbours as bits, from word `row_from` on; empty where there are fewer of them than words.
@@ -69,9 +69,9 @@ pub(super) enum Side {
     Back,
 }
 
-/// The bit of a port among 64, which it shares with others.
+/// The bit of a port among 64.
 #[inline]
-pub(super) fn hint(port: u32) -> u64 {
+fn bit(port: u32) -> u64 {
     1 << (port.wrapping_mul(0x9e37_79b9) >> 26)
 }
 
@@ -98,16 +98,10 @@ impl Site {
         self.ends.iter().map(|known| PortNo(known.port))
     }
 
-    /// The [`hint`]s of all ports of which anything is known, and of some of which nothing is any more.
-    #[inline]
-    pub(super) fn hints(&self) -> u64 {
-        self.hints
-    }
-
     /// Whether anything is known of a port.
     #[inline]
     pub(super) fn knows(&self, port: u32) -> bool {
-        self.place(port).is_ok()
+        self.may_know & bit(port) != 0 && self.place(port).is_ok()
     }
 
     /// Every other end that is known, with the port here and the direction.
@@ -137,7 +131,7 @@ impl Site {
     pub(super) fn note(&mut self, port: u32, side: Side, far: Option<Far>) {
         let at = self.place(port).unwrap_or_else(|at| {
             self.ends.insert(at, Known { port, out: None, back: None });
-            self.hints |= hint(port);
+            self.may_know |= bit(port);
             at
         });
         match side {
@@ -152,7 +146,7 @@ impl Site {
     /// Finds the links again that can be used, once everything is noted.
     pub(super) fn settle(&mut self) {
         self.legs = self.ends.iter().filter_map(Known::leg).collect();
-        self.hints = self.ends.iter().fold(0, |bits, known| bits | hint(known.port));
+        self.may_know = self.ends.iter().fold(0, |bits, known| bits | bit(known.port));
         let words = self.legs.iter().map(|leg| leg.node.index() / 64);
         let (first, last) = (words.clone().min().unwrap_or(0), words.max().unwrap_or(0));
         self.row = Box::default();
