@@ -123,7 +123,8 @@ def neighbours(aldis, http, emulate):
         said = subprocess.run([aldis, "links", "--json", "--http", f"http://{http}"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False).stdout
         links = json.loads(said).get("items", []) if said.strip() else []
-        ends = [tuple(int(link[end]["dpid"], 16) for end in "ab") for link in links] or ends
+        # The most that were known at once: in the end they go, one by one.
+        ends = max(ends, [tuple(int(link[end]["dpid"], 16) for end in "ab") for link in links], key=len)
         time.sleep(0.5)
     return sorted({b if a == 1 else a for a, b in ends if 1 in (a, b)})
 
