@@ -29,8 +29,8 @@ const OVERTIME: Duration = Duration::from_secs(30);
 #[command(after_help = "\
 Examples:
   aldis lab run maestro/table-1                    a minute; the results are in results/maestro/table-1
-  aldis lab run --all                              every figure of the papers, quickly: half an hour on two cores
-  aldis lab run --all --full                       every point of them, three times: somewhat more than an hour
+  aldis lab run --all                              every figure of the papers, quickly: some ten minutes on two cores
+  aldis lab run --all --full                       every point of them, three times: an hour
   aldis lab run maestro/figure-7 --long            as long as the paper measured
   aldis lab run mine.toml --out /tmp/lab           a plan of your own
 
@@ -47,10 +47,10 @@ pub(crate) struct Args {
     /// At most a minute for each plan: the default.
     #[arg(long)]
     quick: bool,
-    /// Every point that the papers have, with repeats: 80 minutes for all plans, on two cores.
+    /// Every point that the papers have, with repeats: an hour for all plans, on two cores.
     #[arg(long, conflicts_with = "quick")]
     full: bool,
-    /// The same for as long as the papers measured: 9 hours for all plans.
+    /// The same for as long as the papers measured: six hours for all plans.
     #[arg(long, conflicts_with_all = ["quick", "full"])]
     long: bool,
     /// The folder of the results: PLAN/meta.toml, points.csv and plan.toml are written below it.

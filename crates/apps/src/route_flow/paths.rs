@@ -52,9 +52,7 @@ pub struct Paths {
     refused: u64,
 }
 
-// In one cache line.
 #[derive(Debug)]
-#[repr(align(64))]
 struct Path {
     key: Key,
     from: SwitchPort,
@@ -63,17 +61,7 @@ struct Path {
     rules: Block,
     // One for each rule, and two for the hosts.
     seats: Block,
-    _is: There,
 }
-
-/// Takes a byte that would be left over, of which a place without a path has another value: so that both fit into the line.
-#[derive(Clone, Copy, Debug)]
-#[repr(u8)]
-enum There {
-    Yes = 1,
-}
-
-const _: () = assert!(size_of::<Option<Path>>() == 64);
 
 /// A path's place in a row.
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +147,7 @@ impl Paths {
             *self.seats.item_mut(seat) = Seat { path: at, row, place };
         }
         let rules = self.rules.take(rules.iter().copied());
-        self.paths[at as usize] = Some(Path { key, from, to, rules, seats, _is: There::Yes });
+        self.paths[at as usize] = Some(Path { key, from, to, rules, seats });
         self.by_flow.insert(hash, at);
     }
 
@@ -180,10 +168,8 @@ impl Paths {
             }
         }
         for path in found[..count].iter().filter_map(|&at| self.path(at)) {
-            // They may lie in two lines.
-            if let [first, .., last] = self.rules.of(path.rules) {
-                prefetch(first);
-                prefetch(last);
+            if let Some(rule) = self.rules.of(path.rules).first() {
+                prefetch(rule);
             }
         }
     }

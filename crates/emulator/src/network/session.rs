@@ -110,6 +110,19 @@ enum Quiet {
     Yes,
 }
 
+impl Quiet {
+    /// A message of this type came, or the answer to our echo; the number of the next echo, if there has to be one.
+    fn hears(&mut self, kind: u8, is_answer: bool) -> Option<u32> {
+        let Quiet::Asked { again, echoes } = self else { return None };
+        match (is_answer, *again) {
+            (false, _) => *again |= !SAYS_NOTHING.contains(&kind),
+            (true, true) if *echoes < ECHOES_MAX => return Some(*echoes + 1),
+            (true, _) => *self = Quiet::Yes,
+        }
+        None
+    }
+}
+
 /// The connection of one switch.
 pub(super) struct Session {
     version: Version,
@@ -274,15 +287,9 @@ impl Session {
 
     /// What a message from the controller says of whether it is done; whether the message is about nothing else.
     fn hears(&mut self, header: &Header) -> bool {
-        let Quiet::Asked { again, echoes } = &mut self.quiet else { return false };
         let is_answer = header.kind == kind::ECHO_REPLY && header.xid == QUIET_XID;
-        match (is_answer, *again) {
-            (false, _) => *again |= !SAYS_NOTHING.contains(&header.kind),
-            (true, true) if *echoes < ECHOES_MAX => {
-                let echoes = *echoes + 1;
-                self.ask_for_quiet(echoes);
-            }
-            (true, _) => self.quiet = Quiet::Yes,
+        if let Some(echoes) = self.quiet.hears(header.kind, is_answer) {
+            self.ask_for_quiet(echoes);
         }
         is_answer
     }
@@ -485,5 +492,26 @@ mod tests {
         assert_eq!(session.slow, Some((1000, 50.0)));
         session.grant(Duration::from_secs(3600));
         assert_eq!(session.slow, Some((1000, READ_MAX as f64)));
+    }
+
+    const FLOW_MOD: u8 = 14;
+
+    #[test]
+    fn a_controller_is_done_when_an_echo_comes_back_and_nothing_was_asked_meanwhile() {
+        let mut quiet = Quiet::Asked { again: false, echoes: 1 };
+        assert_eq!(quiet.hears(FLOW_MOD, false), None);
+        assert_eq!(quiet.hears(kind::ECHO_REPLY, true), Some(2));
+        let mut quiet = Quiet::Asked { again: false, echoes: 2 };
+        assert!(SAYS_NOTHING.into_iter().all(|kind| quiet.hears(kind, false).is_none()));
+        assert_eq!(quiet, Quiet::Asked { again: false, echoes: 2 });
+        assert_eq!(quiet.hears(kind::ECHO_REPLY, true), None);
+        assert_eq!(quiet, Quiet::Yes);
+    }
+
+    #[test]
+    fn one_that_is_never_done_is_not_waited_for() {
+        let mut quiet = Quiet::Asked { again: true, echoes: ECHOES_MAX };
+        assert_eq!(quiet.hears(kind::ECHO_REPLY, true), None);
+        assert_eq!(quiet, Quiet::Yes);
     }
 }

@@ -151,15 +151,21 @@ fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
     assert_eq!((place_of(&lab, 5), lab.part::<Map>().links().count()), (None, 2));
 }
 
-#[test]
-fn silent_hosts_are_forgotten() {
-    let config = Config { ageing: Duration::from_secs(20), ..Config::new(Seed::new([7; 16])) };
+/// A switch of three ports, known for two seconds.
+fn lab_of(config: Config) -> Lab {
     let recipe = Recipe::default()
         .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
         .with(move || Lookout::new(config));
     let mut lab = Lab::new(&recipe);
     lab.join(1, Version::V13, 3);
     lab.pass(2000);
+    lab
+}
+
+#[test]
+fn silent_hosts_are_forgotten() {
+    let config = Config { ageing: Duration::from_secs(20), ..Config::new(Seed::new([7; 16])) };
+    let mut lab = lab_of(config);
     lab.asks(HERE, &says(1));
     for _ in 0..30 {
         lab.pass(1000);
@@ -172,12 +178,7 @@ fn silent_hosts_are_forgotten() {
 #[test]
 fn newcomers_push_others_out_of_a_full_table_one_by_one() {
     let config = Config { hosts_max: 8, ..Config::new(Seed::new([7; 16])) };
-    let recipe = Recipe::default()
-        .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
-        .with(move || Lookout::new(config));
-    let mut lab = Lab::new(&recipe);
-    lab.join(1, Version::V13, 3);
-    lab.pass(2000);
+    let mut lab = lab_of(config);
     for host in 1..=8 {
         lab.asks(HERE, &says(host));
         lab.pass(1);
