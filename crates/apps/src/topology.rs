@@ -25,6 +25,7 @@ mod discovery;
 mod frame;
 mod link;
 mod map;
+mod past;
 mod port;
 mod relay;
 mod schedule;

@@ -34,7 +34,7 @@ const UNTRUE_MAX: u32 = 64;
 /// How long a worker remembers that a probe came in by a port: by then the search refuses it as too late.
 const REMEMBERED: Duration = Duration::from_secs(3);
 
-/// Of so many at a time: those of two seconds, at the default pace. A probe that finds no room is looked at by the search.
+/// Of so many at a time: those of three seconds, at the default pace. A probe that finds no room is looked at by the search.
 const REMEMBERED_MAX: usize = 1 << 17;
 
 /// The mark on the flows that bring probes to the controller.
@@ -199,9 +199,9 @@ impl App for Discovery {
             Event::Up => catch_up(watch, out),
             Event::Port(change) => {
                 watch.look(|watched| {
-                    let (dpid, since) = (switch.dpid, watched.now.since);
-                    if let Some(port) = watched.change(change).filter(|_| !watched.behind) {
-                        let number = change.port.number;
+                    let (dpid, since, number) = (switch.dpid, watched.now.since, change.port.number);
+                    if watched.change(now, change) && !watched.behind {
+                        let port = watched.now.ports.get(&number).copied();
                         let told = Told(What::Port { dpid, since, number, port });
                         watched.behind = out.report::<Search>(told).is_err();
                     }

@@ -11,6 +11,7 @@ use crate::place::SwitchPort;
 use super::frame::{Key, Probe, Reach, Read};
 use super::link::{Ends, Link, State};
 use super::map;
+use super::past::Past;
 use super::port::{FAR_MAX, FAST_TURNS, Port};
 use super::relay::{SAMPLES, SAMPLES_MIN, Usual, Window};
 use super::schedule::Schedule;
@@ -29,16 +30,13 @@ const LIFE: Duration = Duration::from_secs(2);
 /// a hundred million is given up wrongly, each time.
 const LOST_AFTER: u8 = 4;
 
-/// After a port came up or the other switch joined, so long hosts that showed at it do not stand against a link: frames
-/// may come through the new cable before the first probe, and did come before the other switch was ours.
+/// After a port came up or the other switch joined, so long at the least hosts that showed at it do not stand against a link:
+/// frames may come through the new cable before the first probe, and did come before the other switch was ours.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long a host that showed stands against a link. That it is elsewhere by now shortens nothing: whoever relays probes
-/// between two ports could let a host of theirs move about.
+/// How long a host that showed stands against a link; after that one has to prove itself. That the host is elsewhere by now
+/// shortens nothing: whoever relays probes between two ports could let a host of theirs move about.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
-
-/// How long it is remembered that a port showed a host before it went down.
-const HISTORY_FOR: Duration = Duration::from_secs(600);
 
 /// How often it is looked at what links are usually like.
 const USUAL_EVERY: Duration = Duration::from_secs(1);
@@ -50,13 +48,26 @@ struct Switch {
     control: Window,
 }
 
+/// What was seen at a port that says something against a link; the more it says, the later it comes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Doubt {
+    /// Nothing.
+    None,
+    /// There was a host once: the link may be somebody who hands probes on, and has to prove that it is none.
+    Past,
+    /// There is a host.
+    Host,
+}
+
 /// All ports and links.
 #[derive(Debug)]
 pub struct Topology {
     config: Config,
     key: Key,
     switches: BTreeMap<DatapathId, Switch>,
+    /// Those that are up.
     ports: BTreeMap<SwitchPort, Port>,
+    past: Past,
     links: BTreeMap<Ends, Link>,
     schedule: Schedule,
     sequence: u64,
@@ -75,6 +86,7 @@ impl Topology {
             key,
             switches: BTreeMap::new(),
             ports: BTreeMap::new(),
+            past: Past::default(),
             links: BTreeMap::new(),
             schedule: Schedule::new(config.probes_per_s_max),
             sequence: 0,
@@ -107,7 +119,7 @@ impl Topology {
 
     /// Whether it is known what a port that is up leads to: a link of ours that begins there would have been found.
     pub fn is_known(&self, port: SwitchPort) -> bool {
-        self.ports.get(&port).is_some_and(|port| port.up && self.leads_known(port))
+        self.ports.get(&port).is_some_and(|port| self.leads_known(port))
     }
 
     /// A cable that worked one way only up to now counts for nothing: where floods left it out and there is no other way yet,
@@ -119,8 +131,7 @@ impl Topology {
 
     /// The ports of a switch that are up, as others see them, by number. Their speed is not known here: 0.
     pub(super) fn ports_of(&self, dpid: DatapathId) -> impl Iterator<Item = map::Port> {
-        let ports = self.ports.range(SwitchPort::all_of(dpid)).filter(|(_, port)| port.up);
-        ports.map(|(at, port)| map::Port {
+        self.ports.range(SwitchPort::all_of(dpid)).map(|(at, port)| map::Port {
             number: at.port,
             mac: port.mac,
             speed_kbps: 0,
@@ -154,50 +165,48 @@ impl Topology {
             self.ports.range(SwitchPort::all_of(dpid)).map(|(&port, _)| port).collect();
         for port in ports {
             self.port_down(now, port, out);
-            if self.ports.get(&port).is_some_and(|port| port.history.is_none()) {
-                self.ports.remove(&port);
-            }
         }
     }
 
-    /// A port with this address of a switch that joined came up: it is probed at once. One that is up already is left as it
-    /// is.
+    /// A port with this address of a switch that joined came up: it is probed at once. One that is up already may have got
+    /// another address, and is left as it is but for that.
     pub fn port_up(&mut self, now: Time, at: SwitchPort, mac: MacAddr) {
-        let before = self.ports.get(&at);
-        if !self.switches.contains_key(&at.dpid) || before.is_some_and(|port| port.up) {
-            return;
+        match self.ports.get_mut(&at) {
+            Some(port) if port.mac == mac => return,
+            Some(port) => port.mac = mac,
+            None if self.switches.contains_key(&at.dpid) => {
+                let history = self.past.take(now, at);
+                self.ports.insert(at, Port::new(mac, now, history));
+                self.schedule.add(now, at);
+            }
+            None => return,
         }
-        let history = before.and_then(|port| port.history);
-        let history = history.filter(|&then| now.since(then) < HISTORY_FOR);
-        self.ports.insert(at, Port::new(mac, now, history));
-        self.schedule.add(now, at);
         self.touched.insert(at.dpid);
     }
 
     /// A port went down or away.
     pub fn port_down(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Event>) {
-        let Some(port) = self.ports.get_mut(&at).filter(|port| port.up) else { return };
+        let Some(port) = self.ports.remove(&at) else { return };
         self.schedule.remove(port.due, at);
-        port.up = false;
-        for ends in port.link.iter().chain(&port.far).copied().collect::<Vec<_>>() {
+        for ends in port.link.into_iter().chain(port.far) {
             self.lose(now, ends, Loss::PortDown, out);
         }
-        self.touched.insert(at.dpid);
-        if let Some(port) = self.ports.get_mut(&at) {
-            port.go_down(now, SHOWN_FOR);
+        if let Some(then) = port.shown.map(|_| now).or(port.history) {
+            self.past.note(now, at, then);
         }
+        self.touched.insert(at.dpid);
     }
 
     /// A host was seen at a port, which is no link between switches of ours.
     pub fn host_shown(&mut self, now: Time, at: SwitchPort) {
-        if let Some(port) = self.ports.get_mut(&at).filter(|port| port.up && port.link.is_none())
+        if let Some(port) = self.ports.get_mut(&at).filter(|port| port.link.is_none())
             && port.shown.replace(now).is_none()
         {
             self.touched.insert(at.dpid);
         }
     }
 
-    /// What an echo took to a switch and back.
+    /// What a message and its answer took, to a switch and back.
     pub fn control_rtt(&mut self, dpid: DatapathId, took: Duration) {
         if let Some(switch) = self.switches.get_mut(&dpid) {
             switch.control.add(took);
@@ -293,27 +302,29 @@ impl Topology {
 
     /// Whether a probe of ours may have come in at `at` now: when it was sent.
     fn admit(&mut self, now: Time, at: SwitchPort, probe: &Probe) -> Result<Time, Refusal> {
-        let to = self.ports.get(&at).filter(|port| port.up && at != probe.from);
+        let ends = Ends::new(probe.from, at);
+        let is_known = self.links.get(&ends).is_some_and(|link| link.reach == probe.reach);
+        let to = self.ports.get(&at).filter(|_| at != probe.from);
         let to_up_at = to.map(|port| port.up_at).ok_or(Refusal::WrongPort)?;
         let from = self.ports.get_mut(&probe.from).ok_or(Refusal::Late)?;
         let sent = from.sent(probe).ok_or(Refusal::Replayed)?;
-        if !sent.arrive(at) {
+        if !sent.arrive(at, is_known) {
             return Err(Refusal::Replayed);
         }
         let sent_at = sent.at;
         if now.since(sent_at) > LIFE || sent_at < to_up_at {
             return Err(Refusal::Late);
         }
-        let ends = Ends::new(probe.from, at);
-        if self.links.get(&ends).is_some_and(|link| link.reach == probe.reach) {
+        if is_known {
             return Ok(sent_at);
         }
-        if !self.is_free(probe.from, probe.reach) || !self.is_free(at, probe.reach) {
+        if !ends.ports().into_iter().all(|end| self.is_free(end, probe.reach)) {
             return Err(Refusal::WrongPort);
         }
-        let shows = self.shows_host(now, probe.from, at) || self.shows_host(now, at, probe.from);
-        let may = probe.reach == Reach::Far && self.config.far_with_hosts;
-        if shows && !may { Err(Refusal::HostPort) } else { Ok(sent_at) }
+        match self.doubt(now, ends, probe.reach) {
+            Doubt::Host => Err(Refusal::HostPort),
+            Doubt::Past | Doubt::None => Ok(sent_at),
+        }
     }
 
     /// Whether a link may begin at a port that has none of the kind.
@@ -322,13 +333,36 @@ impl Topology {
         self.ports.get(&at).is_some_and(|port| port.link.is_none() && port.far.len() < far_max)
     }
 
-    /// Whether a host that showed at a port stands against a link from there to `other`.
-    fn shows_host(&self, now: Time, at: SwitchPort, other: SwitchPort) -> bool {
-        let Some(port) = self.ports.get(&at) else { return false };
-        let joined = self.switches.get(&other.dpid).map_or(Time::START, |switch| switch.up_at);
+    /// What stands against a link that was not there: the worse of what was seen at its ends.
+    fn doubt(&self, now: Time, ends: Ends, reach: Reach) -> Doubt {
+        if reach == Reach::Far && self.config.far_with_hosts {
+            return Doubt::None;
+        }
+        let [one, other] = ends.ports().map(|end| self.doubt_at(now, ends, end));
+        one.max(other)
+    }
+
+    /// What was seen at one end. Where the link was there before, what showed meanwhile may have come through it.
+    fn doubt_at(&self, now: Time, ends: Ends, at: SwitchPort) -> Doubt {
+        let Some(port) = self.ports.get(&at).filter(|port| !port.had(ends)) else {
+            return Doubt::None;
+        };
+        match port.shown.filter(|_| !self.is_excused(now, port, ends.across(at))) {
+            Some(shown) if now.since(shown) < SHOWN_FOR => Doubt::Host,
+            None if port.history.is_none() => Doubt::None,
+            _ => Doubt::Past,
+        }
+    }
+
+    /// Whether what showed at a port may have come from `other`, before the first probes could: these wait where there are
+    /// many ports.
+    fn is_excused(&self, now: Time, port: &Port, other: SwitchPort) -> bool {
         let is_fresh = |since: Time| now.since(since) < FRESH;
-        let excused = is_fresh(joined) || is_fresh(port.up_at) && port.history.is_none();
-        port.shown.is_some_and(|shown| now.since(shown) < SHOWN_FOR) && !excused
+        let joined = self.switches.get(&other.dpid).map_or(Time::START, |switch| switch.up_at);
+        let joins = |other: &Port| !other.settled && other.up_at == joined;
+        let other_joined = is_fresh(joined) || self.ports.get(&other).is_some_and(joins);
+        let came_up = is_fresh(port.up_at) || !port.settled;
+        other_joined || came_up && port.history.is_none()
     }
 
     /// A probe that can be believed came in.
@@ -360,9 +394,7 @@ impl Topology {
 
     /// A link that was not known.
     fn join(&mut self, now: Time, ends: Ends, reach: Reach, out: &mut Vec<Event>) {
-        let old =
-            |port: &SwitchPort| self.ports.get(port).is_some_and(|port| port.history.is_some());
-        let must_prove = reach == Reach::Direct && ends.ports().iter().any(old);
+        let must_prove = self.doubt(now, ends, reach) != Doubt::None;
         if reach == Reach::Direct {
             let far = ends.ports().into_iter().filter_map(|port| self.ports.get(&port));
             let far: Vec<Ends> = far.flat_map(|port| port.far.iter().copied()).collect();
@@ -384,9 +416,7 @@ impl Topology {
         for end in ends.ports() {
             self.touched.insert(end.dpid);
             let Some(port) = self.ports.get_mut(&end) else { continue };
-            port.link = port.link.filter(|&link| link != ends);
-            port.far.retain(|&far| far != ends);
-            port.turns = 0;
+            port.lose(ends, !link.must_prove);
             self.hasten(now, end);
         }
         out.push(Event::Gone(ends, link.reach, why));
@@ -418,13 +448,14 @@ impl Topology {
         let Some(link) = self.links.get_mut(&ends) else { return };
         let slow = |half: &super::link::Half| self.usual.stands_out(&half.window);
         let slow: Vec<_> = link.halves.iter().flatten().map(slow).collect();
-        let is_slow = link.reach == Reach::Direct && slow.contains(&Some(true));
+        let stands_out = slow.contains(&Some(true));
+        let is_slow = link.reach == Reach::Direct && stands_out;
         let is_known = slow.iter().all(Option::is_some);
         let probed = link.halves.iter().flatten().map(|half| half.window.len()).min();
         // Where there is nothing to compare with, or no round trip known, all that can be asked for is patience.
         let had_time = now.since(link.since) >= self.config.interval * SAMPLES as u32;
         let compared = is_known && probed.is_some_and(|probed| probed >= SAMPLES_MIN);
-        if link.is_both_ways() && !is_slow && (compared || had_time) {
+        if link.is_both_ways() && !stands_out && (compared || had_time) {
             link.must_prove = false;
         }
         let state = match link.is_both_ways() {
@@ -492,10 +523,32 @@ impl Topology {
 
     /// The other end of a link was heard of and not this one: it is probed now, if it was not just a moment ago.
     fn hasten(&mut self, now: Time, at: SwitchPort) {
-        let waits = |port: &&mut Port| port.up && port.due > now + FAST;
+        let waits = |port: &&mut Port| port.due > now + FAST;
         let Some(port) = self.ports.get_mut(&at).filter(waits) else { return };
         self.schedule.remove(port.due, at);
         port.due = now;
         self.schedule.add(now, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A switch can name four billion ports.
+    #[test]
+    fn ports_that_are_gone_are_forgotten_but_for_some_that_showed_hosts() {
+        let mut topology = Topology::new(Config::default(), Key::new([1; 32]));
+        topology.switch_up(Time::START, DatapathId(1));
+        for number in 1..1000 {
+            let at = SwitchPort::new(1, number);
+            topology.port_up(Time::START, at, MacAddr::from_u64(1));
+            if number % 2 == 0 {
+                topology.host_shown(Time::START, at);
+            }
+            topology.port_down(Time::START, at, &mut vec![]);
+        }
+        assert_eq!((topology.ports.len(), topology.past.len()), (0, 499));
+        assert_eq!(topology.next(), None);
     }
 }

@@ -1,7 +1,6 @@
 //! What is known of one port.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use aldis_control::Time;
 use aldis_wire::MacAddr;
@@ -33,10 +32,12 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Notes that it came in by a port; false where it can not have done so.
-    pub(super) fn arrive(&mut self, at: SwitchPort) -> bool {
+    /// Notes that it came in by a port; false where it can not have done so. Of ports that have no link there only so many
+    /// count: those that have one count whatever came before them.
+    pub(super) fn arrive(&mut self, at: SwitchPort, is_linked: bool) -> bool {
         let most = if self.reach == Reach::Direct { 1 } else { FAR_MAX };
-        let is_first = self.heard.len() < most && !self.heard.contains(&at);
+        let has_room = is_linked || self.heard.len() < most;
+        let is_first = has_room && !self.heard.contains(&at);
         if is_first {
             self.heard.push(at);
         }
@@ -44,14 +45,15 @@ impl Sent {
     }
 }
 
-/// A port that is up, or was up not long ago.
+/// A port that is up.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub(super) mac: MacAddr,
-    pub(super) up: bool,
-    /// When it last came up.
+    /// When it came up.
     pub(super) up_at: Time,
-    /// How many probes left it since, or since a link of it vanished.
+    /// Whether a link of ours that was there when it came up would have been found.
+    pub(super) settled: bool,
+    /// How many probes left it since it came up, or since a link of it vanished.
     pub(super) turns: u32,
     /// When the next is due.
     pub(super) due: Time,
@@ -60,9 +62,11 @@ pub(super) struct Port {
     pub(super) link: Option<Ends>,
     /// Its links through switches that are not ours.
     pub(super) far: Vec<Ends>,
+    /// Links that it had since it came up and that were believed; the newest first, [`FAR_MAX`] at most.
+    was: Vec<Ends>,
     /// When it last showed a host.
     pub(super) shown: Option<Time>,
-    /// When it went down, if it showed a host before.
+    /// When it went down before, if it had shown a host then.
     pub(super) history: Option<Time>,
 }
 
@@ -70,13 +74,14 @@ impl Port {
     pub(super) fn new(mac: MacAddr, now: Time, history: Option<Time>) -> Port {
         Port {
             mac,
-            up: true,
             up_at: now,
+            settled: false,
             turns: 0,
             due: now,
             sent: VecDeque::new(),
             link: None,
             far: Vec::new(),
+            was: Vec::new(),
             shown: None,
             history,
         }
@@ -95,6 +100,7 @@ impl Port {
         let Probe { sequence, nonce, reach, .. } = *probe;
         self.sent.push_back(Sent { at: now, sequence, nonce, reach, heard: Vec::new() });
         self.turns = self.turns.saturating_add(1);
+        self.settled |= self.is_searched();
         self.turns == FAST_TURNS
     }
 
@@ -114,10 +120,21 @@ impl Port {
         })
     }
 
-    /// It goes down: all that is left is whether it had shown a host.
-    pub(super) fn go_down(&mut self, now: Time, shown_for: Duration) {
-        let showed = self.shown.is_some_and(|shown| now.since(shown) < shown_for);
-        let history = if showed { Some(now) } else { self.history };
-        *self = Port { up: false, ..Port::new(self.mac, now, history) };
+    /// A link that begins here vanished: what the port leads to is to be looked for. Whether it was believed tells whether it may
+    /// come back whatever showed here meanwhile.
+    pub(super) fn lose(&mut self, ends: Ends, was_believed: bool) {
+        self.link = self.link.filter(|&link| link != ends);
+        self.far.retain(|&far| far != ends);
+        self.turns = 0;
+        self.was.retain(|&was| was != ends);
+        if was_believed {
+            self.was.truncate(FAR_MAX - 1);
+            self.was.insert(0, ends);
+        }
+    }
+
+    /// Whether there was this link since the port came up.
+    pub(super) fn had(&self, ends: Ends) -> bool {
+        self.was.contains(&ends)
     }
 }

@@ -67,8 +67,8 @@ pub struct Told(pub(super) What);
 pub(super) enum What {
     /// A switch can be programmed, or is told of once more: as it is now.
     Switch(Box<SwitchNow>),
-    /// A port of a connection of a switch, which came up at `since`, changed.
-    Port { dpid: DatapathId, since: Time, number: PortNo, port: PortNow },
+    /// A port of a connection of a switch, which came up at `since`, changed; none where it is not up any more.
+    Port { dpid: DatapathId, since: Time, number: PortNo, port: Option<PortNow> },
     /// That connection is gone.
     Gone { dpid: DatapathId, since: Time },
     /// A frame came in that says to be a probe.
@@ -95,7 +95,7 @@ impl Told {
 struct Facts {
     version: Version,
     since: Time,
-    speeds_kbps: BTreeMap<PortNo, u32>,
+    ports: BTreeMap<PortNo, PortNow>,
 }
 
 /// The searcher: the publisher of [`Search`].
@@ -108,7 +108,7 @@ pub(super) struct Searcher {
     /// The probes that nobody said have left, from `left` of the log on: their ports and numbers.
     unsent: VecDeque<(SwitchPort, u64)>,
     left: u64,
-    /// Switches whose speeds changed.
+    /// Switches of which something changed that is none of the search's business, as the speeds of their ports.
     touched: BTreeSet<DatapathId>,
     refused: Counters,
     round_at: Time,
@@ -156,14 +156,15 @@ impl Searcher {
         if known != Some(since) {
             self.topology.switch_down(now, dpid, &mut self.events);
             self.topology.switch_up(now, dpid);
-            self.facts.insert(dpid, Facts { version, since, speeds_kbps: BTreeMap::new() });
+            self.facts.insert(dpid, Facts { version, since, ports: BTreeMap::new() });
         }
-        let known: Vec<_> = self.topology.ports_of(dpid).map(|port| port.number).collect();
-        for number in known.into_iter().filter(|number| !ports.contains_key(number)) {
-            self.port(now, (dpid, since), number, PortNow::GONE);
+        let known = self.facts.get(&dpid).into_iter().flat_map(|facts| facts.ports.keys());
+        let gone: Vec<_> = known.filter(|number| !ports.contains_key(number)).copied().collect();
+        for number in gone {
+            self.port(now, (dpid, since), number, None);
         }
         for (number, port) in ports {
-            self.port(now, (dpid, since), number, port);
+            self.port(now, (dpid, since), number, Some(port));
         }
     }
 
@@ -172,20 +173,24 @@ impl Searcher {
         now: Time,
         (dpid, since): (DatapathId, Time),
         number: PortNo,
-        port: PortNow,
+        port: Option<PortNow>,
     ) {
         let Some(facts) = self.facts.get_mut(&dpid).filter(|facts| facts.since == since) else {
             return;
         };
         let at = SwitchPort::of(dpid, number);
-        if !port.up {
-            facts.speeds_kbps.remove(&number);
-            return self.topology.port_down(now, at, &mut self.events);
+        let before = match port {
+            Some(port) => facts.ports.insert(number, port),
+            None => facts.ports.remove(&number),
+        };
+        // It may have gone down and come up again before anybody could be told.
+        if before.map(|before| before.up_at) != port.map(|port| port.up_at) {
+            self.topology.port_down(now, at, &mut self.events);
         }
-        if facts.speeds_kbps.insert(number, port.speed_kbps) != Some(port.speed_kbps) {
+        if let Some(port) = port {
             self.touched.insert(dpid);
+            self.topology.port_up(now, at, port.mac);
         }
-        self.topology.port_up(now, at, port.mac);
     }
 
     fn gone(&mut self, now: Time, dpid: DatapathId, since: Time) {
@@ -243,7 +248,7 @@ impl Searcher {
 impl Facts {
     fn picture(&self, dpid: DatapathId, topology: &Topology) -> map::Switch {
         let with_speed = |port: map::Port| {
-            let speed_kbps = self.speeds_kbps.get(&port.number).copied().unwrap_or_default();
+            let speed_kbps = self.ports.get(&port.number).map_or(0, |port| port.speed_kbps);
             map::Port { speed_kbps, ..port }
         };
         let ports = topology.ports_of(dpid).map(with_speed).collect();

@@ -1,6 +1,7 @@
 //! The search for links against a network whose cables are known: with switches that come and go, and with liars in it.
 
 mod churn;
+mod doubt;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -8,31 +8,30 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use aldis_control::Time;
+use aldis_control::bounds::PORTS_MAX;
 use aldis_control::switch::Info;
-use aldis_wire::msg::{Port, PortChange, PortNo};
+use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 use aldis_wire::{DatapathId, MacAddr, Version};
 
 /// Between two questions for the round trip to a switch. With [`super::SAMPLES`] of them the last minute counts.
 const ROUND_TRIP_EVERY: Duration = Duration::from_secs(5);
 
-/// A port as it is now.
+/// A port that is up, as it is now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PortNow {
     pub(super) mac: MacAddr,
     pub(super) speed_kbps: u32,
-    pub(super) up: bool,
+    /// When it came up: one that went down meanwhile is another.
+    pub(super) up_at: Time,
 }
 
 impl PortNow {
-    /// One that is not there.
-    pub(super) const GONE: PortNow = PortNow { mac: MacAddr([0; 6]), speed_kbps: 0, up: false };
-
-    fn of(port: &Port) -> PortNow {
-        PortNow { mac: port.hw_addr, speed_kbps: port.speed_kbps, up: port.is_up() }
+    fn of(port: &Port, up_at: Time) -> PortNow {
+        PortNow { mac: port.hw_addr, speed_kbps: port.speed_kbps, up_at }
     }
 }
 
-/// A switch as it is now, with its real ports.
+/// A switch as it is now, with its real ports that are up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SwitchNow {
     pub(super) dpid: DatapathId,
@@ -59,8 +58,8 @@ pub(super) struct Watched {
 
 impl Watch {
     pub(super) fn new(now: Time, switch: &Info) -> Watch {
-        let real = switch.ports.iter().filter(|port| port.number.is_real());
-        let ports = real.map(|port| (port.number, PortNow::of(port))).collect();
+        let up = switch.ports.iter().filter(|port| port.number.is_real() && port.is_up());
+        let ports = up.map(|port| (port.number, PortNow::of(port, now))).collect();
         let (dpid, version) = (switch.dpid, switch.version);
         Watch(Mutex::new(Watched {
             now: SwitchNow { dpid, version, since: now, ports },
@@ -78,18 +77,22 @@ impl Watch {
 }
 
 impl Watched {
-    /// A port changed: how it is now. None for one that nobody looks at.
-    pub(super) fn change(&mut self, change: &PortChange) -> Option<PortNow> {
-        let number = change.port.number;
-        if !number.is_real() {
-            return None;
+    /// A port changed; whether that is anything to the search. Of more ports than a switch may have, those that come up last are
+    /// passed over.
+    pub(super) fn change(&mut self, now: Time, change: &PortChange) -> bool {
+        let PortChange { reason, port } = change;
+        let before = self.now.ports.get(&port.number).copied();
+        if change.is_loss() {
+            return self.now.ports.remove(&port.number).is_some();
         }
-        let port = PortNow { up: !change.is_loss(), ..PortNow::of(&change.port) };
-        match port.up {
-            true => self.now.ports.insert(number, port),
-            false => self.now.ports.remove(&number),
-        };
-        Some(port)
+        if !port.number.is_real() || before.is_none() && self.now.ports.len() >= PORTS_MAX {
+            return false;
+        }
+        // One that is new has only its number in common with the one before.
+        let stays = before.filter(|_| *reason != PortChangeReason::Added);
+        let is = PortNow::of(port, stays.map_or(now, |before| before.up_at));
+        self.now.ports.insert(port.number, is);
+        before != Some(is)
     }
 
     /// Whether it is time to ask for the round trip.
@@ -106,5 +109,64 @@ impl Watched {
     pub(super) fn answered(&mut self, now: Time, xid: u32) -> Option<Duration> {
         let (_, asked_at) = self.asked.take_if(|(asked, _)| *asked == xid)?;
         Some(now.since(asked_at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_wire::FixedText;
+    use aldis_wire::msg::PortDetails;
+
+    fn change(reason: PortChangeReason, number: u32, mac: u64, up: bool) -> PortChange {
+        let port = Port {
+            number: PortNo(number),
+            hw_addr: MacAddr::from_u64(mac),
+            name: FixedText::default(),
+            admin_down: false,
+            link_down: !up,
+            speed_kbps: 0,
+            details: PortDetails::default(),
+        };
+        PortChange { reason, port }
+    }
+
+    fn watched() -> Watched {
+        let ports = [(1, true), (2, false)];
+        let ports = ports.map(|(number, up)| change(PortChangeReason::Added, number, 1, up).port);
+        let (dpid, version) = (DatapathId(1), Version::V13);
+        let info = Info { dpid, version, buffers: 0, tables: 1, ports: ports.to_vec() };
+        Watch::new(Time(5), &info).0.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_port_that_came_anew_is_another_one() {
+        use PortChangeReason::{Added, Modified, Removed};
+        let mut watched = watched();
+        let mut tell = |now, reason, number, mac, up| {
+            let tells = watched.change(Time(now), &change(reason, number, mac, up));
+            let is = watched.now.ports.get(&PortNo(number));
+            (tells, is.map(|port| (port.mac.to_u64(), port.up_at.0)))
+        };
+        assert_eq!(tell(6, Modified, 1, 1, true), (false, Some((1, 5))));
+        assert_eq!(tell(7, Modified, 1, 2, true), (true, Some((2, 5))));
+        assert_eq!(tell(8, Added, 1, 2, true), (true, Some((2, 8))));
+        assert_eq!(tell(9, Modified, 1, 2, false), (true, None));
+        assert_eq!(tell(9, Removed, 1, 2, true), (false, None));
+        assert_eq!(tell(9, Modified, 2, 1, false), (false, None));
+        assert_eq!(tell(9, Modified, 2, 1, true), (true, Some((1, 9))));
+        assert_eq!(tell(9, Added, PortNo::LOCAL.0, 1, true), (false, None));
+    }
+
+    #[test]
+    fn no_more_ports_are_kept_than_a_switch_may_have() {
+        let mut watched = watched();
+        let numbers = 1..=PORTS_MAX as u32 + 10;
+        let tell = |watched: &mut Watched, number, up| {
+            watched.change(Time(9), &change(PortChangeReason::Added, number, 1, up))
+        };
+        assert_eq!(numbers.filter(|&number| tell(&mut watched, number, true)).count(), PORTS_MAX);
+        assert_eq!(watched.now.ports.len(), PORTS_MAX);
+        assert!(tell(&mut watched, 7, false) && tell(&mut watched, u32::MAX >> 8, true));
     }
 }

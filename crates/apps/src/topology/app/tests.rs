@@ -161,6 +161,31 @@ fn what_was_not_told_is_told_later() {
 }
 
 #[test]
+fn a_link_whose_port_was_down_for_a_moment_unsaid_is_looked_for_anew() {
+    let mut lab = ring();
+    lab.pass(2000);
+    (0..20_000).for_each(|flap| lab.turn(at(1, 3), flap % 2 == 1));
+    // Nobody can be told of this now.
+    lab.turn(at(1, 1), false);
+    lab.turn(at(1, 1), true);
+    lab.pass(1500);
+    assert!(lab.said.iter().any(|said| said.contains("is gone")));
+    assert_eq!(links(&lab), real());
+}
+
+/// It can name four billion.
+#[test]
+fn a_switch_has_no_more_ports_than_one_may_have() {
+    let mut lab = Lab::new(&recipe());
+    lab.join(1, Version::V13, 2);
+    lab.pass(10);
+    (3..10_000).for_each(|port| lab.turn(at(1, port), true));
+    lab.pass(10);
+    let switch = lab.part::<Map>().switch(DatapathId(1)).unwrap();
+    assert_eq!(switch.ports.len(), aldis_control::bounds::PORTS_MAX);
+}
+
+#[test]
 fn latency_is_what_the_round_trips_leave() {
     let mut lab = ring();
     lab.pass(90_000);
