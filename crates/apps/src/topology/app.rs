@@ -199,7 +199,8 @@ impl App for Discovery {
             Event::Up => catch_up(watch, out),
             Event::Port(change) => {
                 watch.look(|watched| {
-                    let (dpid, since, number) = (switch.dpid, watched.now.since, change.port.number);
+                    let (dpid, since, number) =
+                        (switch.dpid, watched.now.since, change.port.number);
                     if watched.change(now, change) && !watched.behind {
                         let port = watched.now.ports.get(&number).copied();
                         let told = Told(What::Port { dpid, since, number, port });
@@ -265,7 +266,7 @@ impl App for Discovery {
 
     fn publishers(&self) -> Publishers {
         let searcher = Searcher::new(self.config, self.key.clone());
-        Publishers::of(searcher).and(Mapper::new())
+        Publishers::of(searcher).and(Mapper)
     }
 }
 

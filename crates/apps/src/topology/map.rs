@@ -1,11 +1,11 @@
 //! The part of the World that topology publishes: the switches that are up, their ports that are up, and what those ports
 //! lead to.
 //!
-//! A version shares with the one before every switch of which nothing changed, and two versions are compared by comparing
-//! pointers ([`Map::changes_since`]). Whoever builds something of it (a graph of the links, the ports that floods leave by)
+//! A copy costs a pointer. A version shares with the one before every switch of which nothing changed, and two versions are
+//! compared by comparing pointers ([`Map::changes_since`]). Whoever builds something of it (a graph of the links, the ports that floods leave by)
 //! begins with an empty map and follows the changes.
 
-use std::collections::BTreeMap;
+use core::cmp::Ordering;
 use std::sync::Arc;
 
 use aldis_control::{Part, Time};
@@ -19,7 +19,7 @@ use super::link::State;
 /// The network: its switches, in the order of their names.
 #[derive(Clone, Debug, Default)]
 pub struct Map {
-    switches: Vec<Arc<Switch>>,
+    switches: Arc<Vec<Arc<Switch>>>,
 }
 
 impl Part for Map {
@@ -146,33 +146,41 @@ impl Map {
     /// What is different from `before`, any other version: for switches in the order of their names.
     pub fn changes_since<'m>(&'m self, before: &'m Map) -> Vec<Change<'m>> {
         let mut changes = Vec::new();
-        let (mut old, mut new) = (before.switches().peekable(), self.switches().peekable());
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (None, None) => return changes,
-                (Some(_), None) => core::cmp::Ordering::Less,
-                (None, Some(_)) => core::cmp::Ordering::Greater,
-                (Some(old), Some(new)) => old.dpid.cmp(&new.dpid),
-            };
-            let was = if order.is_le() { old.next() } else { None };
-            let is = if order.is_ge() { new.next() } else { None };
-            match (was, is) {
-                (Some(was), Some(is)) if core::ptr::eq(was, is) => {}
-                (Some(was), Some(is)) if was.since == is.since => ports(was, is, &mut changes),
+        if self.is(before) {
+            return changes;
+        }
+        let by_name = |switch: &Arc<Switch>| switch.dpid;
+        for pair in differences(&before.switches, &self.switches, Arc::ptr_eq, by_name) {
+            match pair {
+                (Some(was), Some(is)) if was.since == is.since => {
+                    changes.extend(ports(is.dpid, &was.ports, &is.ports));
+                }
                 (was, is) => {
-                    was.inspect(|was| went(was, &mut changes));
-                    is.inspect(|is| came(is, &mut changes));
+                    if let Some(was) = was {
+                        changes.extend(ports(was.dpid, &was.ports, &[]));
+                        changes.push(Change::SwitchDown(was.dpid));
+                    }
+                    if let Some(is) = is {
+                        changes.push(Change::SwitchUp(is));
+                        changes.extend(ports(is.dpid, &[], &is.ports));
+                    }
                 }
             }
         }
+        changes
+    }
+
+    /// Whether it is the same version.
+    pub(super) fn is(&self, other: &Map) -> bool {
+        Arc::ptr_eq(&self.switches, &other.switches)
     }
 
     /// Puts a switch in, in place of one with its name; whether that made a difference.
     pub(super) fn put(&mut self, switch: Switch) -> bool {
         match self.place(switch.dpid) {
             Ok(at) if *self.switches[at] == switch => return false,
-            Ok(at) => self.switches[at] = Arc::new(switch),
-            Err(at) => self.switches.insert(at, Arc::new(switch)),
+            Ok(at) => self.change()[at] = Arc::new(switch),
+            Err(at) => self.change().insert(at, Arc::new(switch)),
         }
         true
     }
@@ -180,7 +188,11 @@ impl Map {
     /// Takes a switch away; whether it was there.
     pub(super) fn take(&mut self, dpid: DatapathId) -> bool {
         let place = self.place(dpid);
-        place.map(|at| self.switches.remove(at)).is_ok()
+        place.map(|at| self.change().remove(at)).is_ok()
+    }
+
+    fn change(&mut self) -> &mut Vec<Arc<Switch>> {
+        Arc::make_mut(&mut self.switches)
     }
 
     fn place(&self, dpid: DatapathId) -> Result<usize, usize> {
@@ -199,38 +211,49 @@ impl FromIterator<Switch> for Map {
     }
 }
 
-fn came<'m>(switch: &'m Switch, changes: &mut Vec<Change<'m>>) {
-    changes.push(Change::SwitchUp(switch));
-    changes.extend(switch.ports.iter().map(|port| {
-        let at = SwitchPort::of(switch.dpid, port.number);
-        Change::Port { at, before: None, now: Some(port) }
-    }));
-}
-
-fn went<'m>(switch: &'m Switch, changes: &mut Vec<Change<'m>>) {
-    changes.extend(switch.ports.iter().map(|port| {
-        let at = SwitchPort::of(switch.dpid, port.number);
-        Change::Port { at, before: Some(port), now: None }
-    }));
-    changes.push(Change::SwitchDown(switch.dpid));
-}
-
 /// The ports of one switch that differ.
-fn ports<'m>(was: &'m Switch, is: &'m Switch, changes: &mut Vec<Change<'m>>) {
-    let mut pairs: BTreeMap<PortNo, (Option<&Port>, Option<&Port>)> = BTreeMap::new();
-    was.ports.iter().for_each(|port| pairs.entry(port.number).or_default().0 = Some(port));
-    is.ports.iter().for_each(|port| pairs.entry(port.number).or_default().1 = Some(port));
-    let differ = pairs.into_iter().filter(|(_, (before, now))| before != now);
-    changes.extend(differ.map(|(number, (before, now))| {
-        let at = SwitchPort::of(is.dpid, number);
-        Change::Port { at, before, now }
-    }));
+fn ports<'m>(
+    dpid: DatapathId,
+    was: &'m [Port],
+    is: &'m [Port],
+) -> impl Iterator<Item = Change<'m>> {
+    let pairs = differences(was, is, Port::eq, |port| port.number);
+    pairs.map(move |(before, now)| {
+        let number = now.or(before).map_or(PortNo(0), |port| port.number);
+        Change::Port { at: SwitchPort::of(dpid, number), before, now }
+    })
+}
+
+/// Where two lists differ that are in the order of their keys: what is there under a key, before and now.
+fn differences<'m, T, K: Ord>(
+    mut was: &'m [T],
+    mut is: &'m [T],
+    same: fn(&T, &T) -> bool,
+    key: fn(&T) -> K,
+) -> impl Iterator<Item = (Option<&'m T>, Option<&'m T>)> {
+    std::iter::from_fn(move || {
+        while let (Some(before), Some(now)) = (was.first(), is.first())
+            && same(before, now)
+        {
+            (was, is) = (&was[1..], &is[1..]);
+        }
+        let order = match (was.first(), is.first()) {
+            (None, None) => return None,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(before), Some(now)) => key(before).cmp(&key(now)),
+        };
+        let before = if order.is_le() { was.split_off_first() } else { None };
+        let now = if order.is_ge() { is.split_off_first() } else { None };
+        Some((before, now))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     fn port(number: u32, known: bool) -> Port {
         let (mac, link) = (MacAddr::from_u64(u64::from(number)), None);
@@ -264,7 +287,7 @@ mod tests {
                     Ok(at) if keep[dpid.0 as usize] => {
                         after.take(dpid);
                         let at_after = after.place(dpid).unwrap_err();
-                        after.switches.insert(at_after, Arc::clone(&before.switches[at]));
+                        after.change().insert(at_after, Arc::clone(&before.switches[at]));
                     }
                     _ => {}
                 }
@@ -293,6 +316,16 @@ mod tests {
             prop_assert!(ports.into_iter().eq(all));
             prop_assert!(switches.into_keys().eq(after.switches().map(|switch| switch.dpid)));
         }
+    }
+
+    #[test]
+    fn what_is_put_in_as_it_was_makes_no_version() {
+        let mut map: Map = (1..4).map(|dpid| switch(dpid, 5, [(1, true)])).collect();
+        let before = map.clone();
+        assert!(!map.put(switch(2, 5, [(1, true)])) && !map.take(DatapathId(4)));
+        assert!(map.is(&before));
+        assert!(map.put(switch(2, 5, [(1, false)])) && !map.is(&before));
+        assert_eq!((map.changes_since(&before).len(), before.changes_since(&map).len()), (1, 1));
     }
 
     #[test]

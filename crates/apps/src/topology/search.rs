@@ -3,7 +3,6 @@
 //! that.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use aldis_control::world::{News, PartId};
@@ -29,7 +28,7 @@ const UNSENT_MAX: usize = 16_384;
 #[derive(Debug, Default)]
 pub struct Search {
     probes: Log<Outgoing>,
-    map: Arc<Map>,
+    map: Map,
     counters: Counters,
 }
 
@@ -103,7 +102,7 @@ struct Facts {
 pub(super) struct Searcher {
     topology: Topology,
     facts: BTreeMap<DatapathId, Facts>,
-    map: Arc<Map>,
+    map: Map,
     probes: Log<Outgoing>,
     /// The probes that nobody said have left, from `left` of the log on: their ports and numbers.
     unsent: VecDeque<(SwitchPort, u64)>,
@@ -120,7 +119,7 @@ impl Searcher {
         Searcher {
             topology: Topology::new(config, key),
             facts: BTreeMap::new(),
-            map: Arc::default(),
+            map: Map::default(),
             probes: Log::default(),
             unsent: VecDeque::new(),
             left: 0,
@@ -229,19 +228,18 @@ impl Searcher {
         round
     }
 
-    /// The map as it is now; none where it did not change.
-    fn draw(&mut self) -> Option<Arc<Map>> {
+    /// Brings the map up to date; whether it is another.
+    fn draw(&mut self) -> bool {
         let mut touched = self.topology.take_touched();
         touched.append(&mut self.touched);
-        if touched.is_empty() {
-            return None;
+        let mut changed = false;
+        for dpid in touched {
+            changed |= match self.facts.get(&dpid) {
+                Some(facts) => self.map.put(facts.picture(dpid, &self.topology)),
+                None => self.map.take(dpid),
+            };
         }
-        let mut next = (*self.map).clone();
-        let changed = touched.into_iter().filter(|&dpid| match self.facts.get(&dpid) {
-            Some(facts) => next.put(facts.picture(dpid, &self.topology)),
-            None => next.take(dpid),
-        });
-        (changed.count() > 0).then(|| Arc::new(next))
+        changed
     }
 }
 
@@ -270,15 +268,13 @@ impl Publisher for Searcher {
         let round = self.round(now);
         // Who follows the changes of the map sees what happened; the events are for who has the search in hand.
         self.events.clear();
-        let drawn = self.draw();
-        if round.is_empty() && drawn.is_none() {
+        if !self.draw() && round.is_empty() {
             return None;
         }
         self.probes.push(round);
-        self.map = drawn.unwrap_or_else(|| Arc::clone(&self.map));
         let mut counters = *self.topology.counters();
         counters.add(&self.refused);
-        Some(Search { probes: self.probes.clone(), map: Arc::clone(&self.map), counters })
+        Some(Search { probes: self.probes.clone(), map: self.map.clone(), counters })
     }
 
     fn next(&self) -> Time {
@@ -288,13 +284,7 @@ impl Publisher for Searcher {
 
 /// The publisher of the map.
 #[derive(Debug)]
-pub(super) struct Mapper(Arc<Map>);
-
-impl Mapper {
-    pub(super) fn new() -> Mapper {
-        Mapper(Arc::default())
-    }
-}
+pub(super) struct Mapper;
 
 impl Publisher for Mapper {
     type Part = Map;
@@ -307,10 +297,6 @@ impl Publisher for Mapper {
 
     fn revise(&mut self, _: Time, news: News<'_, Map>) -> Option<Map> {
         let map = &news.world().part::<Search>().map;
-        if Arc::ptr_eq(map, &self.0) {
-            return None;
-        }
-        self.0 = Arc::clone(map);
-        Some((**map).clone())
+        (!map.is(news.current())).then(|| map.clone())
     }
 }
