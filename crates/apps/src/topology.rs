@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! workers: Discovery                          beside them: the search                        all readers
-//! switches, ports, round trips ──reports──▶  Topology ──▶ events: a link came, changed, went ──▶ Map
+//! switches, ports, round trips ──reports──▶  Topology ──▶ switches of which others see something new ──▶ Map
 //! PACKET_IN of a probe, read   ──reports──▶           ──▶ the next probes, when they are due
 //! probes to be sent  ◀────────────────────── Search
 //! ```
@@ -45,8 +45,6 @@ pub use search::{Search, Told};
 
 use std::time::Duration;
 
-use crate::place::SwitchPort;
-
 /// The settings of the search for links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -64,39 +62,6 @@ impl Default for Config {
     fn default() -> Config {
         Config { interval: Duration::from_secs(5), probes_per_s_max: 40_000, far_with_hosts: false }
     }
-}
-
-/// What changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// A link came, or is in another state than before.
-    Changed(Ends, Reach, State),
-    /// A link is gone.
-    Gone(Ends, Reach, Loss),
-    /// A link began to take longer than others, as through a relay, or does so no more.
-    Slow(Ends, bool),
-}
-
-/// Why a link is gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Loss {
-    /// One of its ports went down, or the switch did.
-    PortDown,
-    /// Probes do not come through any more.
-    Silent,
-    /// One of its ports turned out to have a cable to another switch of ours.
-    Direct,
-}
-
-/// What became of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Heard {
-    /// It is no probe of ours.
-    Foreign,
-    /// There is a link from that port.
-    From(SwitchPort),
-    /// It is not believed.
-    Refused(Refusal),
 }
 
 /// Why a probe is not believed.

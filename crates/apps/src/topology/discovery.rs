@@ -15,7 +15,7 @@ use super::past::Past;
 use super::port::{FAR_MAX, FAST_TURNS, Port};
 use super::relay::{SAMPLES, SAMPLES_MIN, Usual, Window};
 use super::schedule::Schedule;
-use super::{Config, Counters, Event, Heard, Loss, Refusal};
+use super::{Config, Counters, Refusal};
 
 /// Between the first probes of a port, and after one that did not come through.
 const FAST: Duration = Duration::from_millis(500);
@@ -158,13 +158,13 @@ impl Topology {
     }
 
     /// A switch is gone, and with it all its ports.
-    pub fn switch_down(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Event>) {
+    pub fn switch_down(&mut self, now: Time, dpid: DatapathId) {
         self.switches.remove(&dpid);
         self.touched.insert(dpid);
         let ports: Vec<_> =
             self.ports.range(SwitchPort::all_of(dpid)).map(|(&port, _)| port).collect();
         for port in ports {
-            self.port_down(now, port, out);
+            self.port_down(now, port);
         }
     }
 
@@ -185,11 +185,11 @@ impl Topology {
     }
 
     /// A port went down or away.
-    pub fn port_down(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Event>) {
+    pub fn port_down(&mut self, now: Time, at: SwitchPort) {
         let Some(port) = self.ports.remove(&at) else { return };
         self.schedule.remove(port.due, at);
         for ends in port.link.into_iter().chain(port.far) {
-            self.lose(now, ends, Loss::PortDown, out);
+            self.lose(now, ends);
         }
         if let Some(then) = port.shown.map(|_| now).or(port.history) {
             self.past.note(now, at, then);
@@ -219,15 +219,10 @@ impl Topology {
     }
 
     /// Writes the next probe that is due, and says which port it leaves by. To be called until there is none.
-    pub fn probe(
-        &mut self,
-        now: Time,
-        frame: &mut Vec<u8>,
-        out: &mut Vec<Event>,
-    ) -> Option<SwitchPort> {
+    pub fn probe(&mut self, now: Time, frame: &mut Vec<u8>) -> Option<SwitchPort> {
         let from = self.schedule.pop(now)?;
         let reach = self.reach(from);
-        self.expect(now, from, reach, out);
+        self.expect(now, from, reach);
         self.sequence += 1;
         let (sequence, nonce) = (self.sequence, self.key.nonce(self.sequence));
         let probe = Probe { from, reach, sequence, nonce };
@@ -248,17 +243,6 @@ impl Topology {
         self.sequence
     }
 
-    /// A frame came in that says to be LLDP, or of [`super::FAR_ETHERTYPE`].
-    pub fn heard(
-        &mut self,
-        now: Time,
-        at: SwitchPort,
-        frame: &[u8],
-        out: &mut Vec<Event>,
-    ) -> Heard {
-        self.take(now, at, Probe::read(&self.key, frame), out)
-    }
-
     /// The last probe of a port left no sooner than now: what it takes is counted from here.
     pub(super) fn left(&mut self, now: Time, from: SwitchPort, sequence: u64) {
         if let Some(port) = self.ports.get_mut(&from) {
@@ -266,18 +250,12 @@ impl Topology {
         }
     }
 
-    /// A frame came in, and was read with the key already.
-    pub(super) fn take(
-        &mut self,
-        now: Time,
-        at: SwitchPort,
-        read: Read,
-        out: &mut Vec<Event>,
-    ) -> Heard {
+    /// A frame came in that says to be a probe, and was read with the key.
+    pub(super) fn hear(&mut self, now: Time, at: SwitchPort, read: Read) {
         let believed = match read {
             Read::Foreign => {
                 self.counters.foreign += 1;
-                return Heard::Foreign;
+                return;
             }
             Read::Untrue(Some(said)) if self.was_sent(&said) => Err(Refusal::Altered),
             Read::Untrue(_) => Err(Refusal::Forged),
@@ -286,13 +264,9 @@ impl Topology {
         match believed {
             Ok((probe, sent)) => {
                 self.counters.heard += 1;
-                self.confirm(now, at, &probe, sent, out);
-                Heard::From(probe.from)
+                self.confirm(now, at, &probe, sent);
             }
-            Err(why) => {
-                self.counters.refuse(why);
-                Heard::Refused(why)
-            }
+            Err(why) => self.counters.refuse(why),
         }
     }
 
@@ -366,18 +340,11 @@ impl Topology {
     }
 
     /// A probe that can be believed came in.
-    fn confirm(
-        &mut self,
-        now: Time,
-        at: SwitchPort,
-        probe: &Probe,
-        sent: Time,
-        out: &mut Vec<Event>,
-    ) {
+    fn confirm(&mut self, now: Time, at: SwitchPort, probe: &Probe, sent: Time) {
         let ends = Ends::new(probe.from, at);
         let is_new = self.links.get(&ends).is_none_or(|link| link.reach != probe.reach);
         if is_new {
-            self.join(now, ends, probe.reach, out);
+            self.join(now, ends, probe.reach);
         }
         let latency = self.latency(probe.from, at, now.since(sent));
         self.look_around(now);
@@ -386,19 +353,19 @@ impl Topology {
             self.touched.extend(ends.ports().map(|port| port.dpid));
         }
         let needs_answer = !link.is_both_ways();
-        self.judge(now, ends, is_new, out);
+        self.judge(now, ends, is_new);
         if needs_answer {
             self.hasten(now, at);
         }
     }
 
     /// A link that was not known.
-    fn join(&mut self, now: Time, ends: Ends, reach: Reach, out: &mut Vec<Event>) {
+    fn join(&mut self, now: Time, ends: Ends, reach: Reach) {
         let must_prove = self.doubt(now, ends, reach) != Doubt::None;
         if reach == Reach::Direct {
             let far = ends.ports().into_iter().filter_map(|port| self.ports.get(&port));
             let far: Vec<Ends> = far.flat_map(|port| port.far.iter().copied()).collect();
-            far.into_iter().for_each(|ends| self.lose(now, ends, Loss::Direct, out));
+            far.into_iter().for_each(|ends| self.lose(now, ends));
         }
         for end in ends.ports() {
             let Some(port) = self.ports.get_mut(&end) else { continue };
@@ -411,7 +378,7 @@ impl Topology {
     }
 
     /// A link is gone. What its ports lead to now is not known: it is looked for at once.
-    fn lose(&mut self, now: Time, ends: Ends, why: Loss, out: &mut Vec<Event>) {
+    fn lose(&mut self, now: Time, ends: Ends) {
         let Some(link) = self.links.remove(&ends) else { return };
         for end in ends.ports() {
             self.touched.insert(end.dpid);
@@ -419,7 +386,6 @@ impl Topology {
             port.lose(ends, !link.must_prove);
             self.hasten(now, end);
         }
-        out.push(Event::Gone(ends, link.reach, why));
     }
 
     /// What a probe took on the link itself, as far as that can be known.
@@ -444,7 +410,7 @@ impl Topology {
     }
 
     /// What state a link is in after a probe came or did not come.
-    fn judge(&mut self, now: Time, ends: Ends, is_new: bool, out: &mut Vec<Event>) {
+    fn judge(&mut self, now: Time, ends: Ends, is_new: bool) {
         let Some(link) = self.links.get_mut(&ends) else { return };
         let slow = |half: &super::link::Half| self.usual.stands_out(&half.window);
         let slow: Vec<_> = link.halves.iter().flatten().map(slow).collect();
@@ -466,18 +432,16 @@ impl Topology {
         if is_new || state != link.state {
             (link.state, link.since) = (state, now);
             self.touched.extend(ends.ports().map(|port| port.dpid));
-            out.push(Event::Changed(ends, link.reach, state));
         }
         if is_slow != link.slow && (is_slow || is_known) {
             link.slow = is_slow;
             self.counters.slow += u64::from(is_slow);
             self.touched.extend(ends.ports().map(|port| port.dpid));
-            out.push(Event::Slow(ends, is_slow));
         }
     }
 
     /// A probe leaves: directions in which too many before it did not come through are given up.
-    fn expect(&mut self, now: Time, from: SwitchPort, reach: Reach, out: &mut Vec<Event>) {
+    fn expect(&mut self, now: Time, from: SwitchPort, reach: Reach) {
         let Some(port) = self.ports.get(&from) else { return };
         let links: Vec<Ends> = match reach {
             Reach::Direct => port.link.into_iter().collect(),
@@ -493,10 +457,9 @@ impl Topology {
             *link.half_mut(from) = None;
             self.touched.extend(ends.ports().map(|port| port.dpid));
             if link.halves.iter().all(Option::is_none) {
-                self.lose(now, ends, Loss::Silent, out);
+                self.lose(now, ends);
             } else if link.state != State::OneWay {
                 (link.state, link.since) = (State::OneWay, now);
-                out.push(Event::Changed(ends, link.reach, State::OneWay));
             }
         }
     }
@@ -546,7 +509,7 @@ mod tests {
             if number % 2 == 0 {
                 topology.host_shown(Time::START, at);
             }
-            topology.port_down(Time::START, at, &mut vec![]);
+            topology.port_down(Time::START, at);
         }
         assert_eq!((topology.ports.len(), topology.past.len()), (0, 499));
         assert_eq!(topology.next(), None);

@@ -111,7 +111,6 @@ pub(super) struct Searcher {
     touched: BTreeSet<DatapathId>,
     refused: Counters,
     round_at: Time,
-    events: Vec<super::Event>,
 }
 
 impl Searcher {
@@ -126,7 +125,6 @@ impl Searcher {
             touched: BTreeSet::new(),
             refused: Counters::default(),
             round_at: Time::START,
-            events: Vec::new(),
         }
     }
 
@@ -135,9 +133,7 @@ impl Searcher {
             What::Switch(switch) => self.switch(now, *switch),
             What::Port { dpid, since, number, port } => self.port(now, (dpid, since), number, port),
             What::Gone { dpid, since } => self.gone(now, dpid, since),
-            What::Heard { now, at, read } => {
-                self.topology.take(now, at, read, &mut self.events);
-            }
+            What::Heard { now, at, read } => self.topology.hear(now, at, read),
             What::Left { now, ended } => self.left(now, ended),
             What::RoundTrip { dpid, took } => self.topology.control_rtt(dpid, took),
             What::Refused(counters) => self.refused.add(&counters),
@@ -153,7 +149,7 @@ impl Searcher {
             return;
         }
         if known != Some(since) {
-            self.topology.switch_down(now, dpid, &mut self.events);
+            self.topology.switch_down(now, dpid);
             self.topology.switch_up(now, dpid);
             self.facts.insert(dpid, Facts { version, since, ports: BTreeMap::new() });
         }
@@ -184,7 +180,7 @@ impl Searcher {
         };
         // It may have gone down and come up again before anybody could be told.
         if before.map(|before| before.up_at) != port.map(|port| port.up_at) {
-            self.topology.port_down(now, at, &mut self.events);
+            self.topology.port_down(now, at);
         }
         if let Some(port) = port {
             self.touched.insert(dpid);
@@ -195,7 +191,7 @@ impl Searcher {
     fn gone(&mut self, now: Time, dpid: DatapathId, since: Time) {
         if self.facts.get(&dpid).is_some_and(|facts| facts.since == since) {
             self.facts.remove(&dpid);
-            self.topology.switch_down(now, dpid, &mut self.events);
+            self.topology.switch_down(now, dpid);
         }
     }
 
@@ -214,7 +210,7 @@ impl Searcher {
             return round;
         }
         let mut frame = Vec::new();
-        while let Some(from) = self.topology.probe(now, &mut frame, &mut self.events) {
+        while let Some(from) = self.topology.probe(now, &mut frame) {
             let Some(facts) = self.facts.get(&from.dpid) else { continue };
             let version = facts.version;
             round.push(Outgoing { from, version, frame: frame.as_slice().into() });
@@ -266,8 +262,6 @@ impl Publisher for Searcher {
             self.hear(now, told);
         }
         let round = self.round(now);
-        // Who follows the changes of the map sees what happened; the events are for who has the search in hand.
-        self.events.clear();
         if !self.draw() && round.is_empty() {
             return None;
         }

@@ -15,6 +15,7 @@ use crate::place::SwitchPort;
 use crate::random::Random;
 
 const MS: Duration = Duration::from_millis(1);
+const KEY: [u8; 32] = [3; 32];
 
 /// A network, and what the topology thinks of it.
 struct Net {
@@ -25,7 +26,8 @@ struct Net {
     wire: BTreeMap<(Time, u64), (SwitchPort, Vec<u8>)>,
     sent: u64,
     now: Time,
-    events: Vec<Event>,
+    /// The network as others see it who are told which switches to look at again.
+    seen_by_others: BTreeMap<DatapathId, Vec<map::Port>>,
     /// Every probe that left, and by which port.
     seen: Vec<(SwitchPort, Vec<u8>)>,
 }
@@ -37,13 +39,13 @@ fn port(dpid: u64, port: u32) -> SwitchPort {
 impl Net {
     fn new(config: Config) -> Net {
         Net {
-            topology: Topology::new(config, Key::new([3; 32])),
+            topology: Topology::new(config, Key::new(KEY)),
             cables: BTreeMap::new(),
             up: BTreeSet::new(),
             wire: BTreeMap::new(),
             sent: 0,
             now: Time::START + MS,
-            events: Vec::new(),
+            seen_by_others: BTreeMap::new(),
             seen: Vec::new(),
         }
     }
@@ -53,7 +55,7 @@ impl Net {
     }
 
     fn leave(&mut self, dpid: u64) {
-        self.topology.switch_down(self.now, DatapathId(dpid), &mut self.events);
+        self.topology.switch_down(self.now, DatapathId(dpid));
         self.up.retain(|port| port.dpid.0 != dpid);
     }
 
@@ -63,7 +65,7 @@ impl Net {
     }
 
     fn port_down(&mut self, at: SwitchPort) {
-        self.topology.port_down(self.now, at, &mut self.events);
+        self.topology.port_down(self.now, at);
         self.up.remove(&at);
     }
 
@@ -111,8 +113,18 @@ impl Net {
         self.topology.links().all(|link| real.contains_key(&link.ends))
     }
 
-    fn heard(&mut self, at: SwitchPort, frame: &[u8]) -> Heard {
-        self.topology.heard(self.now, at, frame, &mut self.events)
+    fn heard(&mut self, at: SwitchPort, frame: &[u8]) {
+        self.topology.hear(self.now, at, frame::Probe::read(&Key::new(KEY), frame));
+    }
+
+    /// Others see the network as it is.
+    fn is_told(&mut self) -> bool {
+        for dpid in self.topology.take_touched() {
+            self.seen_by_others.insert(dpid, self.topology.ports_of(dpid).collect());
+        }
+        self.seen_by_others
+            .iter()
+            .all(|(dpid, ports)| self.topology.ports_of(*dpid).eq(ports.iter().cloned()))
     }
 
     fn send(&mut self, after: Duration, to: SwitchPort, frame: Vec<u8>) {
@@ -143,7 +155,7 @@ impl Net {
                 self.heard(to, &frame);
             }
             let mut frame = Vec::new();
-            while let Some(from) = self.topology.probe(self.now, &mut frame, &mut self.events) {
+            while let Some(from) = self.topology.probe(self.now, &mut frame) {
                 if let Some(&to) = self.cables.get(&from) {
                     self.send(MS, to, frame.clone());
                 }
@@ -162,15 +174,13 @@ fn a_link_is_found_both_ways_and_gone_with_its_port() {
     net.join(1);
     net.port_up(port(1, 1));
     net.run(20_000);
-    assert!(net.events.is_empty() && !net.topology.is_link(port(1, 1)));
+    assert!(!net.topology.is_link(port(1, 1)));
     net.join(2);
     net.port_up(port(2, 1));
     net.run(10);
-    let changed = |state| Event::Changed(ends, Reach::Direct, state);
-    assert_eq!(net.events, [changed(State::OneWay), changed(State::Up)]);
+    assert_eq!(net.states(), BTreeMap::from([(ends, State::Up)]));
     assert!(net.topology.is_link(port(1, 1)) && net.topology.is_link(port(2, 1)));
     net.port_down(port(1, 1));
-    assert_eq!(net.events[2..], [Event::Gone(ends, Reach::Direct, Loss::PortDown)]);
     assert!(!net.topology.is_link(port(2, 1)) && net.topology.links().next().is_none());
 }
 
@@ -179,8 +189,7 @@ fn a_cable_that_is_cut_where_no_port_sees_it_is_missed_after_some_probes() {
     let mut net = Net::of_two();
     net.unplug(port(1, 1));
     net.run(14_000);
-    let ends = Ends::new(port(1, 1), port(2, 1));
-    assert_eq!(net.events.last(), Some(&Event::Gone(ends, Reach::Direct, Loss::Silent)));
+    assert_eq!(net.states(), BTreeMap::new());
     net.plug(port(1, 1), port(2, 1));
     net.run(7_000);
     assert_eq!(net.states(), net.real());
@@ -228,14 +237,15 @@ fn where_a_cable_leads_is_not_known_before_it_works_both_ways_or_had_its_time_to
 fn one_lost_probe_in_three_loses_no_link() {
     let mut net = Net::of_two();
     let mut random = Random::new(5);
-    let lost = net.events.len();
+    let since = net.topology.links().next().map(|link| link.since);
     for _ in 0..200 {
         net.run(1000);
         if random.below(3) == 0 {
             net.wire.clear();
         }
     }
-    assert_eq!((net.states(), net.events.len()), (net.real(), lost));
+    assert_eq!(net.states(), net.real());
+    assert_eq!(net.topology.links().next().map(|link| link.since), since, "it was never lost");
 }
 
 #[test]
@@ -271,6 +281,24 @@ fn a_link_through_a_switch_that_is_not_ours_is_found_by_broadcasts() {
         net.run_with(40_000, everywhere);
         assert_eq!(net.topology.links().count(), if far_with_hosts { 3 } else { 1 });
     }
+}
+
+#[test]
+fn a_link_through_others_that_is_cut_where_no_port_sees_it_is_missed_after_more_probes() {
+    let mut net = Net::new(Config::default());
+    let ends = [port(1, 1), port(2, 1)];
+    for at in ends {
+        net.join(at.dpid.0);
+        net.port_up(at);
+    }
+    net.run_with(30_000, |net, from, frame| {
+        if frame[12..14] == FAR_ETHERTYPE.to_be_bytes() {
+            net.send(MS, Ends::new(ends[0], ends[1]).across(from), frame.to_vec());
+        }
+    });
+    assert_eq!(net.topology.links().map(|link| link.reach).collect::<Vec<_>>(), [Reach::Far]);
+    net.run(41_000);
+    assert_eq!(net.states(), BTreeMap::new());
 }
 
 #[test]
@@ -412,7 +440,6 @@ fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
     let slow: Vec<Ends> =
         net.topology.links().filter(|link| link.slow).map(|link| link.ends).collect();
     assert_eq!((slow, net.topology.counters().slow), (vec![relay], 1));
-    assert!(net.events.contains(&Event::Slow(relay, true)));
     let latency = net.topology.link(relay).unwrap().latency_from(port(1, 1));
     assert_eq!(latency, Some(Duration::from_micros(3500)));
 }
@@ -510,25 +537,17 @@ fn apply(net: &mut Net, step: Step) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever comes and goes: never a link that there is not, and when it is quiet, every link that there is. The events
-    /// tell the links.
+    /// Whatever comes and goes: never a link that there is not, and when it is quiet, every link that there is. Others are told
+    /// where to look.
     #[test]
     fn no_link_is_false_and_none_is_lost(steps in prop::collection::vec(step(), 1..120)) {
         let mut net = Net::new(Config::default());
         for step in steps {
             apply(&mut net, step);
-            prop_assert!(net.is_true());
+            prop_assert!(net.is_true() && net.is_told());
         }
         net.run(100_000);
         prop_assert_eq!(net.states(), net.real());
-        let mut told = BTreeMap::new();
-        for event in &net.events {
-            match *event {
-                Event::Changed(ends, _, state) => prop_assert_ne!(told.insert(ends, state), Some(state)),
-                Event::Gone(ends, ..) => prop_assert!(told.remove(&ends).is_some()),
-                Event::Slow(..) => {}
-            }
-        }
-        prop_assert_eq!(told, net.states());
+        prop_assert!(net.is_told());
     }
 }
