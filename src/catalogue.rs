@@ -86,7 +86,7 @@ pub(crate) static ALL: &[Known] = &[
         name: Discovery::NAME,
         says: "finds the links between switches by probes that nobody can forge",
         add: |recipe, config| {
-            let key = Key::new(config.lldp_key().unwrap_or_else(random));
+            let key = Key::kept(config.lldp_key().unwrap_or_else(random), random());
             let settings = config.topology();
             recipe.with(move || Discovery::new(settings, key.clone()))
         },

@@ -101,7 +101,7 @@ impl Kept {
         self.store.is_some()
     }
 
-    /// The key that signs link probes: with the same one, those of the run before are still good.
+    /// The key that signs link probes: with the same one, those of the run before are old, not forged.
     pub(super) fn lldp_key(&self) -> [u8; 32] {
         self.lldp_key
     }

@@ -35,9 +35,12 @@ const BODY_LEN: usize = 38;
 const TAG_LEN: usize = 16;
 const END: [u8; 2] = [0, 0];
 
-/// The key that tags are made with: random, made at start, known to nobody else. Whoever has it can make links.
+/// The key that tags are made with: random, known to nobody else. Whoever has it can make links.
 #[derive(Clone)]
-pub struct Key(Hmac<Sha256>);
+pub struct Key {
+    tags: Hmac<Sha256>,
+    nonces: Hmac<Sha256>,
+}
 
 impl core::fmt::Debug for Key {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -46,24 +49,35 @@ impl core::fmt::Debug for Key {
 }
 
 impl Key {
-    /// The key of 32 random bytes.
+    /// The key of 32 random bytes, drawn at the start.
     pub fn new(random: [u8; 32]) -> Key {
-        Key(Hmac::new_from_slice(&random).expect("an HMAC takes keys of any length"))
+        Key::kept(random, random)
+    }
+
+    /// A key that was kept from a run before, with 32 random bytes drawn at this start: what was sent in another run is not
+    /// sent again in this one, though it counts from the beginning.
+    pub fn kept(key: [u8; 32], random: [u8; 32]) -> Key {
+        let [tags, nonces] = [key, random]
+            .map(|bytes| Hmac::new_from_slice(&bytes).expect("an HMAC takes keys of any length"));
+        Key { tags, nonces }
     }
 
     fn tag(&self, bytes: &[u8]) -> [u8; TAG_LEN] {
-        let whole = self.0.clone().chain_update(bytes).finalize().into_bytes();
-        *whole.first_chunk().expect("of 32 bytes")
+        first_half(self.tags.clone().chain_update(bytes))
     }
 
     fn is_tag_of(&self, bytes: &[u8], tag: &[u8]) -> bool {
-        self.0.clone().chain_update(bytes).verify_truncated_left(tag).is_ok()
+        self.tags.clone().chain_update(bytes).verify_truncated_left(tag).is_ok()
     }
 
     /// Bytes that nobody can guess, different for each sequence number: no frame begins like what is tagged here.
     pub(super) fn nonce(&self, sequence: u64) -> Nonce {
-        self.tag(&[&b"nonce"[..], &sequence.to_be_bytes()].concat())
+        first_half(self.nonces.clone().chain_update(b"nonce").chain_update(sequence.to_be_bytes()))
     }
+}
+
+fn first_half(mac: Hmac<Sha256>) -> [u8; TAG_LEN] {
+    *mac.finalize().into_bytes().first_chunk().expect("of 32 bytes")
 }
 
 /// Bytes that were never sent before.
@@ -212,7 +226,8 @@ mod tests {
     #[test]
     fn the_tag_is_that_of_rfc_4231() {
         // Test case 2 of RFC 4231 §4.3, cut to its first half.
-        let key = Key(Hmac::new_from_slice(b"Jefe").unwrap());
+        let jefe: Hmac<Sha256> = Hmac::new_from_slice(b"Jefe").unwrap();
+        let key = Key { tags: jefe.clone(), nonces: jefe };
         let tag = key.tag(b"what do ya want for nothing?");
         assert_eq!(tag[..8], [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e]);
         assert_ne!(key.nonce(1), key.nonce(2));

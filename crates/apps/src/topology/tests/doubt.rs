@@ -170,3 +170,29 @@ fn a_port_that_is_given_another_address_sends_probes_with_it() {
     assert_eq!(net.topology.ports_of(at.dpid).next().map(|port| port.mac), Some(mac));
     assert_eq!(net.states(), net.real());
 }
+
+/// A restarted controller that kept its key counts from the beginning, and sends nothing that it sent before.
+#[test]
+fn what_was_sent_in_a_run_before_is_not_believed_in_this_one() {
+    let run = |drawn: u8, lie: &mut dyn FnMut(&mut Net, SwitchPort, &[u8])| {
+        let mut net = Net::new(Config::default());
+        net.topology = Topology::new(Config::default(), Key::kept(KEY, [drawn; 32]));
+        for at in [port(1, 1), port(2, 1)] {
+            net.join(at.dpid.0);
+            net.port_up(at);
+        }
+        net.run_with(30_000, lie);
+        (net.states(), *net.topology.counters())
+    };
+    let mut before = BTreeMap::new();
+    run(1, &mut |_, from, frame| drop(before.insert(frame.to_vec(), from)));
+    let (states, counters) = run(2, &mut |net, _, frame| {
+        assert!(!before.contains_key(frame));
+        for (old, from) in &before {
+            let to = if from.dpid.0 == 1 { port(2, 1) } else { port(1, 1) };
+            net.send(MS, to, old.clone());
+        }
+    });
+    assert_eq!((states, counters.heard), (BTreeMap::new(), 0));
+    assert!(counters.replayed > 0 && counters.forged == 0);
+}
