@@ -188,13 +188,16 @@ impl Topology {
     pub fn port_down(&mut self, now: Time, at: SwitchPort) {
         let Some(port) = self.ports.remove(&at) else { return };
         self.schedule.remove(port.due, at);
+        self.touched.insert(at.dpid);
+        let is_believed = |ends: &Ends| self.links.get(ends).is_some_and(|link| !link.must_prove);
+        // What showed at a port that led to other switches may have come from there.
+        let led_on = port.had_any() || port.link.iter().chain(&port.far).any(is_believed);
+        if let Some(then) = port.shown.map(|_| now).or(port.history).filter(|_| !led_on) {
+            self.past.note(now, at, then);
+        }
         for ends in port.link.into_iter().chain(port.far) {
             self.lose(now, ends);
         }
-        if let Some(then) = port.shown.map(|_| now).or(port.history) {
-            self.past.note(now, at, then);
-        }
-        self.touched.insert(at.dpid);
     }
 
     /// A host was seen at a port, which is no link between switches of ours.

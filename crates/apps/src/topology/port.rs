@@ -133,7 +133,12 @@ impl Port {
         }
     }
 
-    /// Whether there was this link since the port came up.
+    /// Whether there was any believed link, and is not any more, since the port came up.
+    pub(super) fn had_any(&self) -> bool {
+        !self.was.is_empty()
+    }
+
+    /// Whether there was this one.
     pub(super) fn had(&self, ends: Ends) -> bool {
         self.was.contains(&ends)
     }
