@@ -12,7 +12,7 @@ use aldis_wire::Version;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -235,8 +235,7 @@ fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
 
 /// To standard output, as far as somebody reads it.
 fn say(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    print!("{text}");
 }
 
 /// Tells a person what happens while it happens: what counts on standard output, progress on a terminal.

@@ -105,7 +105,10 @@ fn give(wanted: &Wanted, kind: Kind, secret: &[u8]) -> Result<(), String> {
         Some(file) => {
             append(file, &text).map_err(|error| format!("cannot write {}: {error}", file.display()))
         }
-        None => io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string()),
+        None => {
+            print!("{text}");
+            Ok(())
+        }
     }
 }
 

@@ -1,5 +1,16 @@
 //! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
 
+/// As the standard library's, but for a reader that is gone and a disk that is full: see [`out`].
+macro_rules! print {
+    ($($text:tt)*) => { $crate::out::print(format_args!($($text)*), "") };
+}
+
+/// Likewise, and ends the line.
+macro_rules! println {
+    () => { $crate::out::print(format_args!(""), "\n") };
+    ($($text:tt)*) => { $crate::out::print(format_args!($($text)*), "\n") };
+}
+
 mod apps;
 mod ask;
 mod bench;
@@ -10,6 +21,7 @@ mod emulate;
 mod http;
 mod lab;
 mod memory;
+mod out;
 mod pki;
 mod run;
 mod shell;
@@ -137,7 +149,11 @@ fn main() -> ExitCode {
         Command::Man(args) => shell::man(args, Cli::command()),
         Command::Version(args) => version::run(args),
     };
-    outcome.unwrap_or_else(|sentence| {
+    let code = outcome.unwrap_or_else(|sentence| {
+        eprintln!("aldis: {sentence}");
+        ExitCode::from(EXIT_REFUSED)
+    });
+    out::lost().map_or(code, |sentence| {
         eprintln!("aldis: {sentence}");
         ExitCode::from(EXIT_REFUSED)
     })

@@ -1,7 +1,6 @@
 //! `aldis completions` and `aldis man`: what a shell and `man` want to know of this command.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,7 +29,9 @@ pub(crate) struct Man {
 
 /// Prints what completes this command in that shell.
 pub(crate) fn completions(args: Completions, mut command: Command) -> Result<ExitCode, String> {
-    clap_complete::generate(args.shell, &mut command, "aldis", &mut io::stdout());
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "aldis", &mut text);
+    print!("{}", String::from_utf8_lossy(&text));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -43,9 +44,12 @@ pub(crate) fn man(args: Man, command: Command) -> Result<ExitCode, String> {
         Some(folder) => fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command, folder))
             .map_err(|error| format!("cannot write to {}: {error}", folder.display())),
-        None => clap_mangen::Man::new(command)
-            .render(&mut io::stdout())
-            .map_err(|error| format!("cannot print: {error}")),
+        None => {
+            let mut text = Vec::new();
+            let rendered = clap_mangen::Man::new(command).render(&mut text);
+            print!("{}", String::from_utf8_lossy(&text));
+            rendered.map_err(|error| format!("cannot print: {error}"))
+        }
     };
     written.map(|()| ExitCode::SUCCESS)
 }

@@ -62,7 +62,7 @@ fn export(store: &Path, to: Option<&Path>) -> Result<(), String> {
     let backup = open(store)?.backup();
     let text = backup.write();
     match to {
-        None => std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())?,
+        None => print!("{text}"),
         Some(file) => {
             let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
             let written = new.and_then(|mut new| {

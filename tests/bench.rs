@@ -248,6 +248,33 @@ fn a_full_disk_is_said_so_and_the_table_was_printed() {
     assert!(said.contains("there is no directory /no/such/place"), "before anything ran: {said}");
 }
 
+/// What was measured is saved, whoever reads the table and wherever it goes.
+#[test]
+fn a_table_that_cannot_be_printed_does_not_cost_the_result() {
+    let null = Null::start();
+    let file = std::env::temp_dir().join(format!("aldis-bench-lost-{}.json", std::process::id()));
+    let save = ["--save", file.to_str().unwrap()];
+    let wanted = [&["bench", null.address.as_str()], &save[..], &SHORT].concat();
+    let run = |out: Stdio| {
+        let _ = std::fs::remove_file(&file);
+        let output = aldis(&wanted).stdout(out).stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        let saved: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert!(saved["counts"]["answered"].as_u64() > Some(0));
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (code, said) = run(full.into());
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("aldis: cannot write to standard output: No space left"), "{said}");
+    // Nobody reads any more, as behind `| head`.
+    let (_, gone) = std::io::pipe().unwrap();
+    let (code, said) = run(gone.into());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("aldis:") && !said.contains("panicked"), "{said}");
+    std::fs::remove_file(&file).unwrap();
+}
+
 #[test]
 fn a_directory_gets_every_file_and_they_agree() {
     let null = Null::start();
@@ -306,6 +333,7 @@ fn cbenchs_letters_are_understood() {
         "-p",
         port,
         "-t",
+        "-d",
         "-L",
         "-C",
         "1",

@@ -36,6 +36,53 @@ fn it_stops_in_order_on_ctrl_c_and_on_sigterm() {
     }
 }
 
+/// The papers' systems, and ours, each with the section it comes from and its knobs.
+#[test]
+fn designs_are_listed_with_their_knobs_and_where_they_come_from() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_aldis")).arg("designs").output();
+    let listed = String::from_utf8(output.unwrap().stdout).unwrap();
+    let lines: Vec<&str> = listed.lines().collect();
+    for (name, knobs, source) in [
+        ("fair-rounds", "512 requests", "ours"),
+        ("maestro-round-robin", " 2 KB  adaptive, 150", "Maestro §3.2.4"),
+        ("maestro-dynamic-partition", "dynamic partition, 1s", "Maestro §3.2.3"),
+        ("maestro-static-partition", "64 KB  per read", "Maestro §3.2.2"),
+        ("maestro-shared-queue", "400", "Maestro §3.2.1"),
+        ("maestro-plain", "immediate off", "earlier Maestro paper §III"),
+        ("beacon", "batched", "Beacon §5.2"),
+        ("beacon-queue", "2 I/O threads", "Beacon §5.2"),
+        ("beacon-queue-per-switch", "queue a switch, 2 I/O threads", "Beacon §5.2.1"),
+        ("beacon-immediate", "immediate", "Beacon §5.3"),
+        ("nox", "512 KB", "Maestro §4"),
+    ] {
+        let at = lines.iter().position(|line| line.split_whitespace().next() == Some(name));
+        let at = at.unwrap_or_else(|| panic!("{name} is not listed: {listed}"));
+        assert!(lines[at].contains(knobs), "{}", lines[at]);
+        assert!(lines[at + 1].trim_start().starts_with(source), "{}", lines[at + 1]);
+    }
+}
+
+/// A full disk is a sentence, a reader that has seen enough is nothing.
+#[test]
+fn what_cannot_be_printed_is_one_sentence() {
+    for args in
+        [&["designs"][..], &["lab", "list"], &["version"], &["completions", "bash"], &["man"]]
+    {
+        let run = |out: std::process::Stdio| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aldis"));
+            let output = command.args(args).stdout(out).stderr(std::process::Stdio::piped());
+            let output = output.spawn().unwrap().wait_with_output().unwrap();
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (code, said) = run(full.into());
+        let one = said.starts_with("aldis: cannot write to standard output: No space left");
+        assert!(code == Some(2) && one && said.lines().count() == 1, "{args:?}: {code:?}, {said}");
+        let (_, gone) = std::io::pipe().unwrap();
+        assert_eq!(run(gone.into()), (Some(0), String::new()), "{args:?}");
+    }
+}
+
 #[test]
 fn a_busy_port_is_one_sentence() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

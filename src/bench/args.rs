@@ -94,6 +94,9 @@ pub(super) struct LoadArgs {
     /// Tell it, which is done anyway: cbench's letter.
     #[arg(short = 'L', long, conflicts_with = "no_teach")]
     learn_dst_macs: bool,
+    /// Say what goes wrong, which is done anyway: cbench's letter.
+    #[arg(short, long)]
+    debug: bool,
     /// Throughput: offer as many requests as the sockets take. Without this and --outstanding: latency, one request
     /// outstanding a switch.
     #[arg(short, long, conflicts_with = "outstanding")]
