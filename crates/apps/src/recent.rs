@@ -6,7 +6,7 @@
 //! to whoever asks, all choose the same place, and one of them wins it.
 //!
 //! Two keys are taken for one another once in five hundred million look-ups. After 1.1 years without a look at its row a
-//! member may seem young again, and hold its place for as long.
+//! member may seem young again, and hold its place for as long. Modelled with loom.
 
 use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -74,34 +74,7 @@ impl Recent {
     /// Whether what has this hash is new, and notes it if so. What is known is not noted again: it leaves when it would
     /// have left. The hash is of a function that whoever sends packets cannot foresee.
     pub fn note(&self, now: Time, hash: u64) -> Verdict {
-        let row = &self.row(hash).0;
-        let tick = (now.0 >> TICK) as u32;
-        // Never 0, which is nobody.
-        let member = hash >> 32 << 32 | u64::from(tick);
-        let member = if member >> 32 == 0 { member | 1 << 32 } else { member };
-        loop {
-            let found = row.each_ref().map(|place| place.load(Ordering::Acquire));
-            // Without a branch for each place: where a member is nobody can foresee.
-            let (mut is_known, mut oldest) = (false, i64::MIN);
-            for (at, &found) in found.iter().enumerate() {
-                let age = if found == 0 { i32::MAX } else { age(found, tick) };
-                is_known |= (found >> 32 == member >> 32) & (age < self.stay);
-                // Of several as old the first.
-                oldest = oldest.max(i64::from(age) << 3 | (ROW - 1 - at) as i64);
-            }
-            if is_known {
-                return Verdict::Known;
-            }
-            if oldest >> 3 < i64::from(self.stay) {
-                return Verdict::Full;
-            }
-            let at = ROW - 1 - (oldest & 7) as usize;
-            let found = found[at];
-            let (taken, read) = (Ordering::AcqRel, Ordering::Acquire);
-            if row[at].compare_exchange(found, member, taken, read).is_ok() {
-                return Verdict::New;
-            }
-        }
+        note(&self.row(hash).0, self.stay, (now.0 >> TICK) as u32, hash)
     }
 }
 
@@ -109,6 +82,54 @@ impl Recent {
     #[inline]
     fn row(&self, hash: u64) -> &Row {
         &self.rows[hash as usize & (self.rows.len() - 1)]
+    }
+}
+
+/// A place of a row.
+trait Place {
+    fn load(&self) -> u64;
+    /// Replaces `from` by `to`, unless another is there.
+    fn replace(&self, from: u64, to: u64) -> bool;
+}
+
+impl Place for AtomicU64 {
+    #[inline]
+    fn load(&self) -> u64 {
+        self.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn replace(&self, from: u64, to: u64) -> bool {
+        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// [`Recent::note`] in one row, of eight places at most.
+#[inline]
+fn note<P: Place, const N: usize>(row: &[P; N], stay: i32, tick: u32, hash: u64) -> Verdict {
+    // Never 0, which is nobody.
+    let member = hash >> 32 << 32 | u64::from(tick);
+    let member = if member >> 32 == 0 { member | 1 << 32 } else { member };
+    loop {
+        let found = row.each_ref().map(Place::load);
+        // Without a branch for each place: where a member is nobody can foresee.
+        let (mut is_known, mut oldest) = (false, i64::MIN);
+        for (at, &found) in found.iter().enumerate() {
+            let age = if found == 0 { i32::MAX } else { age(found, tick) };
+            is_known |= (found >> 32 == member >> 32) & (age < stay);
+            // Of several as old the first.
+            oldest = oldest.max(i64::from(age) << 3 | (N - 1 - at) as i64);
+        }
+        if is_known {
+            return Verdict::Known;
+        }
+        if oldest >> 3 < i64::from(stay) {
+            return Verdict::Full;
+        }
+        let at = N - 1 - (oldest & 7) as usize;
+        if row[at].replace(found[at], member) {
+            return Verdict::New;
+        }
     }
 }
 
@@ -151,6 +172,38 @@ mod tests {
         assert_eq!(recent.note(Time::START, hash(8)), Verdict::Known);
         assert!((9..=16).all(|key| recent.note(late, hash(key)) == Verdict::New));
         assert_eq!(recent.note(late, hash(1)), Verdict::Full);
+    }
+
+    impl Place for loom::sync::atomic::AtomicU64 {
+        fn load(&self) -> u64 {
+            self.load(Ordering::Acquire)
+        }
+
+        fn replace(&self, from: u64, to: u64) -> bool {
+            self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        }
+    }
+
+    /// Every interleaving of two who ask for the same, by clocks that are apart, while a third takes the place that is next.
+    #[test]
+    fn whoever_else_comes_one_of_two_who_ask_is_told_yes() {
+        use loom::sync::Arc;
+        use loom::sync::atomic::AtomicU64 as Watched;
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(|| {
+            let row = Arc::new([Watched::new(0), Watched::new(hash(7) >> 32 << 32)]);
+            let asks = |tick, key| {
+                let row = Arc::clone(&row);
+                loom::thread::spawn(move || note(&row, 60, tick, hash(key)))
+            };
+            let others = [asks(101, 1), asks(100, 2)];
+            let mine = note(&row, 60, 100, hash(1));
+            let [same, third] = others.map(|other| other.join().unwrap());
+            assert!((mine == Verdict::New) != (same == Verdict::New), "{mine:?} and {same:?}");
+            assert_eq!(third, Verdict::New);
+            assert_eq!([1, 2].map(|key| note(&row, 60, 101, hash(key))), [Verdict::Known; 2]);
+        });
     }
 
     #[test]
