@@ -10,6 +10,8 @@ mod alone;
 mod combinations;
 #[path = "designs/company.rs"]
 mod company;
+#[path = "designs/counted.rs"]
+mod counted;
 #[path = "designs/flip.rs"]
 mod flip;
 #[path = "designs/order.rs"]
@@ -36,7 +38,7 @@ use stage::Stage;
 type Scenario = fn(&Stage, Version);
 
 /// The scenarios that are short enough for every combination and both versions.
-const SHORT: [(&str, Scenario); 12] = [
+const SHORT: [(&str, Scenario); 13] = [
     ("every request is answered once", company::every_request_is_answered_once),
     ("fences between floods", order::fences_between_floods),
     ("questions of the handshake", order::questions_of_the_handshake),
@@ -44,6 +46,7 @@ const SHORT: [(&str, Scenario); 12] = [
     ("a port that goes down", order::a_port_that_goes_down),
     ("the end behind requests", order::the_end_behind_requests),
     ("newcomers", company::newcomers),
+    ("visits and batches of a switch", counted::each_visit_and_each_batch_of_a_switch),
     ("each message of a command has its answer", outside::each_message_has_its_answer),
     ("answers in any order", outside::answers_in_any_order),
     ("the end in the middle of a command", outside::the_end_in_the_middle),

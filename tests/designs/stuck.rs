@@ -12,7 +12,10 @@ use aldis_wire::header::kind::PACKET_OUT;
 use crate::combinations::{self, Combination, everywhere};
 use crate::pump::while_others_ask;
 use crate::stage::{PATIENCE, STUCK_WITHIN, Stage};
-use crate::switch::{ask_for_nobody, join_keeping_little, receive_any, send_aside, xid_of};
+use crate::switch::{
+    ask_for_nobody, barrier_request, connect, join_keeping_little, part, receive_any, send_aside,
+    xid_of,
+};
 
 /// What may wait for a switch that does not read, in bytes.
 const WAITING_MAX: u64 = 256 * 1024;
@@ -64,6 +67,10 @@ fn a_switch_that_never_reads_is_dropped_and_disturbs_nobody() {
                 assert_eq!(stage.await_down(number), Close::NotReading);
                 assert!(stage.counts(number).is_none(), "nothing of it is left");
                 assert_eq!(stage.engine.snapshot().total.evictions, 1);
+                let mut again = connect(stage, version);
+                again.play(part(version, number), barrier_request(version)).expect("a handshake");
+                stage.await_up(number);
+                assert_eq!(stage.counts(number).map(|counts| counts.evictions), Some(1));
             });
         });
         stage.close();

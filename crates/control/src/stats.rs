@@ -14,15 +14,17 @@ mod app;
 mod count;
 mod distribution;
 mod histogram;
+mod octaves;
 mod set;
 mod snapshot;
 mod switch;
 mod worker;
 
 pub use app::{AppSnapshot, AppStats};
-pub use count::{Count, Flag, Level, Peak};
+pub use count::{Count, Level, Peak};
 pub use distribution::{Bucket, Distribution};
 pub use histogram::Histogram;
+pub use octaves::{OctaveCounts, Octaves};
 pub use set::Kept;
 pub use snapshot::{Snapshot, SwitchSnapshot, WorkerSnapshot};
 pub use switch::{SwitchCounts, SwitchStats};

@@ -25,7 +25,7 @@ use crate::net::{Net, lost};
 use crate::newest::Newest;
 use crate::registry::{Errand, Registry};
 use crate::roster::Roster;
-use crate::write::{self, Write};
+use crate::write::{self, Ran, Write};
 
 mod affairs;
 mod far;
@@ -44,6 +44,8 @@ pub(crate) struct Desk<N: Net, W> {
     /// What switches said to applications of other workers.
     pub(crate) forwards: Vec<Forward<N::Socket>>,
     pub(crate) gathered: Box<Gathered<N::Socket>>,
+    /// The run over the batch that is written next, where it was over any requests.
+    pub(crate) ran: Option<Ran>,
     output: Output,
     mail: Mail<N::Socket>,
     stretches: Vec<Stretch>,
@@ -137,6 +139,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             errands: Vec::new(),
             forwards: Vec::new(),
             gathered: Box::new(Gathered::new(visit_bytes + batch_bytes)),
+            ran: None,
             output,
             mail: Mail::new(),
             stretches: Vec::with_capacity(64),
@@ -317,6 +320,7 @@ impl<N: Net, W: Write> Desk<N, W> {
                     taken += kept;
                     conn.stats.requests.add(kept as u64);
                     conn.stats.batches.add(1);
+                    conn.stats.batch_size.record(kept as u64);
                     self.gathered.add_run(switch, first..first + kept);
                 }
             }
@@ -408,11 +412,12 @@ impl<N: Net, W: Write> Desk<N, W> {
             let bytes = put_together(group, self.output.bytes(), &mut self.joined);
             self.stats.writes.add(1);
             self.stats.bytes_out.add(bytes.len() as u64);
-            let flushed = W::flush(net, conn, self.now, bytes);
+            let flushed = W::flush(net, conn, self.now, bytes, self.ran.as_mut());
             if must_queue(conn, flushed) {
                 queue(Arc::clone(conn));
             }
         }
+        self.ran = None;
         self.stretches.clear();
         self.output.clear();
         if self.has_far() {
@@ -464,6 +469,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             state.session.alive(self.now);
             conn.stats.requests.add(1);
             conn.stats.batches.add(1);
+            conn.stats.batch_size.record(1);
             self.gathered.requests.push(request);
             self.gathered.add_run(switch, 0..1);
             self.run_over(On::Lldp, bytes);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::{Request, Run, Switch};
+use aldis_control::{Request, Run, Switch, Time};
 use aldis_wire::header::MESSAGE_LEN_MAX;
 
 use crate::conn::Conn;
@@ -16,6 +16,8 @@ pub(crate) struct Gathered<S> {
     /// What was read; `filled` of it is in use.
     pub(crate) received: Box<[u8]>,
     pub(crate) filled: usize,
+    /// When its first read was.
+    pub(crate) began: Time,
     /// The visits that it comes from, in order. Each took off ([`crate::flight`]).
     pub(crate) visits: Vec<Arc<Conn<S>>>,
     /// The requests that the applications have not seen yet.
@@ -35,6 +37,7 @@ impl<S> Gathered<S> {
         Gathered {
             received: vec![0; room].into(),
             filled: 0,
+            began: Time::START,
             visits: Vec::with_capacity(64),
             requests: Vec::with_capacity(1024),
             runs: Vec::with_capacity(64),

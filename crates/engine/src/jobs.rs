@@ -5,15 +5,17 @@
 //! pauses.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aldis_control::fair::{Id, Rounds};
+use aldis_control::stats::WorkerStats;
 use crossbeam_queue::ArrayQueue;
 
 use crate::claim::Word;
 use crate::gathered::Gathered;
 use crate::limits::JOBS_MAX;
+use crate::locked::lock;
 
 /// Batches that wait for a worker.
 #[derive(Debug)]
@@ -67,12 +69,13 @@ impl<S> Jobs<S> {
     }
 
     /// Hands a batch on, in exchange for an empty one. Returns false where the queue is full: it stays.
-    pub(crate) fn hand(&self, batch: &mut Box<Gathered<S>>) -> bool {
+    /// A wait for the lock of queues for each switch counts in `stats`.
+    pub(crate) fn hand(&self, batch: &mut Box<Gathered<S>>, stats: &WorkerStats) -> bool {
         let requests = batch.requests.len();
         let empty =
             self.pool.pop().unwrap_or_else(|| Box::new(Gathered::new(batch.received.len())));
         self.pending.fetch_add(requests, Ordering::AcqRel);
-        match self.waiting.push(std::mem::replace(batch, empty)) {
+        match self.waiting.push(std::mem::replace(batch, empty), stats) {
             Ok(()) => {
                 self.count.one_came();
                 true
@@ -85,10 +88,10 @@ impl<S> Jobs<S> {
         }
     }
 
-    /// Takes a batch in exchange for an empty one. Says whether this ended a pause.
+    /// Takes a batch in exchange for an empty one. Says whether this ended a pause. A wait counts as in [`Jobs::hand`].
     #[inline]
-    pub(crate) fn pull(&self, into: &mut Box<Gathered<S>>) -> Pulled {
-        let Some(job) = self.waiting.pop() else { return Pulled::Nothing };
+    pub(crate) fn pull(&self, into: &mut Box<Gathered<S>>, stats: &WorkerStats) -> Pulled {
+        let Some(job) = self.waiting.pop(stats) else { return Pulled::Nothing };
         let was_full = self.count.one_went(JOBS_MAX);
         let before = self.pending.fetch_sub(job.requests.len(), Ordering::AcqRel);
         let prt = self.prt.load(Ordering::Relaxed);
@@ -132,25 +135,20 @@ enum Waiting<S> {
 }
 
 impl<S> Waiting<S> {
-    fn push(&self, job: Box<Gathered<S>>) -> Result<(), Box<Gathered<S>>> {
+    fn push(&self, job: Box<Gathered<S>>, stats: &WorkerStats) -> Result<(), Box<Gathered<S>>> {
         match self {
             Waiting::InOrder(queue) => queue.push(job),
-            Waiting::InTurn(queues) => lock(queues).push(job),
+            Waiting::InTurn(queues) => lock(queues, stats).push(job),
         }
     }
 
     #[inline]
-    fn pop(&self) -> Option<Box<Gathered<S>>> {
+    fn pop(&self, stats: &WorkerStats) -> Option<Box<Gathered<S>>> {
         match self {
             Waiting::InOrder(queue) => queue.pop(),
-            Waiting::InTurn(queues) => lock(queues).pop(),
+            Waiting::InTurn(queues) => lock(queues, stats).pop(),
         }
     }
-}
-
-fn lock<S>(queues: &Mutex<Queues<S>>) -> MutexGuard<'_, Queues<S>> {
-    // Nothing between lock and unlock panics half-way through a change.
-    queues.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A queue for each switch; of weight *w* a switch has *w* turns a round.
@@ -233,30 +231,30 @@ mod tests {
 
     #[test]
     fn reading_pauses_above_the_threshold_and_resumes_at_it() {
-        let jobs = Jobs::new(5, false);
+        let (jobs, stats) = (Jobs::new(5, false), WorkerStats::default());
         for _ in 0..3 {
-            assert!(jobs.hand(&mut job(3)));
+            assert!(jobs.hand(&mut job(3), &stats));
         }
         assert!(jobs.is_over());
         let mut batch = job(0);
-        assert_eq!(jobs.pull(&mut batch), Pulled::One);
+        assert_eq!(jobs.pull(&mut batch, &stats), Pulled::One);
         assert_eq!(batch.requests.len(), 3);
         batch.clear_requests();
-        assert_eq!(jobs.pull(&mut batch), Pulled::LastOverThreshold);
+        assert_eq!(jobs.pull(&mut batch, &stats), Pulled::LastOverThreshold);
         assert!(!jobs.is_over());
     }
 
     #[test]
     fn a_full_queue_takes_nothing() {
-        let jobs = Jobs::new(usize::MAX, false);
+        let (jobs, stats) = (Jobs::new(usize::MAX, false), WorkerStats::default());
         for _ in 0..JOBS_MAX {
-            assert!(jobs.hand(&mut job(1)));
+            assert!(jobs.hand(&mut job(1), &stats));
         }
         assert!(jobs.is_over());
         let mut batch = job(2);
-        assert!(!jobs.hand(&mut batch));
+        assert!(!jobs.hand(&mut batch, &stats));
         assert_eq!(batch.requests.len(), 2);
-        assert_eq!(jobs.pull(&mut job(0)), Pulled::LastOverThreshold);
+        assert_eq!(jobs.pull(&mut job(0), &stats), Pulled::LastOverThreshold);
     }
 
     /// Who pauses because the queue is full is woken when it is not, by one of those who take from it at the same time.

@@ -27,6 +27,7 @@ mod inbox;
 mod jobs;
 pub mod limits;
 mod listen;
+mod locked;
 pub mod metrics;
 pub(crate) mod net;
 mod newest;

@@ -59,6 +59,10 @@ pub const COMMANDS_SPARED: Duration = Duration::from_millis(1);
 /// pauses as long as anything waits, and what was on its way by then ([`ALOFT_MAX`]) finds room.
 pub const OUTBOX_PER_READ: usize = 4;
 
+/// Switches of which the engine remembers that they were dropped because they did not read: what anybody may claim to be costs no
+/// more than half a megabyte.
+pub const EVICTED_MAX: usize = 10_000;
+
 /// Bytes from the batches of other switches that may wait for a switch which does not read, beside its own answers: some
 /// hundred flows. More would be a path's worth of flows that are stale when they arrive.
 pub const FAR_MAX: usize = 64 * 1024;

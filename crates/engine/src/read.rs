@@ -77,4 +77,6 @@ pub(crate) struct Visit<S> {
     pub(crate) read_max: usize,
     /// What the switch may use now, in requests, where the design knows it: what is above may be shed.
     pub(crate) share: Option<u32>,
+    /// How often it was put off in this round, because another worker held the claim.
+    pub(crate) skipped: u32,
 }

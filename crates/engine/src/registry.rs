@@ -11,6 +11,7 @@ use aldis_control::session::{Close, Refusal};
 use aldis_wire::DatapathId;
 
 use crate::conn::{Call, ConnId, Member};
+use crate::limits::EVICTED_MAX;
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -23,6 +24,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     entries: Mutex<HashMap<DatapathId, Entry>>,
+    /// How often switches were dropped because they did not read: of the first [`EVICTED_MAX`] to which that happened.
+    evicted: Mutex<HashMap<DatapathId, u64>>,
 }
 
 /// What a connection has to be told.
@@ -85,9 +88,26 @@ impl Registry {
         orphans.chain(promoted).collect()
     }
 
+    /// A connection of the switch is dropped because it did not read.
+    pub(crate) fn evicted(&self, dpid: DatapathId) {
+        let mut evicted = self.lock_evicted();
+        if evicted.len() < EVICTED_MAX || evicted.contains_key(&dpid) {
+            *evicted.entry(dpid).or_default() += 1;
+        }
+    }
+
+    /// How often that happened to the switch.
+    pub(crate) fn evictions(&self, dpid: DatapathId) -> u64 {
+        self.lock_evicted().get(&dpid).copied().unwrap_or(0)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<DatapathId, Entry>> {
         // Nothing between lock and unlock panics half-way through a change.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_evicted(&self) -> MutexGuard<'_, HashMap<DatapathId, u64>> {
+        self.evicted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,6 +146,18 @@ mod tests {
         assert!(matches!(registry.gone(DPID, OLD)[..], [(NEW, Call::AdmitMain)]));
         assert!(registry.gone(DPID, NEW).is_empty());
         assert!(registry.lock().is_empty());
+    }
+
+    #[test]
+    fn evictions_are_remembered_of_so_many_switches() {
+        let registry = Registry::default();
+        for number in 0..EVICTED_MAX as u64 + 1 {
+            registry.evicted(DatapathId(number));
+        }
+        registry.evicted(DatapathId(0));
+        let last = EVICTED_MAX as u64;
+        let of = [0, 1, last - 1, last].map(|number| registry.evictions(DatapathId(number)));
+        assert_eq!(of, [2, 1, 1, 0]);
     }
 
     #[test]

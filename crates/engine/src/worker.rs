@@ -28,7 +28,7 @@ use crate::limits::{GATHER_MAX, GATHER_MIN, HELP_AFTER, RETRY_AFTER, SECOND, SHE
 use crate::net::{Net, Readiness};
 use crate::read::{Read, Visit};
 use crate::slab::Slab;
-use crate::write::{self, Write};
+use crate::write::{self, Ran, Write};
 
 mod home;
 mod orders;
@@ -84,8 +84,6 @@ pub(crate) struct Worker<N: Net, R, W> {
     told: usize,
     /// The knobs that it follows.
     edition: u64,
-    /// When the first read of the batch was.
-    batch_began: Time,
     /// Until here its time is accounted for.
     accounted: Time,
 }
@@ -151,7 +149,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             next_second: Time::START + SECOND,
             told: usize::MAX,
             edition: 0,
-            batch_began: Time::START,
             accounted: Time::START,
         }
     }
@@ -215,7 +212,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if !matches!(self.post.duty, Duty::Work | Duty::Share) || self.desk.holds_something() {
             return false;
         }
-        match self.post.hall.jobs.pull(&mut self.desk.gathered) {
+        match self.post.hall.jobs.pull(&mut self.desk.gathered, &self.desk.stats) {
             Pulled::Nothing => false,
             Pulled::One => true,
             Pulled::LastOverThreshold => {
@@ -237,8 +234,13 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         conn.stats.visits.add(1);
         conn.stats.queue_wait_ns.add(waited);
         conn.stats.queue_wait_ns_max.raise(waited);
+        conn.stats.queue_waits_ns.record(waited);
+        if visit.skipped > 0 {
+            conn.stats.skips.add(visit.skipped.into());
+            conn.stats.revisits.add(1);
+        }
         if !self.desk.holds_something() {
-            self.batch_began = self.desk.now;
+            self.desk.gathered.began = self.desk.now;
         }
         let rests = self.desk.now.since(self.busy_since) <= SHED_AFTER;
         let share = visit.share.filter(|_| !rests);
@@ -276,8 +278,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             }
         };
         self.run_errands();
-        let is_over =
-            R::IS_BRIEF && (!goes_on || self.desk.now.since(self.batch_began) >= GATHER_MAX);
+        let is_over = R::IS_BRIEF
+            && (!goes_on || self.desk.now.since(self.desk.gathered.began) >= GATHER_MAX);
         let enough = if is_over { 1 } else { self.threshold() };
         let full = self.desk.requests() >= enough || !self.desk.has_room();
         if full || self.desk.only_answers() {
@@ -311,7 +313,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             return false;
         }
         self.send();
-        let handed = self.post.hall.jobs.hand(&mut self.desk.gathered);
+        let handed = self.post.hall.jobs.hand(&mut self.desk.gathered, &self.desk.stats);
         if handed {
             self.post.hall.wake_one();
         }
@@ -322,6 +324,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     fn write(&mut self, requests: usize, began: Time, drained: bool) {
         let ran = self.net.now();
+        let handling_ns = ran.0.saturating_sub(began.0);
+        let first_read = self.desk.gathered.began;
+        self.desk.ran = (requests > 0).then_some(Ran { first_read, handling_ns, until: ran });
         self.send();
         self.land();
         if requests == 0 {
@@ -333,9 +338,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.post.hall.jobs.set_ibt(self.batching.threshold());
         }
         let stats = &self.desk.stats;
-        stats.handling_time_ns.record(ran.0.saturating_sub(began.0));
+        stats.handling_time_ns.record(handling_ns);
         stats.write_time_ns.record(wrote.0.saturating_sub(ran.0));
-        stats.batching_delay_ns.record(wrote.0.saturating_sub(self.batch_began.0));
+        stats.batching_delay_ns.record(wrote.0.saturating_sub(first_read.0));
         stats.ibt.record(self.batching.threshold() as u64);
         stats.ibt_now.set(self.batching.threshold() as u64);
     }

@@ -8,6 +8,7 @@ use std::io;
 use aldis_control::Time;
 use aldis_control::outbox::Outbox;
 use aldis_control::session::Close;
+use aldis_control::stats::SwitchStats;
 
 use crate::conn::Conn;
 use crate::net::{Net, lost};
@@ -17,7 +18,8 @@ pub(crate) mod immediate;
 
 /// A write design: the only code that writes to sockets.
 pub(crate) trait Write: 'static {
-    /// These are replies for the switch: they are written, or wait behind what waits already.
+    /// These are replies for the switch: they are written, or wait behind what waits already. They are those of the batch that `ran`,
+    /// where that is given: what it took is counted for the switch.
     ///
     /// # Errors
     /// The connection is lost, or more waits than may.
@@ -26,7 +28,30 @@ pub(crate) trait Write: 'static {
         conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
+        ran: Option<&mut Ran>,
     ) -> Result<(), Close>;
+}
+
+/// What is known of a batch when its answers are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ran {
+    /// When its first read was.
+    pub(crate) first_read: Time,
+    /// How long the applications ran over it, in nanoseconds.
+    pub(crate) handling_ns: u64,
+    /// When that ended, or, where some of its answers are written, the last write.
+    pub(crate) until: Time,
+}
+
+impl Ran {
+    /// The answers to one switch are written: for the holder of the right to write to it.
+    #[inline]
+    fn wrote(&mut self, stats: &SwitchStats, now: Time) {
+        stats.handling_time_ns.record(self.handling_ns);
+        stats.write_time_ns.record(now.0.saturating_sub(self.until.0));
+        stats.batching_delay_ns.record(now.0.saturating_sub(self.first_read.0));
+        self.until = now;
+    }
 }
 
 /// The socket has room again: what waits goes on.

@@ -3,7 +3,7 @@
 //! Writing is a load and a store, both relaxed: two threads that wrote at once would lose what one of them wrote. The right
 //! to write may go from one thread to another where that goes by a release and an acquire, as a claim does.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that only grows, until it wraps. Counts of several sets add up.
 #[derive(Debug, Default)]
@@ -62,24 +62,6 @@ impl Peak {
     /// The highest so far.
     #[inline]
     pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Whether something has happened. Of several sets, one where it has is enough.
-#[derive(Debug, Default)]
-pub struct Flag(AtomicBool);
-
-impl Flag {
-    /// It has happened.
-    #[inline]
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it has.
-    #[inline]
-    pub fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -1,6 +1,6 @@
 //! A set of counters, declared once: what its owner writes, what others read of it, and how two readings become one.
 
-use super::{Count, Distribution, Flag, Histogram, Level, Peak};
+use super::{Count, Distribution, Histogram, Level, OctaveCounts, Octaves, Peak};
 
 /// Something that is kept by one thread and read by others.
 pub trait Kept {
@@ -50,18 +50,6 @@ impl Kept for Peak {
     }
 }
 
-impl Kept for Flag {
-    type Reading = bool;
-
-    fn read(&self) -> bool {
-        self.get()
-    }
-
-    fn merge(into: &mut bool, other: &bool) {
-        *into |= other;
-    }
-}
-
 impl Kept for Histogram {
     type Reading = Distribution;
 
@@ -70,6 +58,18 @@ impl Kept for Histogram {
     }
 
     fn merge(into: &mut Distribution, other: &Distribution) {
+        into.merge(other);
+    }
+}
+
+impl Kept for Octaves {
+    type Reading = OctaveCounts;
+
+    fn read(&self) -> OctaveCounts {
+        Octaves::read(self)
+    }
+
+    fn merge(into: &mut OctaveCounts, other: &OctaveCounts) {
         into.merge(other);
     }
 }
@@ -83,7 +83,7 @@ macro_rules! set {
     ) => {
         $(#[$about])*
         #[derive(Debug, Default)]
-        #[repr(align(128))]
+        #[repr(C, align(128))]
         pub struct $Set {
             $($(#[$doc])* pub $field: $Kind,)*
         }

@@ -3,13 +3,14 @@
 //! Several workers may serve a switch, one after the other. Each connection has one claim, and a set of counters that goes
 //! with it: who holds the claim writes the set, and passing the claim on, by a release and an acquire, passes on the right
 //! to write. Auxiliary connections have claims, and so sets, of their own; [`Snapshot`](super::Snapshot) adds them up.
-//! A switch may be idle, and there may be thousands: it has no distributions, but sums and peaks.
+//! A switch may be idle, and there may be thousands: its distributions are small ones ([`Octaves`]). What waits on the way of a
+//! request is a worker, and so the time that is waited for locks is counted with workers alone, as is the IBT, which is theirs.
 
 use super::set::set;
-use super::{Count, Flag, Level, Peak};
+use super::{Count, Level, Octaves, Peak};
 
 set! {
-    /// One connection's counters: two cache lines, shared with nothing else.
+    /// One connection's counters, some 1.4 KB on cache lines of their own; the numbers come first, on two of them.
     SwitchStats;
 
     /// What was counted for a switch until a moment.
@@ -32,6 +33,8 @@ set! {
     /// Visits that were put off, because another worker held the claim. Who skipped it adds them when it revisits: before,
     /// it has no right to write here.
     skips: Count,
+    /// Visits, later in the same round, of workers that had skipped it.
+    revisits: Count,
     /// Times that reading from it paused.
     pauses: Count,
     /// Flow requests that were dropped on purpose, before the applications.
@@ -41,6 +44,19 @@ set! {
     /// Bytes that wait for its socket. Where others than the claimant write to the socket, the right to write to it is the
     /// right to write this and `bytes_out`, and it is passed on in the same way.
     bytes_waiting: Level,
-    /// Whether it was dropped, because it did not read.
-    evicted: Flag,
+    /// Times that an earlier connection of it was dropped because the switch did not read; of so many switches as the engine
+    /// remembers.
+    evictions: Count,
+    /// Requests of each batch, or part of a batch, that it made.
+    batch_size: Octaves,
+    /// Each of the waits that `queue_wait_ns` is the sum of, in nanoseconds.
+    queue_waits_ns: Octaves,
+    /// Handling time, in nanoseconds: the run of the applications over each batch with whose output it was written to. This and the
+    /// next two are counted by whoever writes, with the right to write to the socket; not where the output is left to another who
+    /// is writing.
+    handling_time_ns: Octaves,
+    /// Write time, in nanoseconds: handing its part of each batch's output to its socket.
+    write_time_ns: Octaves,
+    /// Batching delay, in nanoseconds: from the first read of each such batch to the end of the write to this switch.
+    batching_delay_ns: Octaves,
 }

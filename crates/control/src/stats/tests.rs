@@ -57,6 +57,21 @@ fn the_median_of_an_even_number_is_the_lower_of_two() {
 }
 
 #[test]
+fn small_buckets_are_all_values_in_order() {
+    let (mut it, mut other) = (OctaveCounts::default(), Octaves::default());
+    assert_eq!((it.count(), it.quantile(500), it.buckets().count()), (0, 0, 0));
+    [0, 1, 2, 3, 4, 7, 8].iter().for_each(|value| other.record(*value));
+    it.merge(&other.read());
+    let buckets: Vec<_> = it.buckets().map(|bucket| (bucket.upper, bucket.count)).collect();
+    assert_eq!(buckets, [(0, 1), (1, 1), (3, 2), (7, 2), (15, 1)]);
+    assert_eq!([0, 500, 900, 1000].map(|q| it.quantile(q)), [0, 3, 15, 15]);
+    other = Octaves::default();
+    [1 << 30, u64::MAX].iter().for_each(|value| other.record(*value));
+    let buckets: Vec<_> = other.read().buckets().map(|one| (one.upper, one.count)).collect();
+    assert_eq!(buckets, [(u64::MAX, 2)]);
+}
+
+#[test]
 fn a_reading_in_the_middle_of_recording_is_put_right() {
     let caught = Distribution::new(vec![0, 0, 5, 0, 1, 0], 14, u64::MAX, 0);
     assert_eq!((caught.min(), caught.max(), caught.count()), (2, 4, 6));
@@ -65,7 +80,7 @@ fn a_reading_in_the_middle_of_recording_is_put_right() {
 
 #[test]
 fn a_set_stands_alone_on_its_cache_lines_and_is_small() {
-    assert_eq!((size_of::<SwitchStats>(), align_of::<SwitchStats>()), (128, 128));
+    assert_eq!((size_of::<SwitchStats>(), align_of::<SwitchStats>()), (11 * 128, 128));
     assert_eq!(size_of::<Histogram>(), (BUCKETS + 3) * 8);
     assert!(size_of::<WorkerStats>() <= 30 * 1024 && align_of::<WorkerStats>() == 128);
 }
@@ -110,7 +125,8 @@ fn two_workers_and_two_switches() -> Snapshot {
         stats.requests.add(2);
         stats.queue_wait_ns_max.raise(700);
         stats.bytes_waiting.set(1);
-        stats.evicted.raise();
+        stats.evictions.add(1);
+        stats.batch_size.record(2);
     });
     let other = switch(3, 0, |_| {});
     Snapshot::new(Time(5), &workers, vec![main, other, auxiliary])
@@ -128,7 +144,7 @@ fn a_snapshot_adds_up_workers_and_the_connections_of_a_switch() {
     assert_eq!(switches, [(3, 0), (7, 1)]);
     let counts = &it.switches[1].counts;
     assert_eq!((counts.requests, counts.queue_wait_ns_max), (42, 900));
-    assert_eq!((counts.bytes_waiting, counts.evicted), (65, true));
+    assert_eq!((counts.bytes_waiting, counts.evictions, counts.batch_size.count()), (65, 1, 1));
     assert_eq!(it.switches[0].counts, SwitchCounts::default());
 }
 
@@ -150,10 +166,13 @@ fn a_snapshot_reads_well_as_json() {
     assert_eq!(it["total"]["batch_size"], size);
     assert_eq!(it["workers"][1]["worker"], 1);
     assert_eq!(it["workers"][1]["requests"], 12);
+    let none = json!({ "count": 0, "p50": 0, "p90": 0, "p99": 0, "buckets": [] });
+    let one = json!({ "count": 1, "p50": 3, "p90": 3, "p99": 3, "buckets": [{ "upper": 3, "count": 1 }] });
     let switch = json!({
         "dpid": "0000000000000007", "worker": 1, "weight": 1, "requests": 42, "bytes_in": 0, "bytes_out": 0,
-        "batches": 0, "visits": 0, "queue_wait_ns": 0, "queue_wait_ns_max": 900, "skips": 0, "pauses": 0,
-        "sheds": 0, "moves": 0, "bytes_waiting": 65, "evicted": true,
+        "batches": 0, "visits": 0, "queue_wait_ns": 0, "queue_wait_ns_max": 900, "skips": 0, "revisits": 0,
+        "pauses": 0, "sheds": 0, "moves": 0, "bytes_waiting": 65, "evictions": 1, "batch_size": one,
+        "queue_waits_ns": none, "handling_time_ns": none, "write_time_ns": none, "batching_delay_ns": none,
         "shed_ports": [{ "port": 4, "sheds": 2 }, { "port": 9, "sheds": 6 }],
     });
     assert_eq!(it["switches"][1], switch);
@@ -211,6 +230,18 @@ proptest! {
         let rank = (exact.len() * thousandths as usize).div_ceil(1000).max(1);
         let (exact, found) = (exact[rank - 1], it.quantile(thousandths));
         prop_assert!(found >= exact && (found - exact) * 16 <= exact, "{} for {}", found, exact);
+    }
+
+    #[test]
+    fn a_quantile_of_a_small_one_is_less_than_twice_the_exact_one(values in values(), thousandths in 0..1001u32) {
+        let small = Octaves::default();
+        values.iter().for_each(|value| small.record(*value));
+        let mut values = values;
+        values.sort_unstable();
+        let rank = (values.len() * thousandths as usize).div_ceil(1000).max(1);
+        let (exact, found) = (values[rank - 1], small.read().quantile(thousandths));
+        prop_assert!(found >= exact, "{} for {}", found, exact);
+        prop_assert!(exact >= 1 << 30 || found / 2 < exact.max(1), "{} for {}", found, exact);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<N: Net, W: Write> Desk<N, W> {
         // Where nothing was said, nobody has to look after the connection, though it may be one that does not read.
         let flushed = match self.output.bytes() {
             [] => None,
-            bytes => Some(W::flush(net, conn, self.now, bytes)),
+            bytes => Some(W::flush(net, conn, self.now, bytes, None)),
         };
         self.output.clear();
         if let Some(turn) = conn.turn() {
@@ -43,7 +43,7 @@ impl<N: Net, W: Write> Desk<N, W> {
     pub(crate) fn farewell(&mut self, conn: &Conn<N::Socket>, why: Close) {
         if why == Close::NotReading {
             self.stats.evictions.add(1);
-            conn.stats.evicted.raise();
+            conn.dpid().into_iter().for_each(|dpid| self.registry.evicted(dpid));
         }
         conn.set_gone();
         conn.open.close(&why);
@@ -70,7 +70,7 @@ impl<N: Net, W: Write> Desk<N, W> {
         conn: &Conn<N::Socket>,
         hello: &[u8],
     ) -> Result<(), Close> {
-        W::flush(net, conn, self.now, hello)
+        W::flush(net, conn, self.now, hello, None)
     }
 
     #[cold]

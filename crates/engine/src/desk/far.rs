@@ -97,7 +97,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             if let Some(conn) = conn.filter(|_| !bytes.is_empty()) {
                 self.stats.writes.add(1);
                 self.stats.bytes_out.add(bytes.len() as u64);
-                let flushed = W::flush(net, &conn, self.now, &bytes);
+                let flushed = W::flush(net, &conn, self.now, &bytes, None);
                 conn.outgoing.redeem(bytes.len());
                 if must_queue(&conn, flushed) {
                     queue(conn);

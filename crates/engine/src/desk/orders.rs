@@ -39,7 +39,7 @@ impl<N: Net, W: Write> Desk<N, W> {
         let flushed = entered.map(|_| {
             self.stats.writes.add(1);
             self.stats.bytes_out.add(bytes.len() as u64);
-            W::flush(net, &conn, self.now, &bytes)
+            W::flush(net, &conn, self.now, &bytes, None)
         });
         conn.outgoing.redeem(bytes.len());
         let must_queue = flushed.is_ok_and(|flushed| must_queue(&conn, flushed));

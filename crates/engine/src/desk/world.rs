@@ -79,6 +79,7 @@ impl<N: Net, W: Write> Desk<N, W> {
         let member = Member { switch, turn };
         self.registry.up(conn.id, &member);
         self.roster.enter(member.switch.info.dpid, conn);
+        conn.stats.evictions.add(self.registry.evictions(member.switch.info.dpid));
         conn.join(member, false, self.now);
     }
 

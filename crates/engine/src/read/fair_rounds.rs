@@ -14,9 +14,10 @@
 //! all have come to the end of this one: the shares are max-min over all workers, and yet a switch is nearly always
 //! served where its tables are in the cache.
 
+mod common;
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use aldis_control::Time;
 use aldis_control::fair::{Id, Rounds};
@@ -25,13 +26,16 @@ use aldis_control::stats::WorkerStats;
 use super::{Read, Visit};
 use crate::conn::Conn;
 use crate::limits::{QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT};
+use crate::locked::lock;
+
+use common::{Common, Turned};
 
 /// What the workers share.
 #[derive(Debug)]
 pub(crate) struct Shared<S> {
     homes: Box<[Home<S>]>,
     /// The round that all are in.
-    round: AtomicU64,
+    round: Common,
     /// When it began, in nanoseconds.
     began: AtomicU64,
     quantum: AtomicU32,
@@ -60,7 +64,7 @@ impl<S> Shared<S> {
         };
         Shared {
             homes: (0..workers).map(home).collect(),
-            round: AtomicU64::new(0),
+            round: Common::default(),
             began: AtomicU64::new(0),
             quantum: AtomicU32::new(QUANTUM_MAX),
         }
@@ -69,17 +73,8 @@ impl<S> Shared<S> {
     /// The turns of a worker's switches, in the round that all are in. A wait for them counts in `stats`.
     #[inline]
     fn home(&self, worker: usize, stats: &WorkerStats) -> MutexGuard<'_, Turns<S>> {
-        let mutex = &self.homes[worker].0;
-        let mut turns = match mutex.try_lock() {
-            Ok(turns) => turns,
-            Err(TryLockError::Poisoned(turns)) => turns.into_inner(),
-            Err(TryLockError::WouldBlock) => wait(mutex, stats),
-        };
-        let round = self.round.load(Ordering::Acquire);
-        if turns.rounds.round() < round {
-            turns.rounds.set_quantum(self.quantum.load(Ordering::Relaxed));
-            turns.rounds.turn_to(round);
-        }
+        let mut turns = lock(&self.homes[worker].0, stats);
+        self.round.follow(&mut turns.rounds, || self.quantum.load(Ordering::Relaxed));
         turns
     }
 
@@ -97,7 +92,7 @@ impl<S> Shared<S> {
                 let most = visit.allowance.max(turns.rounds.quantum());
                 let read_max = (most as usize).saturating_mul(REQUEST_BYTES);
                 let share = Some(visit.allowance);
-                return Some(Visit { conn, signs, read_max, share });
+                return Some(Visit { conn, signs, read_max, share, skipped: 0 });
             }
             turns.rounds.done(visit.id, 0, false);
         }
@@ -107,23 +102,14 @@ impl<S> Shared<S> {
     /// Begins the next round, where all have come to the end of this one. Returns whether there is anything to be served:
     /// because the round turned, or because it was not at its end.
     fn turn(&self, now: Time, stats: &WorkerStats) -> bool {
-        let round = self.round.load(Ordering::Acquire);
-        let mut next = u64::MAX;
-        for worker in 0..self.homes.len() {
+        let turned = self.round.turn(self.homes.len(), |worker| {
             let turns = self.home(worker, stats);
-            if turns.rounds.left_of_round() > 0 {
-                return true;
-            }
-            next = next.min(turns.rounds.next_round().unwrap_or(u64::MAX));
+            (turns.rounds.left_of_round(), turns.rounds.next_round())
+        });
+        if let Turned::By(rounds) = turned {
+            self.follow(now, rounds);
         }
-        if next == u64::MAX {
-            return false;
-        }
-        let turned = self.round.compare_exchange(round, next, Ordering::AcqRel, Ordering::Acquire);
-        if turned.is_ok() {
-            self.follow(now, next - round);
-        }
-        true
+        turned != Turned::Idle
     }
 
     /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's next turn is far.
@@ -138,14 +124,6 @@ impl<S> Shared<S> {
         };
         self.quantum.store(next.clamp(QUANTUM_MIN, QUANTUM_MAX), Ordering::Relaxed);
     }
-}
-
-#[cold]
-fn wait<'t, S>(mutex: &'t Mutex<Turns<S>>, stats: &WorkerStats) -> MutexGuard<'t, Turns<S>> {
-    let began = Instant::now();
-    let turns = mutex.lock().unwrap_or_else(PoisonError::into_inner);
-    stats.lock_wait_ns.add(began.elapsed().as_nanos() as u64);
-    turns
 }
 
 /// The design.

@@ -41,7 +41,7 @@ impl<S> Own<S> {
             let conn = self.ready.pop_front()?;
             // What is queued can only be claimed from this list, unless it came to its end meanwhile.
             if let Some(signs) = conn.claim.claim() {
-                return Some(Visit { conn, signs, read_max: usize::MAX, share: None });
+                return Some(Visit { conn, signs, read_max: usize::MAX, share: None, skipped: 0 });
             }
         }
     }

@@ -17,6 +17,7 @@ use super::ready::Ready;
 use super::{Read, Visit};
 use crate::conn::Conn;
 use crate::limits::CONNECTIONS_MAX;
+use crate::locked::lock;
 
 /// What the workers share.
 #[derive(Debug)]
@@ -72,10 +73,20 @@ pub(crate) struct RoundRobin<S> {
     edition: u64,
     /// The round has come so far.
     at: usize,
-    /// Switches that are visited before the round ends, and how often: they were skipped, or have weight.
-    remembered: VecDeque<(usize, u32)>,
+    /// Switches that are visited before the round ends: they were skipped, or have weight.
+    remembered: VecDeque<Due>,
     /// The switch in hand, and how many visits it is due after this one.
     in_hand: (usize, u32),
+}
+
+/// A switch that is visited before the round ends.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    number: usize,
+    /// How often.
+    visits: u32,
+    /// How often it was skipped before its next visit.
+    skipped: u32,
 }
 
 impl<S> RoundRobin<S> {
@@ -96,22 +107,31 @@ impl<S> RoundRobin<S> {
         let edition = self.shared.edition.load(Ordering::Acquire);
         if edition != self.edition {
             self.edition = edition;
-            let switches = self.shared.switches.lock().unwrap_or_else(PoisonError::into_inner);
+            let switches = lock(&self.shared.switches, &self.stats);
             self.switches.clone_from(&switches);
         }
     }
 
-    /// Tries to visit a switch which is due so many visits.
+    /// Tries to visit a switch.
     #[inline]
-    fn visit(&mut self, number: usize, due: u32) -> Result<Visit<S>, Why> {
+    fn visit(&mut self, due: Due) -> Result<Visit<S>, Why> {
+        let Due { number, visits, skipped } = due;
         let Some(conn) = self.switches.get(number).and_then(Option::as_ref) else {
             return Err(Why::Idle);
         };
         let Some(signs) = conn.claim.claim() else {
             return Err(if conn.claim.is_claimed() { Why::BeingRead } else { Why::Idle });
         };
-        self.in_hand = (number, due - 1);
-        Ok(Visit { conn: Arc::clone(conn), signs, read_max: self.read_max, share: None })
+        self.in_hand = (number, visits - 1);
+        let read_max = self.read_max;
+        Ok(Visit { conn: Arc::clone(conn), signs, read_max, share: None, skipped })
+    }
+
+    /// A switch is being read by another worker: it is visited later in the round.
+    #[inline]
+    fn skip(&mut self, due: Due) {
+        self.stats.skips.add(1);
+        self.remembered.push_back(Due { skipped: due.skipped + 1, ..due });
     }
 
     /// Forgets that a switch is ready, unless it is; or unless others know more of the switches than this worker, for then the
@@ -131,13 +151,11 @@ impl<S> RoundRobin<S> {
         while let Some(number) = self.shared.ready.next(self.at, numbers) {
             self.at = number + 1;
             let conn = self.switches.get(number).and_then(Option::as_ref);
-            let weight = conn.map_or(1, |conn| conn.weight().number());
-            match self.visit(number, weight) {
+            let visits = conn.map_or(1, |conn| conn.weight().number());
+            let due = Due { number, visits, skipped: 0 };
+            match self.visit(due) {
                 Ok(visit) => return Some(visit),
-                Err(Why::BeingRead) => {
-                    self.stats.skips.add(1);
-                    self.remembered.push_back((number, weight));
-                }
+                Err(Why::BeingRead) => self.skip(due),
                 Err(Why::Idle) => self.forget(number),
             }
         }
@@ -149,13 +167,13 @@ impl<S> RoundRobin<S> {
     fn next_remembered(&mut self) -> Option<Visit<S>> {
         // Who is being read again when its turn comes had a visit meanwhile, and is tried once more at the end.
         for _ in 0..2 * self.remembered.len() {
-            let (number, due) = self.remembered.pop_front()?;
-            match self.visit(number, due) {
+            let due = self.remembered.pop_front()?;
+            match self.visit(due) {
                 Ok(visit) => {
-                    self.stats.revisits.add(1);
+                    self.stats.revisits.add(u64::from(visit.skipped > 0));
                     return Some(visit);
                 }
-                Err(Why::BeingRead) => self.remembered.push_back((number, due)),
+                Err(Why::BeingRead) => self.skip(due),
                 Err(Why::Idle) => {}
             }
         }
@@ -201,13 +219,13 @@ impl<S> Read<S> for RoundRobin<S> {
 
     #[inline]
     fn done(&mut self, conn: &Arc<Conn<S>>, _: u32, queued: bool) {
-        let (number, due) = std::mem::take(&mut self.in_hand);
+        let (number, visits) = std::mem::take(&mut self.in_hand);
         if !queued {
             self.forget(conn.number());
         } else {
             self.shared.ready.set(conn.number());
-            if due > 0 && number == conn.number() {
-                self.remembered.push_back((number, due));
+            if visits > 0 && number == conn.number() {
+                self.remembered.push_back(Due { number, visits, skipped: 0 });
             }
         }
     }
@@ -248,6 +266,34 @@ pub(super) mod tests {
         home.queue(newcomer).unwrap();
         assert!(other.next_in_turn().is_none());
         assert!(other.next(Time::START).is_some(), "it is still ready");
+    }
+
+    /// Each time that it is put off counts as a skip, and the visit at last as one revisit; a further visit by weight is neither.
+    #[test]
+    fn a_skipped_switch_is_revisited_in_the_same_round_and_counted_once() {
+        let [mut home, mut other] = two_workers();
+        let (first, second) = (conn(0), conn(1));
+        second.set_weight(aldis_control::fair::Weight::new(2).unwrap());
+        for conn in [&first, &second] {
+            home.join(conn);
+            home.queue(Arc::clone(conn)).unwrap();
+        }
+        let counted = |stats: &WorkerStats| (stats.skips.get(), stats.revisits.get());
+        let held = home.next(Time::START).unwrap();
+        assert_eq!((held.conn.number(), held.skipped), (0, 0));
+        let visit = other.next(Time::START).unwrap();
+        assert_eq!((visit.conn.number(), visit.skipped, counted(&other.stats)), (1, 0, (1, 0)));
+        let queued = second.claim.release(true);
+        other.done(&second, 1, queued);
+        // The first is still being read.
+        let visit = other.next(Time::START).unwrap();
+        assert_eq!((visit.conn.number(), visit.skipped, counted(&other.stats)), (1, 0, (2, 0)));
+        let queued = second.claim.release(false);
+        other.done(&second, 1, queued);
+        let queued = first.claim.release(true);
+        home.done(&first, 1, queued);
+        let visit = other.next(Time::START).unwrap();
+        assert_eq!((visit.conn.number(), visit.skipped, counted(&other.stats)), (0, 2, (2, 1)));
     }
 
     #[test]

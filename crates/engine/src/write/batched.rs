@@ -6,7 +6,7 @@
 use aldis_control::Time;
 use aldis_control::session::Close;
 
-use super::{Write, write_or_keep};
+use super::{Ran, Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -21,7 +21,14 @@ impl Write for Batched {
         conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
+        mut ran: Option<&mut Ran>,
     ) -> Result<(), Close> {
-        conn.outgoing.send(fresh, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
+        conn.outgoing.send(fresh, |outbox, bytes| {
+            write_or_keep(net, conn, outbox, now, bytes)?;
+            if let Some(ran) = ran.take() {
+                ran.wrote(&conn.stats, net.now());
+            }
+            Ok(())
+        })
     }
 }

@@ -7,7 +7,7 @@ use aldis_control::Time;
 use aldis_control::session::Close;
 use aldis_wire::Chop;
 
-use super::{Write, write_or_keep};
+use super::{Ran, Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -21,12 +21,24 @@ impl Write for Immediate {
         conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
+        mut ran: Option<&mut Ran>,
     ) -> Result<(), Close> {
         // What is written here was encoded here: it can be chopped.
         let mut messages = Chop::new(fresh).map_while(Result::ok);
         messages.try_for_each(|message| {
             conn.outgoing
                 .send(message.bytes, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
+        })?;
+        if ran.is_none() {
+            return Ok(());
+        }
+        // With the right to write, which may be elsewhere now.
+        conn.outgoing.send(&[], |outbox, bytes| {
+            write_or_keep(net, conn, outbox, now, bytes)?;
+            if let Some(ran) = ran.take() {
+                ran.wrote(&conn.stats, net.now());
+            }
+            Ok(())
         })
     }
 }

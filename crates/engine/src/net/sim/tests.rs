@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use aldis_control::stats::SwitchCounts;
+
 use super::*;
 use crate::design::{self, Design};
 
@@ -77,4 +79,45 @@ fn a_lonely_request_takes_what_it_costs() {
     let least = wake_ns + poll_ns + poll_event_ns + read_ns + request_ns + write_ns;
     let (min, max) = (delay.min() as f64, delay.max() as f64);
     assert!(min > least && max < least + 3_000.0, "{min} to {max}, more than {least}");
+}
+
+/// Also where others answer than read. At most 400 requests wait, of 2 µs each, and a batch takes some 150 µs.
+#[test]
+fn the_batching_delay_begins_with_the_first_read() {
+    for name in ["maestro-shared-queue", "maestro-round-robin"] {
+        let total = simulated(&plan(named(name), 2, full(4))).snapshot.total;
+        let delay = total.batching_delay_ns;
+        let least = total.handling_time_ns.quantile(500);
+        assert!(least > 0 && delay.quantile(500) >= least, "{name}: {delay:?}");
+        assert!(delay.quantile(999) < 10_000_000, "{name}: {delay:?}");
+    }
+}
+
+/// What is counted of switches is what their workers count, seen from the other side.
+#[test]
+fn switches_and_workers_count_the_same() {
+    for design in Design::ALL {
+        let short = Duration::from_millis(30);
+        let it = simulated(&Plan { duration: short, ..plan(design, 3, full(5)) }).snapshot;
+        let (name, total) = (design.name, &it.total);
+        let of = |count: fn(&SwitchCounts) -> u64| -> u64 {
+            it.switches.iter().map(|switch| count(&switch.counts)).sum()
+        };
+        assert_eq!(
+            of(|counts| counts.visits),
+            of(|counts| counts.queue_waits_ns.count()),
+            "{name}"
+        );
+        assert_eq!(of(|counts| counts.batches), of(|counts| counts.batch_size.count()), "{name}");
+        assert_eq!(of(|counts| counts.revisits), total.revisits, "{name}");
+        // Who is skipped at the end was not revisited yet.
+        assert!(of(|counts| counts.skips) <= total.skips, "{name}");
+        if name == "maestro-round-robin" {
+            assert!(of(|counts| counts.skips) > 0, "{name}: nobody was skipped");
+        }
+        let written = of(|counts| counts.write_time_ns.count());
+        assert!(written > 0 && written <= total.writes, "{name}: {written} of {}", total.writes);
+        assert_eq!(written, of(|counts| counts.handling_time_ns.count()), "{name}");
+        assert_eq!(written, of(|counts| counts.batching_delay_ns.count()), "{name}");
+    }
 }
