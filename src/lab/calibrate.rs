@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Hosts of each of them that are known: 2 to 1,000,000.
     #[arg(long, value_name = "N", default_value_t = Conditions::default().macs, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     macs: u32,
-    /// Run controllers besides, and show how well a simulation with these costs predicts them; some 15 seconds more.
+    /// Run controllers besides, and show how well a simulation with these costs predicts them; some 90 seconds more.
     #[arg(long)]
     check: bool,
 }
@@ -89,9 +89,17 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         println!("\nWritten to {}.", args.out.display());
     }
     let checked = match args.check {
-        true => Some(checked(&calibration, conditions, &stop)),
+        true => Some(checked(&calibration, conditions, &stop, &mut |what| {
+            if visible {
+                eprint!("\r\x1b[Kchecking {what}");
+                let _ = std::io::stderr().flush();
+            }
+        })),
         false => None,
     };
+    if visible {
+        eprint!("\r\x1b[K");
+    }
     let rows = checked.as_ref().and_then(|checked| checked.as_deref().ok());
     match args.json {
         true => println!("{}", json(&calibration, rows)),
@@ -106,31 +114,36 @@ fn checked(
     calibration: &Calibration<Spread>,
     conditions: Conditions,
     stop: &AtomicBool,
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Checked>, String> {
     let aldis = std::env::current_exe().map_err(|error| {
         format!("cannot find this program, to start it as a controller: {error}")
     })?;
     let costs = simulate::costs(&calibration.medians().costs);
-    check::check(&aldis, costs, conditions, stop)
+    check::check(&aldis, costs, conditions, stop, progress)
         .map_err(|why| format!("the costs could not be checked: {why}"))
 }
 
 fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> String {
-    let mut text = format!(
-        "\nOne worker, {switches} switches of {macs} hosts, queues always full:\n\n{:<26} {:>9} {:>9} {:>8}   {:>18} {:>14}\n",
-        "M requests/s", "measured", "simulated", "off by", "deviation measured", "simulated"
-    );
     if rows.is_empty() {
         return "\nA run to compare a simulation with needs two cores.\n".into();
     }
+    let title = "M requests/s";
+    let width = rows.iter().map(|row| row.design.len()).max().unwrap_or(0).max(title.len());
+    let mut text = format!(
+        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the median of three runs in turn:\n\n\
+         {title:<width$} {:>9} {:>13} {:>10} {:>8}   {:>18} {:>10}\n",
+        "measured", "from – to", "simulated", "off by", "deviation measured", "simulated"
+    );
     for row in rows {
-        let Checked { design, measured_rps, simulated_rps, .. } = row;
+        let Checked { design, measured_rps, measured_rps_range: (least, most), .. } = row;
+        let range = format!("{:.2} – {:.2}", least / 1e6, most / 1e6);
         let mark = if row.generator_limited { "  generator-limited" } else { "" };
         let _ = writeln!(
             text,
-            "{design:<26} {:>9.2} {:>9.2} {:>+6.1} %   {:>16.2} % {:>12.2} %{mark}",
+            "{design:<width$} {:>9.2} {range:>13} {:>10.2} {:>+6.1} %   {:>16.2} % {:>8.2} %{mark}",
             measured_rps / 1e6,
-            simulated_rps / 1e6,
+            row.simulated_rps / 1e6,
             row.off() * 100.0,
             row.measured_deviation * 100.0,
             row.simulated_deviation * 100.0,

@@ -7,8 +7,10 @@ use super::measure::{Bench, throughput};
 use super::simulated::Stage;
 use crate::calibrate::Conditions;
 use crate::plan::Plan;
+use crate::plan::expand::Point;
 use crate::results::{self, Origin};
 use aldis_emulator::load::IDLE_MIN;
+use aldis_engine::sim::Outcome;
 use aldis_engine::{pin, sim};
 use serde::Serialize;
 use std::path::Path;
@@ -18,25 +20,33 @@ use std::time::{Duration, Instant};
 /// What all of it may take.
 const WITHIN: Duration = Duration::from_secs(300);
 
+/// How often each is measured: in turn, so that what disturbs for a while disturbs all of them.
+const ROUNDS: usize = 3;
+
 /// The designs whose visits are as different as they get: by shares, 64 KB each, 2 KB each.
 const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
+
+/// The last of them once more with batches that do not adapt: a threshold that walks differs from run to run.
+const FIXED: (&str, usize) = ("maestro-round-robin", 1_000);
 
 /// One design, simulated and measured.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checked {
-    /// The design.
+    /// The design, and what is different from its preset.
     pub design: String,
-    /// Answers a second.
+    /// Answers a second: the median of what was measured.
     pub measured_rps: f64,
+    /// The least and the most of it.
+    pub measured_rps_range: (f64, f64),
     /// Answers a second.
     pub simulated_rps: f64,
-    /// The largest deviation of a switch from its share, as a part of it.
+    /// The largest deviation of a switch from its share, as a part of it, in that run.
     pub measured_deviation: f64,
     /// See above.
     pub simulated_deviation: f64,
-    /// The worker's CPU time a request, in nanoseconds, where the system says it.
+    /// The worker's CPU time a request in that run, in nanoseconds, where the system says it.
     pub measured_cpu_ns: Option<f64>,
-    /// Whether the load had no time to spare, so that it was measured instead of the controller.
+    /// Whether the load had no time to spare in that run, so that it was measured instead of the controller.
     pub generator_limited: bool,
 }
 
@@ -47,7 +57,8 @@ impl Checked {
     }
 }
 
-/// Simulates and measures under these conditions; `aldis` is our own program. None on a machine with one core.
+/// Simulates and measures under these conditions; `aldis` is our own program, and `progress` is told what is measured now.
+/// Nothing on a machine with one core.
 ///
 /// # Errors
 /// A sentence: what failed, or that it was told to stop.
@@ -56,38 +67,92 @@ pub fn check(
     costs: sim::Costs,
     conditions: Conditions,
     stop: &AtomicBool,
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Checked>, String> {
     let plan = Plan::parse("calibration", "calibration.toml", text(conditions))
         .map_err(|refused| refused.to_string())?;
     let form = plan.form(results::Form::Quick);
-    let points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
-    let mut checked = Vec::new();
-    for point in points.iter().filter(|point| point.origin == Origin::Measured) {
+    let mut points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
+    points.retain(|point| point.origin == Origin::Measured);
+    let until = Instant::now() + WITHIN;
+    let mut runs = vec![Vec::with_capacity(ROUNDS); points.len()];
+    for round in 1..=ROUNDS {
+        for (point, runs) in points.iter().zip(&mut runs) {
+            progress(&format!("{}, {round} of {ROUNDS}", name(point)));
+            let run = plan.said.runs[point.run].get_ref();
+            let bench = Bench { aldis, run, form: &form, seed: 1, until, stop };
+            runs.push(Measured::of(&bench, point)?);
+        }
+    }
+    let mut checked = Vec::with_capacity(points.len());
+    for (point, runs) in points.iter().zip(&mut runs) {
+        progress(&format!("{}, simulated", name(point)));
         let run = plan.said.runs[point.run].get_ref();
-        let until = Instant::now() + WITHIN;
-        let measured =
-            Bench { aldis, run, form: &form, seed: 1, until, stop }.measure(point, 0.0)?;
-        let simulated = Stage::new(run, &form, costs, 1).simulate(point)?;
-        let answered = measured.report.answered();
-        checked.push(Checked {
-            design: point.subject.name().to_owned(),
-            measured_rps: throughput(&measured.report),
-            simulated_rps: simulated.outcome.throughput(),
-            measured_deviation: measured.report.fairness(&measured.load).worst().abs(),
-            simulated_deviation: simulated.outcome.deviation_max(),
-            measured_cpu_ns: measured.cpu_ns.map(|ns| ns as f64 / answered.max(1) as f64),
-            generator_limited: measured.report.idle < IDLE_MIN,
-        });
+        let simulated = Stage::new(run, &form, costs, 1).simulate(point)?.outcome;
+        checked.push(Checked::new(name(point), runs, &simulated));
     }
     Ok(checked)
 }
 
+/// What one run found.
+#[derive(Clone, Copy)]
+struct Measured {
+    rps: f64,
+    deviation: f64,
+    cpu_ns: Option<f64>,
+    generator_limited: bool,
+}
+
+impl Measured {
+    fn of(bench: &Bench<'_>, point: &Point) -> Result<Measured, String> {
+        let run = bench.measure(point, 0.0)?;
+        let answered = run.report.answered().max(1);
+        Ok(Measured {
+            rps: throughput(&run.report),
+            deviation: run.report.fairness(&run.load).worst().abs(),
+            cpu_ns: run.cpu_ns.map(|ns| ns as f64 / answered as f64),
+            generator_limited: run.report.idle < IDLE_MIN,
+        })
+    }
+}
+
+impl Checked {
+    /// Of runs, one at least, which are put in order.
+    fn new(design: String, runs: &mut [Measured], simulated: &Outcome) -> Checked {
+        runs.sort_by(|one, other| one.rps.total_cmp(&other.rps));
+        let median = runs[runs.len() / 2];
+        Checked {
+            design,
+            measured_rps: median.rps,
+            measured_rps_range: (runs[0].rps, runs[runs.len() - 1].rps),
+            simulated_rps: simulated.throughput(),
+            measured_deviation: median.deviation,
+            simulated_deviation: simulated.deviation_max(),
+            measured_cpu_ns: median.cpu_ns,
+            generator_limited: median.generator_limited,
+        }
+    }
+}
+
+/// The design, and what is different from its preset.
+fn name(point: &Point) -> String {
+    [point.subject.name(), &*point.settings.join(" ")].join(" ").trim_end().to_owned()
+}
+
 fn text(Conditions { switches, macs }: Conditions) -> String {
+    let (fixed, ibt) = FIXED;
+    let run = |subjects: &str| {
+        format!(
+            "[[run]]\nsubjects = {subjects}\nx = \"subject\"\nworkers = [1]\nswitches = [{switches}]\n\
+             macs = [{macs}]\nmetrics = [\"throughput\"]\n"
+        )
+    };
     format!(
         "title = \"A calibration\"\nsource = \"ours\"\nexpected = \"both alike\"\n\
          [quick]\nseconds = 60\nwarm-up-ms = 3000\nmeasure-ms = 3000\nsimulated-requests = 20_000_000\n\
          [full]\nseconds = 60\nwarm-up-ms = 500\nmeasure-ms = 2000\n\
-         [[run]]\nsubjects = {DESIGNS:?}\nx = \"subject\"\nworkers = [1]\nswitches = [{switches}]\n\
-         macs = [{macs}]\nmetrics = [\"throughput\"]\n"
+         {}{}ibt = [{ibt}]\n",
+        run(&format!("{DESIGNS:?}")),
+        run(&format!("[{fixed:?}]")),
     )
 }
