@@ -12,7 +12,7 @@ use aldis_apps::learning_switch::{self, Seed};
 use aldis_control::app::{At, Event, Next};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::session::{self, Close};
-use aldis_control::stats::SwitchCounts;
+use aldis_control::stats::{SwitchCounts, SwitchSnapshot};
 use aldis_control::switch::Info;
 use aldis_control::{App, On, Output, Recipe, Time};
 use aldis_emulator::peer::bare;
@@ -171,9 +171,13 @@ impl Stage {
 
     /// What is counted for a switch that is there.
     pub(crate) fn counts(&self, number: u32) -> Option<SwitchCounts> {
+        self.counted(number).map(|switch| switch.counts)
+    }
+
+    /// The same with its distributions.
+    pub(crate) fn counted(&self, number: u32) -> Option<SwitchSnapshot> {
         let switches = self.engine.snapshot().switches;
-        let switch = switches.into_iter().find(|switch| switch.dpid.0 == u64::from(number));
-        switch.map(|switch| switch.counts)
+        switches.into_iter().find(|switch| switch.dpid.0 == u64::from(number))
     }
 
     /// Stops the engine: every thread ends, and none has panicked.

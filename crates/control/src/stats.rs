@@ -27,7 +27,7 @@ pub use histogram::Histogram;
 pub use octaves::{OctaveCounts, Octaves};
 pub use set::Kept;
 pub use snapshot::{Snapshot, SwitchSnapshot, WorkerSnapshot};
-pub use switch::{SwitchCounts, SwitchStats};
+pub use switch::{SwitchCounts, SwitchSpread, SwitchSpreads, SwitchStats};
 pub use worker::{WorkerCounts, WorkerStats};
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use aldis_control::bounds::PORTS_MAX;
 use aldis_control::fair::Weight;
 use aldis_control::session::{Close, Refusal, Session};
 use aldis_control::shed::Tally;
-use aldis_control::stats::SwitchStats;
+use aldis_control::stats::{SwitchSpreads, SwitchStats};
 use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Port, PortChange, PortChangeReason};
@@ -96,6 +96,7 @@ struct Joined {
     member: Member,
     auxiliary: bool,
     at: Time,
+    spreads: Box<SwitchSpreads>,
 }
 
 /// The claimant's part.
@@ -205,7 +206,13 @@ impl<S> Conn<S> {
 
     /// The applications know the switch from now on. Once.
     pub(crate) fn join(&self, member: Member, auxiliary: bool, at: Time) {
-        let _ = self.joined.set(Joined { member, auxiliary, at });
+        let _ = self.joined.set(Joined { member, auxiliary, at, spreads: Box::default() });
+    }
+
+    /// What is counted for it in distributions, once it joined: by the same rights as `stats`.
+    #[inline]
+    pub(crate) fn spreads(&self) -> Option<&SwitchSpreads> {
+        self.joined.get().map(|joined| &*joined.spreads)
     }
 
     /// When it joined.

@@ -320,7 +320,7 @@ impl<N: Net, W: Write> Desk<N, W> {
                     taken += kept;
                     conn.stats.requests.add(kept as u64);
                     conn.stats.batches.add(1);
-                    conn.stats.batch_size.record(kept as u64);
+                    conn.spreads().into_iter().for_each(|it| it.batch_size.record(kept as u64));
                     self.gathered.add_run(switch, first..first + kept);
                 }
             }
@@ -469,7 +469,7 @@ impl<N: Net, W: Write> Desk<N, W> {
             state.session.alive(self.now);
             conn.stats.requests.add(1);
             conn.stats.batches.add(1);
-            conn.stats.batch_size.record(1);
+            conn.spreads().into_iter().for_each(|it| it.batch_size.record(1));
             self.gathered.requests.push(request);
             self.gathered.add_run(switch, 0..1);
             self.run_over(On::Lldp, bytes);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use aldis_control::Time;
 use aldis_control::pipeline::Program;
-use aldis_control::stats::AppStats;
 pub use aldis_control::stats::{AppSnapshot, Count, Snapshot, SwitchSnapshot, WorkerStats};
+use aldis_control::stats::{AppStats, SwitchSpreads};
 
 use crate::conn::Conn;
 use crate::hall::Hall;
@@ -52,6 +52,7 @@ pub(crate) fn counted<S>(conn: &Conn<S>) -> Option<SwitchSnapshot> {
         worker: conn.home(),
         weight: conn.weight().number(),
         counts: conn.stats.read(),
+        spread: conn.spreads().map(SwitchSpreads::read).unwrap_or_default(),
         shed_ports: conn.with_tally(|tally| tally.clone()),
     })
 }

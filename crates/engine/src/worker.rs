@@ -234,7 +234,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         conn.stats.visits.add(1);
         conn.stats.queue_wait_ns.add(waited);
         conn.stats.queue_wait_ns_max.raise(waited);
-        conn.stats.queue_waits_ns.record(waited);
+        if let Some(spreads) = conn.spreads() {
+            spreads.queue_waits_ns.record(waited);
+        }
         if visit.skipped > 0 {
             conn.stats.skips.add(visit.skipped.into());
             conn.stats.revisits.add(1);

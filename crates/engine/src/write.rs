@@ -8,7 +8,7 @@ use std::io;
 use aldis_control::Time;
 use aldis_control::outbox::Outbox;
 use aldis_control::session::Close;
-use aldis_control::stats::SwitchStats;
+use aldis_control::stats::SwitchSpreads;
 
 use crate::conn::Conn;
 use crate::net::{Net, lost};
@@ -46,10 +46,12 @@ pub(crate) struct Ran {
 impl Ran {
     /// The answers to one switch are written: for the holder of the right to write to it.
     #[inline]
-    fn wrote(&mut self, stats: &SwitchStats, now: Time) {
-        stats.handling_time_ns.record(self.handling_ns);
-        stats.write_time_ns.record(now.0.saturating_sub(self.until.0));
-        stats.batching_delay_ns.record(now.0.saturating_sub(self.first_read.0));
+    fn wrote(&mut self, spreads: Option<&SwitchSpreads>, now: Time) {
+        if let Some(spreads) = spreads {
+            spreads.handling_time_ns.record(self.handling_ns);
+            spreads.write_time_ns.record(now.0.saturating_sub(self.until.0));
+            spreads.batching_delay_ns.record(now.0.saturating_sub(self.first_read.0));
+        }
         self.until = now;
     }
 }

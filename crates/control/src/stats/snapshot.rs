@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use aldis_wire::DatapathId;
 
-use super::{AppSnapshot, SwitchCounts, WorkerCounts, WorkerStats};
+use super::{AppSnapshot, SwitchCounts, SwitchSpread, WorkerCounts, WorkerStats};
 use crate::shed::Tally;
 use crate::time::Time;
 
@@ -53,6 +53,9 @@ pub struct SwitchSnapshot {
     /// What was counted for it; in JSON, beside the fields above.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub counts: SwitchCounts,
+    /// Its distributions; in JSON, beside the fields above.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub spread: SwitchSpread,
     /// Of the requests that were shed, those of each port.
     pub shed_ports: Tally,
 }
@@ -90,6 +93,7 @@ fn together(mut switches: Vec<SwitchSnapshot>) -> Vec<SwitchSnapshot> {
         let same = next.dpid == first.dpid;
         if same {
             first.counts.merge(&next.counts);
+            first.spread.merge(&next.spread);
             first.shed_ports.merge(&next.shed_ports);
         }
         same

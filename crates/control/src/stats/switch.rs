@@ -3,14 +3,15 @@
 //! Several workers may serve a switch, one after the other. Each connection has one claim, and a set of counters that goes
 //! with it: who holds the claim writes the set, and passing the claim on, by a release and an acquire, passes on the right
 //! to write. Auxiliary connections have claims, and so sets, of their own; [`Snapshot`](super::Snapshot) adds them up.
-//! A switch may be idle, and there may be thousands: its distributions are small ones ([`Octaves`]). What waits on the way of a
+//! A switch may be idle, and there may be thousands: its distributions are small ones ([`Octaves`]), kept apart ([`SwitchSpreads`]) and
+//! written by the same rights. What waits on the way of a
 //! request is a worker, and so the time that is waited for locks is counted with workers alone, as is the IBT, which is theirs.
 
 use super::set::set;
 use super::{Count, Level, Octaves, Peak};
 
 set! {
-    /// One connection's counters, some 1.4 KB on cache lines of their own; the numbers come first, on two of them.
+    /// One connection's counters: two cache lines, shared with nothing else.
     SwitchStats;
 
     /// What was counted for a switch until a moment.
@@ -47,9 +48,19 @@ set! {
     /// Times that an earlier connection of it was dropped because the switch did not read; of so many switches as the engine
     /// remembers.
     evictions: Count,
+}
+
+set! {
+    /// The distributions of one connection, 1.3 KB on cache lines of their own: of one that never says which switch it is there are
+    /// none.
+    SwitchSpreads;
+
+    /// What was counted for a switch until a moment, in distributions.
+    SwitchSpread;
+
     /// Requests of each batch, or part of a batch, that it made.
     batch_size: Octaves,
-    /// Each of the waits that `queue_wait_ns` is the sum of, in nanoseconds.
+    /// Each of the waits that [`SwitchStats::queue_wait_ns`] is the sum of, in nanoseconds, from its joining.
     queue_waits_ns: Octaves,
     /// Handling time, in nanoseconds: the run of the applications over each batch with whose output it was written to. This and the
     /// next two are counted by whoever writes, with the right to write to the socket; not where the output is left to another who

@@ -80,7 +80,8 @@ fn a_reading_in_the_middle_of_recording_is_put_right() {
 
 #[test]
 fn a_set_stands_alone_on_its_cache_lines_and_is_small() {
-    assert_eq!((size_of::<SwitchStats>(), align_of::<SwitchStats>()), (11 * 128, 128));
+    assert_eq!((size_of::<SwitchStats>(), align_of::<SwitchStats>()), (128, 128));
+    assert_eq!((size_of::<SwitchSpreads>(), align_of::<SwitchSpreads>()), (10 * 128, 128));
     assert_eq!(size_of::<Histogram>(), (BUCKETS + 3) * 8);
     assert!(size_of::<WorkerStats>() <= 30 * 1024 && align_of::<WorkerStats>() == 128);
 }
@@ -102,6 +103,7 @@ fn switch(dpid: u64, worker: usize, write: impl Fn(&SwitchStats)) -> SwitchSnaps
         worker,
         weight: 1,
         counts: stats.read(),
+        spread: SwitchSpread::default(),
         shed_ports: Tally::default(),
     }
 }
@@ -126,8 +128,10 @@ fn two_workers_and_two_switches() -> Snapshot {
         stats.queue_wait_ns_max.raise(700);
         stats.bytes_waiting.set(1);
         stats.evictions.add(1);
-        stats.batch_size.record(2);
     });
+    let spreads = SwitchSpreads::default();
+    spreads.batch_size.record(2);
+    let auxiliary = SwitchSnapshot { spread: spreads.read(), ..auxiliary };
     let other = switch(3, 0, |_| {});
     Snapshot::new(Time(5), &workers, vec![main, other, auxiliary])
 }
@@ -144,7 +148,8 @@ fn a_snapshot_adds_up_workers_and_the_connections_of_a_switch() {
     assert_eq!(switches, [(3, 0), (7, 1)]);
     let counts = &it.switches[1].counts;
     assert_eq!((counts.requests, counts.queue_wait_ns_max), (42, 900));
-    assert_eq!((counts.bytes_waiting, counts.evictions, counts.batch_size.count()), (65, 1, 1));
+    assert_eq!((counts.bytes_waiting, counts.evictions), (65, 1));
+    assert_eq!(it.switches[1].spread.batch_size.count(), 1);
     assert_eq!(it.switches[0].counts, SwitchCounts::default());
 }
 

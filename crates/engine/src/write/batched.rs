@@ -26,7 +26,7 @@ impl Write for Batched {
         conn.outgoing.send(fresh, |outbox, bytes| {
             write_or_keep(net, conn, outbox, now, bytes)?;
             if let Some(ran) = ran.take() {
-                ran.wrote(&conn.stats, net.now());
+                ran.wrote(conn.spreads(), net.now());
             }
             Ok(())
         })

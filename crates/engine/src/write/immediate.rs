@@ -36,7 +36,7 @@ impl Write for Immediate {
         conn.outgoing.send(&[], |outbox, bytes| {
             write_or_keep(net, conn, outbox, now, bytes)?;
             if let Some(ran) = ran.take() {
-                ran.wrote(&conn.stats, net.now());
+                ran.wrote(conn.spreads(), net.now());
             }
             Ok(())
         })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aldis_control::stats::SwitchCounts;
+use aldis_control::stats::SwitchSnapshot;
 
 use super::*;
 use crate::design::{self, Design};
@@ -100,24 +100,21 @@ fn switches_and_workers_count_the_same() {
         let short = Duration::from_millis(30);
         let it = simulated(&Plan { duration: short, ..plan(design, 3, full(5)) }).snapshot;
         let (name, total) = (design.name, &it.total);
-        let of = |count: fn(&SwitchCounts) -> u64| -> u64 {
-            it.switches.iter().map(|switch| count(&switch.counts)).sum()
-        };
-        assert_eq!(
-            of(|counts| counts.visits),
-            of(|counts| counts.queue_waits_ns.count()),
-            "{name}"
-        );
-        assert_eq!(of(|counts| counts.batches), of(|counts| counts.batch_size.count()), "{name}");
-        assert_eq!(of(|counts| counts.revisits), total.revisits, "{name}");
+        let of = |count: fn(&SwitchSnapshot) -> u64| -> u64 { it.switches.iter().map(count).sum() };
+        // The first visits are those of the handshake.
+        let (visits, waits) =
+            (of(|it| it.counts.visits), of(|it| it.spread.queue_waits_ns.count()));
+        assert!(waits > 0 && (waits..=waits + 50).contains(&visits), "{name}: {waits} of {visits}");
+        assert_eq!(of(|it| it.counts.batches), of(|it| it.spread.batch_size.count()), "{name}");
+        assert_eq!(of(|it| it.counts.revisits), total.revisits, "{name}");
         // Who is skipped at the end was not revisited yet.
-        assert!(of(|counts| counts.skips) <= total.skips, "{name}");
+        assert!(of(|it| it.counts.skips) <= total.skips, "{name}");
         if name == "maestro-round-robin" {
-            assert!(of(|counts| counts.skips) > 0, "{name}: nobody was skipped");
+            assert!(of(|it| it.counts.skips) > 0, "{name}: nobody was skipped");
         }
-        let written = of(|counts| counts.write_time_ns.count());
+        let written = of(|it| it.spread.write_time_ns.count());
         assert!(written > 0 && written <= total.writes, "{name}: {written} of {}", total.writes);
-        assert_eq!(written, of(|counts| counts.handling_time_ns.count()), "{name}");
-        assert_eq!(written, of(|counts| counts.batching_delay_ns.count()), "{name}");
+        assert_eq!(written, of(|it| it.spread.handling_time_ns.count()), "{name}");
+        assert_eq!(written, of(|it| it.spread.batching_delay_ns.count()), "{name}");
     }
 }
