@@ -72,10 +72,19 @@ pub fn draw(figure: &Figure) -> Option<String> {
     }))
 }
 
-/// A text in lines of at most `width` pixels, cut at spaces and after hyphens.
+/// A text in lines of at most `width` pixels, cut at spaces and after hyphens, and in words that are wider than that.
 fn wrapped(text: &str, font: &Font, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_inclusive([' ', '-']) {
+    let letters = ((width / font.width("x")).floor() as usize).max(1);
+    let cut = |word: &str| -> Vec<String> {
+        if font.width(word.trim_end()) <= width {
+            return vec![word.to_owned()];
+        }
+        let all: Vec<char> = word.chars().collect();
+        all.chunks(letters).map(|piece| piece.iter().collect()).collect()
+    };
+    for word in text.split_inclusive([' ', '-']).flat_map(cut) {
+        let word = &*word;
         match lines.last_mut() {
             Some(line) if font.width(line) + font.width(word.trim_end()) <= width => {
                 line.push_str(word);

@@ -44,8 +44,6 @@ pub enum Metric {
     LockWait,
     /// How often a worker found no request pending and slept, a second. 1/s.
     ZeroPending,
-    /// How often reading paused because too much waited, a second. 1/s.
-    Pauses,
     /// From the first connection to the last handshake's end. s.
     ConnectTime,
     /// Resident memory of the controller under load less that before it, a switch. KiB.
@@ -56,7 +54,7 @@ pub enum Metric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 23] = [
+    pub const ALL: [Metric; 22] = [
         Metric::Throughput,
         Metric::Deviation,
         Metric::DeviationWorst,
@@ -76,7 +74,6 @@ impl Metric {
         Metric::BatchingDelayMean,
         Metric::LockWait,
         Metric::ZeroPending,
-        Metric::Pauses,
         Metric::ConnectTime,
         Metric::MemoryPerSwitch,
         Metric::CpuPerRequest,
@@ -104,7 +101,6 @@ impl Metric {
             Metric::BatchingDelayMean => ("batching-delay-mean", "ms"),
             Metric::LockWait => ("lock-wait", "%"),
             Metric::ZeroPending => ("zero-pending", "1/s"),
-            Metric::Pauses => ("pauses", "1/s"),
             Metric::ConnectTime => ("connect-time", "s"),
             Metric::MemoryPerSwitch => ("memory-per-switch", "KiB"),
             Metric::CpuPerRequest => ("cpu-per-request", "ns"),
@@ -152,7 +148,6 @@ impl Metric {
                 | Metric::BatchingDelayMean
                 | Metric::LockWait
                 | Metric::ZeroPending
-                | Metric::Pauses
         )
     }
 

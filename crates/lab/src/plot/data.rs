@@ -247,7 +247,7 @@ impl Gather<'_> {
 
     /// The spots and samples of one series, if it has any.
     fn ours(&mut self, points: &[&Point], unit: &str) -> Option<(Vec<Spot>, Vec<f64>)> {
-        let mut places: Vec<(X, Vec<f64>, bool)> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
         let mut found: BTreeMap<String, usize> = BTreeMap::new();
         let mut samples = Vec::new();
         for point in points {
@@ -262,15 +262,28 @@ impl Gather<'_> {
             if self.plot.kind == Kind::Cdf {
                 continue;
             }
-            let at = *found.entry(point.x.to_string()).or_insert(places.len());
+            let at = found.get(&point.x.to_string()).copied().filter(|&at| places[at].lacks(point));
+            let near = || {
+                let is_near = |place: &Place| place.lacks(point) && place.is_near(point);
+                let few = places.len() <= NEAR_AMONG_MAX;
+                few.then(|| places.iter().position(is_near)).flatten()
+            };
+            let at = at.or_else(near).unwrap_or(places.len());
             if at == places.len() {
-                places.push((point.x.clone(), Vec::new(), false));
+                found.insert(point.x.to_string(), at);
+                places.push(Place {
+                    x: point.x.clone(),
+                    values: Vec::new(),
+                    repeats: Vec::new(),
+                    limited: false,
+                });
             }
-            places[at].1.push(value);
-            places[at].2 |= limited;
+            places[at].values.push(value);
+            places[at].repeats.push(point.repeat);
+            places[at].limited |= limited;
         }
         samples.sort_by(f64::total_cmp);
-        let spots = places.into_iter().map(|(x, mut values, limited)| Spot {
+        let spots = places.into_iter().map(|Place { x, mut values, limited, .. }| Spot {
             x,
             median: median(&mut values),
             low: values[0],
@@ -343,6 +356,35 @@ fn bases(series: &[Series], x: &X) -> Vec<(String, Role, f64)> {
         (at.median > 0.0).then(|| (series.name.clone(), series.role, at.median))
     };
     series.iter().filter_map(base).collect()
+}
+
+/// How far apart, as a part of them, two numbers are one place: a rate that is a part of the capacity differs a little from
+/// repeat to repeat.
+const NEAR: f64 = 0.01;
+
+/// In series with more places than this nobody looks for a near one: what is swept has tens of them.
+const NEAR_AMONG_MAX: usize = 256;
+
+/// The repeats at one place of a series: one value of each. A line that rises at once has two places with the same x.
+struct Place {
+    x: X,
+    values: Vec<f64>,
+    repeats: Vec<u32>,
+    limited: bool,
+}
+
+impl Place {
+    /// Whether the point's repeat has no value here yet.
+    fn lacks(&self, point: &Point) -> bool {
+        !self.repeats.contains(&point.repeat)
+    }
+
+    fn is_near(&self, point: &Point) -> bool {
+        match (&self.x, &point.x) {
+            (X::Number(here), X::Number(there)) => (here - there).abs() <= NEAR * here.abs(),
+            _ => false,
+        }
+    }
 }
 
 /// The median, the mean of the two in the middle where there are two. Sorts.

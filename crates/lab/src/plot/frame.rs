@@ -14,7 +14,7 @@ const LABEL: Font = Font { size: 12.0, bold: false, ink: Ink::Text, align: Align
 /// About how many labels an axis has across and upward.
 const LABELS: (usize, usize) = (9, 6);
 /// The most lines of a category's name.
-const NAME_LINES_MAX: usize = 3;
+const NAME_LINES_MAX: usize = 5;
 /// How high a line of a category's name is, in pixels.
 const NAME_LINE: f64 = 14.0;
 /// How high the label above an area is, in pixels.

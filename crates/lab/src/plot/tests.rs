@@ -215,6 +215,8 @@ fn long_names_are_cut_into_lines() {
     let font = Font { bold: false, size: 10.0, ..TITLE };
     let lines = wrapped("maestro-round-robin by hand", &font, 60.0);
     assert_eq!(lines, ["maestro-", "round-", "robin by", "hand"]);
+    let narrow = wrapped("maestro-round", &font, font.width("xxxxx"));
+    assert_eq!(narrow, ["maest", "ro-", "round"]);
 }
 
 #[test]
@@ -267,4 +269,22 @@ proptest! {
             prop_assert!(!picture.contains("2147483647") && !picture.contains("-2147483648"));
         }
     }
+}
+
+#[test]
+fn repeats_are_one_place_though_the_rate_differs_a_little_and_a_step_is_two() {
+    let again = |repeat, point: Point| Point { repeat, ..point };
+    let points = [
+        again(0, point("a", 1_000.0, 1.0)),
+        again(0, point("a", 2_000.0, 5.0)),
+        again(0, point("a", 2_000.0, 9.0)),
+        again(1, point("a", 1_004.0, 3.0)),
+        again(2, point("a", 996.0, 2.0)),
+        again(1, point("a", 1_030.0, 4.0)),
+    ];
+    let figure = data::Figure::new(&plot(LINES), &points, &[]);
+    let spots = figure.panels[0].series[0].spots.iter();
+    let found: Vec<_> = spots.map(|spot| (spot.x.clone(), spot.median, spot.repeats)).collect();
+    let expected = [(1_000.0, 2.0, 3), (1_030.0, 4.0, 1), (2_000.0, 5.0, 1), (2_000.0, 9.0, 1)];
+    assert_eq!(found, expected.map(|(x, median, repeats)| (X::Number(x), median, repeats)));
 }

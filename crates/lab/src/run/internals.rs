@@ -31,7 +31,6 @@ pub(super) struct Counts {
     pub(super) lock_wait_ns: u64,
     pub(super) run_time_ns: u64,
     pub(super) wakeups: u64,
-    pub(super) pauses: u64,
 }
 
 /// A distribution as the counters write it.
@@ -105,7 +104,6 @@ impl Counts {
             lock_wait_ns: self.lock_wait_ns.saturating_sub(before.lock_wait_ns),
             run_time_ns: self.run_time_ns.saturating_sub(before.run_time_ns),
             wakeups: self.wakeups.saturating_sub(before.wakeups),
-            pauses: self.pauses.saturating_sub(before.pauses),
         }
     }
 }
@@ -162,7 +160,6 @@ impl From<&WorkerCounts> for Counts {
             lock_wait_ns: counts.lock_wait_ns,
             run_time_ns: counts.run_time_ns,
             wakeups: counts.wakeups,
-            pauses: counts.pauses,
         }
     }
 }

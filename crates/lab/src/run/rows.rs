@@ -121,7 +121,7 @@ impl Rows<'_> {
             }
             Metric::IbtOverTime => self.ibt_over_time(measured),
             Metric::BatchIbt => self.batch_ibt_by_phase(measured),
-            Metric::BatchingDelayMean | Metric::LockWait | Metric::ZeroPending | Metric::Pauses => {
+            Metric::BatchingDelayMean | Metric::LockWait | Metric::ZeroPending => {
                 let (Some((from, first)), Some((to, last))) =
                     (measured.counters.first(), measured.counters.last())
                 else {
@@ -170,7 +170,7 @@ impl Rows<'_> {
                 offered.sort_by(|a, b| b.total_cmp(a));
                 self.samples(metric, "", offered);
             }
-            Metric::BatchIbt | Metric::BatchingDelayMean | Metric::ZeroPending | Metric::Pauses => {
+            Metric::BatchIbt | Metric::BatchingDelayMean | Metric::ZeroPending => {
                 let counters = Counters::from(&outcome.snapshot);
                 // The counters cover the warm-up too, which is a quarter of what is measured.
                 let seconds = outcome.measured.as_secs_f64() * 1.25;
@@ -205,7 +205,6 @@ impl Rows<'_> {
                 let slept = counters.workers.iter().skip(io_threads).map(|worker| worker.wakeups);
                 self.one(metric, per_second(slept.sum()));
             }
-            Metric::Pauses => self.one(metric, per_second(total.pauses)),
             _ => {}
         }
     }
