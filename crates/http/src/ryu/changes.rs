@@ -58,14 +58,15 @@ impl Lookout {
         }
         let (sender, receiver) = channel(CHANGES_WAITING);
         *looking = Some(sender.downgrade());
-        tokio::spawn(look(Arc::clone(shared), sender));
+        // As it is now, and not when the task has its turn: whoever is told that he hears may change something at once.
+        let before = Picture::take(shared);
+        tokio::spawn(look(Arc::clone(shared), sender, before));
         receiver
     }
 }
 
 /// Until nobody listens any more, or the end comes.
-async fn look(shared: Arc<Shared>, sender: Sender<Arc<Call>>) {
-    let mut before = Picture::take(&shared);
+async fn look(shared: Arc<Shared>, sender: Sender<Arc<Call>>, mut before: Picture) {
     while sender.receiver_count() > 0 && !*shared.stopping.borrow() {
         sleep(LOOK_EVERY).await;
         let now = Picture::take(&shared);
