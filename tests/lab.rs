@@ -66,13 +66,19 @@ fn a_check_runs_what_it_predicts() {
     match printed["machine"]["cores"].as_u64() {
         Some(1) => assert!(designs.is_empty()),
         _ => {
-            assert_eq!(designs, ["fair-rounds", "maestro-static-partition", "maestro-round-robin"])
+            let adaptive = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
+            let fixed = "maestro-round-robin batching=fixed ibt=1000";
+            assert_eq!(designs, [&adaptive[..], &[fixed]].concat());
         }
     }
     for row in checked {
         for figure in ["measured_rps", "simulated_rps"] {
             assert!(row[figure].as_f64().unwrap() > 0.0, "{figure}: {row}");
         }
+        let measured = row["measured_rps"].as_f64().unwrap();
+        let range = row["measured_rps_range"].as_array().unwrap();
+        let [least, most] = [0, 1].map(|end| range[end].as_f64().unwrap());
+        assert!(least <= measured && measured <= most, "{row}");
     }
 }
 

@@ -13,6 +13,9 @@ use aldis_lab::run::check::{self, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+/// How long each run of a check is, and its warm-up, in seconds; no longer than what is measured before. Adaptive batching climbs for seconds.
+const CHECK_S: u64 = 3;
+
 /// What a shell says of a command that Ctrl-C ended.
 const EXIT_STOPPED: u8 = 130;
 
@@ -51,6 +54,12 @@ pub(crate) struct Args {
     check: bool,
 }
 
+impl Args {
+    fn conditions(&self) -> Conditions {
+        Conditions { switches: self.switches, macs: self.macs }
+    }
+}
+
 /// Measures, prints and writes.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     calibrate::check(&args.out).map_err(|refused| refused.to_string())?;
@@ -61,7 +70,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
     }
-    let conditions = Conditions { switches: args.switches, macs: args.macs };
+    let conditions = args.conditions();
     let visible = std::io::stderr().is_terminal();
     let measured =
         calibrate::run(Duration::from_secs(args.seconds), conditions, &stop, &mut |step| {
@@ -89,7 +98,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         println!("\nWritten to {}.", args.out.display());
     }
     let checked = match args.check {
-        true => Some(checked(&calibration, conditions, &stop, &mut |what| {
+        true => Some(checked(&calibration, &args, &stop, &mut |what| {
             if visible {
                 eprint!("\r\x1b[Kchecking {what}");
                 let _ = std::io::stderr().flush();
@@ -112,7 +121,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
 /// What a simulation with these costs says, and what runs do.
 fn checked(
     calibration: &Calibration<Spread>,
-    conditions: Conditions,
+    args: &Args,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Checked>, String> {
@@ -120,7 +129,8 @@ fn checked(
         format!("cannot find this program, to start it as a controller: {error}")
     })?;
     let costs = simulate::costs(&calibration.medians().costs);
-    check::check(&aldis, costs, conditions, stop, progress)
+    let length = Duration::from_secs(args.seconds.min(CHECK_S));
+    check::check(&aldis, costs, args.conditions(), length, stop, progress)
         .map_err(|why| format!("the costs could not be checked: {why}"))
 }
 

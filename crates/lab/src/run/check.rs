@@ -57,8 +57,8 @@ impl Checked {
     }
 }
 
-/// Simulates and measures under these conditions; `aldis` is our own program, and `progress` is told what is measured now.
-/// Nothing on a machine with one core.
+/// Simulates and measures under these conditions, each run for so long after as long a warm-up; `aldis` is our own program, and
+/// `progress` is told what is measured now. Nothing on a machine with one core.
 ///
 /// # Errors
 /// A sentence: what failed, or that it was told to stop.
@@ -66,10 +66,11 @@ pub fn check(
     aldis: &Path,
     costs: sim::Costs,
     conditions: Conditions,
+    length: Duration,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Checked>, String> {
-    let plan = Plan::parse("calibration", "calibration.toml", text(conditions))
+    let plan = Plan::parse("calibration", "calibration.toml", text(conditions, length))
         .map_err(|refused| refused.to_string())?;
     let form = plan.form(results::Form::Quick);
     let mut points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
@@ -139,7 +140,8 @@ fn name(point: &Point) -> String {
     [point.subject.name(), &*point.settings.join(" ")].join(" ").trim_end().to_owned()
 }
 
-fn text(Conditions { switches, macs }: Conditions) -> String {
+fn text(Conditions { switches, macs }: Conditions, length: Duration) -> String {
+    let ms = length.as_millis();
     let (fixed, ibt) = FIXED;
     let run = |subjects: &str| {
         format!(
@@ -149,7 +151,7 @@ fn text(Conditions { switches, macs }: Conditions) -> String {
     };
     format!(
         "title = \"A calibration\"\nsource = \"ours\"\nexpected = \"both alike\"\n\
-         [quick]\nseconds = 60\nwarm-up-ms = 3000\nmeasure-ms = 3000\nsimulated-requests = 20_000_000\n\
+         [quick]\nseconds = 60\nwarm-up-ms = {ms}\nmeasure-ms = {ms}\nsimulated-requests = 20_000_000\n\
          [full]\nseconds = 60\nwarm-up-ms = 500\nmeasure-ms = 2000\n\
          {}{}ibt = [{ibt}]\n",
         run(&format!("{DESIGNS:?}")),
