@@ -1,12 +1,14 @@
 //! Deficit round robin over new and old switches.
 //!
 //! In each round every switch may use as much as its weight times the quantum. Those that were idle, come with some of it
-//! left, and had little to say the last time, are served first, once; so a switch that asks rarely waits neither for those
-//! that never stop nor for those that come and go with much. What was
-//! used beyond it is a debt, paid in later rounds. Debts and what was used of the round survive idleness: whoever goes idle
-//! and comes back, or hangs up and connects again, gains nothing.
+//! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
+//! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
+//! unless nobody else waits, or enough was used of late: visits cost time, too, and many small ones would take all of it.
+//! What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
+//! whoever goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
-//! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum), the deficits
+//! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
+//! new to the end of the old, for the same reason), the deficits
 //! Shreedhar and Varghese's (*Efficient Fair Queuing using Deficit Round Robin*, §3), the weights Maestro's (§3.2.4: a
 //! switch with weight w has w chances a round).
 //!
@@ -69,6 +71,8 @@ pub struct Rounds {
     quantum: u32,
     /// Of the rounds to come.
     next_quantum: u32,
+    /// By all, as far as no one came first once more for it.
+    used: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +105,13 @@ const NEVER: u64 = u64::MAX;
 /// A visit is light if it used no more than this part of the quantum.
 const LIGHT: u32 = 8;
 
+/// Who had a turn in this round and comes with little again may come first once for so many quanta that were used. A visit
+/// costs time whatever it uses: first in all of theirs, those who always come with little would leave none to the others.
+const AGAIN: u64 = 4;
+
+/// For how many of them what was used is kept.
+const AGAIN_MAX: u64 = 16;
+
 impl Rounds {
     /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests, bytes or anything else,
     /// at least 1.
@@ -115,6 +126,7 @@ impl Rounds {
             soonest: NEVER,
             quantum: quantum.max(1),
             next_quantum: quantum.max(1),
+            used: 0,
         }
     }
 
@@ -153,14 +165,20 @@ impl Rounds {
     /// The entry has something to be served: its socket became readable. Calls beyond the first change nothing.
     #[inline]
     pub fn arrive(&mut self, id: Id) {
+        let anyone_waits = self.now.len() + self.later.len() > 0;
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
         match &mut entry.place {
             Place::Visited { again } => *again = true,
             Place::Parked => self.resume(id),
             Place::Idle => {
+                let again = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
+                let price = AGAIN * u64::from(self.quantum);
                 match (entry.account.may_spend(), entry.light) {
-                    (true, true) => {
+                    (true, true) if !again || self.used >= price => {
+                        if again {
+                            self.used -= price;
+                        }
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);
                     }
@@ -168,7 +186,7 @@ impl Rounds {
                         entry.place = Place::Old { due: self.round };
                         self.now.push_back(&mut self.links, id);
                     }
-                    (false, _) => self.postpone(id),
+                    _ => self.postpone(id),
                 }
             }
             Place::Absent | Place::New | Place::Old { .. } => {}
@@ -213,6 +231,7 @@ impl Rounds {
         let Place::Visited { again } = entry.place else { return };
         entry.account.spend(used);
         entry.light = used <= self.quantum / LIGHT;
+        self.used = (self.used + u64::from(used)).min(AGAIN_MAX * AGAIN * u64::from(self.quantum));
         if !(more || again) {
             entry.place = Place::Idle;
             return;

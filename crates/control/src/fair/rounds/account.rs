@@ -22,6 +22,12 @@ impl Account {
         self.weight = weight;
     }
 
+    /// The round up to which its income is booked.
+    #[inline]
+    pub(super) fn round(&self) -> u64 {
+        self.round
+    }
+
     /// Books the rounds of an entry that wanted nothing: they pay its debts, but save nothing up.
     #[inline]
     pub(super) fn idled_until(&mut self, round: u64, quantum: u32) {

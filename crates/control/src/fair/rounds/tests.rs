@@ -77,20 +77,38 @@ fn who_was_idle_is_served_before_the_backlogged_once() {
     rounds.done(Id(first), 100, true);
     rounds.arrive(Id(50));
     assert_eq!(pick(&mut rounds), (50, 100));
-    rounds.done(Id(50), 12, false);
-    rounds.arrive(Id(50));
-    assert_eq!(pick(&mut rounds), (50, 88), "what is left of the round, and no more");
-    rounds.done(Id(50), 87, false);
+    rounds.done(Id(50), 99, false);
     rounds.arrive(Id(50));
     for _ in 0..49 {
         let (id, _) = pick(&mut rounds);
         assert!(id < 50 && rounds.round() == 1, "who came with much waits as they do");
         rounds.done(Id(id), 100, true);
     }
-    assert_eq!(pick(&mut rounds), (50, 1));
+    assert_eq!(pick(&mut rounds), (50, 1), "what is left of the round, and no more");
     rounds.done(Id(50), 1, false);
     rounds.arrive(Id(50));
     assert_eq!(rounds.left_of_round(), 0);
+}
+
+#[test]
+fn who_asks_for_little_again_waits_for_the_round_where_others_wait() {
+    let mut rounds = rounds(&[1; 2]);
+    rounds.join(Id(2), weight(1));
+    assert_eq!(pick(&mut rounds), (0, 100));
+    rounds.arrive(Id(2));
+    assert_eq!(pick(&mut rounds), (2, 100));
+    rounds.done(Id(2), 1, false);
+    rounds.arrive(Id(2));
+    assert_eq!(pick(&mut rounds), (1, 100));
+    for id in [0, 1] {
+        rounds.done(Id(id), 100, false);
+    }
+    assert_eq!(pick(&mut rounds), (2, 199), "in the next one, with what was left of its own");
+    for left in (100..199).rev() {
+        rounds.done(Id(2), 1, false);
+        rounds.arrive(Id(2));
+        assert_eq!((pick(&mut rounds), rounds.round()), ((2, left), 2), "nobody waits");
+    }
 }
 
 #[test]
@@ -212,6 +230,29 @@ proptest! {
             let levels = || used.iter().zip(&weights).map(|(used, weight)| used / weight);
             let apart = levels().max().unwrap() - levels().min().unwrap();
             prop_assert!(apart <= QUANTUM + 40, "{used:?} for {weights:?}");
+        }
+    }
+
+    /// However many come back with little as soon as they were served: nobody else waits for more than a turn of each, and
+    /// one more for every four quanta.
+    #[test]
+    fn little_again_and_again_keeps_nobody_waiting(
+        little in prop::collection::vec(1..=QUANTUM / LIGHT, 1..40),
+        full in 1..6usize,
+    ) {
+        let mut rounds = rounds(&alloc::vec![1; little.len() + full]);
+        let mut visits = alloc::vec![0u32; little.len() + full];
+        let mut total = 0;
+        for _ in 0..1000 {
+            let (id, allowance) = pick(&mut rounds);
+            visits[id as usize] += 1;
+            let used = little.get(id as usize).copied().unwrap_or(allowance);
+            total += used;
+            rounds.done(Id(id), used, used == allowance);
+            rounds.arrive(Id(id));
+            let (light, full) = visits.split_at(little.len());
+            let turns = little.len() as u32 * (1 + full.iter().min().unwrap());
+            prop_assert!(light.iter().sum::<u32>() <= turns + total / (4 * QUANTUM), "{visits:?}");
         }
     }
 

@@ -46,6 +46,35 @@ fn who_wants_less_gets_it_and_the_others_share_the_rest() {
     judge("some below", 1.0, |workers| (unequal(workers), design::Knobs::default()));
 }
 
+/// Requests that come one by one cost a visit each to whom serves them at once: those of many switches that ask for little
+/// would be all that a worker has time for.
+#[test]
+fn who_asks_for_little_leaves_the_others_their_share() {
+    let rate = |rank: usize| 800_000.0 / 5.0 / (1 + rank) as f64;
+    let switches: Vec<Switch> =
+        (0..SWITCHES).map(|rank| Switch::new(Offer::Poisson(rate(rank)))).collect();
+    for name in ["fair-rounds", "maestro-static-partition"] {
+        let outcome = simulated(&Plan::new(named(name), 1, switches.clone()));
+        for (switch, served) in outcome.switches.iter().enumerate() {
+            let (answered, demand) = (served.answered_measured as f64, served.demand);
+            assert!(answered > 0.98 * demand - 100.0, "{name}, {switch}: {answered} of {demand}");
+        }
+    }
+}
+
+/// Some hundred requests a second are more than one a round, and still do not wait for the others' visits.
+#[test]
+fn who_asks_for_little_is_served_between_two_visits_to_others() {
+    let delay = |busy: usize| {
+        let mut switches = full(busy);
+        switches.push(Switch::new(Offer::Poisson(500.0)));
+        let outcome = simulated(&Plan::new(named("fair-rounds"), 1, switches));
+        outcome.switches[busy].delay_ns.quantile(900)
+    };
+    let (few, many) = (delay(4), delay(SWITCHES));
+    assert!(many < 2 * few, "{many} ns beside {SWITCHES}, {few} ns beside 4");
+}
+
 /// What a static partition is criticised for: the test of the tests.
 #[test]
 fn a_static_partition_is_not_fair() {
