@@ -5,6 +5,7 @@ mod controller;
 mod handshakes;
 mod measure;
 mod parts;
+pub(crate) mod probe;
 mod save;
 pub(crate) mod secure;
 mod table;

@@ -5,6 +5,7 @@ mod load;
 mod words;
 
 use crate::bench::args::{VersionArg, resolve};
+use crate::bench::probe::ProbeArgs;
 use crate::bench::secure::SecureArgs;
 use aldis_emulator::network::{self, Finding, Moment, Plan, Report, Step, script};
 use aldis_emulator::topology::{PORTS_MAX, Shape, Topology};
@@ -40,6 +41,10 @@ Examples:
     aldis emulate 127.0.0.1:6653 --topology torus,3,3 --await-links --watch h1 h5 --at '2s link-down s1 s2'
   Scenario 3 of Maestro's figure 6 at a thousandth, from hosts, over whatever flows the controller sets:
     aldis emulate 127.0.0.1:6653 --topology tree,3,4 --scenario 3 --scale 0.001 --for 30
+  How long does the controller keep a switch waiting that asks now and then, while the others are busy?
+    aldis emulate 127.0.0.1:6653 --topology tree,3,4 --load 2000 --for 30 --probes 2
+  A second network beside the first, which has 21 switches and 2 that probe:
+    aldis emulate 127.0.0.1:6653 --topology linear,4 --dpid-offset 24 --pingall
   Switches over TLS, with certificates of 'aldis pki pki --switch 1 --switch 2 --switch 3':
     aldis emulate 127.0.0.1:6654 --topology linear,3 --pingall --tls-authority pki/ca.pem --tls-certificate 'pki/switch-{dpid}.pem' --tls-key 'pki/switch-{dpid}.key'
   A map of the Topology Zoo, and a bad day from a file:
@@ -57,6 +62,9 @@ What may happen (--at 'TIME WHAT', or a line of --script FILE; times as 5s, 250m
   ping H H        ping6 H H         pingall [PAIRS] pingall6 [PAIRS]
 Switches are s1, s2 …, hosts h1, h2 …; host hN has 10.0.0.0+N, fd00::N and, written as MAC address, N.
 
+The switches of --probes are none of the network: a controller that discovers topologies sees single switches without links. Their
+datapath ids follow the network's; their hosts have the addresses 02:DD:DD:00:00:00 and up, with the datapath id in DD:DD.
+
 Exit code: 0, 1 if a ping had no answer, 2 if there was nothing to measure. Ctrl-C ends it; the switches disconnect.";
 
 /// Emulate a network: switches that forward, links, hosts that answer, faults.
@@ -72,10 +80,14 @@ pub(crate) struct Args {
     /// The OpenFlow version of the switches.
     #[arg(long, value_name = "VERSION", default_value = "1.3")]
     openflow: VersionArg,
+    /// The datapath id of s1, 1 to 55,535; the others follow, those of --probes last. Two networks at one controller need
+    /// others. Hosts have 256 higher addresses for each that it is higher.
+    #[arg(short = 'o', long, value_name = "DPID", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=55_535))]
+    dpid_offset: u32,
     /// Hosts at each switch that has any, instead of what the topology says: 0 to 4,095.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(PORTS_MAX)))]
     hosts_per_switch: Option<u32>,
-    /// What is left to chance follows from this number: random topologies, and which pairs ping.
+    /// What is left to chance follows from this number: random topologies, which pairs ping, and when --probes are sent.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How long a frame is on a link, in microseconds: 0 to 1,000,000.
@@ -122,6 +134,8 @@ pub(crate) struct Args {
     /// Print one JSON object instead of words.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    probe: ProbeArgs,
     #[command(flatten)]
     load: load::LoadArgs,
     #[command(flatten)]
@@ -173,8 +187,13 @@ fn plan(args: &Args) -> Result<Plan, String> {
         VersionArg::V10 => Version::V10,
         VersionArg::V13 => Version::V13,
     };
+    let switches = topology.switches().saturating_add(args.probe.probes);
+    let dpids = args.dpid_offset..args.dpid_offset.saturating_add(switches);
     Ok(Plan {
-        secure: args.secure.secure(args.controller, 1..=topology.switches())?,
+        secure: args.secure.secure(args.controller, dpids)?,
+        first_dpid: args.dpid_offset,
+        probes: args.probe.probes,
+        probe_rate: args.probe.probe_rate,
         delay: Duration::from_micros(args.delay_us),
         seed: args.seed,
         script: steps(args)?,

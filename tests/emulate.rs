@@ -8,7 +8,7 @@ use running::{Running, WITHIN, refused};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// What `aldis emulate` prints, and its exit code.
 fn emulate(controller: &str, words: &[&str]) -> (String, Option<i32>) {
@@ -126,6 +126,97 @@ fn load_arrives_over_the_flows_that_the_controller_sets() {
     );
 }
 
+/// They are none of the network: LLDP has its links to cross and no others, and no ping is lost.
+#[test]
+fn switches_that_probe_ask_while_hosts_offer_load() {
+    let controller = Running::start(&[]);
+    for openflow in ["1.0", "1.3"] {
+        let words =
+            ["--topology", "torus,3,3", "--openflow", openflow, "--pingall", "--load", "50"];
+        let probes = ["--for", "1", "--probes", "2", "--probe-rate", "50", "--json"];
+        let (said, code) = emulate(&controller.address, &[&words[..], &probes].concat());
+        let report: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(code, Some(0), "{report:#}");
+        assert_eq!(report["findings"][0]["received"], 72, "{report:#}");
+        assert_eq!((&report["switches"], &report["lldp"]["directions"]), (&9.into(), &36.into()));
+        let probes = &report["probes"];
+        let count = |name: &str| probes[name].as_u64().unwrap();
+        assert!((98..=400).contains(&count("offered")), "two times 50 in a second: {report:#}");
+        assert_eq!((count("answered"), count("unanswered")), (count("offered"), 0), "{report:#}");
+        let delay = ["p50", "p99", "max"].map(|name| probes["delay_s"][name].as_f64().unwrap());
+        assert!(delay[0] > 0.0 && delay.is_sorted() && delay[2] < 30.0, "{report:#}");
+        assert_eq!(probes["ended_early"], Value::Null);
+    }
+    let words = ["--topology", "single,2", "--for", "0.2", "--probes", "1", "--probe-rate", "100"];
+    let (said, _) = emulate(&controller.address, &words);
+    let line = said.lines().find(|line| line.starts_with("probe µs     p50 ")).expect(&said);
+    assert!(line.ends_with(" · 0 unanswered"), "{line}");
+    let (said, _) = emulate(&controller.address, &["--topology", "single,2", "--for", "0"]);
+    assert!(!said.contains("probe"), "there are none: {said}");
+}
+
+/// A network whose process goes on after it was ready.
+fn network(controller: &str, words: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    let command = command.args(["emulate", controller, "--patience", "30"]).args(words);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("ready after") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it was ready");
+    }
+    (child, out)
+}
+
+/// What it goes on to say.
+fn rest((mut child, mut out): (Child, BufReader<ChildStdout>)) -> (String, Option<i32>) {
+    let mut said = String::new();
+    out.read_to_string(&mut said).unwrap();
+    (said, child.wait().unwrap().code())
+}
+
+fn interrupt(child: &Child) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+}
+
+#[test]
+fn two_networks_stand_side_by_side_at_one_controller() {
+    let mut controller = Running::start(&[]);
+    let words = ["--topology", "linear,3", "--await-links", "--probes", "2", "--load", "100"];
+    let first = network(&controller.address, &[&words[..], &["--for", "3", "--pingall"]].concat());
+    let words = [&words[..], &["--dpid-offset", "6", "--for", "1", "--pingall", "--json"]].concat();
+    let (said, code) = emulate(&controller.address, &words);
+    let second: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &second["first_dpid"]), (Some(0), &6.into()), "{second:#}");
+    assert_eq!(second["findings"][0]["received"], 6, "{second:#}");
+    assert_eq!(
+        (&second["lldp"]["crossed"], &second["connections"]["lost"]),
+        (&4.into(), &0.into())
+    );
+    let phase = &second["load"]["phases"][0];
+    assert_eq!(phase["arrived"], phase["sent"], "{second:#}");
+    assert_eq!(second["probes"]["unanswered"], 0, "{second:#}");
+    let (said, code) = rest(first);
+    assert!(said.contains("*** Results: 0% dropped (6/6 received)"), "{said}");
+    assert!(said.contains(" sent, ") && !said.contains("connections"), "{said}");
+    assert!(said.contains("\nerrors       none\n") && said.contains(" 0 unanswered"), "{said}");
+    assert_eq!((code, controller.end("-INT")), (Some(0), Some(0)));
+}
+
+#[test]
+fn that_probes_lost_their_controller_is_told() {
+    let mut controller = Running::start(&[]);
+    let words = ["--topology", "single,2", "--probes", "1", "--probe-rate", "100"];
+    let network = network(&controller.address, &words);
+    assert_eq!(controller.end("-INT"), Some(0));
+    interrupt(&network.0);
+    let (said, code) = rest(network);
+    assert!(said.contains("; they ended before the run did: "), "{said}");
+    assert!(said.contains("switch 2 ") && code == Some(0), "{said}");
+}
+
 #[test]
 fn a_ping_without_answer_is_the_exit_code() {
     let controller = Running::start(&[]);
@@ -142,22 +233,11 @@ fn a_ping_without_answer_is_the_exit_code() {
 #[test]
 fn ctrl_c_ends_a_network_that_is_only_there() {
     let controller = Running::start(&[]);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
-    let command = command.args(["emulate", &controller.address, "--topology", "tree,2,2"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("ready after") {
-        line.clear();
-        assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it was ready");
-    }
-    assert!(
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
-    );
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).unwrap();
-    assert!(rest.contains("connected    after"), "{rest}");
-    assert_eq!(child.wait().unwrap().code(), Some(0), "within {WITHIN:?}");
+    let network = network(&controller.address, &["--topology", "tree,2,2"]);
+    interrupt(&network.0);
+    let (said, code) = rest(network);
+    assert!(said.contains("connected    after"), "{said}");
+    assert_eq!(code, Some(0), "within {WITHIN:?}");
 }
 
 #[test]
@@ -182,6 +262,18 @@ fn what_cannot_be_emulated_is_a_sentence() {
         (&["--topology", "linear,3", "--for", "long"], "a time is wanted"),
         (&["--topology", "linear,3", "--scenario", "1"], "up to 1000000 packets a second"),
         (&["--topology", "single,1", "--load", "1"], "load needs two"),
+        (&["--topology", "linear,3", "--probes", "-1"], "'-1'"),
+        (&["--topology", "linear,3", "--probes", "10001"], "10001 is not in 0..=10000"),
+        (
+            &["--topology", "linear,3", "--probes", "9998"],
+            "the number of switches must be 1 to 10,000",
+        ),
+        (
+            &["--topology", "linear,3", "--probes", "1", "--probe-rate", "100.5"],
+            "a number of requests a second is wanted, above 0 and at most 100",
+        ),
+        (&["--topology", "linear,3", "--probe-rate", "nan"], "above 0 and at most 100"),
+        (&["--topology", "linear,3", "-o", "0"], "0 is not in 1..=55535"),
         (&["--topology", "linear,3", "--spread", "skewed"], "say --load, --load-steps or"),
     ] {
         let said = refused(&[&["emulate", "127.0.0.1:1"], words].concat());

@@ -1,5 +1,6 @@
 //! The options of `aldis bench` and the run that they describe.
 
+use super::probe::ProbeArgs;
 use super::secure::SecureArgs;
 use aldis_emulator::load::{self, Destinations, Load, Mode, OnOff, Rate, Spread, Step};
 use aldis_wire::Version;
@@ -146,13 +147,8 @@ pub(super) struct LoadArgs {
     /// N further switches whose queues are always full, whatever the others offer.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
     storm: u32,
-    /// N further switches that send a few requests a second each, at times of chance and whether or not the earlier ones
-    /// were answered; every delay is recorded, by a thread of their own.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
-    probes: u32,
-    /// Requests a second of each probing switch: above 0, at most 100.
-    #[arg(long, value_name = "RPS", default_value_t = 5.0, value_parser = probe_rate)]
-    probe_rate: f64,
+    #[command(flatten)]
+    probe: ProbeArgs,
     /// N further switches whose queues are always full and that read only so many bytes a second. That the controller
     /// disconnects one is reported and no error.
     #[arg(long, value_name = "N:BYTES_PER_S", value_parser = slow)]
@@ -283,8 +279,8 @@ impl LoadArgs {
             weights: self.weights.clone(),
             hot_port: self.hot_port,
             storms: self.storm,
-            probes: self.probes,
-            probe_rate: self.probe_rate,
+            probes: self.probe.probes,
+            probe_rate: self.probe.probe_rate,
             slow,
             slow_rate,
             dead: self.dead,
@@ -356,13 +352,6 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-fn probe_rate(text: &str) -> Result<f64, String> {
-    match number(text) {
-        Some(rate) if rate > 0.0 && rate <= load::PROBE_RATE_MAX => Ok(rate),
-        _ => Err("a number of requests a second is wanted, above 0 and at most 100".into()),
-    }
-}
-
 fn weight(text: &str) -> Result<f64, String> {
     match number(text) {
         Some(weight) if (1.0 / load::WEIGHT_MAX..=load::WEIGHT_MAX).contains(&weight) => Ok(weight),
@@ -424,7 +413,7 @@ fn slow(text: &str) -> Result<(u32, u64), String> {
 }
 
 /// A number, in which `_` may set digits apart.
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     text.replace('_', "").parse().ok()
 }
 

@@ -68,7 +68,7 @@ fn measure(
     }
     onlooker.clear();
     let report = outcome.report;
-    let why = match outcome.failure.map(|failure| failure.to_string()) {
+    let why = match outcome.failure.map(|failure| sentence(&failure)) {
         Some(why) if report.is_empty() => return Err(why),
         None if report.counts.offered == 0 => {
             Some("no request was due in the time that was measured".into())
@@ -94,6 +94,14 @@ fn measure(
         delays: vec![("request", &report.delay), ("probe", &report.probes.delay)],
     };
     publish(args, &finding, target, why.as_deref())
+}
+
+/// What happened, and the option that helps.
+fn sentence(failure: &Failure) -> String {
+    match failure {
+        Failure::Unanswered { .. } => format!("{failure} (--no-teach leaves this out)"),
+        _ => failure.to_string(),
+    }
 }
 
 /// Counts handshakes, prints and saves.

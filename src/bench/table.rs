@@ -195,7 +195,7 @@ fn delays(delay: &Delays) -> Value {
     json!({ "p50": p50, "p99": p99, "p99.9": p999, "max": max, "samples": delay.len() })
 }
 
-fn delay_words(delay: &Delays) -> String {
+pub(super) fn delay_words(delay: &Delays) -> String {
     let [p50, p99, p999, max] = quantiles_us(delay);
     match delay.len() {
         0 => "no request was timed".into(),

@@ -1,5 +1,6 @@
 //! What an emulated network found out, as one JSON object; times are in seconds.
 
+use aldis_emulator::load::Probes;
 use aldis_emulator::network::{Broadcast, Finding, Pinged, Plan, Recovery, Report};
 use aldis_emulator::topology::Shape;
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
     let object = json!({
         "topology": shape.to_string(),
         "seed": plan.seed,
+        "first_dpid": plan.first_dpid,
         "openflow": plan.version.to_string(),
         "switches": plan.topology.switches(),
         "links": plan.topology.links().len(),
@@ -44,9 +46,30 @@ pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
         },
         "connections": { "lost": report.lost.0, "ended_before_handshake": report.lost.1 },
         "load": report.offered.as_ref().map(super::load::object),
+        "probes": report.probes.as_ref().map(|(probes, why)| probed(plan, probes, why.as_deref())),
         "findings": report.findings.iter().map(finding).collect::<Vec<Value>>(),
     });
     format!("{object:#}\n")
+}
+
+/// What the switches that probe saw, and why they ended before the run did, if they did.
+fn probed(plan: &Plan, probes: &Probes, ended: Option<&str>) -> Value {
+    let Probes { counts, delay, processor_wait } = probes;
+    let at = |ns: u64| (!delay.is_empty()).then_some(ns as f64 / 1e9);
+    json!({
+        "switches": plan.probes,
+        "rate": plan.probe_rate,
+        "offered": counts.offered,
+        "answered": counts.answered,
+        "unanswered": counts.offered - counts.answered,
+        "delay_s": {
+            "p50": at(delay.value_at_quantile(0.5)),
+            "p99": at(delay.value_at_quantile(0.99)),
+            "max": at(delay.max()),
+        },
+        "processor_wait_s": seconds(*processor_wait),
+        "ended_early": ended,
+    })
 }
 
 fn finding(finding: &Finding) -> Value {

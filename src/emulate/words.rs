@@ -1,5 +1,7 @@
 //! What an emulated network found out, in words; pings as Mininet prints them.
 
+use crate::bench::probe;
+use aldis_emulator::load::Probes;
 use aldis_emulator::network::{Action, Broadcast, Finding, Messages, Pinged, Recovery, Report};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -132,6 +134,9 @@ pub(super) fn summary(report: &Report) -> String {
     for told in report.offered.iter().flat_map(super::load::words) {
         line("load", told);
     }
+    if let Some((probes, why)) = &report.probes {
+        line("probe µs", probed(probes, why.as_deref()));
+    }
     if report.lost != (0, 0) {
         let (lost, never) = report.lost;
         line("connections", format!("{lost} lost, {never} more ended before the handshake"));
@@ -147,6 +152,13 @@ fn crossed(report: &Report) -> String {
         }
         None => all,
     }
+}
+
+/// What the switches that probe saw, in microseconds as `aldis bench` has it.
+fn probed(probes: &Probes, ended: Option<&str>) -> String {
+    let unanswered = probes.counts.offered - probes.counts.answered;
+    let ended = ended.map(|why| format!("; they ended before the run did: {why}"));
+    format!("{} · {unanswered} unanswered{}", probe::words(probes), ended.unwrap_or_default())
 }
 
 fn names(errors: &BTreeMap<String, u64>) -> String {

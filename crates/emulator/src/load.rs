@@ -29,6 +29,7 @@ mod outstanding;
 pub(crate) mod pace;
 mod packet_in;
 mod ports;
+mod probing;
 mod report;
 mod sequence;
 mod straggler;
@@ -40,6 +41,7 @@ pub(crate) use demand::Volume;
 pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
 pub use handshakes::{Handshakes, handshakes};
+pub(crate) use probing::Probing;
 pub(crate) use report::delays;
 pub use report::{
     Counts, Delays, Forms, IDLE_MIN, Lap, Phase, PortCounts, Probes, Report, Served, Stragglers,

@@ -2,8 +2,10 @@
 //!
 //! Every switch has its own connection to the controller, over real sockets; everything between the switches is inside this
 //! process, on one thread. A run has four phases: *connect* (until every handshake is over), *settle* (as long as was
-//! asked for, and until the controller has done what it does at first, or LLDP has crossed every link), *find* (until hosts that are to offer load know each other), and then
-//! the script and the load, whose times count from there.
+//! asked for, and until the controller has done what it does at first, or LLDP has crossed every link), *find* (until hosts that
+//! are to offer load know each other), and then the script and the load, whose times count from there.
+//!
+//! Switches that probe the same controller are none of the network's: they have no links and no hosts, and another thread.
 //!
 //! | file | what lives there |
 //! | --- | --- |
@@ -39,6 +41,7 @@ pub use trial::{Broadcast, Finding, Pinged, Recovery};
 pub use wires::Frames;
 
 use crate::Secure;
+use crate::load::{self, Load, Probes};
 use crate::topology::Topology;
 use aldis_wire::Version;
 use std::fmt;
@@ -58,6 +61,9 @@ pub struct Plan {
     pub version: Version,
     /// How it is built.
     pub topology: Topology,
+    /// The datapath id of switch s1, 1 to 55,535; the others follow, those that probe behind them. The hosts' addresses are by
+    /// [`HOSTS_A_SWITCH`] higher for each that it is higher.
+    pub first_dpid: u32,
     /// How long a frame is on a link.
     pub delay: Duration,
     /// Decides what is left to chance: which pairs ping, who offers how much to whom.
@@ -66,6 +72,11 @@ pub struct Plan {
     pub script: Vec<Step>,
     /// What hosts send to each other beside that.
     pub offer: Option<Offer>,
+    /// Further switches, which have no links and ask the same controller while the script and the load run, as those of
+    /// [`Load::probes`] do; with the network's, 10,000 at most.
+    pub probes: u32,
+    /// How often each of them asks, in requests a second: above 0, at most 100.
+    pub probe_rate: f64,
     /// How long connecting and shaking hands may take, and LLDP to cross every link.
     pub connect_within: Duration,
     /// How long to wait behind the last handshake before the script begins, at the least: a controller that goes on to install
@@ -88,10 +99,13 @@ impl Plan {
             secure: None,
             version,
             topology,
+            first_dpid: 1,
             delay: Duration::ZERO,
             seed: 1,
             script: Vec::new(),
             offer: None,
+            probes: 0,
+            probe_rate: 5.0,
             connect_within: Duration::from_secs(30),
             settle: Duration::ZERO,
             await_links: false,
@@ -99,7 +113,38 @@ impl Plan {
             length: None,
         }
     }
+
+    /// The datapath id of a switch.
+    fn dpid(&self, switch: u32) -> u32 {
+        self.first_dpid - 1 + switch
+    }
+
+    /// The number in the addresses of a host.
+    fn address(&self, host: u32) -> u32 {
+        (self.first_dpid - 1) * HOSTS_A_SWITCH + host
+    }
+
+    /// The switches that probe, as a load that has the network's beside them. They keep no packets, as the network's do not.
+    fn probing(&self) -> Load {
+        Load {
+            secure: self.secure.clone(),
+            version: self.version,
+            switches: self.topology.switches(),
+            first_dpid: self.first_dpid,
+            buffered: false,
+            seed: self.seed,
+            probes: self.probes,
+            probe_rate: self.probe_rate,
+            handshake_deadline: self.connect_within,
+            patience: self.patience,
+            ..Load::new(self.controller)
+        }
+    }
 }
+
+/// By how much the hosts' addresses of two networks differ for each datapath id that is between their switches: networks whose
+/// switches follow each other have no address in common, unless they have more hosts for each of them.
+pub const HOSTS_A_SWITCH: u32 = 256;
 
 /// What is told while it runs.
 #[derive(Debug)]
@@ -147,6 +192,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What became of the offered load, where there was one.
     pub offered: Option<Offered>,
+    /// What the switches saw that probe, where there were any, and why they ended before the run did, if they did.
+    pub probes: Option<(Probes, Option<String>)>,
     /// It was told to stop.
     pub stopped: bool,
 }
@@ -187,6 +234,8 @@ pub enum Failure {
         /// How long it was given.
         after: Duration,
     },
+    /// Switches that are to probe cannot.
+    Probes(load::Failure),
     /// The system refused something that is no switch's fault.
     System(io::Error),
 }
@@ -217,12 +266,19 @@ impl fmt::Display for Failure {
                  links?",
                 after.as_secs_f64()
             ),
+            Failure::Probes(why) => why.fmt(f),
             Failure::System(error) => write!(f, "the system refused: {error}"),
         }
     }
 }
 
 impl std::error::Error for Failure {}
+
+impl From<load::Failure> for Failure {
+    fn from(why: load::Failure) -> Self {
+        Failure::Probes(why)
+    }
+}
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

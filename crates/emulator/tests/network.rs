@@ -404,6 +404,20 @@ fn where_nobody_listens_is_said() {
 }
 
 #[test]
+fn a_controller_that_answers_no_switch_that_probes_is_said() {
+    let (controller, _) = Controller::start(&[]);
+    let plan = Plan { probes: 2, patience: SHORT, ..controller.plan("linear,2", "0s ping h1 h2") };
+    let failure = network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    let sentence = failure.to_string();
+    assert!(sentence.contains("where the addresses of switch 3 live"), "{sentence}");
+    assert_eq!(
+        controller.handshakes.load(Ordering::Relaxed),
+        4,
+        "two switches, and two that probe"
+    );
+}
+
+#[test]
 fn links_that_lldp_does_not_cross_are_said() {
     let (controller, _) = Controller::start(&[]);
     let plan = Plan { await_links: true, ..controller.plan("linear,2", "0s ping h1 h2") };

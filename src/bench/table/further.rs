@@ -2,6 +2,7 @@
 
 use super::{Row, delay_words, delays, grouped, row};
 use crate::bench::args::ModeArg;
+use crate::bench::probe;
 use aldis_emulator::load::fairness::Fairness;
 use aldis_emulator::load::{Load, PortCounts, Report, Served, Stragglers};
 use serde_json::{Value, json};
@@ -129,7 +130,7 @@ fn probe_row(load: &Load, report: &Report) -> Row {
     value["processor_wait"] = ((wait * 10.0).round() / 10.0).into();
     let words = match load.probes {
         0 => String::new(),
-        _ => format!("{} · {wait:.1} waited for a processor", delay_words(&probes.delay)),
+        _ => probe::words(probes),
     };
     row("probe_delay_us", value, "probe µs", words)
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 impl Load {
     /// # Errors
     /// The first field that is out of its range.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         let checks = self.checks_of_switches().into_iter().chain(self.checks_of_load());
         match checks.into_iter().find(|&(holds, ..)| !holds) {
             Some((_, field, accepted)) => Err(Failure::OutOfRange { field, accepted }),

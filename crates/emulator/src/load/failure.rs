@@ -118,7 +118,7 @@ impl fmt::Display for Failure {
             Failure::Unanswered { switch, after } => write!(
                 f,
                 "the controller answered none of the ARP packets that tell where the addresses of switch {switch} live, \
-                 for {} ms; is a switch application running in it? (--no-teach leaves this out)",
+                 for {} ms; is a switch application running in it?",
                 after.as_millis()
             ),
             Failure::Version { switch, ours, theirs } => write!(

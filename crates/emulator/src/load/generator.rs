@@ -332,7 +332,10 @@ impl<'a> Generator<'a> {
     fn is_finished(&self) -> bool {
         match self.crew {
             Crew::Load => self.switches.iter().all(Switch::is_finished),
-            Crew::Probes | Crew::Stragglers => self.course.is_over(),
+            Crew::Probes => {
+                self.course.is_over() && !self.switches.iter().any(Switch::awaits_answer)
+            }
+            Crew::Stragglers => self.course.is_over(),
         }
     }
 
@@ -340,6 +343,8 @@ impl<'a> Generator<'a> {
     fn tick(&mut self, start: Instant, now: Instant) -> Result<Duration, Failure> {
         let elapsed = now.duration_since(start);
         match (&mut self.pace, self.crew) {
+            // What they have asked is waited for still.
+            (_, Crew::Probes) if self.course.is_over() => Ok(CHECK),
             (Some(pace), _) => {
                 for (place, due, burst) in pace.turns(elapsed) {
                     let switch = &mut self.switches[place];

@@ -232,9 +232,9 @@ fn frame(purpose: Purpose) -> [u8; FRAME_LEN] {
         Purpose::Teach => {
             frame[..6].fill(0xff);
             frame[12..14].copy_from_slice(&[0x08, 0x06]);
-            // Ethernet, IPv4, 6 and 4 bytes of address, a request: a probe for 10.0.0.1 by one who has no address yet.
+            // Ethernet, IPv4, 6 and 4 bytes of address, a request: a probe for 198.18.0.1 by one who has no address yet.
             frame[14..22].copy_from_slice(&[0, 1, 8, 0, 6, 4, 0, 1]);
-            frame[38..42].copy_from_slice(&[10, 0, 0, 1]);
+            frame[38..42].copy_from_slice(&[198, 18, 0, 1]);
         }
         Purpose::Offer => {
             frame[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -246,9 +246,10 @@ fn frame(purpose: Purpose) -> [u8; FRAME_LEN] {
     frame
 }
 
-/// An IPv4 header for 30 bytes of UDP from 10.0.0.1 to 10.0.0.2, with its checksum (RFC 791).
+/// An IPv4 header for 30 bytes of UDP from 198.18.0.1 to 198.18.0.2, with its checksum (RFC 791). These addresses are set apart
+/// for measurements (RFC 2544, RFC 6890), so that no network beside the load has hosts that are called so.
 const IPV4_HEADER: [u8; 20] =
-    [0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0x66, 0xb9, 10, 0, 0, 1, 10, 0, 0, 2];
+    [0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0xee, 0x93, 198, 18, 0, 1, 198, 18, 0, 2];
 
 #[cfg(test)]
 mod tests {

@@ -139,7 +139,7 @@ pub struct Lap {
 }
 
 /// What probing switches saw.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Probes {
     /// The whole run's counts.
     pub counts: Counts,

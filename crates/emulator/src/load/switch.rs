@@ -208,7 +208,12 @@ impl Switch {
 
     /// Whether it has offered all it may and waits for nothing.
     pub(super) fn is_finished(&self) -> bool {
-        self.quota == 0 && self.outstanding.waiting() == 0
+        self.quota == 0 && !self.awaits_answer()
+    }
+
+    /// Whether something that it asked has no answer yet.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.outstanding.waiting() > 0
     }
 
     /// What it waits for in the handshake.

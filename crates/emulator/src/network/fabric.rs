@@ -8,16 +8,14 @@ use super::host::{Heard, Host};
 use super::session::{Ended, READ_MAX, Session};
 use super::tally::Messages;
 use super::wires::{Place, Wires};
-use crate::Secure;
 use crate::datapath::{Datapath, PortSpec, Sink};
 use crate::poll::{Poll, Ready};
 use crate::stream::Inbox;
-use crate::topology::{End, Link, Topology};
+use crate::topology::{End, Link};
 use aldis_wire::header::kind;
 use aldis_wire::{DatapathId, MacAddr, Version};
 use std::collections::HashSet;
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Frames that arrive before the connections are looked at again.
@@ -28,7 +26,8 @@ pub(super) const STORM: u32 = 0;
 
 /// A switch: what forwards, and what speaks to the controller.
 struct Switch {
-    dpid: u32,
+    /// Its number in the topology, of a double that of the other.
+    number: u32,
     ports: u32,
     datapath: Datapath,
     session: Session,
@@ -41,10 +40,7 @@ struct Switch {
 }
 
 pub(super) struct Fabric<'a> {
-    topology: &'a Topology,
-    version: Version,
-    controller: SocketAddr,
-    secure: Option<&'a Secure>,
+    plan: &'a Plan,
     poll: Poll,
     inbox: Inbox,
     /// Switch s1 is the first; doubles stand behind the last.
@@ -114,15 +110,14 @@ impl<'a> Fabric<'a> {
             spare.push(End { switch, port: ports[switch as usize - 1] });
         }
         let mut fabric = Fabric {
-            topology,
-            version: plan.version,
-            controller: plan.controller,
-            secure: plan.secure.as_ref(),
+            plan,
             poll: Poll::new()?,
             inbox: Inbox::new(READ_MAX),
             switches: Vec::new(),
             wires: Wires::new(topology, &ports, plan.delay),
-            hosts: (1..=topology.hosts().len() as u32).map(Host::new).collect(),
+            hosts: (1..=topology.hosts().len() as u32)
+                .map(|host| Host::new(plan.address(host)))
+                .collect(),
             cut: HashSet::new(),
             spare,
             dirty: Vec::new(),
@@ -133,8 +128,8 @@ impl<'a> Fabric<'a> {
             spoilt: 0,
             storm_copies: 0,
         };
-        for (dpid, ports) in (1..).zip(ports) {
-            fabric.add(dpid, ports, false);
+        for (number, ports) in (1..).zip(ports) {
+            fabric.add(number, ports, false);
         }
         for end in fabric.spare.clone() {
             fabric.set_link(end, false, Duration::ZERO);
@@ -142,12 +137,12 @@ impl<'a> Fabric<'a> {
         Ok(fabric)
     }
 
-    fn add(&mut self, dpid: u32, ports: u32, double: bool) {
+    fn add(&mut self, number: u32, ports: u32, double: bool) {
         self.switches.push(Switch {
-            dpid,
+            number,
             ports,
-            datapath: datapath(self.version, dpid, ports),
-            session: Session::new(self.version, self.switches.len() as u64),
+            datapath: datapath(self.plan, number, ports),
+            session: Session::new(self.plan.version, self.switches.len() as u64),
             gone: false,
             dirty: false,
             double,
@@ -159,7 +154,7 @@ impl<'a> Fabric<'a> {
         let singles = || self.switches.iter().filter(|switch| !switch.double);
         let up = singles().filter(|switch| switch.session.is_up()).count() as u32;
         let late = singles().find(|switch| !switch.session.is_up());
-        (up, late.map(|late| late.dpid))
+        (up, late.map(|late| late.number))
     }
 
     /// Whether the controller is done for now with every switch that has shaken hands.
@@ -244,8 +239,8 @@ impl<'a> Fabric<'a> {
             session: &mut switch.session,
             wires: &mut self.wires,
             messages: &mut self.messages,
-            version: self.version,
-            switch: if switch.double { 0 } else { switch.dpid },
+            version: self.plan.version,
+            switch: if switch.double { 0 } else { switch.number },
             now,
             wrote: &mut wrote,
         };
@@ -289,9 +284,9 @@ impl<'a> Fabric<'a> {
     }
 
     fn read(&mut self, index: usize, now: Duration) -> Result<(), Ended> {
-        let Fabric { switches, wires, messages, inbox, version, .. } = self;
-        let Switch { dpid, datapath, session, double, .. } = &mut switches[index];
-        let (version, switch) = (*version, if *double { 0 } else { *dpid });
+        let Fabric { switches, wires, messages, inbox, plan, .. } = self;
+        let Switch { number, datapath, session, double, .. } = &mut switches[index];
+        let (version, switch) = (plan.version, if *double { 0 } else { *number });
         let Some(bytes) = session.read(inbox)? else { return Ok(()) };
         session.chop(bytes, |session, raw| {
             messages.heard(version, raw.bytes);
@@ -314,8 +309,8 @@ impl<'a> Fabric<'a> {
     }
 
     fn lose(&mut self, index: usize, why: Ended, now: Duration) {
-        let Switch { dpid, datapath, session, .. } = &mut self.switches[index];
-        self.lost.push((*dpid, session.is_up(), why));
+        let Switch { number, datapath, session, .. } = &mut self.switches[index];
+        self.lost.push((*number, session.is_up(), why));
         session.end(now);
         datapath.disconnected();
     }
@@ -326,8 +321,9 @@ impl<'a> Fabric<'a> {
             let switch = &mut self.switches[index];
             let mut outcome = Ok(());
             if switch.session.is_due(now) {
-                let secure = self.secure.map(|secure| (secure, switch.dpid));
-                outcome = switch.session.open(self.controller, secure, &self.poll);
+                let secure = self.plan.secure.as_ref();
+                let secure = secure.map(|secure| (secure, self.plan.dpid(switch.number)));
+                outcome = switch.session.open(self.plan.controller, secure, &self.poll);
             } else if switch.session.grant(passed) {
                 outcome = self
                     .read(index, now)
@@ -405,14 +401,13 @@ impl Fabric<'_> {
 
     /// Takes a switch's power, or gives it back; it starts without flows.
     pub(super) fn power(&mut self, number: u32, on: bool, now: Duration) {
-        let version = self.version;
         let switch = &mut self.switches[number as usize - 1];
         if switch.gone != on {
             return;
         }
         switch.gone = !on;
         if on {
-            switch.datapath = datapath(version, number, switch.ports);
+            switch.datapath = datapath(self.plan, number, switch.ports);
             switch.session.come_back(now);
             for end in self.spare.clone().into_iter().filter(|end| end.switch == number) {
                 self.set_link(end, false, now);
@@ -424,7 +419,7 @@ impl Fabric<'_> {
     }
 
     fn refresh_around(&mut self, switch: u32, now: Duration) {
-        for &Link { a, b } in self.topology.links() {
+        for &Link { a, b } in self.plan.topology.links() {
             if a.switch == switch || b.switch == switch {
                 self.refresh(Place::Port(a), Place::Port(b), now);
             }
@@ -474,19 +469,20 @@ impl Fabric<'_> {
     }
 }
 
-fn datapath(version: Version, number: u32, ports: u32) -> Datapath {
+fn datapath(plan: &Plan, number: u32, ports: u32) -> Datapath {
+    let dpid = plan.dpid(number);
     let port = |port: u32| PortSpec {
         number: port,
-        address: address(number, port),
+        address: address(dpid, port),
         name: format!("s{number}-eth{port}"),
     };
     let ports: Vec<PortSpec> = (1..=ports).map(port).collect();
-    Datapath::new(version, DatapathId(number.into()), &ports)
+    Datapath::new(plan.version, DatapathId(dpid.into()), &ports)
 }
 
 /// A locally administered address that is none of the hosts'.
-fn address(switch: u32, port: u32) -> MacAddr {
-    let [_, _, s0, s1] = switch.to_be_bytes();
+fn address(dpid: u32, port: u32) -> MacAddr {
+    let [_, _, s0, s1] = dpid.to_be_bytes();
     let [_, _, p0, p1] = port.to_be_bytes();
     MacAddr([0x06, 0, s0, s1, p0, p1])
 }

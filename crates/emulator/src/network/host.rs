@@ -50,7 +50,7 @@ pub(super) enum Heard {
 }
 
 impl Host {
-    /// Host `number`, from 1.
+    /// The host whose addresses have this number, from 1.
     pub(super) fn new(number: u32) -> Host {
         Host { address: Address::of(number), neighbours: HashMap::new(), waiting: Vec::new() }
     }

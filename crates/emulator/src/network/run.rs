@@ -7,7 +7,7 @@ use super::script::{Action, Node, links_between};
 use super::trial::Trials;
 use super::{Failure, Finding, Moment, Plan, Report, Step};
 use crate::descriptors;
-use crate::load::PORTS_MAX_V10;
+use crate::load::{PORTS_MAX_V10, Probing};
 use aldis_wire::Version;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,7 @@ pub(super) struct Run<'a> {
     fabric: Fabric<'a>,
     trials: Trials,
     offering: Option<Offering<'a>>,
+    probing: Option<Probing>,
     /// Why the last attempt to connect failed.
     why: Option<String>,
     report: Report,
@@ -63,6 +64,7 @@ impl<'a> Run<'a> {
                 .offer
                 .as_ref()
                 .map(|offer| Offering::new(offer, &plan.topology, plan.seed)),
+            probing: None,
             why: None,
             report: Report::default(),
         })
@@ -75,11 +77,12 @@ impl<'a> Run<'a> {
     pub(super) fn run(mut self) -> Result<Report, Failure> {
         self.fabric.tick(Duration::ZERO, Duration::ZERO);
         let connected = self.connect()?;
-        if connected && self.settle()? && self.find()? {
+        if connected && self.summon()? && self.settle()? && self.find()? {
             let start = self.now();
             (self.tell)(Moment::Ready(start));
             self.act(start)?;
             self.report.length = self.now() - start;
+            self.hear_out()?;
         }
         self.report.stopped = self.is_stopped();
         Ok(self.finish())
@@ -114,6 +117,36 @@ impl<'a> Run<'a> {
             }
             self.turn(now + TICK)?;
         }
+    }
+
+    /// Until the switches that probe, if there are any, have shaken hands and told where their hosts live; whether it was not
+    /// stopped.
+    fn summon(&mut self) -> Result<bool, Failure> {
+        if self.plan.probes > 0 {
+            self.probing = Some(Probing::start(self.plan.probing())?);
+        }
+        while let Some(probing) = &mut self.probing
+            && !probing.is_ready()
+            && !self.stop.load(Ordering::Relaxed)
+        {
+            if probing.is_over()
+                && let Some((_, Some(failure))) = probing.finish()
+            {
+                return Err(failure.into());
+            }
+            self.turn(self.now() + TICK)?;
+        }
+        Ok(!self.is_stopped())
+    }
+
+    /// Until the switches that probe have the answers to what they asked.
+    fn hear_out(&mut self) -> Result<(), Failure> {
+        self.probing.iter().for_each(Probing::end);
+        while self.probing.as_ref().is_some_and(|probing| !probing.is_over()) && !self.is_stopped()
+        {
+            self.turn(self.now() + TICK)?;
+        }
+        Ok(())
     }
 
     /// As long as was asked for; whether it was not stopped.
@@ -171,6 +204,7 @@ impl<'a> Run<'a> {
         if let Some(offering) = &mut self.offering {
             offering.begin(start);
         }
+        self.probing.iter().for_each(Probing::begin);
         let end = start + self.plan.length.unwrap_or(Duration::ZERO);
         while !self.is_stopped() {
             let now = self.now();
@@ -322,6 +356,8 @@ impl<'a> Run<'a> {
         self.report.storm = (self.trials.storm_frames, self.fabric.storm_copies);
         self.report.messages = std::mem::take(&mut self.fabric.messages);
         self.report.offered = self.offering.map(Offering::finish);
+        let probed = self.probing.as_mut().and_then(Probing::finish);
+        self.report.probes = probed.map(|(probes, why)| (probes, why.map(|why| why.to_string())));
         self.report
     }
 }
@@ -331,6 +367,7 @@ fn check(plan: &Plan) -> Result<(), Failure> {
         let wrong = |wrong| Failure::Plan(format!("{action}, at {} s: {wrong}", at.as_secs_f64()));
         action.check(&plan.topology).map_err(wrong)?;
     }
+    plan.probing().check()?;
     if let Some(offer) = &plan.offer {
         offer.check(&plan.topology).map_err(Failure::Plan)?;
     }

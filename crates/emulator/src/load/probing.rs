@@ -1,0 +1,89 @@
+//! Switches that probe beside something else than load: a network that forwards, say. They are those of a [`Load`] that has
+//! nobody else, on a thread of their own, and whoever has them leads them through the same phases, without ever waiting.
+
+use super::Load;
+use super::cast::Crew;
+use super::conduct::prepare;
+use super::course::{Course, Step};
+use super::failure::Failure;
+use super::generator::Generator;
+use super::report::{Probes, Report};
+use super::sequence::Rounds;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longer than anything runs: whoever has them says when they are to end.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// Switches that probe. They disconnect with it.
+pub(crate) struct Probing {
+    course: Arc<Course>,
+    switches: u32,
+    thread: Option<JoinHandle<(Report, Option<Failure>)>>,
+}
+
+impl Probing {
+    /// Begins to connect those of the load's switches that probe. The others are somebody else's: they take their datapath ids
+    /// and count among its switches, and that is all.
+    ///
+    /// # Errors
+    /// Those of a load that cannot be.
+    pub(crate) fn start(load: Load) -> Result<Probing, Failure> {
+        let load = Load { threads: 1, warm_up: 0, loops: 1, loop_length: FOREVER, ..load };
+        prepare(&load)?;
+        let course = Arc::new(Course::new(&load));
+        let (theirs, switches) = (Arc::clone(&course), load.probes);
+        let probe = move || {
+            let mut crews = load.crews().into_iter();
+            let (crew, numbers) = crews.find(|(crew, _)| *crew == Crew::Probes).unzip();
+            let (crew, numbers) = (crew.unwrap_or(Crew::Probes), numbers.unwrap_or_default());
+            match Generator::new(&load, &theirs, Rounds::new(&load), crew, numbers) {
+                Ok(generator) => generator.run(),
+                Err(failure) => (Report::empty(&load), Some(failure)),
+            }
+        };
+        let thread = std::thread::Builder::new().name("probes".into()).spawn(probe)?;
+        Ok(Probing { course, switches, thread: Some(thread) })
+    }
+
+    /// Whether all have shaken hands and told where their addresses live; has them do the one and then the other.
+    pub(crate) fn is_ready(&self) -> bool {
+        let all = |step| self.course.done(step) == self.switches;
+        if all(Step::Connected) {
+            self.course.begin(Step::Taught);
+        }
+        all(Step::Taught)
+    }
+
+    /// They ask from now on.
+    pub(crate) fn begin(&self) {
+        self.course.start_offering();
+    }
+
+    /// They ask no more, and end when what they asked was answered or waited for in vain ([`Load::patience`]).
+    pub(crate) fn end(&self) {
+        self.course.left(Crew::Load, false);
+    }
+
+    /// Whether they have ended, by themselves or because they could not go on.
+    pub(crate) fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Ends them, once: what they saw, and why they ended before they were to, if they did. What waits still has no answer.
+    pub(crate) fn finish(&mut self) -> Option<(Probes, Option<Failure>)> {
+        self.course.abort();
+        let joined = self.thread.take()?.join();
+        let (report, failure) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Some((report.probes, failure))
+    }
+}
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        self.course.abort();
+        // Whatever it was, nobody asks for it any more.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
