@@ -20,6 +20,7 @@ use frame::Frame;
 use legend::Legend;
 
 use crate::figure::Kind;
+use crate::results::X;
 
 /// How wide a picture is, in pixels: as wide as a column of text.
 const WIDTH: f64 = 760.0;
@@ -35,6 +36,16 @@ pub fn cell(value: f64, unit: &str) -> String {
     unit::Style::of(unit).cell(value)
 }
 
+/// A place as tables show it: a whole number of four digits at most as it is, any other number as [`cell`] has it.
+pub fn place(place: &X, unit: &str) -> String {
+    match place {
+        X::Number(number) if number.fract() != 0.0 || number.abs() >= unit::PREFIX_FROM => {
+            cell(*number, unit)
+        }
+        place => place.to_string(),
+    }
+}
+
 /// The picture; nothing for a table, and where no value can be drawn.
 pub fn draw(figure: &Figure) -> Option<String> {
     if figure.plot.kind == Kind::Table {
@@ -46,9 +57,12 @@ pub fn draw(figure: &Figure) -> Option<String> {
     let first = top + titles.len() as f64 * 20.0 + 6.0;
     top = first;
     let mut frames = Vec::new();
-    let drawn = figure.panels.iter().filter(|panel| !panel.series.is_empty());
+    let drawn: Vec<_> = figure.panels.iter().filter(|panel| !panel.series.is_empty()).collect();
+    let lefts = drawn.iter().map(|panel| Frame::left(figure, panel)).collect::<Option<Vec<_>>>()?;
+    // They share the x axis, so that what happens at one place stands above itself.
+    let left = lefts.into_iter().fold(0.0, f64::max);
     for panel in drawn {
-        let frame = Frame::new(figure, panel, top, height)?;
+        let frame = Frame::new(figure, panel, (left, top), height)?;
         top = frame.bottom();
         frames.push((panel, frame));
     }

@@ -46,18 +46,26 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A panel that begins `top` pixels from above and whose area is `height` high; nothing where no value can be placed.
-    pub(super) fn new(figure: &Figure, panel: &Panel, top: f64, height: f64) -> Option<Frame> {
+    /// How far from the left a panel's area begins, in pixels, so that the labels of its y axis have room; nothing where no value
+    /// can be placed.
+    pub(super) fn left(figure: &Figure, panel: &Panel) -> Option<f64> {
+        let (_, marks) = y_axis(figure, panel)?;
+        let labels = marks.iter().filter_map(|tick| tick.label.as_deref());
+        let wide = labels.map(|label| MARK.width(label)).fold(0.0, f64::max);
+        Some(MARGIN + wide + 8.0)
+    }
+
+    /// A panel whose area begins `left` pixels from the left and, with its label, `top` from above, and is `height` high; nothing
+    /// where no value can be placed.
+    pub(super) fn new(
+        figure: &Figure,
+        panel: &Panel,
+        (left, top): At,
+        height: f64,
+    ) -> Option<Frame> {
         let distribution = figure.plot.kind == Kind::Cdf;
-        let upward = match distribution {
-            true => Scale { low: 0.0, high: 1.0, log: false },
-            false => scale(&panel.axis, upward(figure, panel), true)?,
-        };
-        let style = Style::of(if distribution { "share" } else { &panel.unit });
-        let marks = upward.ticks(LABELS.1, style);
-        let wide = marks.iter().filter_map(|tick| tick.label.as_deref());
-        let wide = wide.map(|label| MARK.width(label)).fold(0.0, f64::max);
-        let (left, right) = (MARGIN + wide + 8.0, WIDTH - MARGIN - 10.0);
+        let (upward, marks) = y_axis(figure, panel)?;
+        let right = WIDTH - MARGIN - 10.0;
         let across = Across::of(figure, panel, right - left)?;
         let below = labelled(
             if distribution { &panel.axis } else { &figure.plot.x },
@@ -268,6 +276,16 @@ fn across(figure: &Figure) -> Vec<f64> {
         }
     }
     all
+}
+
+/// What stands along y: shares of samples, or values.
+fn y_axis(figure: &Figure, panel: &Panel) -> Option<(Scale, Vec<Tick>)> {
+    let (scale, unit) = match figure.plot.kind {
+        Kind::Cdf => (Scale { low: 0.0, high: 1.0, log: false }, "share"),
+        _ => (scale(&panel.axis, upward(figure, panel), true)?, panel.unit.as_str()),
+    };
+    let marks = scale.ticks(LABELS.1, Style::of(unit));
+    Some((scale, marks))
 }
 
 /// All values of a panel, with the whiskers, and where a horizontal comparison lies.

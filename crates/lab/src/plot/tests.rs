@@ -211,6 +211,33 @@ fn panels_share_the_axis_and_relations_have_no_unit() {
 }
 
 #[test]
+fn panels_above_each_other_have_their_places_above_each_other() {
+    let also = "also = [{ metric = \"delay\", label = \"Delay\", unit = \"ms\" }]\n";
+    for (kind, sign, place) in [("lines", "circle", "cx=\""), ("bars", "rect", "x=\"")] {
+        let text = LINES.replace("\"lines\"", &format!("\"{kind}\"")) + also;
+        let values = |workers: f64| {
+            let delay = point("beacon", workers, workers);
+            [
+                point("beacon", workers, 123_456_789.0 * workers),
+                Point { metric: "delay".into(), unit: "ms".into(), ..delay },
+            ]
+        };
+        let points: Vec<Point> = [1.0, 2.0, 4.0].into_iter().flat_map(values).collect();
+        let picture = draw(&Figure::new(&plot(&text), &points, &[])).unwrap();
+        let labels = texts(&picture);
+        assert!(labels.contains(&"300 M") && labels.contains(&"4"), "{labels:?}");
+        let tag = format!("<{sign} ");
+        let signs = picture
+            .lines()
+            .filter(|line| line.starts_with(&tag) && line.contains("fill=\"#0072B2\""));
+        let places: Vec<&str> = signs
+            .map(|sign| sign.split_once(place).unwrap().1.split('"').next().unwrap())
+            .collect();
+        assert_eq!(places[..3], places[3..6], "{kind}");
+    }
+}
+
+#[test]
 fn long_names_are_cut_into_lines() {
     let font = Font { bold: false, size: 10.0, ..TITLE };
     let lines = wrapped("maestro-round-robin by hand", &font, 60.0);

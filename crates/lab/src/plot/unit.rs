@@ -20,7 +20,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
 const PREFIXES: &[(f64, &str)] = &[(1e9, " G"), (1e6, " M"), (1e3, " k")];
 
 /// Below this a number is written out.
-const PREFIX_FROM: f64 = 1e4;
+pub(super) const PREFIX_FROM: f64 = 1e4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dimension {

@@ -96,8 +96,44 @@ fn table(figure: &Figure, panel: &Panel) -> Table {
 
 const LIMITED: char = '†';
 
-/// All places of a panel in their order.
-fn places(figure: &Figure, panel: &Panel) -> Vec<X> {
+/// A row or a column: what is written of it, and where it is.
+struct Place {
+    label: String,
+    /// The places that are written so, of different series: rates that are measured differ a little.
+    xs: Vec<X>,
+}
+
+impl Place {
+    /// What a series has there.
+    fn of<'a>(&self, series: &'a Series) -> Option<&'a Spot> {
+        let is_here = |spot: &&Spot| self.xs.iter().any(|x| x.to_string() == spot.x.to_string());
+        series.spots.iter().find(is_here)
+    }
+}
+
+/// The places of a panel in their order, all of them unless they are too many. What is written alike is one, as long as no series
+/// has two values there.
+fn places(figure: &Figure, panel: &Panel) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    let all = all_places(figure, panel);
+    let too_many = all.len() > ROWS_MAX;
+    for x in all {
+        let label = plot::place(&x, &figure.plot.x.unit);
+        let alone = Place { label, xs: vec![x] };
+        let is_apart = |last: &Place| {
+            let both = |series: &Series| last.of(series).is_some() && alone.of(series).is_some();
+            too_many || last.label != alone.label || panel.series.iter().any(both)
+        };
+        match places.last_mut() {
+            Some(last) if !is_apart(last) => last.xs.extend(alone.xs),
+            _ => places.push(alone),
+        }
+    }
+    places
+}
+
+/// The same, each by itself; one more than there may be stands for too many.
+fn all_places(figure: &Figure, panel: &Panel) -> Vec<X> {
     let mut places: Vec<X> = Vec::new();
     for spot in panel.series.iter().flat_map(|series| &series.spots) {
         if !places.iter().any(|x| x.to_string() == spot.x.to_string()) {
@@ -119,10 +155,11 @@ fn places(figure: &Figure, panel: &Panel) -> Vec<X> {
 }
 
 /// A row a series, a column a place.
-fn across(panel: &Panel, places: &[X]) -> Table {
-    let head = std::iter::once(String::new()).chain(places.iter().map(X::to_string));
+fn across(panel: &Panel, places: &[Place]) -> Table {
+    let labels = places.iter().map(|place| place.label.clone());
+    let head = std::iter::once(String::new()).chain(labels);
     let row = |series: &Series| {
-        let cells = places.iter().map(|x| found(series, x, &panel.unit));
+        let cells = places.iter().map(|place| found(series, place, &panel.unit));
         Row {
             cells: std::iter::once(name(series)).chain(cells).collect(),
             paper: series.role == Role::Paper,
@@ -132,11 +169,11 @@ fn across(panel: &Panel, places: &[X]) -> Table {
 }
 
 /// A row a place, a column a series.
-fn down(panel: &Panel, places: &[X]) -> Table {
+fn down(panel: &Panel, places: &[Place]) -> Table {
     let head = std::iter::once(String::new()).chain(panel.series.iter().map(name));
-    let row = |x: &X| {
-        let cells = panel.series.iter().map(|series| found(series, x, &panel.unit));
-        Row { cells: std::iter::once(x.to_string()).chain(cells).collect(), paper: false }
+    let row = |place: &Place| {
+        let cells = panel.series.iter().map(|series| found(series, place, &panel.unit));
+        Row { cells: std::iter::once(place.label.clone()).chain(cells).collect(), paper: false }
     };
     plain(head.collect(), places.iter().map(row).collect())
 }
@@ -196,10 +233,8 @@ fn name(series: &Series) -> String {
     }
 }
 
-fn found(series: &Series, x: &X, unit: &str) -> String {
-    let Some(spot) = series.spots.iter().find(|spot| spot.x.to_string() == x.to_string()) else {
-        return "–".into();
-    };
+fn found(series: &Series, place: &Place, unit: &str) -> String {
+    let Some(spot) = place.of(series) else { return "–".into() };
     let mut cell = plot::cell(spot.median, unit);
     if spot.limited {
         cell.push(LIMITED);

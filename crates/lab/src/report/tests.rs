@@ -193,6 +193,45 @@ fn the_numbers_stand_beside_the_papers() {
     );
 }
 
+/// The cells of a table of throughput over offered rates, its head first.
+fn cells(rates: &[(&str, f64, f64)]) -> Vec<Vec<String>> {
+    let plot = "kind = \"lines\"\ntitle = \"t\"\nx = { label = \"Offered\", unit = \"rps\" }\n\
+                y = { metric = \"throughput\", unit = \"rps\" }\n";
+    let at = |&(series, rate, value): &(&str, f64, f64)| {
+        point(series, X::Number(rate), "throughput", value)
+    };
+    let points: Vec<Point> = rates.iter().map(at).collect();
+    let figure = Figure::new(&toml::from_str(plot).unwrap(), &points, &[]);
+    let table = tables::tables(&[figure]).remove(0).remove(0);
+    let rows = table.rows.into_iter().map(|row| row.cells);
+    std::iter::once(table.head).chain(rows).collect()
+}
+
+#[test]
+fn the_places_of_a_table_are_numbers_like_the_others() {
+    let measured = [("a", 106_565.777_950_069_47, 9e5), ("b", 106_571.2, 8e5)];
+    let few = [("a", 79.0, 1e5), ("a", 4096.0, 2e5), ("b", 10.000_038_757, 3e5)];
+    assert_eq!(
+        cells(&[&few[..], &measured].concat()),
+        [
+            vec!["Offered", "10.0", "79", "4096", "107 k"],
+            vec!["a", "–", "100 k", "200 k", "900 k"],
+            vec!["b", "300 k", "–", "–", "800 k"],
+        ]
+    );
+    let powers: Vec<_> = (0..12).map(|power| ("a", f64::from(1 << power), 1e5)).collect();
+    let down = cells(&[&powers[..], &measured].concat());
+    assert_eq!(down[1], ["1", "100 k", "–"]);
+    assert_eq!(down.last().unwrap(), &["107 k", "900 k", "800 k"]);
+}
+
+#[test]
+fn no_value_of_a_series_is_lost_to_another_that_is_written_alike() {
+    let cells = cells(&[("a", 106_565.7, 9e5), ("a", 107_001.0, 8e5), ("b", 106_900.0, 7e5)]);
+    assert_eq!(cells[0], ["Offered", "107 k", "107 k"]);
+    assert_eq!(cells[1..], [["a", "900 k", "800 k"], ["b", "700 k", "–"]]);
+}
+
 #[test]
 fn what_did_not_end_is_shown_as_partial() {
     let scratch = Scratch::new("partial");
