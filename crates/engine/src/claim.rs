@@ -14,7 +14,9 @@
 //! from it, chops, and advances its session. What is announced meanwhile is kept in the same word, so that letting go
 //! cannot pass it by.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
+
+use crate::machine::Word;
 
 const STATE: u32 = 0b11;
 const IDLE: u32 = 0;
@@ -43,52 +45,6 @@ impl Signs {
 
     pub(crate) fn has(self, sign: Signs) -> bool {
         self.0 & sign.0 != 0
-    }
-}
-
-/// An atomic word, as the protocols of this crate use it.
-pub(crate) trait Word: Default {
-    fn load(&self) -> u32;
-    /// Replaces `from` by `to`, or says what is there instead.
-    fn replace(&self, from: u32, to: u32) -> Result<(), u32>;
-    /// Replaces whatever is there, in one step, and returns what was there.
-    fn swap(&self, to: u32) -> u32;
-    /// Adds to what is there, in one step and wrapping around, and returns what was there.
-    fn add(&self, more: u32) -> u32;
-    /// Replaces whatever is there by what `change` makes of it, and returns what was there.
-    #[inline(always)]
-    fn update(&self, mut change: impl FnMut(u32) -> u32) -> u32 {
-        let mut there = self.load();
-        loop {
-            match self.replace(there, change(there)) {
-                Ok(()) => return there,
-                Err(other) => there = other,
-            }
-        }
-    }
-}
-
-// Letting go publishes what the holder did, and taking over reads it: AcqRel. Each protocol has a single word, so
-// nothing stronger is needed.
-impl Word for AtomicU32 {
-    #[inline]
-    fn load(&self) -> u32 {
-        self.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn replace(&self, from: u32, to: u32) -> Result<(), u32> {
-        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
-    }
-
-    #[inline]
-    fn swap(&self, to: u32) -> u32 {
-        self.swap(to, Ordering::AcqRel)
-    }
-
-    #[inline]
-    fn add(&self, more: u32) -> u32 {
-        self.fetch_add(more, Ordering::AcqRel)
     }
 }
 

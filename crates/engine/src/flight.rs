@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-use crate::claim::Word;
+use crate::machine::Word;
 
 const WAITED_FOR: u32 = 1 << 31;
 const LAST_WAITED_FOR: u32 = WAITED_FOR | 1;

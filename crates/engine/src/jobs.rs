@@ -12,10 +12,10 @@ use aldis_control::fair::{Id, Rounds};
 use aldis_control::stats::WorkerStats;
 use crossbeam_queue::ArrayQueue;
 
-use crate::claim::Word;
 use crate::gathered::Gathered;
 use crate::limits::JOBS_MAX;
 use crate::locked::lock;
+use crate::machine::Word;
 
 /// Batches that wait for a worker.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl<S> Waiting<S> {
     fn push(&self, job: Box<Gathered<S>>, stats: &WorkerStats) -> Result<(), Box<Gathered<S>>> {
         match self {
             Waiting::InOrder(queue) => queue.push(job),
-            Waiting::InTurn(queues) => lock(queues, stats).push(job),
+            Waiting::InTurn(queues) => lock(&**queues, stats).push(job),
         }
     }
 
@@ -146,7 +146,7 @@ impl<S> Waiting<S> {
     fn pop(&self, stats: &WorkerStats) -> Option<Box<Gathered<S>>> {
         match self {
             Waiting::InOrder(queue) => queue.pop(),
-            Waiting::InTurn(queues) => lock(queues, stats).pop(),
+            Waiting::InTurn(queues) => lock(&**queues, stats).pop(),
         }
     }
 }

@@ -28,6 +28,7 @@ mod jobs;
 pub mod limits;
 mod listen;
 mod locked;
+mod machine;
 pub mod metrics;
 pub(crate) mod net;
 mod newest;

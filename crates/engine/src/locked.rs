@@ -1,24 +1,21 @@
 //! Locks that workers take on the way of a request, and how long they wait for them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use aldis_control::stats::WorkerStats;
 
-/// Takes a lock. A wait for it counts in `stats`. Nothing between lock and unlock may panic half-way through a change.
+use crate::machine::Lock;
+
+/// Takes a lock. A wait for it counts in `stats`.
 #[inline]
-pub(crate) fn lock<'m, T>(mutex: &'m Mutex<T>, stats: &WorkerStats) -> MutexGuard<'m, T> {
-    match mutex.try_lock() {
-        Ok(there) => there,
-        Err(TryLockError::Poisoned(there)) => there.into_inner(),
-        Err(TryLockError::WouldBlock) => wait(mutex, stats),
-    }
+pub(crate) fn lock<'m, T, L: Lock<T>>(lock: &'m L, stats: &WorkerStats) -> L::Guard<'m> {
+    lock.take_if_free().unwrap_or_else(|| wait(lock, stats))
 }
 
 #[cold]
-fn wait<'m, T>(mutex: &'m Mutex<T>, stats: &WorkerStats) -> MutexGuard<'m, T> {
+fn wait<'m, T, L: Lock<T>>(lock: &'m L, stats: &WorkerStats) -> L::Guard<'m> {
     let began = Instant::now();
-    let there = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    let there = lock.take();
     stats.lock_wait_ns.add(began.elapsed().as_nanos() as u64);
     there
 }
@@ -26,6 +23,7 @@ fn wait<'m, T>(mutex: &'m Mutex<T>, stats: &WorkerStats) -> MutexGuard<'m, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 

@@ -14,44 +14,16 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 
 use aldis_control::World;
 use arc_swap::ArcSwap;
 
+use crate::machine::Word;
+
 /// A seat that nobody has.
 const NONE: u64 = u64::MAX;
-
-/// A number that one thread writes and others read.
-pub(crate) trait Number {
-    fn new(number: u64) -> Self;
-    fn read(&self) -> u64;
-    fn write(&self, number: u64);
-    /// Everything before it in program order comes before everything behind it, for whoever fences too.
-    fn fence();
-}
-
-impl Number for AtomicU64 {
-    fn new(number: u64) -> Self {
-        AtomicU64::new(number)
-    }
-
-    #[inline]
-    fn read(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn write(&self, number: u64) {
-        self.store(number, Ordering::Release);
-    }
-
-    #[inline]
-    fn fence() {
-        fence(Ordering::SeqCst);
-    }
-}
 
 /// On a cache line of its own, and without the neighbour that is fetched along.
 #[derive(Debug)]
@@ -65,29 +37,29 @@ pub(crate) struct Seats<A = AtomicU64> {
     seats: Box<[Apart<A>]>,
 }
 
-impl<A: Number> Seats<A> {
+impl<A: Word<u64>> Seats<A> {
     pub(crate) fn new(workers: usize, newest: u64) -> Self {
-        let seats = (0..workers).map(|_| Apart(A::new(NONE))).collect();
-        Seats { newest: Apart(A::new(newest)), seats }
+        let seats = (0..workers).map(|_| Apart(A::from(NONE))).collect();
+        Seats { newest: Apart(A::from(newest)), seats }
     }
 
     /// The worker takes its seat. Whatever World was published before the number that is returned can be taken now.
     #[inline]
     pub(crate) fn sit_down(&self, worker: usize) -> u64 {
-        self.seats[worker].0.write(self.newest.0.read());
+        self.seats[worker].0.store(self.newest.0.load());
         A::fence();
-        self.newest.0.read()
+        self.newest.0.load()
     }
 
     /// What the worker did with the World in its hand is done, and on its way.
     #[inline]
     pub(crate) fn stand_up(&self, worker: usize) {
-        self.seats[worker].0.write(NONE);
+        self.seats[worker].0.store(NONE);
     }
 
     /// The World of this number is the newest: it can be taken already.
     pub(crate) fn publish(&self, number: u64) {
-        self.newest.0.write(number);
+        self.newest.0.store(number);
         A::fence();
     }
 
@@ -95,7 +67,7 @@ impl<A: Number> Seats<A> {
     pub(crate) fn have_passed(&self, number: u64) -> bool {
         // For a number that was published some time ago, by the same thread.
         A::fence();
-        self.seats.iter().all(|Apart(seat)| seat.read() >= number)
+        self.seats.iter().all(|Apart(seat)| seat.load() >= number)
     }
 }
 
@@ -186,24 +158,6 @@ impl Newest {
 mod tests {
     use super::*;
     use loom::sync::atomic::AtomicU64 as Watched;
-
-    impl Number for Watched {
-        fn new(number: u64) -> Self {
-            Watched::new(number)
-        }
-
-        fn read(&self) -> u64 {
-            self.load(Ordering::Acquire)
-        }
-
-        fn write(&self, number: u64) {
-            self.store(number, Ordering::Release);
-        }
-
-        fn fence() {
-            loom::sync::atomic::fence(Ordering::SeqCst);
-        }
-    }
 
     #[test]
     fn only_those_with_an_older_world_are_waited_for() {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_control::outbox::{Full, Outbox};
 
-use crate::claim::Word;
 use crate::limits::FAR_MAX;
+use crate::machine::Word;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
-use crate::claim::Word;
+use crate::machine::Word;
 
 /// What is added where there is one less.
 const LESS: u32 = 0_u32.wrapping_sub(1);

@@ -1,27 +1,9 @@
 //! Every interleaving of those who announce and those who claim.
 
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU32, AtomicUsize};
+use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::*;
-
-impl Word for AtomicU32 {
-    fn load(&self) -> u32 {
-        self.load(Ordering::Acquire)
-    }
-
-    fn replace(&self, from: u32, to: u32) -> Result<(), u32> {
-        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
-    }
-
-    fn swap(&self, to: u32) -> u32 {
-        self.swap(to, Ordering::AcqRel)
-    }
-
-    fn add(&self, more: u32) -> u32 {
-        self.fetch_add(more, Ordering::AcqRel)
-    }
-}
 
 /// A connection, where it stands to be served, and what is in its socket.
 #[derive(Default)]

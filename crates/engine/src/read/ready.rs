@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-use crate::claim::Word;
+use crate::machine::Word;
 
 const BITS: usize = u32::BITS as usize;
 

@@ -10,29 +10,11 @@
 //! was idle, or was being visited when the round began, may still come into it. So nobody begins a round while a switch that waited
 //! has not had its turn in the one before. Modelled with loom.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use aldis_control::fair::Rounds;
 
-/// The number of a round, as workers share it.
-pub(super) trait Number: Default {
-    fn load(&self) -> u64;
-    /// Replaces `from` by `to`, unless another is there.
-    fn replace(&self, from: u64, to: u64) -> bool;
-}
-
-// Rounds themselves are behind the locks of their homes.
-impl Number for AtomicU64 {
-    #[inline]
-    fn load(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn replace(&self, from: u64, to: u64) -> bool {
-        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-}
+use crate::machine::Word;
 
 /// What came of an attempt to turn the round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,10 +27,11 @@ pub(super) enum Turned {
     By(u64),
 }
 
+/// The number of the round. Rounds themselves are behind the locks of their homes.
 #[derive(Debug, Default)]
 pub(super) struct Common<A = AtomicU64>(A);
 
-impl<A: Number> Common<A> {
+impl<A: Word<u64>> Common<A> {
     /// Brings a home to the round that all are in: for who has locked it.
     #[inline]
     pub(super) fn follow(&self, home: &mut Rounds, quantum: impl FnOnce() -> u32) {
@@ -77,7 +60,7 @@ impl<A: Number> Common<A> {
         }
         if next == u64::MAX {
             Turned::Idle
-        } else if self.0.replace(round, next) {
+        } else if self.0.replace(round, next).is_ok() {
             Turned::By(next - round)
         } else {
             Turned::Not

@@ -8,16 +8,6 @@ use loom::sync::{Arc, Mutex};
 
 use super::*;
 
-impl Number for Watched {
-    fn load(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    fn replace(&self, from: u64, to: u64) -> bool {
-        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-}
-
 const QUANTUM: u32 = 10;
 
 struct Home {
@@ -62,7 +52,7 @@ impl Shared {
         let mut home = self.homes[home].lock().unwrap();
         let (round, left) = (home.rounds.round(), home.rounds.left_of_round());
         self.common.follow(&mut home.rounds, || QUANTUM);
-        assert!(round <= Number::load(&self.common.0), "the round went back");
+        assert!(round <= Word::load(&self.common.0), "the round went back");
         if home.rounds.round() > round {
             assert!(left == 0 || home.is_joined, "a round began before the end of the one before");
             home.is_joined = false;
