@@ -1,10 +1,10 @@
 //! Which connection speaks for which datapath id: the [`Claim`]s of all switches.
 //!
 //! The one structure that all workers share, behind a lock that is taken only while a switch joins or leaves. What is
-//! decided here is left with the connections concerned as [`Call`]s; the lock is never held while they are served.
+//! decided here is left with the connections concerned as [`Call`]s; the lock is never held while they are served. Modelled with
+//! loom.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aldis_control::session::duplicate::{Claim, Verdict};
 use aldis_control::session::{Close, Refusal};
@@ -12,6 +12,7 @@ use aldis_wire::DatapathId;
 
 use crate::conn::{Call, ConnId, Member};
 use crate::limits::EVICTED_MAX;
+use crate::machine::{Lock, Machine, Real};
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -21,17 +22,23 @@ struct Entry {
 }
 
 /// Datapath ids and their connections.
-#[derive(Debug, Default)]
-pub(crate) struct Registry {
-    entries: Mutex<HashMap<DatapathId, Entry>>,
+#[derive(Debug)]
+pub(crate) struct Registry<M: Machine = Real> {
+    entries: M::Lock<HashMap<DatapathId, Entry>>,
     /// How often switches were dropped because they did not read: of the first [`EVICTED_MAX`] to which that happened.
-    evicted: Mutex<HashMap<DatapathId, u64>>,
+    evicted: M::Lock<HashMap<DatapathId, u64>>,
 }
 
 /// What a connection has to be told.
 pub(crate) type Errand = (ConnId, Call);
 
-impl Registry {
+impl<M: Machine> Default for Registry<M> {
+    fn default() -> Self {
+        Registry { entries: HashMap::new().into(), evicted: HashMap::new().into() }
+    }
+}
+
+impl<M: Machine> Registry<M> {
     /// `conn` says that it is the switch `dpid`: what to tell whom.
     pub(crate) fn identified(
         &self,
@@ -39,7 +46,7 @@ impl Registry {
         auxiliary_id: u8,
         conn: ConnId,
     ) -> Vec<Errand> {
-        let mut entries = self.lock();
+        let mut entries = self.entries.take();
         let entry = entries.entry(dpid).or_default();
         let errands = match entry.claim.arrive(conn, auxiliary_id) {
             Verdict::Main => vec![(conn, Call::AdmitMain)],
@@ -60,7 +67,7 @@ impl Registry {
 
     /// The main connection finished its handshake: auxiliary ones may join from now on.
     pub(crate) fn up(&self, conn: ConnId, member: &Member) {
-        if let Some(entry) = self.lock().get_mut(&member.switch.info.dpid)
+        if let Some(entry) = self.entries.take().get_mut(&member.switch.info.dpid)
             && entry.claim.holder() == Some(conn)
         {
             entry.switch = Some(member.clone());
@@ -69,13 +76,13 @@ impl Registry {
 
     /// `incumbent` answered when it was asked: it keeps the switch.
     pub(crate) fn answered(&self, dpid: DatapathId, incumbent: ConnId) -> Option<Errand> {
-        let newcomer = self.lock().get_mut(&dpid)?.claim.answered(incumbent)?;
+        let newcomer = self.entries.take().get_mut(&dpid)?.claim.answered(incumbent)?;
         Some(refuse(newcomer, Refusal::AlreadyConnected))
     }
 
     /// `conn`, which had said that it is `dpid`, is gone.
     pub(crate) fn gone(&self, dpid: DatapathId, conn: ConnId) -> Vec<Errand> {
-        let mut entries = self.lock();
+        let mut entries = self.entries.take();
         let Some(entry) = entries.get_mut(&dpid) else { return vec![] };
         if entry.claim.holder() == Some(conn) {
             entry.switch = None;
@@ -90,7 +97,7 @@ impl Registry {
 
     /// A connection of the switch is dropped because it did not read.
     pub(crate) fn evicted(&self, dpid: DatapathId) {
-        let mut evicted = self.lock_evicted();
+        let mut evicted = self.evicted.take();
         if evicted.len() < EVICTED_MAX || evicted.contains_key(&dpid) {
             *evicted.entry(dpid).or_default() += 1;
         }
@@ -98,16 +105,7 @@ impl Registry {
 
     /// How often that happened to the switch.
     pub(crate) fn evictions(&self, dpid: DatapathId) -> u64 {
-        self.lock_evicted().get(&dpid).copied().unwrap_or(0)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<DatapathId, Entry>> {
-        // Nothing between lock and unlock panics half-way through a change.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_evicted(&self) -> MutexGuard<'_, HashMap<DatapathId, u64>> {
-        self.evicted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.evicted.take().get(&dpid).copied().unwrap_or(0)
     }
 }
 
@@ -131,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_incumbent_is_asked_and_its_answer_refuses_the_newcomer() {
-        let registry = Registry::default();
+        let registry = Registry::<Real>::default();
         assert!(matches!(registry.identified(DPID, 0, OLD)[..], [(OLD, Call::AdmitMain)]));
         assert!(matches!(registry.identified(DPID, 0, NEW)[..], [(OLD, Call::Probe)]));
         let refused = registry.answered(DPID, OLD);
@@ -140,17 +138,17 @@ mod tests {
 
     #[test]
     fn the_newcomer_follows_an_incumbent_that_is_gone_and_nothing_is_left_at_the_end() {
-        let registry = Registry::default();
+        let registry = Registry::<Real>::default();
         registry.identified(DPID, 0, OLD);
         registry.identified(DPID, 0, NEW);
         assert!(matches!(registry.gone(DPID, OLD)[..], [(NEW, Call::AdmitMain)]));
         assert!(registry.gone(DPID, NEW).is_empty());
-        assert!(registry.lock().is_empty());
+        assert!(registry.entries.take().is_empty());
     }
 
     #[test]
     fn evictions_are_remembered_of_so_many_switches() {
-        let registry = Registry::default();
+        let registry = Registry::<Real>::default();
         for number in 0..EVICTED_MAX as u64 + 1 {
             registry.evicted(DatapathId(number));
         }
@@ -162,12 +160,12 @@ mod tests {
 
     #[test]
     fn an_auxiliary_connection_needs_a_switch_that_is_up() {
-        let registry = Registry::default();
+        let registry = Registry::<Real>::default();
         assert!(matches!(
             registry.identified(DPID, 1, NEW)[..],
             [(NEW, Call::Refuse(Refusal::NoMain))]
         ));
-        assert!(registry.lock().is_empty());
+        assert!(registry.entries.take().is_empty());
         registry.identified(DPID, 0, OLD);
         assert!(matches!(
             registry.identified(DPID, 1, NEW)[..],
@@ -175,3 +173,6 @@ mod tests {
         ));
     }
 }
+
+#[cfg(test)]
+mod model;
