@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aldis_control::fair::{Id, Rounds};
 use aldis_control::stats::WorkerStats;
@@ -15,17 +15,19 @@ use crossbeam_queue::ArrayQueue;
 use crate::gathered::Gathered;
 use crate::limits::JOBS_MAX;
 use crate::locked::lock;
-use crate::machine::Word;
+use crate::machine::{Machine, Real, Word};
 
 /// Batches that wait for a worker.
 #[derive(Debug)]
-pub(crate) struct Jobs<S> {
+pub(crate) struct Jobs<S, M: Machine = Real> {
     waiting: Waiting<S>,
-    count: Count,
+    count: Count<M::U32>,
+    /// Above so many of them reading pauses.
+    most: usize,
     /// Emptied ones, to be filled again.
     pool: ArrayQueue<Box<Gathered<S>>>,
     /// Requests that wait.
-    pending: AtomicUsize,
+    pending: Count<M::U32>,
     prt: AtomicUsize,
     ibt: AtomicUsize,
 }
@@ -37,11 +39,19 @@ impl<S> Jobs<S> {
             true => Waiting::InTurn(Box::new(Mutex::new(Queues::new()))),
             false => Waiting::InOrder(Box::new(ArrayQueue::new(JOBS_MAX))),
         };
+        Jobs::waiting(waiting, JOBS_MAX, prt)
+    }
+}
+
+impl<S, M: Machine> Jobs<S, M> {
+    /// Nothing waits, and `room` batches may.
+    fn waiting(waiting: Waiting<S>, room: usize, prt: usize) -> Self {
         Jobs {
             waiting,
             count: Count::default(),
-            pool: ArrayQueue::new(JOBS_MAX),
-            pending: AtomicUsize::new(0),
+            most: room - 1,
+            pool: ArrayQueue::new(room),
+            pending: Count::default(),
             prt: AtomicUsize::new(prt),
             ibt: AtomicUsize::new(0),
         }
@@ -54,8 +64,7 @@ impl<S> Jobs<S> {
     /// Whether more waits than may: nothing is to be read now.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.pending.load(Ordering::Relaxed) > self.prt.load(Ordering::Relaxed)
-            || self.count.is_full(JOBS_MAX)
+        self.pending.is_over(self.prt.load(Ordering::Relaxed)) || self.count.is_over(self.most)
     }
 
     /// How many requests those who run batches found good to have in one; 0 before they did.
@@ -74,14 +83,13 @@ impl<S> Jobs<S> {
         let requests = batch.requests.len();
         let empty =
             self.pool.pop().unwrap_or_else(|| Box::new(Gathered::new(batch.received.len())));
-        self.pending.fetch_add(requests, Ordering::AcqRel);
         match self.waiting.push(std::mem::replace(batch, empty), stats) {
             Ok(()) => {
-                self.count.one_came();
+                self.count.came(1);
+                self.pending.came(requests);
                 true
             }
             Err(back) => {
-                self.pending.fetch_sub(requests, Ordering::AcqRel);
                 let _ = self.pool.push(std::mem::replace(batch, back));
                 false
             }
@@ -92,37 +100,41 @@ impl<S> Jobs<S> {
     #[inline]
     pub(crate) fn pull(&self, into: &mut Box<Gathered<S>>, stats: &WorkerStats) -> Pulled {
         let Some(job) = self.waiting.pop(stats) else { return Pulled::Nothing };
-        let was_full = self.count.one_went(JOBS_MAX);
-        let before = self.pending.fetch_sub(job.requests.len(), Ordering::AcqRel);
-        let prt = self.prt.load(Ordering::Relaxed);
-        let resumed = was_full || (before > prt && before - job.requests.len() <= prt);
+        let was_full = self.count.went(1, self.most);
+        let was_over = self.pending.went(job.requests.len(), self.prt.load(Ordering::Relaxed));
         let empty = std::mem::replace(into, job);
         // One too many, where several threads made a new one at once, is given back to the system.
         let _ = self.pool.push(empty);
-        if resumed { Pulled::LastOverThreshold } else { Pulled::One }
+        if was_full || was_over { Pulled::LastOverThreshold } else { Pulled::One }
     }
 }
 
-/// How many wait, or for a moment one more or less. Of those who take some at the same time exactly one sees that there were as many as
-/// may wait, and wakes who paused for that: the queue's own length they might all read when the others had taken theirs.
+/// How many wait; or fewer for a moment, for they are counted when they are there. Of those who take some at the same time exactly one
+/// sees that there were more than may wait and no longer are, and wakes who paused for that: the queue's own length they might all
+/// read when the others had taken theirs. Modelled with loom.
 #[derive(Debug, Default)]
-struct Count<A = AtomicU32>(A);
+struct Count<A>(A);
 
 impl<A: Word> Count<A> {
-    fn one_came(&self) {
-        self.0.add(1);
+    fn came(&self, count: usize) {
+        self.0.add(count as u32);
     }
 
-    /// Returns whether there were as many as may wait.
-    fn one_went(&self, max: usize) -> bool {
-        self.0.add(0_u32.wrapping_sub(1)) as usize == max
+    /// Returns whether there were more than `most`, and no longer are.
+    fn went(&self, count: usize, most: usize) -> bool {
+        let before = self.0.add(0_u32.wrapping_sub(count as u32));
+        is_more(before, most) && !is_more(before.wrapping_sub(count as u32), most)
     }
 
-    /// Whether there are as many as may wait.
-    fn is_full(&self, max: usize) -> bool {
-        // Who takes one at once may count it before who brought it.
-        usize::try_from(self.0.load() as i32).is_ok_and(|count| count >= max)
+    /// Whether there are more than `most`.
+    fn is_over(&self, most: usize) -> bool {
+        is_more(self.0.load(), most)
     }
+}
+
+/// Who takes some at once may count them before who brought them: then there are fewer than none.
+fn is_more(count: u32, most: usize) -> bool {
+    usize::try_from(count as i32).is_ok_and(|count| count > most)
 }
 
 /// In which order they are taken.
@@ -208,6 +220,7 @@ pub(crate) enum Pulled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::watched::Loom;
     use crate::sleepers::Sleepers;
     use aldis_control::Request;
     use loom::sync::Arc;
@@ -260,22 +273,47 @@ mod tests {
     /// Who pauses because the queue is full is woken when it is not, by one of those who take from it at the same time.
     #[test]
     fn nobody_pauses_beside_a_queue_with_room() {
-        const MAX: usize = 2;
+        const MOST: usize = 1;
         loom::model(|| {
             let shared = Arc::new((Count::<Watched>::default(), Sleepers::<Watched>::new(1)));
-            (0..MAX).for_each(|_| shared.0.one_came());
+            shared.0.came(MOST + 2);
             let takers: Vec<_> = (0..2)
                 .map(|_| {
                     let shared = Arc::clone(&shared);
-                    let take = move || shared.0.one_went(MAX) && shared.1.rouse(0);
+                    let take = move || shared.0.went(1, MOST) && shared.1.rouse(0);
                     loom::thread::spawn(take)
                 })
                 .collect();
             shared.1.lie_down(0);
-            let pauses = shared.0.is_full(MAX);
+            let pauses = shared.0.is_over(MOST);
             let woken =
                 takers.into_iter().filter_map(|taker| taker.join().ok().filter(|woke| *woke));
             assert!(woken.count() == 1 || !pauses);
+        });
+    }
+
+    /// Who pauses above the threshold is woken at it, also while somebody hands on in vain what would have been above it.
+    #[test]
+    fn nobody_pauses_below_the_threshold() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        let stats = std::sync::Arc::<WorkerStats>::default();
+        model.check(move || {
+            let queue = Waiting::InOrder(Box::new(ArrayQueue::new(1)));
+            let jobs = Arc::new(Jobs::<(), Loom>::waiting(queue, 1, 2));
+            assert!(jobs.hand(&mut job(1), &stats));
+            let sleepers = Arc::new(Sleepers::<Watched>::new(1));
+            let hands = (Arc::clone(&jobs), stats.clone());
+            let hands = loom::thread::spawn(move || hands.0.hand(&mut job(3), &hands.1));
+            let takes = (Arc::clone(&jobs), stats.clone(), Arc::clone(&sleepers));
+            let takes = loom::thread::spawn(move || {
+                let (jobs, stats, sleepers) = takes;
+                jobs.pull(&mut job(0), &stats) == Pulled::LastOverThreshold && sleepers.rouse(0)
+            });
+            sleepers.lie_down(0);
+            let pauses = jobs.is_over();
+            hands.join().unwrap();
+            assert!(takes.join().unwrap() || !pauses || jobs.is_over(), "nobody wakes it");
         });
     }
 }
