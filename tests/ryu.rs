@@ -389,6 +389,30 @@ fn what_cannot_be_done_has_the_status_of_ryu_and_says_why() {
     assert!(answer.is_problem(403, "another origin"), "{answer:?}");
 }
 
+/// What brings LLDP here is removed with all other flows, and comes back: a link that has to be found anew afterwards is found.
+#[test]
+fn links_are_found_though_all_flows_were_removed() {
+    for version in Version::ALL {
+        let scene = scene(version, &["--apps", "topology,learning-switch"]);
+        let links = |count| {
+            let are = |links: &Value| links.as_array().unwrap().len() == count;
+            scene.when("/v1.0/topology/links", are);
+        };
+        links(2);
+        let cleared = scene.api.ask("DELETE", "/stats/flowentry/clear/1", &[], b"");
+        assert_eq!(cleared.status, 200, "{cleared:?}");
+        for (config, count) in [(1, 0), (0, 2)] {
+            let port = json!({"dpid": 1, "port_no": 2, "config": config, "mask": 1});
+            scene.done("/stats/portdesc/modify", &port.to_string());
+            links(count);
+        }
+        let deadline = Instant::now() + WITHIN;
+        while scene.flows(u16::MAX).len() != 2 {
+            assert!(Instant::now() < deadline, "the flows did not come back: {version}");
+        }
+    }
+}
+
 #[test]
 fn the_topology_is_shown_as_ryu_shows_it() {
     for version in Version::ALL {

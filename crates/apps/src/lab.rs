@@ -177,7 +177,7 @@ impl Lab {
         }
     }
 
-    fn happens(&mut self, dpid: DatapathId, event: &Event) {
+    pub(crate) fn happens(&mut self, dpid: DatapathId, event: &Event) {
         let Some(switch) = self.switches.get(&dpid) else { return };
         self.pipeline.event(self.now, &self.world, switch, event, &mut self.out);
         self.send(dpid);

@@ -11,7 +11,7 @@ use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Cookie, Far, On, Output, Part, Time};
 use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
-use aldis_wire::msg::{Action, FlowMod, Match, Message, PacketOut, PortNo};
+use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, Message, PacketOut, PortNo};
 
 use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
@@ -108,13 +108,20 @@ impl Discovery {
     }
 }
 
-/// The flows that bring probes here, whatever else a switch was told.
+/// The flows that bring probes here, whatever else a switch was told. They tell when they are removed.
 fn flows() -> impl Iterator<Item = FlowMod> {
     [ethertype::LLDP, FAR_ETHERTYPE].into_iter().map(|ethertype| {
         let to_us = Action::Output { port: PortNo::CONTROLLER, max_len: u16::MAX };
         let flow = FlowMod::add(Match::new().eth_type(ethertype)).actions([to_us]);
-        flow.priority(PRIORITY).cookie(COOKIE.0)
+        flow.priority(PRIORITY).cookie(COOKIE.0).flags(FlowModFlags::SEND_FLOW_REM)
     })
+}
+
+/// Has a switch bring probes here.
+fn listen(switch: &Info, out: &mut Output) {
+    for flow in flows() {
+        out.say(switch, XID_NONE, flow);
+    }
 }
 
 /// Says to people which links came and went. Each is told at its lower end.
@@ -171,6 +178,7 @@ impl App for Discovery {
         On::Up,
         On::Down,
         On::PortChange,
+        On::FlowRemoved,
         On::Lldp,
         On::Reply,
         On::Second,
@@ -191,10 +199,10 @@ impl App for Discovery {
     fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
         let At { now, switch, slot: watch, .. } = at;
         match event {
-            Event::Joining => {
-                for flow in flows() {
-                    out.say(switch, XID_NONE, flow);
-                }
+            Event::Joining => listen(switch, out),
+            Event::FlowRemoved(removed) if removed.cookie == COOKIE.0 => {
+                watch.look(|watched| watched.is_deaf = true);
+                return Next::Stop;
             }
             Event::Up => catch_up(watch, out),
             Event::Port(change) => {
@@ -211,6 +219,10 @@ impl App for Discovery {
             }
             Event::Second => {
                 catch_up(watch, out);
+                // Whoever removed them may have removed everything; they come back once a second at most.
+                if watch.look(|watched| std::mem::take(&mut watched.is_deaf)) {
+                    listen(switch, out);
+                }
                 if watch.look(|watched| watched.asks(now)) {
                     let xid = out.xid();
                     watch.look(|watched| watched.ask(now, xid));

@@ -51,6 +51,8 @@ pub(super) struct Watched {
     pub(super) now: SwitchNow,
     /// Whether the search was not told of the last change.
     pub(super) behind: bool,
+    /// Whether a flow that brings probes was removed.
+    pub(super) is_deaf: bool,
     /// The question for the round trip that is out, and when it was asked.
     asked: Option<(u32, Time)>,
     ask_at: Time,
@@ -64,6 +66,7 @@ impl Watch {
         Watch(Mutex::new(Watched {
             now: SwitchNow { dpid, version, since: now, ports },
             behind: true,
+            is_deaf: false,
             asked: None,
             ask_at: now,
         }))

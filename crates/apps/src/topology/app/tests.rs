@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aldis_control::Recipe;
+use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, TableNo};
 use aldis_wire::{DatapathId, Version};
 
 use super::*;
@@ -59,6 +60,39 @@ fn every_switch_is_told_to_bring_probes_here_before_anything_else() {
     for (_, flow) in &lab.flows {
         assert_eq!((flow.priority, flow.cookie, flow.idle_timeout), (PRIORITY, COOKIE.0, 0));
     }
+}
+
+#[test]
+fn the_flows_that_bring_probes_come_back_within_a_second() {
+    let mut lab = ring();
+    lab.pass(2000);
+    lab.flows.clear();
+    let removed = |cookie| {
+        Event::FlowRemoved(Box::new(FlowRemoved {
+            cookie,
+            priority: PRIORITY,
+            reason: FlowRemovedReason::DELETE,
+            table_id: TableNo(0),
+            duration_sec: 2,
+            duration_nsec: 0,
+            idle_timeout: 0,
+            hard_timeout: 0,
+            packet_count: 1,
+            byte_count: 60,
+            match_: Match::new().eth_type(ethertype::LLDP),
+        }))
+    };
+    lab.happens(DatapathId(1), &removed(COOKIE.0 + 1));
+    lab.pass(1000);
+    assert!(lab.flows.is_empty(), "another's is not put back");
+    // However often: both of them once.
+    (0..100).for_each(|_| lab.happens(DatapathId(1), &removed(COOKIE.0)));
+    lab.pass(1000);
+    let back: Vec<FlowMod> = lab.flows.drain(..).map(|(_, flow)| flow).collect();
+    assert!(flows().eq(back.iter().cloned()), "{back:?}");
+    assert!(back.iter().all(|flow| flow.flags == FlowModFlags::SEND_FLOW_REM));
+    lab.pass(1000);
+    assert!(lab.flows.is_empty());
 }
 
 #[test]
