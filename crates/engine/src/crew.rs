@@ -9,6 +9,7 @@ use std::sync::Arc;
 use aldis_control::fact::Facts;
 use aldis_control::{Program, World};
 
+use crate::conn::Conn;
 use crate::design::{self, Batching, Design};
 use crate::desk::{Desk, Supplies};
 use crate::engine::Config;
@@ -120,12 +121,11 @@ impl Crew {
 }
 
 /// What the workers of each read design share.
-#[derive(Debug)]
 enum Sharing<S> {
     FairRounds(Arc<fair_rounds::Shared<S>>),
     StaticPartition,
     DynamicPartition(Arc<dynamic_partition::Shared<S>>),
-    RoundRobin(Arc<round_robin::Shared<S>>),
+    RoundRobin(Arc<round_robin::Shared<Conn<S>>>),
     SharedQueue,
 }
 

@@ -10,8 +10,10 @@ use aldis_control::session::{self, Close};
 
 use crate::conn::{Conn, ConnId};
 use crate::design::Knobs;
+use crate::edition::Editions;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
+use crate::machine::Lock;
 use crate::net::Net;
 use crate::newest::Newest;
 use crate::roster::Roster;
@@ -39,9 +41,7 @@ pub(crate) struct Hall<N: Net> {
     pub(crate) newest: Arc<Newest>,
     next_id: AtomicU64,
     numbers: Mutex<Numbers>,
-    knobs: Mutex<Knobs>,
-    /// Changes with the knobs.
-    edition: AtomicU64,
+    knobs: Editions<Knobs>,
     /// Whether no worker is left that could take a command.
     closed: AtomicBool,
 }
@@ -78,8 +78,7 @@ impl<N: Net> Hall<N> {
             directory: Mutex::default(),
             next_id: AtomicU64::new(0),
             numbers: Mutex::default(),
-            knobs: Mutex::new(knobs),
-            edition: AtomicU64::new(1),
+            knobs: Editions::new(knobs),
             closed: AtomicBool::new(false),
         }
     }
@@ -114,13 +113,13 @@ impl<N: Net> Hall<N> {
 
     /// What can be changed while the engine runs.
     pub(crate) fn knobs(&self) -> Knobs {
-        self.knobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.knobs.value().take().clone()
     }
 
     /// Gives a connection the weight of the switch that it is, once it said which. Not while the weights change: who is weighed
     /// by the old ones is weighed before its home follows.
     pub(crate) fn weigh(&self, conn: &Conn<N::Socket>) {
-        let knobs = self.knobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let knobs = self.knobs.value().take();
         conn.dpid().into_iter().for_each(|dpid| conn.set_weight(knobs.weights.of(dpid)));
     }
 
@@ -129,15 +128,14 @@ impl<N: Net> Hall<N> {
         if let Some(prt) = knobs.prt {
             self.jobs.set_prt(prt);
         }
-        *self.knobs.lock().unwrap_or_else(PoisonError::into_inner) = knobs;
-        self.edition.fetch_add(1, Ordering::Release);
+        self.knobs.change(|there| *there = knobs);
         self.inboxes.iter().for_each(Inbox::ring);
     }
 
-    /// Which edition of the knobs there is.
+    /// The knobs, if they are others than those of the edition `seen`, which the caller followed.
     #[inline]
-    pub(crate) fn edition(&self) -> u64 {
-        self.edition.load(Ordering::Acquire)
+    pub(crate) fn other_knobs(&self, seen: &mut u64) -> Option<Knobs> {
+        self.knobs.follow(seen).then(|| self.knobs())
     }
 
     /// The connections, by name. Locked for a moment only: when one comes or goes, or has to be told something.

@@ -19,6 +19,7 @@ mod crew;
 pub mod design;
 mod desk;
 mod dials;
+mod edition;
 mod engine;
 mod flight;
 mod gathered;

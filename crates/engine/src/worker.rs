@@ -21,6 +21,7 @@ use aldis_control::session::Close;
 use crate::command::allowance::Allowance;
 use crate::conn::{Conn, ConnId, State};
 use crate::desk::{Desk, Forward};
+use crate::edition;
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::jobs::Pulled;
@@ -148,7 +149,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             drowsy: false,
             next_second: Time::START + SECOND,
             told: usize::MAX,
-            edition: 0,
+            edition: edition::NONE,
             accounted: Time::START,
         }
     }

@@ -7,8 +7,7 @@
 //! Which switches are ready is a set of bits that all workers see; idle switches are not looked at.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use aldis_control::Time;
 use aldis_control::stats::WorkerStats;
@@ -16,61 +15,78 @@ use aldis_control::stats::WorkerStats;
 use super::ready::Ready;
 use super::{Read, Visit};
 use crate::conn::Conn;
+use crate::edition::{self, Editions};
 use crate::limits::CONNECTIONS_MAX;
 use crate::locked::lock;
+use crate::machine::{Machine, Real};
 
 /// What the workers share.
-#[derive(Debug)]
-pub(crate) struct Shared<S> {
-    ready: Ready,
-    /// All numbers are below this.
-    numbers: AtomicUsize,
-    /// By their numbers.
-    switches: Mutex<Vec<Option<Arc<Conn<S>>>>>,
-    /// Changes with `switches`.
-    edition: AtomicU64,
+pub(crate) struct Shared<C, M: Machine = Real> {
+    ready: Ready<M::U32>,
+    switches: Editions<ByNumber<C>, M>,
 }
 
-impl<S> Shared<S> {
+type ByNumber<C> = Vec<Option<Arc<C>>>;
+
+/// What a worker knows of the switches.
+#[derive(Debug)]
+struct Known<C> {
+    switches: ByNumber<C>,
+    edition: u64,
+}
+
+impl<C, M: Machine> Shared<C, M> {
     pub(crate) fn new() -> Self {
-        Shared {
-            ready: Ready::new(CONNECTIONS_MAX),
-            numbers: AtomicUsize::new(0),
-            switches: Mutex::default(),
-            edition: AtomicU64::new(0),
-        }
+        Shared::with_room(CONNECTIONS_MAX)
     }
 
-    fn with(&self, act: impl FnOnce(&mut Vec<Option<Arc<Conn<S>>>>)) {
-        act(&mut self.switches.lock().unwrap_or_else(PoisonError::into_inner));
-        self.edition.fetch_add(1, Ordering::Release);
+    fn with_room(numbers: usize) -> Self {
+        Shared { ready: Ready::new(numbers), switches: Editions::new(Vec::new()) }
     }
 
-    fn enter(&self, conn: &Arc<Conn<S>>) {
-        self.with(|switches| {
-            if switches.len() <= conn.number() {
-                switches.resize(conn.number() + 1, None);
-                self.numbers.store(switches.len(), Ordering::Release);
+    fn enter(&self, number: usize, conn: &Arc<C>) {
+        self.switches.change(|switches| {
+            if switches.len() <= number {
+                switches.resize(number + 1, None);
             }
-            switches[conn.number()] = Some(Arc::clone(conn));
+            switches[number] = Some(Arc::clone(conn));
         });
     }
 
-    fn erase(&self, conn: &Arc<Conn<S>>) {
-        self.with(|switches| switches[conn.number()] = None);
-        self.ready.clear(conn.number(), || false);
+    fn erase(&self, number: usize) {
+        self.switches.change(|switches| switches[number] = None);
+        self.ready.clear(number, || false);
+    }
+
+    /// Brings what a worker knows up to date. A wait for it counts in `stats`.
+    #[inline]
+    fn refresh(&self, known: &mut Known<C>, stats: &WorkerStats) {
+        if self.switches.follow(&mut known.edition) {
+            known.switches.clone_from(&lock(self.switches.value(), stats));
+        }
+    }
+
+    /// Forgets that a switch is ready, unless it is; or unless others know more of the switches than this worker, for then the
+    /// number may be somebody else's by now.
+    fn forget(&self, known: &Known<C>, number: usize, is_queued: impl FnOnce(&C) -> bool) {
+        self.ready.clear(number, || {
+            self.switches.differs(known.edition) || known.at(number).is_some_and(|it| is_queued(it))
+        });
+    }
+}
+
+impl<C> Known<C> {
+    fn at(&self, number: usize) -> Option<&Arc<C>> {
+        self.switches.get(number).and_then(Option::as_ref)
     }
 }
 
 /// The design.
-#[derive(Debug)]
 pub(crate) struct RoundRobin<S> {
-    shared: Arc<Shared<S>>,
+    shared: Arc<Shared<Conn<S>>>,
     read_max: usize,
     stats: Arc<WorkerStats>,
-    /// The worker's own copy of the switches by number.
-    switches: Vec<Option<Arc<Conn<S>>>>,
-    edition: u64,
+    known: Known<Conn<S>>,
     /// The round has come so far.
     at: usize,
     /// Switches that are visited before the round ends: they were skipped, or have weight.
@@ -90,13 +106,16 @@ struct Due {
 }
 
 impl<S> RoundRobin<S> {
-    pub(crate) fn new(shared: Arc<Shared<S>>, read_max: usize, stats: Arc<WorkerStats>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared<Conn<S>>>,
+        read_max: usize,
+        stats: Arc<WorkerStats>,
+    ) -> Self {
         RoundRobin {
             shared,
             read_max,
             stats,
-            switches: Vec::new(),
-            edition: u64::MAX,
+            known: Known { switches: Vec::new(), edition: edition::NONE },
             at: 0,
             remembered: VecDeque::new(),
             in_hand: (0, 0),
@@ -104,21 +123,14 @@ impl<S> RoundRobin<S> {
     }
 
     fn refresh(&mut self) {
-        let edition = self.shared.edition.load(Ordering::Acquire);
-        if edition != self.edition {
-            self.edition = edition;
-            let switches = lock(&self.shared.switches, &self.stats);
-            self.switches.clone_from(&switches);
-        }
+        self.shared.refresh(&mut self.known, &self.stats);
     }
 
     /// Tries to visit a switch.
     #[inline]
     fn visit(&mut self, due: Due) -> Result<Visit<S>, Why> {
         let Due { number, visits, skipped } = due;
-        let Some(conn) = self.switches.get(number).and_then(Option::as_ref) else {
-            return Err(Why::Idle);
-        };
+        let Some(conn) = self.known.at(number) else { return Err(Why::Idle) };
         let Some(signs) = conn.claim.claim() else {
             return Err(if conn.claim.is_claimed() { Why::BeingRead } else { Why::Idle });
         };
@@ -134,24 +146,17 @@ impl<S> RoundRobin<S> {
         self.remembered.push_back(Due { skipped: due.skipped + 1, ..due });
     }
 
-    /// Forgets that a switch is ready, unless it is; or unless others know more of the switches than this worker, for then the
-    /// number may be somebody else's by now.
     fn forget(&self, number: usize) {
-        let conn = self.switches.get(number).and_then(Option::as_ref);
-        self.shared.ready.clear(number, || {
-            let outdated = self.edition != self.shared.edition.load(Ordering::Acquire);
-            outdated || conn.is_some_and(|conn| conn.claim.is_queued())
-        });
+        self.shared.forget(&self.known, number, |conn| conn.claim.is_queued());
     }
 
     /// The next of those that were ready when the round came by.
     #[inline]
     fn next_in_turn(&mut self) -> Option<Visit<S>> {
-        let numbers = self.shared.numbers.load(Ordering::Acquire);
-        while let Some(number) = self.shared.ready.next(self.at, numbers) {
+        // Who has a number beyond these came a moment ago, and is known to the next look.
+        while let Some(number) = self.shared.ready.next(self.at, self.known.switches.len()) {
             self.at = number + 1;
-            let conn = self.switches.get(number).and_then(Option::as_ref);
-            let visits = conn.map_or(1, |conn| conn.weight().number());
+            let visits = self.known.at(number).map_or(1, |conn| conn.weight().number());
             let due = Due { number, visits, skipped: 0 };
             match self.visit(due) {
                 Ok(visit) => return Some(visit),
@@ -193,11 +198,11 @@ impl<S> Read<S> for RoundRobin<S> {
     const HELPS: bool = true;
 
     fn join(&mut self, conn: &Arc<Conn<S>>) {
-        self.shared.enter(conn);
+        self.shared.enter(conn.number(), conn);
     }
 
     fn leave(&mut self, conn: &Arc<Conn<S>>) {
-        self.shared.erase(conn);
+        self.shared.erase(conn.number());
     }
 
     #[inline]
@@ -260,6 +265,7 @@ pub(super) mod tests {
     #[test]
     fn a_newcomer_is_not_forgotten_by_who_does_not_know_it_yet() {
         let [mut home, mut other] = two_workers();
+        home.join(&conn(1));
         other.refresh();
         let newcomer = conn(0);
         home.join(&newcomer);
@@ -313,3 +319,6 @@ pub(super) mod tests {
         assert!(Arc::ptr_eq(&visit.conn, &successor));
     }
 }
+
+#[cfg(test)]
+mod model;

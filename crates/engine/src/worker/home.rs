@@ -52,12 +52,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// What the operator changed counts from now on.
     #[inline]
     pub(super) fn follow_knobs(&mut self) {
-        let edition = self.post.hall.edition();
-        if edition == self.edition {
-            return;
-        }
-        self.edition = edition;
-        let knobs = self.post.hall.knobs();
+        let Some(knobs) = self.post.hall.other_knobs(&mut self.edition) else { return };
         knobs.bdu.into_iter().for_each(|bdu| self.batching.set_bdu(bdu));
         knobs.ibt.into_iter().for_each(|ibt| self.batching.set_ibt(ibt));
         for conn in self.conns.iter() {
