@@ -287,3 +287,15 @@ impl Watch for Onlooker<'_> {
         self.coordinator.as_mut().map_or(Ok(()), |coordinator| coordinator.pass(gate, stop))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_answered_is_told_what_leaves_the_question_out() {
+        let failure = Failure::Unanswered { switch: 1, after: QUIET };
+        assert!(sentence(&failure).ends_with("running in it? (--no-teach leaves this out)"));
+        assert_eq!(sentence(&Failure::Stopped), Failure::Stopped.to_string());
+    }
+}
