@@ -111,7 +111,7 @@ pub const EARLY_MAX: usize = 64 * 1024;
 pub const EVENTS_PER_POLL: usize = 1024;
 
 /// Switches whose applications are told so after one poll: the ageing of their tables takes microseconds.
-pub const TOLD_PER_POLL: usize = 16;
+pub const TOLD_PER_POLL: usize = 2;
 
 /// Switches that one poll queues because their time has come. A thousand that never read are dropped in the same moment; one that
 /// asks stands behind so many of them, and not behind all.
