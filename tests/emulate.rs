@@ -1,11 +1,16 @@
 //! `aldis emulate` under `aldis run`, and what it says where it cannot run.
 
+#[path = "http/client.rs"]
+#[allow(dead_code)]
+mod client;
 #[path = "common/running.rs"]
 #[allow(dead_code)]
 mod running;
 
+use client::Api;
 use running::{Running, WITHIN, refused};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -161,12 +166,14 @@ fn network(controller: &str, words: &[&str]) -> (Child, BufReader<ChildStdout>) 
     let command = command.args(["emulate", controller, "--patience", "30"]).args(words);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("ready after") {
-        line.clear();
-        assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it was ready");
-    }
+    until(&mut out, "ready after");
     (child, out)
+}
+
+/// The next line that begins with these words.
+fn until(out: &mut impl BufRead, words: &str) -> String {
+    let mut lines = out.lines().map(Result::unwrap);
+    lines.find(|line| line.starts_with(words)).unwrap_or_else(|| panic!("no line begins {words}"))
 }
 
 /// What it goes on to say.
@@ -183,26 +190,35 @@ fn interrupt(child: &Child) {
 
 #[test]
 fn two_networks_stand_side_by_side_at_one_controller() {
-    let mut controller = Running::start(&[]);
-    let words = ["--topology", "linear,3", "--await-links", "--probes", "2", "--load", "100"];
-    let first = network(&controller.address, &[&words[..], &["--for", "3", "--pingall"]].concat());
-    let words = [&words[..], &["--dpid-offset", "6", "--for", "1", "--pingall", "--json"]].concat();
-    let (said, code) = emulate(&controller.address, &words);
-    let second: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((code, &second["first_dpid"]), (Some(0), &6.into()), "{second:#}");
-    assert_eq!(second["findings"][0]["received"], 6, "{second:#}");
-    assert_eq!(
-        (&second["lldp"]["crossed"], &second["connections"]["lost"]),
-        (&4.into(), &0.into())
-    );
-    let phase = &second["load"]["phases"][0];
-    assert_eq!(phase["arrived"], phase["sent"], "{second:#}");
-    assert_eq!(second["probes"]["unanswered"], 0, "{second:#}");
-    let (said, code) = rest(first);
-    assert!(said.contains("*** Results: 0% dropped (6/6 received)"), "{said}");
-    assert!(said.contains(" sent, ") && !said.contains("connections"), "{said}");
-    assert!(said.contains("\nerrors       none\n") && said.contains(" 0 unanswered"), "{said}");
-    assert_eq!((code, controller.end("-INT")), (Some(0), Some(0)));
+    let mut controller = Running::start(&["--http", "127.0.0.1:0"]);
+    let api = Api::of(&mut controller);
+    let words = ["--topology", "linear,3", "--await-links", "--for", "60", "--probes", "2"];
+    let again = ["--pingall", "--at", "1s pingall"];
+    let mut first = network(&controller.address, &[&words[..], &again].concat());
+    let beside = ["--dpid-offset", "6", "--pingall"];
+    let mut second = network(&controller.address, &[&words[..], &beside].concat());
+    for network in [&mut first, &mut second] {
+        let said = until(&mut network.1, "*** Results");
+        assert!(said.contains("0% dropped (6/6 received)"), "{said}");
+    }
+    let said = until(&mut first.1, "*** Results");
+    assert!(said.contains("0% dropped (6/6 received)"), "{said}");
+    let switches = api.get("/v1.0/topology/switches").json();
+    assert_eq!(switches.as_array().unwrap().len(), 10);
+    // Those of the switches that probe have others.
+    let hosts = api.get("/v1.0/topology/hosts").json();
+    let macs = hosts.as_array().unwrap().iter().map(|host| host["mac"].as_str().unwrap());
+    let macs: BTreeSet<&str> = macs.filter(|mac| mac.starts_with("00:")).collect();
+    let ends = ["00:01", "00:02", "00:03", "05:01", "05:02", "05:03"];
+    assert!(macs.into_iter().eq(ends.map(|end| format!("00:00:00:00:{end}"))), "{hosts}");
+    for network in [first, second] {
+        interrupt(&network.0);
+        let (said, code) = rest(network);
+        assert!(said.contains("LLDP         crossed 4 of 4"), "{said}");
+        assert!(said.contains("\nerrors       none\n") && said.contains("\nprobe"), "{said}");
+        assert!(!said.contains("connections") && code == Some(0), "{said}");
+    }
+    assert_eq!(controller.end("-INT"), Some(0));
 }
 
 #[test]
