@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::Thread;
 
 use aldis_control::World;
@@ -71,6 +71,22 @@ impl<A: Word<u64>> Seats<A> {
     }
 }
 
+/// Whether there is news that nobody has asked for.
+#[derive(Debug, Default)]
+struct News<A = AtomicU32>(A);
+
+impl<A: Word> News<A> {
+    /// There is. Returns whether there was none: then whoever asks has to be woken.
+    fn come(&self) -> bool {
+        self.0.swap(1) == 0
+    }
+
+    /// Whether there was, since this was last asked; what was done before it came can be seen now.
+    fn take(&self) -> bool {
+        self.0.swap(0) == 1
+    }
+}
+
 /// The newest World.
 #[derive(Debug)]
 pub(crate) struct Newest {
@@ -79,7 +95,7 @@ pub(crate) struct Newest {
     /// The number of the last World whose publication was acted on.
     acted: AtomicU64,
     /// Whether there is something to publish, or a step on the way to act.
-    news: AtomicBool,
+    news: News,
     publisher: OnceLock<Thread>,
 }
 
@@ -89,7 +105,7 @@ impl Newest {
             seats: Seats::new(workers, world.version()),
             acted: AtomicU64::new(world.version()),
             world: ArcSwap::new(world),
-            news: AtomicBool::new(false),
+            news: News::default(),
             publisher: OnceLock::new(),
         }
     }
@@ -143,21 +159,21 @@ impl Newest {
 
     /// There may be something to publish.
     pub(crate) fn ring(&self) {
-        if !self.news.swap(true, Ordering::AcqRel) {
+        if self.news.come() {
             self.publisher.get().into_iter().for_each(Thread::unpark);
         }
     }
 
     /// Whether it rang since this was last asked.
     pub(crate) fn take_news(&self) -> bool {
-        self.news.swap(false, Ordering::AcqRel)
+        self.news.take()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loom::sync::atomic::AtomicU64 as Watched;
+    use loom::sync::atomic::{AtomicU32 as Flag, AtomicU64 as Watched};
 
     #[test]
     fn only_those_with_an_older_world_are_waited_for() {
@@ -202,6 +218,32 @@ mod tests {
             }
             worker.join().unwrap();
             assert!(!passed || flow.load(Ordering::Relaxed) != OLD);
+        });
+    }
+
+    /// Workers report, and one thread takes what they reported, or lies down: not beside a report. Otherwise nobody would ever
+    /// wake it, which is what loom calls a deadlock.
+    #[test]
+    fn nobody_sleeps_beside_news() {
+        loom::model(|| {
+            let shared = loom::sync::Arc::new((News::<Flag>::default(), [0, 0].map(Flag::new)));
+            let publisher = loom::thread::current();
+            for worker in 0..2 {
+                let (shared, publisher) = (loom::sync::Arc::clone(&shared), publisher.clone());
+                loom::thread::spawn(move || {
+                    shared.1[worker].store(1, Ordering::Relaxed);
+                    if shared.0.come() {
+                        publisher.unpark();
+                    }
+                });
+            }
+            loop {
+                shared.0.take();
+                if shared.1.iter().all(|report| report.load(Ordering::Relaxed) == 1) {
+                    return;
+                }
+                loom::thread::park();
+            }
         });
     }
 }
