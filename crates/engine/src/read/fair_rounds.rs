@@ -239,3 +239,6 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod model;
