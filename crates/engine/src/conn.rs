@@ -17,6 +17,7 @@ use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Port, PortChange, PortChangeReason};
 
+use crate::alarm::Alarm;
 use crate::claim::{Claim, Signs};
 use crate::command::open::Open;
 use crate::desk::shedding::Watch;
@@ -77,8 +78,7 @@ pub(crate) struct Conn<S> {
     home: AtomicU32,
     /// Its place in the home's slab.
     token: AtomicU64,
-    /// The moment of its one valid timer.
-    timer: AtomicU64,
+    pub(crate) alarm: Alarm,
     gone: AtomicBool,
     state: Mutex<State>,
 }
@@ -159,7 +159,7 @@ impl<S> Conn<S> {
             calls: Mutex::new(Vec::new()),
             home: AtomicU32::new(home as u32),
             token: AtomicU64::new(u64::MAX),
-            timer: AtomicU64::new(Time::NEVER.0),
+            alarm: Alarm::new(),
             gone: AtomicBool::new(false),
             state: Mutex::new(State {
                 session,
@@ -306,15 +306,6 @@ impl<S> Conn<S> {
 
     pub(crate) fn set_token(&self, token: u64) {
         self.token.store(token, Ordering::Relaxed);
-    }
-
-    /// The moment of its timer. Only the claimant brings it forward, and only the home sets it back.
-    pub(crate) fn timer(&self) -> Time {
-        Time(self.timer.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn set_timer(&self, at: Time) {
-        self.timer.store(at.0, Ordering::Relaxed);
     }
 
     /// Whether it came to its end: nothing can be sent to it.

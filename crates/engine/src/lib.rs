@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod claim;
 mod clock;
 pub mod command;

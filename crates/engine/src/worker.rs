@@ -403,8 +403,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         used: usize,
     ) -> bool {
         let deadline = state.deadline(&conn.outgoing);
-        if deadline < conn.timer() {
-            conn.set_timer(deadline);
+        if conn.alarm.set(deadline) {
             if conn.home() == self.post.index {
                 self.arm(conn);
             } else {

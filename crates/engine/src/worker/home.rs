@@ -105,12 +105,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             }
             self.timers.pop();
             // What it waits for may be in the socket: it is read first, and the visit sets the timer again.
-            if let Some(conn) = self.conns.get(token).filter(|conn| conn.timer() == at) {
-                conn.set_timer(Time::NEVER);
-                if conn.claim.announce(Signs::CALLED) {
-                    queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
-                    queued += 1;
-                }
+            if let Some(conn) = self.conns.get(token).filter(|conn| conn.alarm.goes_off(at))
+                && conn.claim.announce(Signs::CALLED)
+            {
+                queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+                queued += 1;
             }
         }
         if self.next_second <= now {
@@ -230,7 +229,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if self.net.deregister(&conn.socket).is_ok() {
             self.read.leave(conn);
             self.conns.remove(conn.token());
-            conn.set_timer(Time::NEVER);
+            conn.alarm.forget();
             conn.move_to(home);
             self.post(home, Note::Take(Arc::clone(conn)));
         } else {
@@ -255,7 +254,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Sees to it that the connection is looked at by its deadline. Timers that a deadline has moved past are cheap: they
     /// find nothing to do and set the next one.
     pub(super) fn arm(&mut self, conn: &Conn<N::Socket>) {
-        self.timers.push(Reverse((conn.timer(), conn.token())));
+        self.timers.push(Reverse((conn.alarm.at(), conn.token())));
     }
 
     /// A connection of this home is gone.
