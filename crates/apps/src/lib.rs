@@ -29,6 +29,7 @@ pub mod static_flows;
 #[cfg(test)]
 mod testing;
 pub mod topology;
+mod word;
 
 pub use acl::Acl;
 pub use arp_proxy::ArpProxy;

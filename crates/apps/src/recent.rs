@@ -9,7 +9,7 @@
 //! member may seem young again, and hold its place for as long. Modelled with loom.
 
 use core::hash::{BuildHasher, Hash};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
 use foldhash::quality::RandomState;
@@ -17,6 +17,7 @@ use foldhash::quality::RandomState;
 use aldis_control::Time;
 
 use crate::learning_switch::machine::prefetch;
+use crate::word::Word;
 
 /// Members of a row: a cache line.
 const ROW: usize = 8;
@@ -85,33 +86,14 @@ impl Recent {
     }
 }
 
-/// A place of a row.
-trait Place {
-    fn load(&self) -> u64;
-    /// Replaces `from` by `to`, unless another is there.
-    fn replace(&self, from: u64, to: u64) -> bool;
-}
-
-impl Place for AtomicU64 {
-    #[inline]
-    fn load(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn replace(&self, from: u64, to: u64) -> bool {
-        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-}
-
 /// [`Recent::note`] in one row, of eight places at most.
 #[inline]
-fn note<P: Place, const N: usize>(row: &[P; N], stay: i32, tick: u32, hash: u64) -> Verdict {
+fn note<W: Word, const N: usize>(row: &[W; N], stay: i32, tick: u32, hash: u64) -> Verdict {
     // Never 0, which is nobody.
     let member = hash >> 32 << 32 | u64::from(tick);
     let member = if member >> 32 == 0 { member | 1 << 32 } else { member };
     loop {
-        let found = row.each_ref().map(Place::load);
+        let found = row.each_ref().map(Word::load);
         // Without a branch for each place: where a member is nobody can foresee.
         let (mut is_known, mut oldest) = (false, i64::MIN);
         for (at, &found) in found.iter().enumerate() {
@@ -127,7 +109,7 @@ fn note<P: Place, const N: usize>(row: &[P; N], stay: i32, tick: u32, hash: u64)
             return Verdict::Full;
         }
         let at = N - 1 - (oldest & 7) as usize;
-        if row[at].replace(found[at], member) {
+        if row[at].replace(found[at], member).is_ok() {
             return Verdict::New;
         }
     }
@@ -141,7 +123,7 @@ fn age(member: u64, tick: u32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::sync::atomic::AtomicUsize;
+    use core::sync::atomic::{AtomicUsize, Ordering};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -172,16 +154,6 @@ mod tests {
         assert_eq!(recent.note(Time::START, hash(8)), Verdict::Known);
         assert!((9..=16).all(|key| recent.note(late, hash(key)) == Verdict::New));
         assert_eq!(recent.note(late, hash(1)), Verdict::Full);
-    }
-
-    impl Place for loom::sync::atomic::AtomicU64 {
-        fn load(&self) -> u64 {
-            self.load(Ordering::Acquire)
-        }
-
-        fn replace(&self, from: u64, to: u64) -> bool {
-            self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
-        }
     }
 
     /// Every interleaving of two who ask for the same, by clocks that are apart, while a third takes the place that is next.

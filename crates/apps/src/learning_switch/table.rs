@@ -25,6 +25,7 @@ use aldis_wire::MacAddr;
 use super::age::Epoch;
 use super::machine;
 use super::ports::PortSlot;
+use crate::word::Word;
 
 /// Words of a line.
 pub(super) const WORDS: usize = 8;
@@ -131,33 +132,6 @@ impl Seen {
     #[inline]
     pub(super) fn epoch(self) -> Epoch {
         Epoch::from_bits(self.0)
-    }
-}
-
-/// What a table is made of: an atomic word, or the model of one.
-pub(super) trait Word: Default + Send + Sync + 'static {
-    fn load(&self) -> u64;
-    /// Replaces `from` by `to`, or says what is there instead.
-    fn replace(&self, from: u64, to: u64) -> Result<(), u64>;
-    /// Sets `bits` and says what was there.
-    fn set(&self, bits: u64) -> u64;
-}
-
-// A frozen word is read with Acquire and was frozen with Release: whoever meets one sees the next table.
-impl Word for AtomicU64 {
-    #[inline]
-    fn load(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn replace(&self, from: u64, to: u64) -> Result<(), u64> {
-        self.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
-    }
-
-    #[inline]
-    fn set(&self, bits: u64) -> u64 {
-        self.fetch_or(bits, Ordering::AcqRel)
     }
 }
 

@@ -1,26 +1,8 @@
 //! Every interleaving, up to a bound of preemptions, of threads that use a table while it moves on to another.
 
-use loom::sync::atomic::AtomicU64;
+use loom::sync::atomic::AtomicU64 as Watched;
 
 use super::*;
-
-/// A word that loom watches.
-#[derive(Default)]
-struct Watched(AtomicU64);
-
-impl Word for Watched {
-    fn load(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn replace(&self, from: u64, to: u64) -> Result<(), u64> {
-        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop)
-    }
-
-    fn set(&self, bits: u64) -> u64 {
-        self.0.fetch_or(bits, Ordering::AcqRel)
-    }
-}
 
 type Shared = Arc<Table<Watched>>;
 
