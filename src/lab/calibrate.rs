@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, Spread, Step};
-use aldis_lab::run::check::{self, Checked};
+use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, SITTINGS, Spread, Step};
+use aldis_lab::run::check::{Check, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -30,8 +30,9 @@ Examples:
   aldis lab calibrate --json | jq .costs       for programs
 
 A simulation of workers on cores that this machine does not have takes from such a file what a poll, a read, a request or \
-a wake-up costs. Measure on a machine that does nothing else: the table shows the median of many rounds and \
-between what bounds the middle half of them lay, and wide bounds mean that something disturbed.
+a wake-up costs. Measure on a machine that does nothing else: everything is measured in five sittings of many rounds, with new connections each; \
+the table shows the median of the sittings and between what bounds the middle of them lay, and wide bounds mean that something \
+disturbed.
 Two cores are used, where there are two; everything stays on the loop-back. Ctrl-C ends it and leaves nothing behind.")]
 pub(crate) struct Args {
     /// The file that is written: TOML. One that is there is replaced, if it is one of costs.
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
-    /// How long to measure, about: 1 to 600 seconds, shared by all steps.
+    /// How long to measure, about: 1 to 600 seconds, shared by all sittings and steps.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// Switches whose queues are full while visits are measured: 1 to 400.
@@ -49,7 +50,8 @@ pub(crate) struct Args {
     /// Hosts of each of them that are known: 2 to 1,000,000.
     #[arg(long, value_name = "N", default_value_t = Conditions::default().macs, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     macs: u32,
-    /// Run controllers besides, and show how well a simulation with these costs predicts them; some 90 seconds more.
+    /// Run controllers between the sittings, and show how well a simulation with the costs predicts them; some two and a half
+    /// minutes more.
     #[arg(long)]
     check: bool,
 }
@@ -71,24 +73,40 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
     }
     let conditions = args.conditions();
-    let visible = std::io::stderr().is_terminal();
-    let measured =
-        calibrate::run(Duration::from_secs(args.seconds), conditions, &stop, &mut |step| {
-            if visible {
-                say(step);
-            }
+    let say: fn(&str) = if std::io::stderr().is_terminal() { over_the_last } else { |_| {} };
+    let aldis = std::env::current_exe().map_err(|error| {
+        format!("cannot find this program, to start it as a controller: {error}")
+    })?;
+    let length = Duration::from_secs(args.seconds.min(CHECK_S));
+    let mut check = args.check.then(|| Check::new(&aldis, conditions, length, &stop));
+    let mut sittings = Vec::with_capacity(SITTINGS);
+    for sitting in 1..=SITTINGS {
+        let of_all = format!("{sitting} of {SITTINGS}");
+        let length = Duration::from_secs(args.seconds) / SITTINGS as u32;
+        let measured = calibrate::run(length, conditions, &stop, &mut |step: Step| {
+            say(&format!("sitting {of_all}: {}", step.words()));
         });
-    if visible {
-        eprint!("\r\x1b[K");
-    }
-    let calibration = match measured {
-        Ok(calibration) => calibration,
-        Err(Failure::Stopped) => {
-            eprintln!("aldis: {}; nothing is written", Failure::Stopped);
-            return Ok(ExitCode::from(EXIT_STOPPED));
+        match measured {
+            Ok(calibration) => sittings.push(calibration),
+            Err(Failure::Stopped) => {
+                say("");
+                eprintln!("aldis: {}; nothing is written", Failure::Stopped);
+                return Ok(ExitCode::from(EXIT_STOPPED));
+            }
+            Err(failure) => {
+                say("");
+                return Err(failure.to_string());
+            }
         }
-        Err(failure) => return Err(failure.to_string()),
-    };
+        // Between the sittings, so that what makes this machine slower for a while does so to both.
+        if let Some(Ok(running)) = &mut check
+            && let Err(why) = running.round(&mut |what| say(&format!("run {of_all}: {what}")))
+        {
+            check = Some(Err(why));
+        }
+    }
+    say("");
+    let calibration = Calibration::of(&sittings);
     // Before the file: what was measured is seen though a disk be full.
     if !args.json {
         print!("{}", table(&calibration));
@@ -97,18 +115,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     if !args.json && written.is_ok() {
         println!("\nWritten to {}.", args.out.display());
     }
-    let checked = match args.check {
-        true => Some(checked(&calibration, &args, &stop, &mut |what| {
-            if visible {
-                eprint!("\r\x1b[Kchecking {what}");
-                let _ = std::io::stderr().flush();
-            }
-        })),
-        false => None,
-    };
-    if visible {
-        eprint!("\r\x1b[K");
-    }
+    let checked = check.map(|check| {
+        let costs = simulate::costs(&calibration.medians().costs);
+        check
+            .and_then(|check| check.compare(costs, &mut |what| say(what)))
+            .map_err(|why| format!("the costs could not be checked: {why}"))
+    });
+    say("");
     let rows = checked.as_ref().and_then(|checked| checked.as_deref().ok());
     match args.json {
         true => println!("{}", json(&calibration, rows)),
@@ -118,22 +131,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a simulation with these costs says, and what runs do.
-fn checked(
-    calibration: &Calibration<Spread>,
-    args: &Args,
-    stop: &AtomicBool,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Vec<Checked>, String> {
-    let aldis = std::env::current_exe().map_err(|error| {
-        format!("cannot find this program, to start it as a controller: {error}")
-    })?;
-    let costs = simulate::costs(&calibration.medians().costs);
-    let length = Duration::from_secs(args.seconds.min(CHECK_S));
-    check::check(&aldis, costs, args.conditions(), length, stop, progress)
-        .map_err(|why| format!("the costs could not be checked: {why}"))
-}
-
 fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> String {
     if rows.is_empty() {
         return "\nA run to compare a simulation with needs two cores.\n".into();
@@ -141,7 +138,7 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> S
     let title = "M requests/s";
     let width = rows.iter().map(|row| row.design.len()).max().unwrap_or(0).max(title.len());
     let mut text = format!(
-        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the median of three runs in turn:\n\n\
+        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the median of five runs in turn:\n\n\
          {title:<width$} {:>9} {:>13} {:>10} {:>8}   {:>18} {:>10}\n",
         "measured", "from – to", "simulated", "off by", "deviation measured", "simulated"
     );
@@ -162,10 +159,9 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> S
     text
 }
 
-/// What is measured now, over what was measured before.
-fn say(step: Step) {
-    let place = Step::ALL.iter().position(|other| *other == step).unwrap_or_default() + 1;
-    eprint!("\r\x1b[Kmeasuring {} ({place} of {})", step.words(), Step::ALL.len());
+/// Says what is done now over what was done before.
+fn over_the_last(what: &str) {
+    eprint!("\r\x1b[K{what}");
     let _ = std::io::stderr().flush();
 }
 
@@ -181,7 +177,7 @@ fn table(Calibration { aldis, date, machine, costs }: &Calibration<Spread>) -> S
     let plural = if machine.cores == 1 { "" } else { "s" };
     let mut text = format!(
         "Aldis {aldis} on {date}: {}, {} core{plural}, {}\n\n{:<18} {:>10}     {:>21}  what it is\n",
-        machine.cpu, machine.cores, machine.kernel, "cost", "median", "half of the rounds"
+        machine.cpu, machine.cores, machine.kernel, "cost", "median", "half of the sittings"
     );
     for Row { name, words, cost } in costs.rows() {
         let (name, unit) = name.rsplit_once('_').unwrap_or((name, ""));

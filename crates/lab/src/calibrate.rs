@@ -123,7 +123,29 @@ impl Default for Conditions {
     }
 }
 
-/// Measures everything in about `length`, and as long as switches take to tell where their hosts live; says through `tell` which step begins, and ends early when `stop` becomes true.
+/// How often everything is to be measured, each time with new connections and in new memory: on some machines the kernel's part
+/// of the same visits differs by a third from one time to the next, and stays as it is until the connections end.
+pub const SITTINGS: usize = 5;
+
+impl Calibration<Spread> {
+    /// Of several sittings, one at least, at one machine: the median of their medians, and their quartiles.
+    pub fn of(sittings: &[Calibration<Spread>]) -> Calibration<Spread> {
+        let medians = |sitting: &Calibration<Spread>| {
+            let mut medians = Vec::new();
+            let _ = sitting.costs.map(|cost| medians.push(cost.median));
+            medians
+        };
+        let medians: Vec<Vec<f64>> = sittings.iter().map(medians).collect();
+        let mut fields = 0..;
+        let costs = sittings[0].costs.map(|_| {
+            let field = fields.next().expect("it has no end");
+            Spread::of(medians.iter().filter_map(|medians| medians.get(field)).copied().collect())
+        });
+        Calibration { costs, ..sittings[0].clone() }
+    }
+}
+
+/// One sitting. Measures everything in about `length`, and as long as switches take to tell where their hosts live; says through `tell` which step begins, and ends early when `stop` becomes true.
 /// The caller's thread stays where it is: a thread of its own is bound to a core.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ mod seconds;
 mod simulated;
 mod subject;
 
-use crate::calibrate::{self, Conditions, Machine};
+use crate::calibrate::{self, Calibration, Conditions, Machine, SITTINGS};
 use crate::plan::expand::{Expansion, Point, Subject};
 use crate::plan::{Form, Plan, Run};
 use crate::results::{self, Meta, Origin, Writer};
@@ -143,9 +143,13 @@ impl Lab<'_> {
     fn calibrate(&mut self, tell: Tell<'_>) -> Result<(), String> {
         if self.costs.is_none() {
             tell(Event::Calibrating);
-            let measured = calibrate::run(CALIBRATE, Conditions::default(), self.stop, &mut |_| {});
-            let measured = measured.map_err(|failure| failure.to_string())?.medians();
-            self.costs = Some(crate::simulate::costs(&measured.costs));
+            let sit = |_| {
+                let length = CALIBRATE / SITTINGS as u32;
+                calibrate::run(length, Conditions::default(), self.stop, &mut |_| {})
+            };
+            let sittings: Result<Vec<_>, _> = (0..SITTINGS).map(sit).collect();
+            let sittings = sittings.map_err(|failure| failure.to_string())?;
+            self.costs = Some(crate::simulate::costs(&Calibration::of(&sittings).medians().costs));
         }
         Ok(())
     }

@@ -72,6 +72,26 @@ fn every_cost_is_measured_written_and_read_again() {
 }
 
 #[test]
+fn several_sittings_have_their_medians_and_quartiles() {
+    let _alone = alone();
+    let one = calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let sitting = |factor: f64| {
+        let change = |cost: Spread| Spread { median: cost.median * factor, ..cost };
+        Calibration { costs: one.costs.map(change), ..one.clone() }
+    };
+    let together = Calibration::of(&[3.0, 1.0, 400.0, 2.0, 0.5].map(sitting));
+    assert_eq!((&together.date, &together.machine), (&one.date, &one.machine));
+    for (row, alone) in together.costs.rows().iter().zip(one.costs.rows()) {
+        let (Some(cost), Some(alone)) = (row.cost, alone.cost) else { continue };
+        let parts = [cost.low, cost.median, cost.high].map(|part| part / alone.median);
+        for (part, factor) in parts.iter().zip([1.0, 2.0, 3.0]) {
+            // They are kept in tenths.
+            assert!((part - factor).abs() * alone.median <= 0.06, "{}: {parts:?}", row.name);
+        }
+    }
+}
+
+#[test]
 fn it_stops_in_the_middle() {
     let _alone = alone();
     let stop = AtomicBool::new(false);

@@ -114,7 +114,7 @@ impl<T> Costs<T> {
     }
 
     /// The same costs, each through `change`.
-    pub fn map<U>(self, change: impl Fn(T) -> U) -> Costs<U> {
+    pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> Costs<U> {
         Costs {
             poll_ns: change(self.poll_ns),
             poll_event_ns: change(self.poll_event_ns),
@@ -136,9 +136,9 @@ impl<T> Costs<T> {
             waver_pct: change(self.waver_pct),
             away_pct: change(self.away_pct),
             away_ns: change(self.away_ns),
-            line_transfer_ns: self.line_transfer_ns.map(&change),
+            line_transfer_ns: self.line_transfer_ns.map(&mut change),
             cas_ns: change(self.cas_ns),
-            contended_cas_ns: self.contended_cas_ns.map(&change),
+            contended_cas_ns: self.contended_cas_ns.map(&mut change),
             round_trip_ns: change(self.round_trip_ns),
         }
     }

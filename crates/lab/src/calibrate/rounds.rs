@@ -36,7 +36,8 @@ impl Spread {
         Spread { median, low: median, high: median }
     }
 
-    fn of(mut rounds: Vec<f64>) -> Spread {
+    /// Of rounds, one at least.
+    pub(super) fn of(mut rounds: Vec<f64>) -> Spread {
         let median = median(&mut rounds);
         let quarter = rounds.len() / 4;
         let [median, low, high] =

@@ -20,9 +20,6 @@ use std::time::{Duration, Instant};
 /// What all of it may take.
 const WITHIN: Duration = Duration::from_secs(300);
 
-/// How often each is measured: in turn, so that what disturbs for a while disturbs all of them.
-const ROUNDS: usize = 3;
-
 /// The designs whose visits are as different as they get: by shares, 64 KB each, 2 KB each.
 const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
 
@@ -57,46 +54,77 @@ impl Checked {
     }
 }
 
-/// Simulates and measures under these conditions, each run for so long after as long a warm-up; `aldis` is our own program, and
-/// `progress` is told what is measured now. Nothing on a machine with one core.
-///
-/// # Errors
-/// A sentence: what failed, or that it was told to stop.
-pub fn check(
-    aldis: &Path,
-    costs: sim::Costs,
-    conditions: Conditions,
-    length: Duration,
-    stop: &AtomicBool,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Vec<Checked>, String> {
-    let plan = Plan::parse("calibration", "calibration.toml", text(conditions, length))
-        .map_err(|refused| refused.to_string())?;
-    let form = plan.form(results::Form::Quick);
-    let mut points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
-    points.retain(|point| point.origin == Origin::Measured);
-    let until = Instant::now() + WITHIN;
-    let mut runs = vec![Vec::with_capacity(ROUNDS); points.len()];
-    for round in 1..=ROUNDS {
-        for (point, runs) in points.iter().zip(&mut runs) {
-            progress(&format!("{}, {round} of {ROUNDS}", name(point)));
-            let run = plan.said.runs[point.run].get_ref();
+/// Runs of controllers, between which costs are measured.
+#[derive(Debug)]
+pub struct Check<'a> {
+    aldis: &'a Path,
+    plan: Plan,
+    points: Vec<Point>,
+    /// What was measured of each point.
+    runs: Vec<Vec<Measured>>,
+    until: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Check<'a> {
+    /// Under these conditions, each run for so long after as long a warm-up. `aldis` is our own program. There is nothing to run on
+    /// a machine with one core.
+    ///
+    /// # Errors
+    /// A sentence: what cannot be run so.
+    pub fn new(
+        aldis: &'a Path,
+        conditions: Conditions,
+        length: Duration,
+        stop: &'a AtomicBool,
+    ) -> Result<Check<'a>, String> {
+        let plan = Plan::parse("calibration", "calibration.toml", text(conditions, length))
+            .map_err(|refused| refused.to_string())?;
+        let mut points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
+        points.retain(|point| point.origin == Origin::Measured);
+        let runs = vec![Vec::new(); points.len()];
+        Ok(Check { aldis, plan, points, runs, until: Instant::now() + WITHIN, stop })
+    }
+
+    /// Measures each once; `progress` is told what is measured now.
+    ///
+    /// # Errors
+    /// A sentence: what failed, or that it was told to stop.
+    pub fn round(&mut self, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
+        let form = self.plan.form(results::Form::Quick);
+        for (point, runs) in self.points.iter().zip(&mut self.runs) {
+            progress(&name(point));
+            let run = self.plan.said.runs[point.run].get_ref();
+            let Check { aldis, until, stop, .. } = *self;
             let bench = Bench { aldis, run, form: &form, seed: 1, until, stop };
             runs.push(Measured::of(&bench, point)?);
         }
+        Ok(())
     }
-    let mut checked = Vec::with_capacity(points.len());
-    for (point, runs) in points.iter().zip(&mut runs) {
-        progress(&format!("{}, simulated", name(point)));
-        let run = plan.said.runs[point.run].get_ref();
-        let simulated = Stage::new(run, &form, costs, 1).simulate(point)?.outcome;
-        checked.push(Checked::new(name(point), runs, &simulated));
+
+    /// Simulates each with these costs. At least one round has to be over.
+    ///
+    /// # Errors
+    /// A sentence: what cannot be simulated.
+    pub fn compare(
+        mut self,
+        costs: sim::Costs,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Checked>, String> {
+        let form = self.plan.form(results::Form::Quick);
+        let mut checked = Vec::with_capacity(self.points.len());
+        for (point, runs) in self.points.iter().zip(&mut self.runs) {
+            progress(&format!("{}, simulated", name(point)));
+            let run = self.plan.said.runs[point.run].get_ref();
+            let simulated = Stage::new(run, &form, costs, 1).simulate(point)?.outcome;
+            checked.push(Checked::new(name(point), runs, &simulated));
+        }
+        Ok(checked)
     }
-    Ok(checked)
 }
 
 /// What one run found.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Measured {
     rps: f64,
     deviation: f64,
