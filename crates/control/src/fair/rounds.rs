@@ -3,7 +3,8 @@
 //! In each round every switch may use as much as its weight times the quantum. Those that were idle, come with some of it
 //! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
 //! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
-//! unless nobody else waits, or enough was used of late: visits cost time, too, and many small ones would take all of it.
+//! unless nobody else waits, or there is time ([`Rounds::let_again`]): visits cost some, too, and many small ones would take
+//! all of it.
 //! What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
 //! whoever goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
@@ -71,8 +72,8 @@ pub struct Rounds {
     quantum: u32,
     /// Of the rounds to come.
     next_quantum: u32,
-    /// By all, as far as no one came first once more for it.
-    used: u64,
+    /// How many who had a turn in a round may come first in it once more.
+    again: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,12 +106,8 @@ const NEVER: u64 = u64::MAX;
 /// A visit is light if it used no more than this part of the quantum.
 const LIGHT: u32 = 8;
 
-/// Who had a turn in this round and comes with little again may come first once for so many quanta that were used. A visit
-/// costs time whatever it uses: first in all of theirs, those who always come with little would leave none to the others.
-const AGAIN: u64 = 4;
-
-/// For how many of them what was used is kept.
-const AGAIN_MAX: u64 = 16;
+/// How many may come first once more, at most, however long nobody wanted to.
+const AGAIN_MAX: u32 = 16;
 
 impl Rounds {
     /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests, bytes or anything else,
@@ -126,7 +123,7 @@ impl Rounds {
             soonest: NEVER,
             quantum: quantum.max(1),
             next_quantum: quantum.max(1),
-            used: 0,
+            again: 0,
         }
     }
 
@@ -173,12 +170,9 @@ impl Rounds {
             Place::Idle => {
                 let again = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
-                let price = AGAIN * u64::from(self.quantum);
                 match (entry.account.may_spend(), entry.light) {
-                    (true, true) if !again || self.used >= price => {
-                        if again {
-                            self.used -= price;
-                        }
+                    (true, true) if !again || self.again > 0 => {
+                        self.again -= u32::from(again);
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);
                     }
@@ -231,7 +225,6 @@ impl Rounds {
         let Place::Visited { again } = entry.place else { return };
         entry.account.spend(used);
         entry.light = used <= self.quantum / LIGHT;
-        self.used = (self.used + u64::from(used)).min(AGAIN_MAX * AGAIN * u64::from(self.quantum));
         if !(more || again) {
             entry.place = Place::Idle;
             return;
@@ -301,6 +294,13 @@ impl Rounds {
     #[inline]
     pub fn quantum(&self) -> u32 {
         self.quantum
+    }
+
+    /// Lets so many come first once more, of those who had a turn in the round and come again with little: for each time in which
+    /// others were served for so long that such a visit is cheap beside it.
+    #[inline]
+    pub fn let_again(&mut self, more: u32) {
+        self.again = self.again.saturating_add(more).min(AGAIN_MAX);
     }
 
     /// Changes what a weight of 1 may use in a round, from the next round on; at least 1.

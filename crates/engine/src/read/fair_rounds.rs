@@ -25,7 +25,9 @@ use aldis_control::stats::WorkerStats;
 
 use super::{Read, Visit};
 use crate::conn::Conn;
-use crate::limits::{QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT};
+use crate::limits::{
+    AGAIN_EVERY, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT,
+};
 use crate::locked::lock;
 
 use common::{Common, Turned};
@@ -54,13 +56,27 @@ struct Turns<S> {
     conns: Vec<Option<Arc<Conn<S>>>>,
     /// How many there are.
     members: usize,
+    /// Until when time was made use of to let those that ask for little come first again.
+    let_again: Time,
+}
+
+impl<S> Turns<S> {
+    #[inline]
+    fn let_again(&mut self, now: Time) {
+        if now >= self.let_again + AGAIN_EVERY {
+            let times = now.since(self.let_again).as_nanos() / AGAIN_EVERY.as_nanos();
+            self.rounds.let_again(u32::try_from(times).unwrap_or(u32::MAX));
+            self.let_again = now;
+        }
+    }
 }
 
 impl<S> Shared<S> {
     pub(crate) fn new(workers: usize) -> Self {
         let home = |_| {
             let rounds = Rounds::new(QUANTUM_MAX);
-            Home(Mutex::new(Turns { rounds, conns: Vec::new(), members: 0 }))
+            let (conns, let_again) = (Vec::new(), Time::START);
+            Home(Mutex::new(Turns { rounds, conns, members: 0, let_again }))
         };
         Shared {
             homes: (0..workers).map(home).collect(),
@@ -80,8 +96,9 @@ impl<S> Shared<S> {
 
     /// Claims whose turn it is among a worker's switches.
     #[inline]
-    fn pick(&self, worker: usize, stats: &WorkerStats) -> Option<Visit<S>> {
+    fn pick(&self, worker: usize, now: Time, stats: &WorkerStats) -> Option<Visit<S>> {
         let mut turns = self.home(worker, stats);
+        turns.let_again(now);
         while let Some(visit) = turns.rounds.pick() {
             let conn = turns.conns[visit.id.0 as usize].clone();
             if let Some(conn) = conn
@@ -140,10 +157,10 @@ impl<S> FairRounds<S> {
     }
 
     /// What another worker has left.
-    fn help(&self) -> Option<Visit<S>> {
+    fn help(&self, now: Time) -> Option<Visit<S>> {
         let workers = self.shared.homes.len();
-        let visit =
-            (1..workers).find_map(|on| self.shared.pick((self.worker + on) % workers, &self.stats));
+        let mut others = (1..workers).map(|on| (self.worker + on) % workers);
+        let visit = others.find_map(|other| self.shared.pick(other, now, &self.stats));
         if visit.is_some() {
             self.stats.helped_visits.add(1);
         }
@@ -195,8 +212,8 @@ impl<S> Read<S> for FairRounds<S> {
     #[inline]
     fn next(&mut self, now: Time) -> Option<Visit<S>> {
         loop {
-            if let Some(visit) = self.shared.pick(self.worker, &self.stats).or_else(|| self.help())
-            {
+            let own = self.shared.pick(self.worker, now, &self.stats);
+            if let Some(visit) = own.or_else(|| self.help(now)) {
                 return Some(visit);
             }
             if !self.shared.turn(now, &self.stats) {

@@ -109,6 +109,16 @@ fn who_asks_for_little_again_waits_for_the_round_where_others_wait() {
         rounds.arrive(Id(2));
         assert_eq!((pick(&mut rounds), rounds.round()), ((2, left), 2), "nobody waits");
     }
+    rounds.arrive(Id(0));
+    rounds.arrive(Id(1));
+    rounds.done(Id(2), 1, false);
+    assert_eq!(pick(&mut rounds), (0, 100));
+    rounds.let_again(1);
+    rounds.arrive(Id(2));
+    assert_eq!(pick(&mut rounds), (2, 99), "there is time");
+    rounds.done(Id(2), 1, false);
+    rounds.arrive(Id(2));
+    assert_eq!(pick(&mut rounds), (1, 100), "and no more than that");
 }
 
 #[test]
@@ -234,25 +244,27 @@ proptest! {
     }
 
     /// However many come back with little as soon as they were served: nobody else waits for more than a turn of each, and
-    /// one more for every four quanta.
+    /// for those who are let come again.
     #[test]
     fn little_again_and_again_keeps_nobody_waiting(
         little in prop::collection::vec(1..=QUANTUM / LIGHT, 1..40),
         full in 1..6usize,
+        let_again in prop::collection::vec(prop::bool::weighted(0.1), 1000),
     ) {
         let mut rounds = rounds(&alloc::vec![1; little.len() + full]);
         let mut visits = alloc::vec![0u32; little.len() + full];
-        let mut total = 0;
-        for _ in 0..1000 {
+        let mut more = 0;
+        for one in let_again {
+            rounds.let_again(u32::from(one));
+            more += u32::from(one);
             let (id, allowance) = pick(&mut rounds);
             visits[id as usize] += 1;
             let used = little.get(id as usize).copied().unwrap_or(allowance);
-            total += used;
             rounds.done(Id(id), used, used == allowance);
             rounds.arrive(Id(id));
             let (light, full) = visits.split_at(little.len());
             let turns = little.len() as u32 * (1 + full.iter().min().unwrap());
-            prop_assert!(light.iter().sum::<u32>() <= turns + total / (4 * QUANTUM), "{visits:?}");
+            prop_assert!(light.iter().sum::<u32>() <= turns + more, "{visits:?}");
         }
     }
 
