@@ -4,8 +4,7 @@
 //! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
 //! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
 //! unless nobody else waits, or there is time ([`Rounds::let_again`]): visits cost some, too, and many small ones would take
-//! all of it.
-//! What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
+//! all of it. What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
 //! whoever goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
 //! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
@@ -168,11 +167,11 @@ impl Rounds {
             Place::Visited { again } => *again = true,
             Place::Parked => self.resume(id),
             Place::Idle => {
-                let again = anyone_waits && entry.account.round() == self.round;
+                let once_more = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
                 match (entry.account.may_spend(), entry.light) {
-                    (true, true) if !again || self.again > 0 => {
-                        self.again -= u32::from(again);
+                    (true, true) if !once_more || self.again > 0 => {
+                        self.again -= u32::from(once_more);
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);
                     }

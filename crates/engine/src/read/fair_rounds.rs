@@ -56,17 +56,17 @@ struct Turns<S> {
     conns: Vec<Option<Arc<Conn<S>>>>,
     /// How many there are.
     members: usize,
-    /// Until when time was made use of to let those that ask for little come first again.
-    let_again: Time,
+    /// When some that ask for little were last let come first again.
+    let_again_at: Time,
 }
 
 impl<S> Turns<S> {
     #[inline]
     fn let_again(&mut self, now: Time) {
-        if now >= self.let_again + AGAIN_EVERY {
-            let times = now.since(self.let_again).as_nanos() / AGAIN_EVERY.as_nanos();
+        if now >= self.let_again_at + AGAIN_EVERY {
+            let times = now.since(self.let_again_at).as_nanos() / AGAIN_EVERY.as_nanos();
             self.rounds.let_again(u32::try_from(times).unwrap_or(u32::MAX));
-            self.let_again = now;
+            self.let_again_at = now;
         }
     }
 }
@@ -75,8 +75,8 @@ impl<S> Shared<S> {
     pub(crate) fn new(workers: usize) -> Self {
         let home = |_| {
             let rounds = Rounds::new(QUANTUM_MAX);
-            let (conns, let_again) = (Vec::new(), Time::START);
-            Home(Mutex::new(Turns { rounds, conns, members: 0, let_again }))
+            let (conns, let_again_at) = (Vec::new(), Time::START);
+            Home(Mutex::new(Turns { rounds, conns, members: 0, let_again_at }))
         };
         Shared {
             homes: (0..workers).map(home).collect(),

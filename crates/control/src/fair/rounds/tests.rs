@@ -122,6 +122,22 @@ fn who_asks_for_little_again_waits_for_the_round_where_others_wait() {
 }
 
 #[test]
+fn no_more_than_some_come_first_again_however_long_nobody_did() {
+    let mut rounds = rounds(&[1; 2]);
+    rounds.join(Id(2), weight(1));
+    assert_eq!(pick(&mut rounds), (0, 100));
+    rounds.let_again(u32::MAX);
+    rounds.let_again(1);
+    for _ in 0..=AGAIN_MAX {
+        rounds.arrive(Id(2));
+        assert_eq!(pick(&mut rounds).0, 2);
+        rounds.done(Id(2), 1, false);
+    }
+    rounds.arrive(Id(2));
+    assert_eq!(pick(&mut rounds), (1, 100));
+}
+
+#[test]
 fn connecting_again_gains_nothing() {
     let mut rounds = rounds(&[1; 2]);
     assert_eq!(pick(&mut rounds), (0, 100));
