@@ -4,35 +4,29 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Instant;
 
 use aldis_control::fact::Facts;
 use aldis_control::pipeline::Wrong;
 use aldis_control::world::Queues;
-use aldis_control::{On, Program, Recipe, session};
+use aldis_control::{Recipe, session};
 
 use crate::clock::Clock;
 use crate::command::Commander;
-use crate::crew::{Crew, Occupy, Seat};
+use crate::crew::Crew;
 use crate::design::{Contradiction, Design, Knobs};
 use crate::dials::Dials;
 use crate::hall::Hall;
 use crate::inbox::Inbox;
-use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, STOP_WITHIN};
+use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE};
 use crate::listen::{Acceptor, listen};
 use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::net::tls::Identity;
 use crate::pin;
-use crate::publisher::Publisher;
-use crate::read::Read;
 use crate::teller::Teller;
+use crate::threads::Threads;
 use crate::watch::Watch;
-use crate::worker::Worker;
-use crate::write::Write;
 
 /// How an engine is to run.
 #[derive(Clone, Debug)]
@@ -112,12 +106,11 @@ pub struct Engine {
     listening_tls: Vec<SocketAddr>,
     clock: Clock,
     design: Design,
-    stop: Arc<AtomicBool>,
     hall: Arc<Hall<Epoll>>,
     stats: Vec<Arc<WorkerStats>>,
     apps: AppsCounted,
     queues: Arc<Queues>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Threads,
 }
 
 impl Engine {
@@ -168,14 +161,13 @@ impl Engine {
         let mut engine = Engine {
             listening: listening(false),
             listening_tls: listening(true),
-            stop: Arc::default(),
             hall: Arc::clone(&hall),
             clock,
             design: config.design,
             stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
             apps: AppsCounted::new(&program, seats.iter().map(|seat| seat.counted())),
             queues: program.queues(),
-            threads: vec![],
+            threads: Threads::default(),
         };
         let acceptor = Acceptor {
             listeners,
@@ -183,17 +175,21 @@ impl Engine {
             connections_max: CONNECTIONS_MAX
                 .min(pin::descriptors().saturating_sub(DESCRIPTORS_SPARE)),
             facts: Arc::clone(&facts),
-            stop: Arc::clone(&engine.stop),
+            stop: engine.threads.stop_sign(),
         };
-        let started = engine.start_workers(&config.design, seats);
-        let started =
-            started.and_then(|()| engine.spawn(0, "acceptor".into(), move || acceptor.run()));
-        let started = started.and_then(|()| engine.start_publisher(program));
+        let threads = &mut engine.threads;
+        let cores = if config.design.core_binding { pin::cores() } else { vec![] };
+        let started = threads.start_workers(&cores, seats);
+        let rest = |error| (0, error);
+        let started = started
+            .and_then(|()| threads.spawn("acceptor".into(), move || acceptor.run()).map_err(rest));
+        let started = started
+            .and_then(|()| threads.start_publisher(program, clock, &engine.hall).map_err(rest));
         match started {
             Ok(()) => Ok(engine),
-            Err(error) => {
+            Err((index, error)) => {
                 engine.stop();
-                Err(error)
+                Err(StartError::Worker { index, error })
             }
         }
     }
@@ -250,87 +246,6 @@ impl Engine {
 
     /// Closes every connection and ends every thread. Flows stay on the switches.
     pub fn stop(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.hall.inboxes.iter().for_each(Inbox::ring);
-        self.hall.newest.ring();
-        for thread in self.threads {
-            // A worker that panicked said so already; the others still end in order.
-            let _ = thread.join();
-        }
-        self.hall.close();
-    }
-
-    fn start_workers(
-        &mut self,
-        design: &Design,
-        seats: Vec<Seat<Epoll>>,
-    ) -> Result<(), StartError> {
-        let cores = pin::cores();
-        let leaving = Arc::new(AtomicUsize::new(seats.len()));
-        for (index, seat) in seats.into_iter().enumerate() {
-            let core = cores.get(index % cores.len().max(1)).copied();
-            let core = core.filter(|_| design.core_binding);
-            let exit = Exit { stop: Arc::clone(&self.stop), leaving: Arc::clone(&leaving) };
-            let work = move || {
-                core.into_iter().for_each(pin::pin);
-                seat.take(exit);
-            };
-            self.spawn(index, format!("worker-{index}"), work)?;
-        }
-        Ok(())
-    }
-
-    /// The thread that makes the World, where anybody publishes one.
-    fn start_publisher(&mut self, program: Program<'_>) -> Result<(), StartError> {
-        let acts = program.starts_on(On::Publication);
-        let publisher = Publisher::new(program.press(), acts);
-        if publisher.is_idle() {
-            return Ok(());
-        }
-        let (clock, hall, stop) = (self.clock, Arc::clone(&self.hall), Arc::clone(&self.stop));
-        self.spawn(0, "publisher".into(), move || publisher.run(clock, &hall, &stop))
-    }
-
-    fn spawn(
-        &mut self,
-        index: usize,
-        name: String,
-        work: impl FnOnce() + Send + 'static,
-    ) -> Result<(), StartError> {
-        let thread = thread::Builder::new().name(name).spawn(work);
-        self.threads.push(thread.map_err(|error| StartError::Worker { index, error })?);
-        Ok(())
-    }
-}
-
-/// How a worker's thread ends.
-struct Exit {
-    stop: Arc<AtomicBool>,
-    /// Workers that may still serve any connection.
-    leaving: Arc<AtomicUsize>,
-}
-
-impl Exit {
-    /// Waits until every worker has done its last step; not for ever, for one may have panicked.
-    fn wait_for_all(&self) {
-        self.leaving.fetch_sub(1, Ordering::AcqRel);
-        let deadline = Instant::now() + STOP_WITHIN;
-        while self.leaving.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
-            thread::yield_now();
-        }
-    }
-}
-
-/// A worker steps on its thread until the engine stops.
-impl<N: Net> Occupy<N> for Exit {
-    type Outcome = ();
-
-    fn occupy<R: Read<N::Socket> + 'static, W: Write>(self, mut worker: Worker<N, R, W>) {
-        while !self.stop.load(Ordering::Relaxed) {
-            // Where it has to wait, its next step does.
-            let _ = worker.step();
-        }
-        self.wait_for_all();
-        worker.stop();
+        self.threads.stop(&self.hall);
     }
 }

@@ -43,6 +43,7 @@ mod roster;
 mod slab;
 mod sleepers;
 mod teller;
+mod threads;
 mod turn;
 mod watch;
 mod worker;
