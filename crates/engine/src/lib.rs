@@ -53,6 +53,7 @@ pub use command::Commander;
 pub use design::Design;
 pub use dials::Dials;
 pub use engine::{Config, Engine, Secure, StartError};
+pub use net::canned;
 pub use net::sim;
 pub use net::tls::Identity;
 pub use teller::Teller;

@@ -2,7 +2,8 @@
 //!
 //! 1. [`epoll`]: the kernel's sockets;
 //! 2. [`tls`]: the same with TLS over them;
-//! 3. [`sim`]: simulated ones, with simulated cores and time.
+//! 3. [`sim`]: simulated ones, with simulated cores and time;
+//! 4. [`canned`]: some in memory that always have a request and take every answer, on real cores.
 
 use std::fmt;
 use std::io;
@@ -13,6 +14,7 @@ use aldis_wire::DatapathId;
 
 use crate::claim::Signs;
 
+pub mod canned;
 pub(crate) mod epoll;
 pub mod sim;
 pub(crate) mod tls;
