@@ -353,10 +353,12 @@ impl<'a> Generator<'a> {
                 Ok(pace.wait(elapsed))
             }
             (None, Crew::Stragglers) => {
-                for switch in &mut self.switches {
+                // Those that never read come behind these, and have nothing to do by the clock.
+                let slow = |switch: &&mut Switch| switch.role() == Role::Slow;
+                for switch in self.switches.iter_mut().take_while(slow) {
                     switch.trickle(now, &mut self.desk, &self.poll)?;
                 }
-                Ok(TRICKLE)
+                Ok(if self.load.slow > 0 { TRICKLE } else { CHECK })
             }
             (None, Crew::Load | Crew::Probes) => Ok(CHECK),
         }
@@ -370,6 +372,9 @@ impl<'a> Generator<'a> {
     }
 
     fn check_progress(&mut self, now: Instant) -> Result<(), Failure> {
+        if self.crew == Crew::Stragglers {
+            return Ok(());
+        }
         for switch in &mut self.switches {
             switch.check_progress(now, self.load, &mut self.desk, &self.poll)?;
         }

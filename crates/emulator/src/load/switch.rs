@@ -257,7 +257,7 @@ impl Switch {
         self.resume(desk, poll)
     }
 
-    /// Gives up what is outstanding when nothing was answered for `patience`.
+    /// Gives up what is outstanding when nothing was answered for `patience`. Not for one that reads badly.
     pub(super) fn check_progress(
         &mut self,
         now: Instant,
@@ -266,9 +266,6 @@ impl Switch {
         poll: &Poll,
     ) -> Result<(), Failure> {
         let (answered, since) = self.progress;
-        if self.straggler.is_some() {
-            return Ok(());
-        }
         if self.counts.answered != answered || self.outstanding.waiting() == 0 {
             self.progress = (self.counts.answered, now);
         } else if self.was_not_heard(now.duration_since(since)) {
