@@ -127,6 +127,10 @@ impl Default for Conditions {
 /// of the same visits differs by a third from one time to the next, and stays as it is until the connections end.
 pub const SITTINGS: usize = 5;
 
+/// How much longer visits under load take than any other step. Half of it does not count: a machine whose cores have been busy
+/// for a second or two may be slower than one that was at rest.
+const LOADED: u32 = 5;
+
 impl Calibration<Spread> {
     /// Of several sittings, one at least, at one machine: the median of their medians, and their quartiles.
     pub fn of(sittings: &[Calibration<Spread>]) -> Calibration<Spread> {
@@ -178,7 +182,10 @@ fn measure(
 ) -> Result<Costs<Spread>, Failure> {
     let cores = Cores::choose();
     cores::pin(Some(cores.near));
-    let pace = Pace { length: length / Step::ALL.len() as u32, stop, clock: Clock::new() };
+    let share = length / (Step::ALL.len() as u32 - 1 + LOADED);
+    let pace = Pace { warm_up: Duration::ZERO, length: share, stop, clock: Clock::new() };
+    let [warm_up, length] = [share * LOADED / 2; 2];
+    let loaded = Pace { warm_up, length, ..pace };
     let mut begin = |step: Step| {
         tell(step);
         move |error: io::Error| match error.kind() {
@@ -194,7 +201,7 @@ fn measure(
     let failed = begin(Step::Wake);
     let [wake, ring] = wake::measure(&pace, cores).map_err(failed)?;
     let failed = begin(Step::Visit);
-    let visits = visit::measure(&pace, cores, conditions).map_err(failed)?;
+    let visits = visit::measure(&loaded, cores, conditions).map_err(failed)?;
     let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
     let [batch, gather, request] = visits.requests;
     let failed = begin(Step::HandOver);

@@ -48,14 +48,16 @@ impl Spread {
 
 /// How long each step may take, and when to stop.
 pub(super) struct Pace<'a> {
-    /// For each step.
+    /// How long it is done before it counts; once, however short.
+    pub(super) warm_up: Duration,
+    /// How long it counts.
     pub(super) length: Duration,
     pub(super) stop: &'a AtomicBool,
     pub(super) clock: Clock,
 }
 
 impl Pace<'_> {
-    /// Repeats `round`, which measures `N` costs, as long as there is time. The first one warms up and does not count.
+    /// Repeats `round`, which measures `N` costs, as long as there is time.
     ///
     /// # Errors
     /// Those of `round`; [`io::ErrorKind::Interrupted`] when it has to stop.
@@ -63,15 +65,20 @@ impl Pace<'_> {
         &self,
         mut round: impl FnMut() -> io::Result<[f64; N]>,
     ) -> io::Result<[Spread; N]> {
-        let begun = Instant::now();
         let mut rounds = [const { Vec::new() }; N];
+        let mut round = || match self.stop.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::Interrupted.into()),
+            false => round(),
+        };
+        let begun = Instant::now();
         round()?;
+        while begun.elapsed() < self.warm_up {
+            round()?;
+        }
+        let begun = Instant::now();
         for count in 0..ROUNDS_MAX {
             if count >= ROUNDS_MIN && begun.elapsed() >= self.length {
                 break;
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(io::ErrorKind::Interrupted.into());
             }
             for (list, value) in rounds.iter_mut().zip(round()?) {
                 list.push(value);
@@ -120,7 +127,7 @@ mod tests {
     use super::*;
 
     fn pace(stop: &AtomicBool) -> Pace<'_> {
-        Pace { length: Duration::ZERO, stop, clock: Clock::new() }
+        Pace { warm_up: Duration::ZERO, length: Duration::ZERO, stop, clock: Clock::new() }
     }
 
     #[test]
@@ -138,6 +145,15 @@ mod tests {
         let go_on = AtomicBool::new(false);
         let [spread] = pace(&go_on).rounds(|| Ok([values.next().unwrap()])).unwrap();
         assert_eq!(spread, Spread { median: 3.0, low: 2.0, high: 4.0 });
+    }
+
+    #[test]
+    fn what_warms_up_does_not_count() {
+        let go_on = AtomicBool::new(false);
+        let pace = Pace { warm_up: Duration::from_millis(20), ..pace(&go_on) };
+        let begun = Instant::now();
+        let [spread] = pace.rounds(|| Ok([begun.elapsed().as_secs_f64() * 1e3])).unwrap();
+        assert!(spread.low >= 20.0, "{spread:?}");
     }
 
     #[test]

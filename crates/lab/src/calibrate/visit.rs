@@ -529,7 +529,12 @@ mod tests {
     #[test]
     fn visits_find_full_queues_and_known_hosts() {
         let stop = AtomicBool::new(false);
-        let pace = Pace { length: Duration::ZERO, stop: &stop, clock: Clock::new() };
+        let pace = Pace {
+            warm_up: Duration::ZERO,
+            length: Duration::ZERO,
+            stop: &stop,
+            clock: Clock::new(),
+        };
         let few = Conditions { switches: 2, macs: 100 };
         let Visits { read, write, requests, waver, joined, away } =
             measure(&pace, Cores::choose(), few).unwrap();
