@@ -21,8 +21,9 @@ const OFFERED_MAX: f64 = 12e6;
 /// How long is simulated to learn what a design with one worker can do, in seconds.
 const PILOT_SECONDS: f64 = 0.05;
 
-/// How often a probing switch asks: more often than in a measurement, which lasts so much longer.
-const PROBES_PER_LENGTH: f64 = 100.0;
+/// How often probing switches ask, all together: more often than in a measurement, which lasts so much longer, but seldom enough that
+/// each remains one that asks for little. One that asks several times a round waits for rounds.
+const PROBES_PER_LENGTH: f64 = 200.0;
 
 /// The highest rate of a simulated probing switch, and the largest part of all requests that those which probe may have.
 const PROBE_RATE_MAX: f64 = 2_000.0;
@@ -102,9 +103,9 @@ impl Stage {
         let parts = point.spread.parts(point.switches, self.seed);
         let mut switches: Vec<Switch> =
             parts.into_iter().map(|part| Switch::new(offer(part))).collect();
-        let few = rate.unwrap_or(RATE_MAX) * PROBE_PART_MAX / f64::from(probes.max(1));
-        let often = (PROBES_PER_LENGTH / length.as_secs_f64()).min(PROBE_RATE_MAX).min(few);
-        let probing = Switch::new(Offer::Poisson(often.max(self.probe_rate)));
+        let few = rate.unwrap_or(RATE_MAX) * PROBE_PART_MAX;
+        let often = (PROBES_PER_LENGTH / length.as_secs_f64()).min(few) / f64::from(probes.max(1));
+        let probing = Switch::new(Offer::Poisson(often.min(PROBE_RATE_MAX).max(self.probe_rate)));
         switches.extend((0..probes).map(|_| probing.clone()));
         let plan = Plan {
             warm_up: length / 4,
