@@ -47,13 +47,24 @@ const MEASURED: Duration = Duration::from_millis(500);
 const LEARNT_WITHIN: Duration = Duration::from_secs(10);
 
 fn main() {
-    let args = || std::env::args().skip(1);
-    let mut designs: Vec<Design> = args().filter_map(|arg| arg.parse().ok()).collect();
+    let (mut designs, mut rounds) = (Vec::<Design>::new(), ROUNDS);
+    // Cargo says `--bench`.
+    for arg in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
+        match (arg.parse(), arg.parse()) {
+            (Ok(design), _) => designs.push(design),
+            (_, Ok(number)) => rounds = number,
+            _ => {
+                refuse(&format!("{arg}: neither a design that `aldis designs` lists nor a number"));
+            }
+        }
+    }
     if designs.is_empty() {
         designs.extend(DESIGNS.map(|name| name.parse::<Design>().expect("it is one")));
     }
-    let rounds = args().find_map(|arg| arg.parse().ok()).unwrap_or(ROUNDS);
     let cores = pin::cores();
+    if cores.len() < 2 || rounds == 0 {
+        refuse("two cores and a round are needed at least");
+    }
     let mut found: Vec<Vec<Round>> = designs.iter().map(|_| vec![]).collect();
     for number in 0..rounds {
         for (design, found) in designs.iter().zip(&mut found) {
@@ -74,6 +85,11 @@ fn main() {
     for (design, rounds) in designs.iter().zip(&found) {
         (0..cores.len() - 1).for_each(|at| print(design, rounds, at));
     }
+}
+
+fn refuse(why: &str) -> ! {
+    eprintln!("scaling: {why}");
+    std::process::exit(2)
 }
 
 fn print(design: &Design, rounds: &[Round], at: usize) {

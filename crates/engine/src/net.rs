@@ -16,6 +16,7 @@ use crate::claim::Signs;
 
 pub mod canned;
 pub(crate) mod epoll;
+mod handshake;
 pub mod sim;
 pub(crate) mod tls;
 

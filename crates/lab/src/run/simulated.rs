@@ -103,9 +103,8 @@ impl Stage {
         let parts = point.spread.parts(point.switches, self.seed);
         let mut switches: Vec<Switch> =
             parts.into_iter().map(|part| Switch::new(offer(part))).collect();
-        let few = rate.unwrap_or(RATE_MAX) * PROBE_PART_MAX;
-        let often = (PROBES_PER_LENGTH / length.as_secs_f64()).min(few) / f64::from(probes.max(1));
-        let probing = Switch::new(Offer::Poisson(often.min(PROBE_RATE_MAX).max(self.probe_rate)));
+        let often = probe_rate(probes, length, rate.unwrap_or(RATE_MAX)).max(self.probe_rate);
+        let probing = Switch::new(Offer::Poisson(often));
         switches.extend((0..probes).map(|_| probing.clone()));
         let plan = Plan {
             warm_up: length / 4,
@@ -116,5 +115,26 @@ impl Stage {
         };
         let recipe = Recipe::default().with(Responder::default);
         sim::run(&plan, &recipe).map_err(|refused| refused.to_string())
+    }
+}
+
+/// How often each of so many probing switches is to ask, in requests a second, where the others offer `rate`.
+fn probe_rate(probes: u32, length: Duration, rate: f64) -> f64 {
+    let together = (PROBES_PER_LENGTH / length.as_secs_f64()).min(rate * PROBE_PART_MAX);
+    (together / f64::from(probes.max(1))).min(PROBE_RATE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probing_switches_share_what_they_ask() {
+        let length = Duration::from_millis(200);
+        assert_eq!(probe_rate(20, length, 1e7), 50.0);
+        assert_eq!(probe_rate(1, length, 1e7), 1_000.0);
+        // Nor do they make a load of their own, or one of them ask without pause.
+        assert_eq!(probe_rate(20, length, 1e4), 5.0);
+        assert_eq!(probe_rate(1, Duration::from_millis(1), 1e7), PROBE_RATE_MAX);
     }
 }

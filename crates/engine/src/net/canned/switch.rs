@@ -5,15 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aldis_wire::header::kind::{FLOW_MOD, PACKET_OUT};
-use aldis_wire::v10::{ActionBits, Capabilities, FeaturesReply, Hello, Message};
+use aldis_wire::v10::{Hello, Message};
 use aldis_wire::{Chop, DatapathId, Raw};
 
 use super::script::{Place, Script};
 use super::{Post, lock};
-
-/// `OFPT_FEATURES_REQUEST` and `OFPT_BARRIER_REQUEST` of OpenFlow 1.0.
-const FEATURES_REQUEST: u8 = 5;
-const BARRIER_REQUEST: u8 = 18;
+use crate::net::handshake::{BARRIER_REQUEST, FEATURES_REQUEST, features};
 
 /// One of them.
 pub(crate) struct Switch {
@@ -108,7 +105,7 @@ impl Switch {
         let mut mouth = lock(&self.mouth.0);
         let xid = message.header.xid;
         match message.header.kind {
-            FEATURES_REQUEST => encode(&self.features(), xid, &mut mouth.replies),
+            FEATURES_REQUEST => encode(&features(self.dpid), xid, &mut mouth.replies),
             BARRIER_REQUEST => {
                 encode(&Message::BarrierReply, xid, &mut mouth.replies);
                 mouth.left = self.script.len_of(self.limit);
@@ -116,17 +113,6 @@ impl Switch {
             _ => return,
         }
         mouth.announce();
-    }
-
-    fn features(&self) -> Message {
-        Message::FeaturesReply(FeaturesReply {
-            datapath_id: self.dpid,
-            n_buffers: 256,
-            n_tables: 1,
-            capabilities: Capabilities::EMPTY,
-            actions: ActionBits::OUTPUT,
-            ports: vec![],
-        })
     }
 }
 

@@ -9,16 +9,13 @@ use aldis_wire::DatapathId;
 use aldis_wire::chop::Chop;
 use aldis_wire::header::Header;
 use aldis_wire::header::kind::{ECHO_REPLY, ECHO_REQUEST, FLOW_MOD, PACKET_OUT};
-use aldis_wire::v10::{ActionBits, Capabilities, FeaturesReply, Hello, Message};
+use aldis_wire::v10::{Hello, Message};
 
 use super::costs::Ps;
 use super::dice::Dice;
 use super::plan::{self, Offer, Reads};
 use super::stream::{REQUEST_LEN, Stream};
-
-/// `OFPT_FEATURES_REQUEST` and `OFPT_BARRIER_REQUEST` of OpenFlow 1.0.
-const FEATURES_REQUEST: u8 = 5;
-const BARRIER_REQUEST: u8 = 18;
+use crate::net::handshake::{BARRIER_REQUEST, FEATURES_REQUEST, features};
 
 /// A switch that always has more to say says it when so much has become free.
 const REFILL: usize = 16 * 1024;
@@ -197,7 +194,7 @@ impl Switch {
             match kind {
                 FLOW_MOD | PACKET_OUT if self.since.is_some() => self.answered(now, xid, window),
                 ECHO_REPLY if self.since.is_some() => self.fence_answered(xid),
-                FEATURES_REQUEST => replies.extend(encode(&self.features(), xid)),
+                FEATURES_REQUEST => replies.extend(encode(&features(self.dpid), xid)),
                 BARRIER_REQUEST => {
                     self.account.up = true;
                     replies.extend(encode(&Message::BarrierReply, xid));
@@ -210,17 +207,6 @@ impl Switch {
             }
         }
         at
-    }
-
-    fn features(&self) -> Message {
-        Message::FeaturesReply(FeaturesReply {
-            datapath_id: self.dpid,
-            n_buffers: 256,
-            n_tables: 1,
-            capabilities: Capabilities::EMPTY,
-            actions: ActionBits::OUTPUT,
-            ports: Vec::new(),
-        })
     }
 
     fn answered(&mut self, now: Ps, xid: u32, window: Window) {
