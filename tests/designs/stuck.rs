@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
+use aldis_control::bounds::READ_FOR_CERTAIN;
 use aldis_control::session::Close;
 use aldis_emulator::peer::Peer;
 use aldis_wire::Version;
@@ -77,11 +78,13 @@ fn a_switch_that_never_reads_is_dropped_and_disturbs_nobody() {
     });
 }
 
-/// One that reads slowly is waited for, as long as it reads at all, and gets all its answers.
+/// One that reads slowly is waited for, as long as it reads enough, and gets all its answers.
 #[test]
 fn a_switch_that_reads_slowly_is_kept() {
     const REQUESTS: u32 = 12_000;
-    const SIP: usize = 1_000;
+    // Ten times a second, so that it is enough.
+    const SIP: usize = 8_000;
+    const { assert!(10 * SIP > READ_FOR_CERTAIN) };
     everywhere(&some(), |combination| {
         let stage = Stage::open(combination);
         stage.play("one reads slowly", |stage| {

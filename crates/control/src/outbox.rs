@@ -1,11 +1,15 @@
 //! What waits for one switch because its socket would not take it: bounded, with a deadline.
 //!
-//! As long as anything waits here, nothing more is read from the switch; a switch that takes nothing until
+//! As long as anything waits here, nothing more is read from the switch; a switch that takes too little until
 //! [`Outbox::deadline`] is dropped. So a switch that does not read costs its bound for a while, and nobody a wait.
+//!
+//! The switch's kernel takes some of what waits though the switch does not read: seconds later, when what was lost on the
+//! way is sent again or what it holds is packed closer. So a little that is taken is no sign of life, unless more follows.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::bounds::{CALM, READ_FOR_CERTAIN};
 use crate::time::Time;
 
 /// The bound is reached: the switch gets none of what was to be added.
@@ -19,14 +23,19 @@ pub struct Outbox {
     bytes: Vec<u8>,
     // Bytes before it were taken by the socket.
     head: usize,
-    // When the socket last took something, or the first byte came to wait.
+    // Since when it has been in doubt whether the switch reads: the first byte came to wait then, or enough was taken.
+    doubted: Time,
+    // Bytes that the socket took since, also those that never waited.
+    taken: usize,
+    // When the socket last took some of what waited, or the first byte came to wait.
     progress: Time,
 }
 
 impl Outbox {
     /// Nothing waits, and never more than `max` bytes will.
     pub fn new(max: usize) -> Self {
-        Outbox { max, bytes: Vec::new(), head: 0, progress: Time::START }
+        let (doubted, taken) = (Time::START, READ_FOR_CERTAIN);
+        Outbox { max, bytes: Vec::new(), head: 0, doubted, taken, progress: Time::START }
     }
 
     /// Whether nothing waits.
@@ -49,7 +58,10 @@ impl Outbox {
             return Err(Full);
         }
         if self.is_empty() {
-            self.progress = now;
+            if self.taken >= READ_FOR_CERTAIN || self.progress + CALM < now {
+                self.doubt(now);
+            }
+            self.progress = self.progress.max(self.doubted);
         }
         self.bytes.drain(..self.head);
         self.head = 0;
@@ -59,21 +71,39 @@ impl Outbox {
         Ok(())
     }
 
+    /// The socket took so many bytes that did not wait, since nothing did.
+    #[inline]
+    pub fn passed(&mut self, count: usize) {
+        self.taken += count;
+    }
+
     /// The socket took the first `count` bytes of what waits.
     pub fn taken(&mut self, now: Time, count: usize) {
         self.head += count;
+        self.taken += count;
         if count > 0 {
             self.progress = now;
         }
+        if self.taken >= READ_FOR_CERTAIN {
+            self.doubt(now);
+        }
         if self.head == self.bytes.len() {
             // The room goes too: a switch that once was slow is as small as any other afterwards.
-            *self = Outbox::new(self.max);
+            (self.bytes, self.head) = (Vec::new(), 0);
         }
     }
 
-    /// When the switch has to be dropped if it takes nothing until then; never while nothing waits.
+    fn doubt(&mut self, now: Time) {
+        (self.doubted, self.taken) = (now, 0);
+    }
+
+    /// When the switch has to be dropped if it takes nothing until then; never while nothing waits. It has `within` for
+    /// [`READ_FOR_CERTAIN`] bytes, and then a quarter of that for each time that it takes less.
     pub fn deadline(&self, within: Duration) -> Time {
-        if self.is_empty() { Time::NEVER } else { self.progress + within }
+        match self.is_empty() {
+            true => Time::NEVER,
+            false => (self.doubted + within).max(self.progress + within / 4),
+        }
     }
 }
 
@@ -106,16 +136,60 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_moves_with_progress_alone() {
+    fn the_deadline_moves_when_enough_is_taken() {
+        let mut outbox = Outbox::new(2 * READ_FOR_CERTAIN);
+        assert_eq!(outbox.deadline(WITHIN), Time::NEVER);
+        outbox.push(at(5), &[0; READ_FOR_CERTAIN]).unwrap();
+        outbox.push(at(6), &[0; READ_FOR_CERTAIN]).unwrap();
+        outbox.taken(at(7), 0);
+        outbox.taken(at(8), READ_FOR_CERTAIN - 1);
+        assert_eq!(outbox.deadline(WITHIN), at(5) + WITHIN);
+        outbox.taken(at(9), 1);
+        assert_eq!(outbox.deadline(WITHIN), at(9) + WITHIN);
+        outbox.taken(at(11), READ_FOR_CERTAIN);
+        assert_eq!(outbox.deadline(WITHIN), Time::NEVER);
+    }
+
+    /// It reads, if it goes on.
+    #[test]
+    fn who_takes_a_little_after_the_deadline_has_a_little_more_time() {
         let mut outbox = Outbox::new(MAX);
-        assert_eq!(outbox.deadline(WITHIN), Time::NEVER);
-        outbox.push(Time(5), &[1, 2]).unwrap();
-        outbox.push(Time(9), &[3]).unwrap();
-        outbox.taken(Time(9), 0);
-        assert_eq!(outbox.deadline(WITHIN), Time(5) + WITHIN);
-        outbox.taken(Time(11), 1);
-        assert_eq!(outbox.deadline(WITHIN), Time(11) + WITHIN);
-        outbox.taken(Time(12), 2);
-        assert_eq!(outbox.deadline(WITHIN), Time::NEVER);
+        outbox.push(at(0), &[1, 2, 3]).unwrap();
+        outbox.taken(at(9), 1);
+        assert_eq!(outbox.deadline(WITHIN), at(9) + WITHIN / 4);
+        outbox.taken(at(11), 1);
+        assert_eq!(outbox.deadline(WITHIN), at(11) + WITHIN / 4);
+    }
+
+    /// As the kernel of a switch that never reads does it: all that waits, so that the switch is read from again.
+    #[test]
+    fn a_moment_in_which_nothing_waits_gives_no_more_time() {
+        let mut outbox = Outbox::new(MAX);
+        outbox.push(at(0), &[1, 2, 3]).unwrap();
+        outbox.taken(at(10), 3);
+        outbox.passed(READ_FOR_CERTAIN / 2);
+        outbox.push(at(10), &[4]).unwrap();
+        assert_eq!(outbox.deadline(WITHIN), at(10) + WITHIN / 4);
+    }
+
+    #[test]
+    fn who_took_enough_meanwhile_or_had_nothing_waiting_for_long_is_not_in_doubt() {
+        let stuck = || {
+            let mut outbox = Outbox::new(MAX);
+            outbox.push(at(0), &[1]).unwrap();
+            outbox.taken(at(5), 1);
+            outbox
+        };
+        let mut fast = stuck();
+        fast.passed(READ_FOR_CERTAIN);
+        fast.push(at(5), &[2]).unwrap();
+        assert_eq!(fast.deadline(WITHIN), at(5) + WITHIN);
+        let mut calm = stuck();
+        calm.push(at(5) + 2 * CALM, &[2]).unwrap();
+        assert_eq!(calm.deadline(WITHIN), at(5) + 2 * CALM + WITHIN);
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time(seconds * 1_000_000_000)
     }
 }

@@ -67,9 +67,10 @@ pub struct Config {
     /// How long a request of ours may await its reply; 0.1 s and more. Ten seconds: a barrier waits for every flow before
     /// it, and hardware writes some hundred flows a second.
     pub reply_within: Duration,
-    /// How long output may wait without a byte of it being taken, before the switch is dropped; 1 s and more. Seven seconds:
-    /// a switch that is busy with thousands of flows leaves the control channel alone for some, and with what is on its way
-    /// a switch that never reads is gone within ten.
+    /// How long a switch for which output waits may take for [`crate::bounds::READ_FOR_CERTAIN`] bytes before it is dropped,
+    /// or a quarter of that longer each time that it takes less; 1 s and more. Six seconds: a switch that is busy with
+    /// thousands of flows leaves the control channel alone for some, and with what is on its way, and what its kernel still
+    /// takes, a switch that never reads is gone within ten.
     pub stuck_within: Duration,
     /// Whether flows that are on the switch when it connects are deleted. They are not: traffic goes on over a restart
     /// of the controller.
@@ -85,7 +86,7 @@ impl Default for Config {
             echo_within: Duration::from_secs(15),
             probe_within: Duration::from_secs(1),
             reply_within: Duration::from_secs(10),
-            stuck_within: Duration::from_secs(7),
+            stuck_within: Duration::from_secs(6),
             delete_flows: false,
         }
     }

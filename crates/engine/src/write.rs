@@ -90,6 +90,7 @@ fn write_or_keep<N: Net>(
     }
     conn.stats.bytes_out.add(fresh.len() as u64);
     let written = if outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
+    outbox.passed(written);
     if written < fresh.len() {
         outbox.push(now, &fresh[written..])?;
         conn.stats.bytes_waiting.set(outbox.waiting().len() as u64);

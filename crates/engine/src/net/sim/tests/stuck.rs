@@ -24,6 +24,23 @@ fn a_switch_that_never_reads_is_dropped_and_costs_the_others_nothing() {
     }
 }
 
+/// The kernel of a switch that never reads takes a little more of what waits, seconds later: here 4 KiB within the first seven.
+#[test]
+fn a_switch_that_takes_next_to_nothing_is_dropped_as_if_it_took_nothing() {
+    for design in Design::ALL {
+        let next_to_nothing = Reads::BytesPerSecond(600.0);
+        let stuck = Switch { reads: next_to_nothing, ..Switch::new(Offer::Full) };
+        let duration = Duration::from_secs(12);
+        let outcome = simulated(&Plan { duration, ..plan(design, 2, vec![stuck; 4]) });
+        for switch in &outcome.switches {
+            let closed = &switch.closed;
+            let in_time =
+                matches!(closed, Some((at, Close::NotReading)) if *at < Time(10_000_000_000));
+            assert!(in_time, "{}: {closed:?}", design.name);
+        }
+    }
+}
+
 #[test]
 fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
     for design in Design::ALL {
