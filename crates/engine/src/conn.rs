@@ -8,14 +8,13 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use aldis_control::bounds::PORTS_MAX;
 use aldis_control::fair::Weight;
 use aldis_control::session::{Close, Refusal, Session};
 use aldis_control::shed::Tally;
 use aldis_control::stats::{SwitchSpreads, SwitchStats};
 use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
-use aldis_wire::msg::{Port, PortChange, PortChangeReason};
+use aldis_wire::msg::{Port, PortChange};
 
 use crate::alarm::Alarm;
 use crate::claim::{Claim, Signs};
@@ -25,6 +24,10 @@ use crate::flight::Flight;
 use crate::limits::CARRY_KEPT;
 use crate::outgoing::Outgoing;
 use crate::turn::Turn;
+
+mod ports;
+
+use ports::Ports;
 
 /// Names a connection among all there ever were.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -69,7 +72,7 @@ pub(crate) struct Conn<S> {
     /// What was shed, port by port. The claimant locks it when it sheds, and who reads the counters does.
     tally: Mutex<Tally>,
     /// The switch's ports, once one changed. The claimant locks it when one does, and who looks at them does.
-    ports: Mutex<Option<Arc<[Port]>>>,
+    ports: Mutex<Option<Ports>>,
     /// Its place among those there are; free again once it is gone.
     number: u32,
     /// When it was last queued, in nanoseconds.
@@ -224,12 +227,12 @@ impl<S> Conn<S> {
     pub(crate) fn change_port(&self, change: &PortChange) {
         let Some(switch) = self.switch() else { return };
         let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
-        *ports = Some(changed(ports.as_deref().unwrap_or(&switch.info.ports), change).into());
+        ports.get_or_insert_with(|| Ports::new(&switch.info.ports)).change(change);
     }
 
     /// The switch's ports as they are now, where any changed since it joined.
     pub(crate) fn ports_now(&self) -> Option<Arc<[Port]>> {
-        self.ports.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Ports::all)
     }
 
     /// Which switch it says it is, once it did.
@@ -365,18 +368,4 @@ impl State {
     pub(crate) fn deadline(&self, outgoing: &Outgoing) -> Time {
         if outgoing.is_stuck() { outgoing.deadline() } else { self.session.deadline() }
     }
-}
-
-/// The ports, by number, after a change of one; never more than a switch may have.
-fn changed(ports: &[Port], change: &PortChange) -> Vec<Port> {
-    let mut ports = ports.to_vec();
-    let at = ports.binary_search_by_key(&change.port.number, |port| port.number);
-    match (at, change.reason) {
-        (Ok(at), PortChangeReason::Removed) => drop(ports.remove(at)),
-        (Ok(at), _) => ports[at] = change.port,
-        (Err(_), PortChangeReason::Removed) => {}
-        (Err(at), _) if ports.len() < PORTS_MAX => ports.insert(at, change.port),
-        (Err(_), _) => {}
-    }
-    ports
 }
