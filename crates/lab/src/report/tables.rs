@@ -104,10 +104,10 @@ struct Place {
 }
 
 impl Place {
-    /// What a series has there.
+    /// What a series has there: of a step, which has two values, what holds from there on.
     fn of<'a>(&self, series: &'a Series) -> Option<&'a Spot> {
         let is_here = |spot: &&Spot| self.xs.iter().any(|x| x.to_string() == spot.x.to_string());
-        series.spots.iter().find(is_here)
+        series.spots.iter().rfind(is_here)
     }
 }
 

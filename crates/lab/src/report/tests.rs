@@ -233,6 +233,13 @@ fn no_value_of_a_series_is_lost_to_another_that_is_written_alike() {
 }
 
 #[test]
+fn a_step_stands_in_its_table_with_what_holds_from_there_on() {
+    let steps = [("a", 0.0, 4e6), ("a", 10.0, 4e6), ("a", 10.0, 1e6), ("b", 10.0, 3e6)];
+    let expected = [["Offered", "0", "10"], ["a", "4.00 M", "1.00 M"], ["b", "–", "3.00 M"]];
+    assert_eq!(cells(&steps), expected);
+}
+
+#[test]
 fn what_did_not_end_is_shown_as_partial() {
     let scratch = Scratch::new("partial");
     let folder = scratch.results("maestro/table-2");
