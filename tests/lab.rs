@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_file_holds_the_medians_that_are_printed() {
+fn the_file_holds_the_values_that_are_printed() {
     let folder = Folder::new("json");
     let output = calibrate(&folder.0, &["--seconds", "1", "--json"]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -50,7 +50,7 @@ fn the_file_holds_the_medians_that_are_printed() {
     assert_eq!(printed["date"], kept.date);
     assert_eq!(printed["machine"]["cores"], kept.machine.cores);
     for row in kept.costs.rows() {
-        assert_eq!(printed["costs"][row.name]["median"].as_f64(), row.cost, "{}", row.name);
+        assert_eq!(printed["costs"][row.name]["value"].as_f64(), row.cost, "{}", row.name);
     }
 }
 

@@ -31,8 +31,8 @@ Examples:
 
 A simulation of workers on cores that this machine does not have takes from such a file what a poll, a read, a request or \
 a wake-up costs. Measure on a machine that does nothing else: everything is measured in five sittings of many rounds, with new connections each; \
-the table shows the median of the sittings and between what bounds the middle of them lay, and wide bounds mean that something \
-disturbed.
+the table shows the median of the sittings, or under load the mean of all rounds, and between what bounds the middle of the sittings lay; wide \
+bounds mean that something disturbed.
 Two cores are used, where there are two; everything stays on the loop-back. Ctrl-C ends it and leaves nothing behind.")]
 pub(crate) struct Args {
     /// The file that is written: TOML. One that is there is replaced, if it is one of costs.
@@ -116,7 +116,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         println!("\nWritten to {}.", args.out.display());
     }
     let checked = check.map(|check| {
-        let costs = simulate::costs(&calibration.medians().costs);
+        let costs = simulate::costs(&calibration.values().costs);
         check
             .and_then(|check| check.compare(costs, &mut |what| say(what)))
             .map_err(|why| format!("the costs could not be checked: {why}"))
@@ -138,7 +138,7 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> S
     let title = "M requests/s";
     let width = rows.iter().map(|row| row.design.len()).max().unwrap_or(0).max(title.len());
     let mut text = format!(
-        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the median of five runs in turn:\n\n\
+        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the mean of five runs in turn:\n\n\
          {title:<width$} {:>9} {:>13} {:>10} {:>8}   {:>18} {:>10}\n",
         "measured", "from – to", "simulated", "off by", "deviation measured", "simulated"
     );
@@ -177,15 +177,15 @@ fn table(Calibration { aldis, date, machine, costs }: &Calibration<Spread>) -> S
     let plural = if machine.cores == 1 { "" } else { "s" };
     let mut text = format!(
         "Aldis {aldis} on {date}: {}, {} core{plural}, {}\n\n{:<18} {:>10}     {:>21}  what it is\n",
-        machine.cpu, machine.cores, machine.kernel, "cost", "median", "half of the sittings"
+        machine.cpu, machine.cores, machine.kernel, "cost", "middle", "half of the sittings"
     );
     for Row { name, words, cost } in costs.rows() {
         let (name, unit) = name.rsplit_once('_').unwrap_or((name, ""));
         let name = name.replace('_', " ");
         let _ = match cost {
-            Some(Spread { median, low, high }) => {
+            Some(Spread { value, low, high, .. }) => {
                 let half = format!("{low:.1} – {high:.1}");
-                writeln!(text, "{name:<18} {median:>10.1} {unit}  {half:>21}  {words}")
+                writeln!(text, "{name:<18} {value:>10.1} {unit}  {half:>21}  {words}")
             }
             None => writeln!(text, "{name:<18} {:>10}     {:>21}  {words}", "–", "needs two cores"),
         };

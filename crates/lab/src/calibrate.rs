@@ -2,7 +2,7 @@
 //!
 //! Each step is one file: system calls over loopback TCP and what two cores have to say to each other, with everything
 //! else at rest; visits with requests through the applications, under load. A step is repeated in rounds; the
-//! result is the median of the rounds, with the quartiles beside it ([`Spread`]). The measuring thread is bound to one
+//! result is the median of the rounds, or under load the mean, with the quartiles beside it ([`Spread`]). The measuring thread is bound to one
 //! core and whatever is at the other end to another; where there is only one core, both ends take turns on it, and what
 //! needs two is left out.
 //!
@@ -32,7 +32,7 @@ use std::time::Duration;
 pub use costs::{Costs, Row};
 pub use file::{COST_MAX, COST_MIN, Refused, check};
 pub use machine::{Machine, today};
-pub use rounds::Spread;
+pub use rounds::{Middle, Spread};
 
 use clock::Clock;
 use cores::Cores;
@@ -132,18 +132,21 @@ pub const SITTINGS: usize = 5;
 const LOADED: u32 = 5;
 
 impl Calibration<Spread> {
-    /// Of several sittings, one at least, at one machine: the median of their medians, and their quartiles.
+    /// Of several sittings, one at least, at one machine: the median of their medians or the mean of their means, and their
+    /// quartiles.
     pub fn of(sittings: &[Calibration<Spread>]) -> Calibration<Spread> {
-        let medians = |sitting: &Calibration<Spread>| {
-            let mut medians = Vec::new();
-            let _ = sitting.costs.map(|cost| medians.push(cost.median));
-            medians
+        let fields = |sitting: &Calibration<Spread>| {
+            let mut fields = Vec::new();
+            let _ = sitting.costs.map(|cost| fields.push(cost));
+            fields
         };
-        let medians: Vec<Vec<f64>> = sittings.iter().map(medians).collect();
+        let sat: Vec<Vec<Spread>> = sittings.iter().map(fields).collect();
         let mut fields = 0..;
         let costs = sittings[0].costs.map(|_| {
             let field = fields.next().expect("it has no end");
-            Spread::of(medians.iter().filter_map(|medians| medians.get(field)).copied().collect())
+            let of_all: Vec<_> =
+                sat.iter().filter_map(|fields| fields.get(field).copied()).collect();
+            Spread::over(&of_all)
         });
         Calibration { costs, ..sittings[0].clone() }
     }
@@ -183,9 +186,10 @@ fn measure(
     let cores = Cores::choose();
     cores::pin(Some(cores.near));
     let share = length / (Step::ALL.len() as u32 - 1 + LOADED);
-    let pace = Pace { warm_up: Duration::ZERO, length: share, stop, clock: Clock::new() };
+    let (middle, clock) = (Middle::Median, Clock::new());
+    let pace = Pace { warm_up: Duration::ZERO, length: share, middle, stop, clock };
     let [warm_up, length] = [share * LOADED / 2; 2];
-    let loaded = Pace { warm_up, length, ..pace };
+    let loaded = Pace { warm_up, length, middle: Middle::Mean, ..pace };
     let mut begin = |step: Step| {
         tell(step);
         move |error: io::Error| match error.kind() {

@@ -149,7 +149,7 @@ impl Lab<'_> {
             };
             let sittings: Result<Vec<_>, _> = (0..SITTINGS).map(sit).collect();
             let sittings = sittings.map_err(|failure| failure.to_string())?;
-            self.costs = Some(crate::simulate::costs(&Calibration::of(&sittings).medians().costs));
+            self.costs = Some(crate::simulate::costs(&Calibration::of(&sittings).values().costs));
         }
         Ok(())
     }

@@ -58,12 +58,12 @@ impl Calibration {
 
 impl Calibration<Spread> {
     /// Without the spread: what a file keeps.
-    pub fn medians(&self) -> Calibration {
+    pub fn values(&self) -> Calibration {
         Calibration {
             aldis: self.aldis.clone(),
             date: self.date.clone(),
             machine: self.machine.clone(),
-            costs: self.costs.map(|spread| spread.median),
+            costs: self.costs.map(|spread| spread.value),
         }
     }
 
@@ -85,8 +85,8 @@ impl Calibration<Spread> {
         let Calibration { aldis, date, machine, costs } = self;
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!(
-            "# What the steps of a worker cost on one machine: measured by aldis lab calibrate, medians, with the quartiles\n\
-             # behind them. _ns is nanoseconds, _ps is picoseconds, _pct is percent.\n\n\
+            "# What the steps of a worker cost on one machine: measured by aldis lab calibrate, with the quartiles behind\n\
+             # them. _ns is nanoseconds, _ps is picoseconds, _pct is percent.\n\n\
              aldis = {}\ndate = {}\n\n[machine]\ncpu = {}\ncores = {}\nkernel = {}\n\n[costs]\n",
             quoted(aldis),
             quoted(date),
@@ -96,8 +96,8 @@ impl Calibration<Spread> {
         );
         for row in costs.rows() {
             text += &match row.cost {
-                Some(Spread { median, low, high }) => {
-                    let value = format!("{} = {median:.1}", row.name);
+                Some(Spread { value, low, high, .. }) => {
+                    let value = format!("{} = {value:.1}", row.name);
                     format!("{value:<28}# {low:.1} to {high:.1}: {}\n", row.words)
                 }
                 None => format!("# {} needs two cores: {}\n", row.name, row.words),
@@ -183,11 +183,13 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Middle;
     use super::*;
     use proptest::prelude::*;
 
     fn some(cores: usize) -> Calibration<Spread> {
-        let row = |at: f64| Spread { median: at, low: at - 0.1, high: at + 0.1 };
+        let middle = Middle::Median;
+        let row = |at: f64| Spread { value: at, middle, low: at - 0.1, high: at + 0.1, rounds: 5 };
         let two = (cores > 1).then_some(());
         Calibration {
             aldis: "0.1.0".into(),
@@ -241,7 +243,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         for cores in [1, 2] {
             let written = some(cores);
-            assert_eq!(Calibration::parse(&written.text()).unwrap(), written.medians());
+            assert_eq!(Calibration::parse(&written.text()).unwrap(), written.values());
         }
     }
 

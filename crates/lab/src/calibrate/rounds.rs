@@ -1,4 +1,4 @@
-//! Repetition: a step is measured in rounds, and the median of the rounds counts.
+//! Repetition: a step is measured in rounds, and their median or mean counts ([`Middle`]).
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,32 +17,65 @@ const ROUNDS_MAX: usize = 1001;
 /// The least that is reported: what is shorter cannot be told from nothing.
 const LEAST: f64 = 0.1;
 
+/// Which number stands for all rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Middle {
+    /// The median, for steps at rest: what is much longer was disturbed.
+    Median,
+    /// The mean, for steps under load: cores that are fast and slow by turns, from one second to the next, are both in a run
+    /// too. The median is either the one or the other.
+    Mean,
+}
+
 /// A cost, in the unit of its field, as the rounds had it: a quarter of them at or below `low`, a quarter at or above
 /// `high`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Spread {
-    /// The median.
-    pub median: f64,
+    /// What stands for the rounds.
+    pub value: f64,
+    /// Which of their numbers that is.
+    pub middle: Middle,
     /// The lower quartile.
     pub low: f64,
     /// The upper quartile.
     pub high: f64,
+    /// How many rounds there were.
+    pub rounds: usize,
 }
 
 impl Spread {
     /// Of what no round has alone.
     pub(super) fn alone(value: f64) -> Spread {
-        let median = tenths(value);
-        Spread { median, low: median, high: median }
+        Spread::of(vec![value], Middle::Mean)
     }
 
     /// Of rounds, one at least.
-    pub(super) fn of(mut rounds: Vec<f64>) -> Spread {
+    pub(super) fn of(mut rounds: Vec<f64>, middle: Middle) -> Spread {
         let median = median(&mut rounds);
+        let value = match middle {
+            Middle::Median => median,
+            Middle::Mean => rounds.iter().sum::<f64>() / rounds.len() as f64,
+        };
         let quarter = rounds.len() / 4;
-        let [median, low, high] =
-            [median, rounds[quarter], rounds[rounds.len() - 1 - quarter]].map(tenths);
-        Spread { median, low, high }
+        let [value, low, high] =
+            [value, rounds[quarter], rounds[rounds.len() - 1 - quarter]].map(tenths);
+        Spread { value, middle, low, high, rounds: rounds.len() }
+    }
+
+    /// Of sittings, one at least, with their quartiles. The mean is that of all their rounds: a slow sitting has fewer.
+    pub(super) fn over(sittings: &[Spread]) -> Spread {
+        let Spread { middle, .. } = sittings[0];
+        let together = Spread::of(sittings.iter().map(|it| it.value).collect(), middle);
+        let rounds: usize = sittings.iter().map(|it| it.rounds).sum();
+        let value = match middle {
+            Middle::Median => together.value,
+            Middle::Mean => {
+                let sum: f64 = sittings.iter().map(|it| it.value * it.rounds as f64).sum();
+                tenths(sum / rounds as f64)
+            }
+        };
+        Spread { value, rounds, ..together }
     }
 }
 
@@ -52,6 +85,7 @@ pub(super) struct Pace<'a> {
     pub(super) warm_up: Duration,
     /// How long it counts.
     pub(super) length: Duration,
+    pub(super) middle: Middle,
     pub(super) stop: &'a AtomicBool,
     pub(super) clock: Clock,
 }
@@ -84,7 +118,7 @@ impl Pace<'_> {
                 list.push(value);
             }
         }
-        Ok(rounds.map(Spread::of))
+        Ok(rounds.map(|rounds| Spread::of(rounds, self.middle)))
     }
 }
 
@@ -127,16 +161,31 @@ mod tests {
     use super::*;
 
     fn pace(stop: &AtomicBool) -> Pace<'_> {
-        Pace { warm_up: Duration::ZERO, length: Duration::ZERO, stop, clock: Clock::new() }
+        let [warm_up, length] = [Duration::ZERO; 2];
+        Pace { warm_up, length, middle: Middle::Median, stop, clock: Clock::new() }
     }
 
     #[test]
     fn half_of_the_rounds_are_between_the_quartiles() {
-        let spread = Spread::of((0..=100).rev().map(f64::from).collect());
-        assert_eq!(spread, Spread { median: 50.0, low: 25.0, high: 75.0 });
-        let one_odd = Spread::of(vec![7.0, 7.0, 9000.0, 7.04, 0.0]);
-        assert_eq!(one_odd, Spread { median: 7.0, low: 7.0, high: 7.0 });
-        assert_eq!(Spread::of(vec![0.0]).median, LEAST);
+        let middle = Middle::Median;
+        let spread = Spread::of((0..=100).rev().map(f64::from).collect(), middle);
+        let expected = Spread { value: 50.0, middle, low: 25.0, high: 75.0, rounds: 101 };
+        assert_eq!(spread, expected);
+        let one_odd = Spread::of(vec![7.0, 7.0, 9000.0, 7.04, 0.0], middle);
+        assert_eq!(one_odd, Spread { value: 7.0, middle, low: 7.0, high: 7.0, rounds: 5 });
+        assert_eq!(Spread::of(vec![0.0], middle).value, LEAST);
+    }
+
+    /// Two thirds of the time fast and one third slow: as much of both as a run of that time has.
+    #[test]
+    fn the_mean_is_that_of_all_rounds_of_all_sittings() {
+        let fast = Spread::of(vec![10.0; 200], Middle::Mean);
+        let slow = Spread::of([10.0, 30.0].repeat(25), Middle::Mean);
+        assert_eq!((slow.value, slow.low, slow.high), (20.0, 10.0, 30.0));
+        let together = Spread::over(&[fast, slow, fast]);
+        assert_eq!((together.value, together.rounds), (11.1, 450));
+        let median = Spread { middle: Middle::Median, ..slow };
+        assert_eq!(Spread::over(&[median]).value, 20.0);
     }
 
     #[test]
@@ -144,7 +193,7 @@ mod tests {
         let mut values = [1e9, 1.0, 2.0, 3.0, 4.0, 5.0].into_iter();
         let go_on = AtomicBool::new(false);
         let [spread] = pace(&go_on).rounds(|| Ok([values.next().unwrap()])).unwrap();
-        assert_eq!(spread, Spread { median: 3.0, low: 2.0, high: 4.0 });
+        assert_eq!((spread.value, spread.low, spread.high), (3.0, 2.0, 4.0));
     }
 
     #[test]

@@ -524,6 +524,7 @@ fn info(dpid: u64) -> Info {
 #[cfg(test)]
 mod tests {
     use super::super::clock::Clock;
+    use super::super::rounds::Middle;
     use super::*;
 
     #[test]
@@ -532,6 +533,7 @@ mod tests {
         let pace = Pace {
             warm_up: Duration::ZERO,
             length: Duration::ZERO,
+            middle: Middle::Mean,
             stop: &stop,
             clock: Clock::new(),
         };
@@ -539,7 +541,7 @@ mod tests {
         let Visits { read, write, requests, waver, joined, away } =
             measure(&pace, Cores::choose(), few).unwrap();
         let costs = [read.as_slice(), &write, &requests, &[waver, joined], &away].concat();
-        assert!(costs.iter().all(|cost| (0.1..1e8).contains(&cost.median)), "{costs:?}");
+        assert!(costs.iter().all(|cost| (0.1..1e8).contains(&cost.value)), "{costs:?}");
     }
 
     #[test]
@@ -571,9 +573,9 @@ mod tests {
             away.add(steps);
         }
         // 900 and 2900 beyond 128 times 100.
-        let [part, each] = away.costs().map(|cost| cost.median);
+        let [part, each] = away.costs().map(|cost| cost.value);
         assert_eq!((part, each), (29.7, 1900.0));
-        assert_eq!(Away::default().costs().map(|cost| cost.median), [0.1, 0.1]);
+        assert_eq!(Away::default().costs().map(|cost| cost.value), [0.1, 0.1]);
     }
 
     #[test]
