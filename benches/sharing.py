@@ -14,6 +14,8 @@ import figures
 from figures import ALDIS, CONTROLLER_CORE, LOAD_CORE, PORT, running
 
 DEFAULT, STATIC = "fair-rounds", "maestro-static-partition"
+# Shares are reckoned loop by loop: short ones follow a machine that is fast and slow by turns.
+SHARED = 10
 FAIR = (DEFAULT, "maestro-round-robin", "maestro-shared-queue", STATIC)
 
 
@@ -34,15 +36,15 @@ def main():
         FIGURES[name](options)
 
 
-def measure(options, design, load, workers=1, config=None):
-    """One controller, started and stopped, under one load; the load's report."""
+def measure(options, design, load, workers=1, config=None, loop=100):
+    """One controller, started and stopped, under one load of loops of so many milliseconds; the load's report."""
     cores, load_cores = (CONTROLLER_CORE, LOAD_CORE) if workers == 1 else ("0,1", "0,1")
     extra = f" --config {config}" if config else ""
     controller = running(
         f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers {workers} --log error --design {design}{extra}", cores=cores)
     with controller:
         bench = (f"taskset -c {load_cores} {ALDIS} bench 127.0.0.1:{PORT} {load} "
-                 f"-l {10 * options.seconds} -m 100 -w 10 --json")
+                 f"-l {1000 * options.seconds // loop} -m {loop} -w {1000 // loop} --json")
         done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             sys.exit(f"sharing.py: {bench}: {done.stderr.strip()}")
@@ -57,12 +59,12 @@ def fairness(options):
     """Offered more than is served: every switch against its max-min share."""
     for design in options.designs.split(","):
         print(f"\n## fairness, {design}, {options.workers} workers, 79 switches\n", flush=True)
-        full = measure(options, design, "-s 79 -M 1000 -t", options.workers)
+        full = measure(options, design, "-s 79 -M 1000 -t", options.workers, loop=SHARED)
         print(f"always full: {deviation(full)}", flush=True)
         for scenario in (1, 2):
             # Both scenarios offer 4 M requests a second; here half as much again as this design serves.
             load = f"-s 79 -M 1000 -t --scenario {scenario} --scale {1.5 * rate(full) / 4:.2f}"
-            result = measure(options, design, load, options.workers)
+            result = measure(options, design, load, options.workers, loop=SHARED)
             print(f"scenario {scenario}: {deviation(result)}  ({load})", flush=True)
 
 
@@ -79,7 +81,7 @@ def weights(options):
         file.write("\n".join(["[weights]", *rules]) + "\n")
     try:
         for design in options.designs.split(",")[:3]:
-            result = measure(options, design, "-s 79 -M 1000 -t --weights 1,2,4", options.workers, config)
+            result = measure(options, design, "-s 79 -M 1000 -t --weights 1,2,4", options.workers, config, SHARED)
             print(f"{design:<26} worst deviation {100 * result['fairness']['worst']:+.2f} %", flush=True)
     finally:
         os.unlink(config)

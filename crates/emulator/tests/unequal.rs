@@ -12,8 +12,8 @@ use aldis_wire::header::kind;
 use scripted::{FEATURES_REPLY, FEATURES_REQUEST, PATIENCE, Request, counted, scripted};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::{Duration, Instant};
 
 /// A run of `ms` measured milliseconds.
 fn timed(controller: SocketAddr, ms: u64) -> Load {
@@ -95,6 +95,35 @@ fn weights_are_what_fairness_is_judged_by() {
         assert!((third - expected).abs() < 1e-9, "{fairness:?}");
     }
     assert_eq!(report.fairness(&Load { weights: vec![], ..weighted }).worst(), 0.0);
+}
+
+/// The load offers no more of what it could not while the controller stood still than one window, so nobody has a right to it.
+#[test]
+fn what_could_not_wait_while_the_controller_stood_still_is_nobodys_due() {
+    let begun = Arc::new(OnceLock::new());
+    let stands_still = Duration::from_millis(300)..Duration::from_millis(700);
+    let (address, controller) = scripted(Version::V10, 2, move |_, request| {
+        let since = begun.get_or_init(Instant::now).elapsed();
+        if stands_still.contains(&since) {
+            std::thread::sleep(stands_still.end - since);
+        }
+        request.flow_mod(request.xid())
+    });
+    let load = Load {
+        switches: 2,
+        mode: Mode::Window(10),
+        rate: Rate::Total(1800.0),
+        spread: Spread::Zipf(3.0),
+        loops: 12,
+        teach: false,
+        ..timed(address, 100)
+    };
+    let report = load::run(&load).unwrap();
+    controller.join().unwrap();
+    let [due, answered] =
+        [report.phases[0].demands().iter().sum::<f64>(), report.answered() as f64];
+    assert!(due - answered > 400.0, "{due} due, {answered} answered");
+    assert!(report.fairness(&load).worst().abs() < 0.15, "{:?}", report.fairness(&load));
 }
 
 #[test]

@@ -41,29 +41,31 @@ fn weights_from(claims: &[Claim], order: &[usize]) -> Vec<f64> {
     sums
 }
 
-/// Max-min sharing of what there is to share from time to time: what was asked for and not had goes on waiting. A
-/// switch that asks for nearly its share is due all of it in the end where the capacity falls for a moment and rises
-/// again, and no more than its share meanwhile; over the whole time at once that could not be told.
+/// Max-min sharing of what there is to share from time to time: what was asked for and not had goes on waiting, as far as
+/// it has room. A switch that asks for nearly its share is due all of it in the end where the capacity falls for a moment
+/// and rises again, and no more than its share meanwhile; over the whole time at once that could not be told.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sharing {
     claims: Vec<Claim>,
+    rooms: Vec<f64>,
     shares: Vec<f64>,
 }
 
 impl Sharing {
-    /// Among switches of these weights, of whose requests so many wait.
-    pub fn new(weights: impl IntoIterator<Item = f64>, waiting: &[f64]) -> Sharing {
+    /// Among switches of these weights, of whose requests so many wait, and so many can.
+    pub fn new(weights: impl IntoIterator<Item = f64>, waiting: &[f64], rooms: &[f64]) -> Sharing {
         let claims = waiting.iter().zip(weights);
         let claims: Vec<_> = claims.map(|(&demand, weight)| Claim { demand, weight }).collect();
-        Sharing { shares: vec![0.0; claims.len()], claims }
+        Sharing { shares: vec![0.0; claims.len()], rooms: rooms.to_vec(), claims }
     }
 
-    /// For a while: what becomes due, and what there is to share of it and of what waits.
+    /// For a while: what becomes due, and what there is to share of it and of what waits. What has no room to wait is gone.
     pub fn share(&mut self, due: &[f64], capacity: f64) {
         self.claims.iter_mut().zip(due).for_each(|(claim, due)| claim.demand += due);
         let now = shares(&self.claims, capacity);
-        for ((claim, share), now) in self.claims.iter_mut().zip(&mut self.shares).zip(now) {
-            claim.demand -= now;
+        let shared = self.claims.iter_mut().zip(&mut self.shares).zip(&self.rooms).zip(now);
+        for (((claim, share), room), now) in shared {
+            claim.demand = (claim.demand - now).min(*room);
             *share += now;
         }
     }
@@ -155,11 +157,22 @@ mod tests {
 
     #[test]
     fn who_waited_while_there_was_little_is_due_more_when_there_is_much() {
-        let mut sharing = Sharing::new([1.0; 3], &[0.0, 2.0, f64::INFINITY]);
+        let mut sharing = Sharing::new([1.0; 3], &[0.0, 2.0, f64::INFINITY], &[f64::INFINITY; 3]);
         sharing.share(&[4.0, 4.0, f64::INFINITY], 9.0);
         assert_eq!(sharing.shares(), [3.0, 3.0, 3.0]);
         sharing.share(&[4.0, 4.0, f64::INFINITY], 21.0);
         assert_eq!(sharing.shares(), [3.0 + 5.0, 3.0 + 7.0, 3.0 + 9.0]);
+    }
+
+    #[test]
+    fn what_had_no_room_to_wait_is_nobodys_share() {
+        let rooms = [2.0, f64::INFINITY];
+        let mut sharing = Sharing::new([1.0; 2], &[0.0, f64::INFINITY], &rooms);
+        sharing.share(&[9.0, f64::INFINITY], 8.0);
+        assert_eq!(sharing.shares(), [4.0, 4.0]);
+        // Of the five that it did not have two waited.
+        sharing.share(&[1.0, f64::INFINITY], 20.0);
+        assert_eq!(sharing.shares(), [4.0 + 3.0, 4.0 + 17.0]);
     }
 
     fn any_claim() -> impl Strategy<Value = Claim> {
@@ -237,7 +250,8 @@ mod tests {
         #[test]
         fn a_steady_capacity_can_be_cut(claims in any_claims(), capacity in 1.0..1e6, pieces in 1_u32..8) {
             let weights = || claims.iter().map(|claim| claim.weight);
-            let mut sharing = Sharing::new(weights(), &vec![0.0; claims.len()]);
+            let rooms = vec![f64::INFINITY; claims.len()];
+            let mut sharing = Sharing::new(weights(), &vec![0.0; claims.len()], &rooms);
             let part = |whole: f64| whole / f64::from(pieces);
             let due: Vec<f64> = claims.iter().map(|claim| part(claim.demand)).collect();
             (0..pieces).for_each(|_| sharing.share(&due, part(capacity)));

@@ -50,8 +50,10 @@ struct Mark {
     answered: Vec<u64>,
     /// Requests that have become due so far, each up to the switch's last turn, by switch.
     demands: Vec<f64>,
-    /// Requests given up so far, by switch.
-    lost: Vec<u64>,
+    /// Requests on their way, by switch.
+    outstanding: Vec<u32>,
+    /// Those and what may be offered at once, by switch; infinite where there is no rate.
+    waiting: Vec<f64>,
     /// CPU time of this thread, user and system, without that of looking in vain.
     cpu: Duration,
     /// How long this thread could have run and had no processor, and how often it got one.
@@ -69,13 +71,6 @@ impl Mark {
     fn due_since<'m>(&'m self, earlier: &'m Mark) -> impl Iterator<Item = f64> + 'm {
         let since = |(&now, before): (&f64, &f64)| if now.is_finite() { now - before } else { now };
         self.demands.iter().zip(&earlier.demands).map(since)
-    }
-
-    /// Requests that are due and neither answered nor given up, by switch.
-    fn waiting(&self) -> impl Iterator<Item = f64> + '_ {
-        let done =
-            self.answered.iter().zip(&self.lost).map(|(answered, lost)| (answered + lost) as f64);
-        self.demands.iter().zip(done).map(|(due, done)| (due - done).max(0.0))
     }
 
     /// Answers a second since `earlier`.
@@ -254,7 +249,10 @@ impl<'a> Generator<'a> {
         // It grows as it has to.
         let _ = delays.add(&self.desk.delays);
         if self.crew == Crew::Load {
-            self.place(begin.waiting(), &mut phase.waiting);
+            self.place(begin.waiting.iter().copied(), &mut phase.waiting);
+            let ways = marks.iter().flat_map(|mark| &mark.outstanding);
+            let way = ways.max().copied().unwrap_or(0);
+            self.place(self.rooms(way), &mut phase.rooms);
             for ends in marks.windows(2) {
                 let mut lap = Lap::empty(phase.waiting.len());
                 self.place(ends[1].answered_since(&ends[0]), &mut lap.answered);
@@ -263,6 +261,18 @@ impl<'a> Generator<'a> {
             }
         }
         phase
+    }
+
+    /// How many requests of each switch can wait, where so many at most were on their way; infinite where there is no rate.
+    fn rooms(&self, way: u32) -> impl Iterator<Item = f64> + '_ {
+        let bursts = self.pace.iter().flat_map(Pace::bursts).map(Some);
+        let bursts = bursts.chain(std::iter::repeat(None));
+        self.switches.iter().zip(bursts).map(move |(switch, burst)| match burst {
+            Some(burst) if switch.demand().is_finite() => {
+                f64::from(way) + switch.credit_max(burst) as f64
+            }
+            _ => f64::INFINITY,
+        })
     }
 
     /// Puts figures of this thread's switches to their numbers.
@@ -387,7 +397,8 @@ impl<'a> Generator<'a> {
             at: Instant::now(),
             answered: self.switches.iter().map(|switch| switch.counts().answered).collect(),
             demands: self.switches.iter().map(Switch::demand).collect(),
-            lost: self.switches.iter().map(|switch| switch.counts().lost).collect(),
+            outstanding: self.switches.iter().map(Switch::outstanding).collect(),
+            waiting: self.switches.iter().map(Switch::waiting).collect(),
             cpu: thread_cpu().saturating_sub(self.looked),
             delayed: Duration::from_nanos(delayed),
             slices,

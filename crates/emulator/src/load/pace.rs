@@ -121,6 +121,11 @@ impl Pace {
         })
     }
 
+    /// How many requests each may make up for, those of all turns in order.
+    pub(super) fn bursts(&self) -> impl Iterator<Item = u64> {
+        self.turns.iter().map(|turn| turn.burst)
+    }
+
     /// How long to wait until more is due.
     pub(super) fn wait(&self, elapsed: Duration) -> Duration {
         if !self.exact {

@@ -196,6 +196,19 @@ impl Switch {
         if self.credit == u64::MAX { f64::INFINITY } else { self.due as f64 }
     }
 
+    /// Requests that were sent and wait for an answer.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.outstanding.waiting()
+    }
+
+    /// Those and what it may offer at once; infinitely many where there is no rate.
+    pub(super) fn waiting(&self) -> f64 {
+        if self.credit == u64::MAX {
+            return f64::INFINITY;
+        }
+        f64::from(self.outstanding()) + self.credit as f64
+    }
+
     /// The counts of its ports, where one of them is hot.
     pub(super) fn ports(&self) -> &[PortCounts] {
         self.ports.as_ref().map_or(&[], |ports| ports.counts())
@@ -252,9 +265,14 @@ impl Switch {
         if due <= self.due {
             return Ok(());
         }
-        self.credit = (self.credit + due - self.due).min(burst).min(u64::from(self.window));
+        self.credit = (self.credit + due - self.due).min(self.credit_max(burst));
         self.due = due;
         self.resume(desk, poll)
+    }
+
+    /// How many requests it may make up for, where that is `burst` at most.
+    pub(super) fn credit_max(&self, burst: u64) -> u64 {
+        burst.min(u64::from(self.window))
     }
 
     /// Gives up what is outstanding when nothing was answered for `patience`. Not for one that reads badly.
