@@ -47,23 +47,22 @@ fn weights_from(claims: &[Claim], order: &[usize]) -> Vec<f64> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sharing {
     claims: Vec<Claim>,
-    rooms: Vec<f64>,
     shares: Vec<f64>,
 }
 
 impl Sharing {
-    /// Among switches of these weights, of whose requests so many wait, and so many can.
-    pub fn new(weights: impl IntoIterator<Item = f64>, waiting: &[f64], rooms: &[f64]) -> Sharing {
+    /// Among switches of these weights, of whose requests so many wait.
+    pub fn new(weights: impl IntoIterator<Item = f64>, waiting: &[f64]) -> Sharing {
         let claims = waiting.iter().zip(weights);
         let claims: Vec<_> = claims.map(|(&demand, weight)| Claim { demand, weight }).collect();
-        Sharing { shares: vec![0.0; claims.len()], rooms: rooms.to_vec(), claims }
+        Sharing { shares: vec![0.0; claims.len()], claims }
     }
 
-    /// For a while: what becomes due, and what there is to share of it and of what waits. What has no room to wait is gone.
-    pub fn share(&mut self, due: &[f64], capacity: f64) {
+    /// For a while: what becomes due, what there is to share of it and of what waits, and how much can go on waiting.
+    pub fn share(&mut self, due: &[f64], capacity: f64, rooms: &[f64]) {
         self.claims.iter_mut().zip(due).for_each(|(claim, due)| claim.demand += due);
         let now = shares(&self.claims, capacity);
-        let shared = self.claims.iter_mut().zip(&mut self.shares).zip(&self.rooms).zip(now);
+        let shared = self.claims.iter_mut().zip(&mut self.shares).zip(rooms).zip(now);
         for (((claim, share), room), now) in shared {
             claim.demand = (claim.demand - now).min(*room);
             *share += now;
@@ -157,21 +156,22 @@ mod tests {
 
     #[test]
     fn who_waited_while_there_was_little_is_due_more_when_there_is_much() {
-        let mut sharing = Sharing::new([1.0; 3], &[0.0, 2.0, f64::INFINITY], &[f64::INFINITY; 3]);
-        sharing.share(&[4.0, 4.0, f64::INFINITY], 9.0);
+        let mut sharing = Sharing::new([1.0; 3], &[0.0, 2.0, f64::INFINITY]);
+        let rooms = [f64::INFINITY; 3];
+        sharing.share(&[4.0, 4.0, f64::INFINITY], 9.0, &rooms);
         assert_eq!(sharing.shares(), [3.0, 3.0, 3.0]);
-        sharing.share(&[4.0, 4.0, f64::INFINITY], 21.0);
+        sharing.share(&[4.0, 4.0, f64::INFINITY], 21.0, &rooms);
         assert_eq!(sharing.shares(), [3.0 + 5.0, 3.0 + 7.0, 3.0 + 9.0]);
     }
 
     #[test]
     fn what_had_no_room_to_wait_is_nobodys_share() {
         let rooms = [2.0, f64::INFINITY];
-        let mut sharing = Sharing::new([1.0; 2], &[0.0, f64::INFINITY], &rooms);
-        sharing.share(&[9.0, f64::INFINITY], 8.0);
+        let mut sharing = Sharing::new([1.0; 2], &[0.0, f64::INFINITY]);
+        sharing.share(&[9.0, f64::INFINITY], 8.0, &rooms);
         assert_eq!(sharing.shares(), [4.0, 4.0]);
         // Of the five that it did not have two waited.
-        sharing.share(&[1.0, f64::INFINITY], 20.0);
+        sharing.share(&[1.0, f64::INFINITY], 20.0, &rooms);
         assert_eq!(sharing.shares(), [4.0 + 3.0, 4.0 + 17.0]);
     }
 
@@ -251,10 +251,10 @@ mod tests {
         fn a_steady_capacity_can_be_cut(claims in any_claims(), capacity in 1.0..1e6, pieces in 1_u32..8) {
             let weights = || claims.iter().map(|claim| claim.weight);
             let rooms = vec![f64::INFINITY; claims.len()];
-            let mut sharing = Sharing::new(weights(), &vec![0.0; claims.len()], &rooms);
+            let mut sharing = Sharing::new(weights(), &vec![0.0; claims.len()]);
             let part = |whole: f64| whole / f64::from(pieces);
             let due: Vec<f64> = claims.iter().map(|claim| part(claim.demand)).collect();
-            (0..pieces).for_each(|_| sharing.share(&due, part(capacity)));
+            (0..pieces).for_each(|_| sharing.share(&due, part(capacity), &rooms));
             for (cut, whole) in sharing.shares().iter().zip(shares(&claims, capacity)) {
                 prop_assert!(near(*cut, whole), "{cut} {whole}");
             }

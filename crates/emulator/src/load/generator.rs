@@ -54,6 +54,8 @@ struct Mark {
     outstanding: Vec<u32>,
     /// Those and what may be offered at once, by switch; infinite where there is no rate.
     waiting: Vec<f64>,
+    /// Requests so far that became due and will not be offered, by switch.
+    forgone: Vec<u64>,
     /// CPU time of this thread, user and system, without that of looking in vain.
     cpu: Duration,
     /// How long this thread could have run and had no processor, and how often it got one.
@@ -250,28 +252,28 @@ impl<'a> Generator<'a> {
         let _ = delays.add(&self.desk.delays);
         if self.crew == Crew::Load {
             self.place(begin.waiting.iter().copied(), &mut phase.waiting);
-            let ways = marks.iter().flat_map(|mark| &mark.outstanding);
-            let way = ways.max().copied().unwrap_or(0);
-            self.place(self.rooms(way), &mut phase.rooms);
             for ends in marks.windows(2) {
                 let mut lap = Lap::empty(phase.waiting.len());
                 self.place(ends[1].answered_since(&ends[0]), &mut lap.answered);
                 self.place(ends[1].due_since(&ends[0]), &mut lap.due);
+                self.place(self.rooms(&ends[0], &ends[1]), &mut lap.rooms);
                 phase.laps.push(lap);
             }
         }
         phase
     }
 
-    /// How many requests of each switch can wait, where so many at most were on their way; infinite where there is no rate.
-    fn rooms(&self, way: u32) -> impl Iterator<Item = f64> + '_ {
-        let bursts = self.pace.iter().flat_map(Pace::bursts).map(Some);
-        let bursts = bursts.chain(std::iter::repeat(None));
-        self.switches.iter().zip(bursts).map(move |(switch, burst)| match burst {
-            Some(burst) if switch.demand().is_finite() => {
-                f64::from(way) + switch.credit_max(burst) as f64
+    /// How many requests of each switch could wait at the end of a loop: of one that had to forgo some, as many as did; of
+    /// any other, what it may make up for and as many as the fullest had on their way. Infinite where there is no rate.
+    fn rooms<'m>(&'m self, begin: &'m Mark, end: &'m Mark) -> impl Iterator<Item = f64> + 'm {
+        let way = end.outstanding.iter().max().map_or(0.0, |&way| f64::from(way));
+        let bursts = self.pace.iter().flat_map(Pace::bursts).chain(std::iter::repeat(0));
+        self.switches.iter().zip(bursts).enumerate().map(move |(place, (switch, burst))| {
+            let waited = end.waiting[place];
+            match end.forgone[place] > begin.forgone[place] || waited.is_infinite() {
+                true => waited,
+                false => way + switch.credit_max(burst) as f64,
             }
-            _ => f64::INFINITY,
         })
     }
 
@@ -399,6 +401,7 @@ impl<'a> Generator<'a> {
             demands: self.switches.iter().map(Switch::demand).collect(),
             outstanding: self.switches.iter().map(Switch::outstanding).collect(),
             waiting: self.switches.iter().map(Switch::waiting).collect(),
+            forgone: self.switches.iter().map(Switch::forgone).collect(),
             cpu: thread_cpu().saturating_sub(self.looked),
             delayed: Duration::from_nanos(delayed),
             slices,

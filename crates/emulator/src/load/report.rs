@@ -118,10 +118,6 @@ pub struct Phase {
     /// Requests that were due and not answered when it began, by switch.
     #[serde(with = "demands")]
     pub waiting: Vec<f64>,
-    /// Requests of which more could not wait, by switch: what it may make up for, and as many as any switch had on their
-    /// way. What becomes due beyond that is not offered any more.
-    #[serde(with = "demands")]
-    pub rooms: Vec<f64>,
     /// Its loops, in order.
     pub laps: Vec<Lap>,
     /// Delays, as in [`Report::delay`].
@@ -140,6 +136,10 @@ pub struct Lap {
     /// Requests that became due by the rate: infinite where there is none.
     #[serde(with = "demands")]
     pub due: Vec<f64>,
+    /// Requests of which more could not wait at its end: what becomes due beyond that is not offered any more. Infinite
+    /// where there is no rate.
+    #[serde(with = "demands")]
+    pub rooms: Vec<f64>,
 }
 
 /// What probing switches saw.
@@ -298,7 +298,6 @@ impl Phase {
             rate,
             elapsed: Duration::ZERO,
             waiting: vec![0.0; switches],
-            rooms: vec![0.0; switches],
             laps: Vec::new(),
             delay: few_delays(),
             probe_delay: few_delays(),
@@ -333,11 +332,11 @@ impl Phase {
     fn merge(&mut self, other: &Phase) {
         self.elapsed = self.elapsed.max(other.elapsed);
         add(&mut self.waiting, &other.waiting);
-        add(&mut self.rooms, &other.rooms);
         self.laps.resize(self.laps.len().max(other.laps.len()), Lap::empty(self.waiting.len()));
         for (mine, theirs) in self.laps.iter_mut().zip(&other.laps) {
             add(&mut mine.answered, &theirs.answered);
             add(&mut mine.due, &theirs.due);
+            add(&mut mine.rooms, &theirs.rooms);
         }
         add_delays(&mut self.delay, &other.delay);
         add_delays(&mut self.probe_delay, &other.probe_delay);
@@ -353,7 +352,7 @@ impl Stragglers {
 
 impl Lap {
     pub(super) fn empty(switches: usize) -> Lap {
-        Lap { answered: vec![0; switches], due: vec![0.0; switches] }
+        Lap { answered: vec![0; switches], due: vec![0.0; switches], rooms: vec![0.0; switches] }
     }
 }
 
@@ -361,13 +360,9 @@ impl Lap {
 fn shares(load: &Load, phases: &[Phase], switches: usize) -> Vec<f64> {
     let weights = (1..).take(switches).map(|number| load.weight(number));
     let waiting = phases.first().map_or_else(|| vec![0.0; switches], |phase| phase.waiting.clone());
-    let mut rooms = vec![0.0; switches];
-    for phase in phases {
-        rooms.iter_mut().zip(&phase.rooms).for_each(|(room, now)| *room = f64::max(*room, *now));
-    }
-    let mut sharing = Sharing::new(weights, &waiting, &rooms);
+    let mut sharing = Sharing::new(weights, &waiting);
     for lap in phases.iter().flat_map(|phase| &phase.laps) {
-        sharing.share(&lap.due, lap.answered.iter().sum::<u64>() as f64);
+        sharing.share(&lap.due, lap.answered.iter().sum::<u64>() as f64, &lap.rooms);
     }
     sharing.shares().to_vec()
 }

@@ -114,6 +114,7 @@ pub(super) struct Switch {
     quota: u64,
     credit: u64,
     due: u64,
+    forgone: u64,
     timing: Timing,
     counts: Counts,
     forms: Forms,
@@ -155,6 +156,7 @@ impl Switch {
             quota: load.quota_of(role),
             credit: if is_rated { 0 } else { u64::MAX },
             due: 0,
+            forgone: 0,
             timing: timing(mode, role),
             counts: Counts::default(),
             forms: Forms::default(),
@@ -207,6 +209,11 @@ impl Switch {
             return f64::INFINITY;
         }
         f64::from(self.outstanding()) + self.credit as f64
+    }
+
+    /// Requests so far that became due and will not be offered.
+    pub(super) fn forgone(&self) -> u64 {
+        self.forgone
     }
 
     /// The counts of its ports, where one of them is hot.
@@ -265,7 +272,9 @@ impl Switch {
         if due <= self.due {
             return Ok(());
         }
-        self.credit = (self.credit + due - self.due).min(self.credit_max(burst));
+        let credit = self.credit + due - self.due;
+        self.credit = credit.min(self.credit_max(burst));
+        self.forgone += credit - self.credit;
         self.due = due;
         self.resume(desk, poll)
     }
