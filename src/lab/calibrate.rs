@@ -13,8 +13,10 @@ use aldis_lab::run::check::{Check, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// How long each run of a check is, and its warm-up, in seconds; no longer than what is measured before. Adaptive batching climbs for seconds.
-const CHECK_S: u64 = 3;
+/// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for seconds. Shorter where
+/// the sittings are short too.
+const RUN: Duration = Duration::from_secs(1);
+const RUN_OF_ALL: u32 = 30;
 
 /// What a shell says of a command that Ctrl-C ended.
 const EXIT_STOPPED: u8 = 130;
@@ -30,7 +32,7 @@ Examples:
   aldis lab calibrate --json | jq .costs       for programs
 
 A simulation of workers on cores that this machine does not have takes from such a file what a poll, a read, a request or \
-a wake-up costs. Measure on a machine that does nothing else: everything is measured in five sittings of many rounds, with new connections each; \
+a wake-up costs. Measure on a machine that does nothing else: everything is measured in twelve sittings of many rounds, with new connections each; \
 the table shows the median of the sittings, or under load the mean of all rounds, and between what bounds the middle of the sittings lay; wide \
 bounds mean that something disturbed.
 Two cores are used, where there are two; everything stays on the loop-back. Ctrl-C ends it and leaves nothing behind.")]
@@ -50,7 +52,7 @@ pub(crate) struct Args {
     /// Hosts of each of them that are known: 2 to 1,000,000.
     #[arg(long, value_name = "N", default_value_t = Conditions::default().macs, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     macs: u32,
-    /// Run controllers between the sittings, and show how well a simulation with the costs predicts them; some two and a half
+    /// Run controllers between the sittings, and show how well a simulation with the costs predicts them; some four
     /// minutes more.
     #[arg(long)]
     check: bool,
@@ -77,7 +79,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let aldis = std::env::current_exe().map_err(|error| {
         format!("cannot find this program, to start it as a controller: {error}")
     })?;
-    let length = Duration::from_secs(args.seconds.min(CHECK_S));
+    let length = (Duration::from_secs(args.seconds) / RUN_OF_ALL).min(RUN);
     let mut check = args.check.then(|| Check::new(&aldis, conditions, length, &stop));
     let mut sittings = Vec::with_capacity(SITTINGS);
     for sitting in 1..=SITTINGS {
@@ -138,7 +140,7 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> S
     let title = "M requests/s";
     let width = rows.iter().map(|row| row.design.len()).max().unwrap_or(0).max(title.len());
     let mut text = format!(
-        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the mean of five runs in turn:\n\n\
+        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the mean of {SITTINGS} runs in turn:\n\n\
          {title:<width$} {:>9} {:>13} {:>10} {:>8}   {:>18} {:>10}\n",
         "measured", "from – to", "simulated", "off by", "deviation measured", "simulated"
     );

@@ -117,11 +117,15 @@ const CONGESTION: &str = "reno";
 /// thousand of them what TCP may have on the whole machine, the controller's part included: the kernel then throws away what arrives.
 const SEND_BUFFER: usize = 128 * 1024;
 
-/// A socket that can be connected to `peer`: it never blocks and sends at once.
+/// What all sockets of a load may hold together, and the least of each: with thousands of them each has less.
+const SEND_BUFFER_OF_ALL: usize = 1024 * SEND_BUFFER;
+const SEND_BUFFER_MIN: usize = 16 * 1024;
+
+/// A socket that can be connected to `peer`, one of so many: it never blocks and sends at once.
 ///
 /// # Errors
 /// The system has no more of them.
-pub(crate) fn socket(peer: SocketAddr) -> Result<OwnedFd, Errno> {
+pub(crate) fn socket(peer: SocketAddr, of: u32) -> Result<OwnedFd, Errno> {
     let family = match peer.is_ipv4() {
         true => AddressFamily::INET,
         false => AddressFamily::INET6,
@@ -129,7 +133,8 @@ pub(crate) fn socket(peer: SocketAddr) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
+    let share = SEND_BUFFER_OF_ALL / of.max(1) as usize;
+    sockopt::set_socket_send_buffer_size(&socket, share.clamp(SEND_BUFFER_MIN, SEND_BUFFER))?;
     // Every Linux has it. Who may not choose it keeps what the system has.
     let _ = sockopt::set_tcp_congestion(&socket, CONGESTION);
     Ok(socket)
@@ -154,8 +159,11 @@ mod tests {
 
     #[test]
     fn nothing_paces_what_a_load_sends_and_it_does_not_fill_the_machine() {
-        let socket = socket(([127, 0, 0, 1], 1).into()).unwrap();
-        assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), CONGESTION);
-        assert!(sockopt::socket_send_buffer_size(&socket).unwrap() <= 2 * SEND_BUFFER);
+        let one_of = |many| socket(([127, 0, 0, 1], 1).into(), many).unwrap();
+        assert_eq!(sockopt::tcp_congestion(one_of(1)).unwrap(), CONGESTION);
+        let held = |many| sockopt::socket_send_buffer_size(one_of(many)).unwrap();
+        let (one, thousand, all) = (held(1), held(1024), held(10_000));
+        assert!(one <= 2 * SEND_BUFFER && thousand == one, "{one} {thousand}");
+        assert!(all <= 2 * SEND_BUFFER_MIN && held(u32::MAX) == all, "{all}");
     }
 }

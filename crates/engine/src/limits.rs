@@ -90,6 +90,14 @@ pub const RECEIVE_BUFFERS: usize = 128;
 /// the turns of its window, but that is made up for over the rounds of so many.
 pub const RECEIVE_BUFFER_OF_MANY: usize = 128 * 1024;
 
+/// What the kernel may hold of the input of all switches, if each had what the next one gets: beyond 2,500 each that comes has
+/// less, down to [`RECEIVE_BUFFER_MIN`]. Ten thousand then have 850 MiB together, and twice as much as it counts.
+pub const RECEIVE_BUFFER_OF_ALL: usize = 2_500 * RECEIVE_BUFFER_OF_MANY;
+
+/// The least that the kernel may hold of the input of a switch: one segment of 64 KB, as it counts. With less it throws away what came
+/// in smaller ones, each of which it counts as more than its bytes, and has it sent again.
+pub const RECEIVE_BUFFER_MIN: usize = 64 * 1024;
+
 /// Bytes of one switch that may be on their way at once: taken from its socket, and not yet answered. What they are
 /// answered with has to find room if the switch does not read, and a frame that is not buffered is answered by 2.2 times
 /// the bytes of its PACKET_IN.

@@ -14,7 +14,8 @@ use rustix::net::sockopt;
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::limits::{
-    BACKLOG, RECEIVE_BUFFER, RECEIVE_BUFFER_OF_MANY, RECEIVE_BUFFERS, SEND_BUFFER,
+    BACKLOG, RECEIVE_BUFFER, RECEIVE_BUFFER_MIN, RECEIVE_BUFFER_OF_ALL, RECEIVE_BUFFER_OF_MANY,
+    RECEIVE_BUFFERS, SEND_BUFFER,
 };
 use crate::net::epoll::{Epoll, Stream};
 use crate::net::tls::Identity;
@@ -115,8 +116,12 @@ impl Acceptor {
 /// Bounds what the kernel holds of a switch that is one of so many.
 fn bound(socket: &TcpStream, connections: usize) {
     if connections >= RECEIVE_BUFFERS {
+        let share = RECEIVE_BUFFER_OF_ALL / connections;
         // Where it fails the buffer is larger, and nothing else.
-        let _ = sockopt::set_socket_recv_buffer_size(socket, RECEIVE_BUFFER_OF_MANY);
+        let _ = sockopt::set_socket_recv_buffer_size(
+            socket,
+            share.clamp(RECEIVE_BUFFER_MIN, RECEIVE_BUFFER_OF_MANY),
+        );
     }
 }
 
@@ -144,5 +149,7 @@ mod tests {
         bound(&socket, RECEIVE_BUFFERS);
         // The kernel counts twice as many.
         assert_eq!(held(), alone.min(2 * RECEIVE_BUFFER_OF_MANY));
+        bound(&socket, usize::MAX);
+        assert_eq!(held(), 2 * RECEIVE_BUFFER_MIN);
     }
 }

@@ -125,7 +125,7 @@ impl Default for Conditions {
 
 /// How often everything is to be measured, each time with new connections and in new memory: on some machines the kernel's part
 /// of the same visits differs by a third, and more, from one second or minute to the next.
-pub const SITTINGS: usize = 5;
+pub const SITTINGS: usize = 12;
 
 /// How much longer visits under load take than any other step. Half of it does not count: a machine whose cores have been busy
 /// for a second or two may be slower than one that was at rest.

@@ -17,7 +17,7 @@ mod seconds;
 mod simulated;
 mod subject;
 
-use crate::calibrate::{self, Calibration, Conditions, Machine, SITTINGS};
+use crate::calibrate::{self, Calibration, Conditions, Machine};
 use crate::plan::expand::{Expansion, Point, Subject};
 use crate::plan::{Form, Plan, Run};
 use crate::results::{self, Meta, Origin, Writer};
@@ -36,6 +36,9 @@ pub use seconds::estimate;
 
 /// How long the costs of a simulation are measured where no file has them.
 const CALIBRATE: Duration = Duration::from_secs(5);
+
+/// In so many sittings.
+const SITTINGS: usize = 5;
 
 /// How often a wait looks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

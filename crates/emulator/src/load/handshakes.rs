@@ -331,7 +331,7 @@ impl<'a> Thread<'a> {
         let failed =
             |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
         switch.wire = None;
-        let socket = stream::socket(controller).map_err(failed)?;
+        let socket = stream::socket(controller, self.load.switches_in_all()).map_err(failed)?;
         switch.since = Instant::now();
         match rustix::net::connect(&socket, &controller) {
             Ok(()) | Err(Errno::INPROGRESS) => {}

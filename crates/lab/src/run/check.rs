@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// What all of it may take.
-const WITHIN: Duration = Duration::from_secs(300);
+const WITHIN: Duration = Duration::from_secs(600);
 
 /// The designs whose visits are as different as they get: by shares, 64 KB each, 2 KB each.
 const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
@@ -67,7 +67,7 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// Under these conditions, each run for so long after as long a warm-up. `aldis` is our own program. There is nothing to run on
+    /// Under these conditions, each run for so long after twice as long a warm-up. `aldis` is our own program. There is nothing to run on
     /// a machine with one core.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ fn name(point: &Point) -> String {
 }
 
 fn text(Conditions { switches, macs }: Conditions, length: Duration) -> String {
-    let ms = length.as_millis();
+    let (ms, warm_up) = (length.as_millis(), 2 * length.as_millis());
     let (fixed, ibt) = FIXED;
     let run = |subjects: &str| {
         format!(
@@ -184,7 +184,7 @@ fn text(Conditions { switches, macs }: Conditions, length: Duration) -> String {
     };
     format!(
         "title = \"A calibration\"\nsource = \"ours\"\nexpected = \"both alike\"\n\
-         [quick]\nseconds = 60\nwarm-up-ms = {ms}\nmeasure-ms = {ms}\nsimulated-requests = 20_000_000\n\
+         [quick]\nseconds = 60\nwarm-up-ms = {warm_up}\nmeasure-ms = {ms}\nsimulated-requests = 20_000_000\n\
          [full]\nseconds = 60\nwarm-up-ms = 500\nmeasure-ms = 2000\n\
          {}{}ibt = [{ibt}]\n",
         run(&format!("{DESIGNS:?}")),

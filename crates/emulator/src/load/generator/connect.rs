@@ -46,7 +46,7 @@ impl Generator<'_> {
         let (controller, dpid) = (self.load.controller, self.load.dpid(number));
         let refused =
             |error: Errno| Failure::Connect { switch: dpid, controller, error: error.into() };
-        let socket = stream::socket(controller).map_err(refused)?;
+        let socket = stream::socket(controller, self.load.switches_in_all()).map_err(refused)?;
         let role = self.load.role(number);
         if role.straggles() {
             sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER).map_err(refused)?;
