@@ -92,9 +92,11 @@ def throughput(options):
     for switches, spread in ((79, "even"), (79, "skewed"), (1347, "even"), (1347, "skewed")):
         offered = "-t" if spread == "even" else f"--outstanding 400 --rate 60000000 --spread {spread}"
         load = f"-s {switches} -M 1000 {offered}"
-        rates = {design: [] for design in (DEFAULT, STATIC, "maestro-round-robin")}
-        for _ in range(options.rounds):
-            for design in rates:
+        rates = {design: [] for design in (DEFAULT, STATIC, "maestro-round-robin") if design in options.designs.split(",")}
+        for first in range(options.rounds):
+            # Another one first each time: what came before leaves its mark on some machines.
+            for place in range(len(rates)):
+                design = list(rates)[(first + place) % len(rates)]
                 rates[design].append(rate(measure(options, design, load)))
         print(f"\n## throughput, {switches} switches, {spread}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
         for design, seen in rates.items():

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 /// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for seconds. Shorter where
 /// the sittings are short too.
 const RUN: Duration = Duration::from_secs(1);
-const RUN_OF_ALL: u32 = 30;
+const RUN_OF_ALL: u32 = 60;
 
 /// What a shell says of a command that Ctrl-C ended.
 const EXIT_STOPPED: u8 = 130;
@@ -25,7 +25,7 @@ const EXIT_STOPPED: u8 = 130;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  aldis lab calibrate                          thirty seconds, a table, and costs.toml in this folder
+  aldis lab calibrate                          a minute, a table, and costs.toml in this folder
   aldis lab calibrate --out lab.toml           the same, kept elsewhere
   aldis lab calibrate --check                  besides, how well a simulation predicts this machine
   aldis lab calibrate --switches 64            visits to 64 switches instead of 16
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     /// How long to measure, about: 1 to 600 seconds, shared by all sittings and steps.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// Switches whose queues are full while visits are measured: 1 to 400.
     #[arg(long, value_name = "N", default_value_t = Conditions::default().switches, value_parser = clap::value_parser!(u32).range(1..=400))]

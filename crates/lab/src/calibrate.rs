@@ -127,9 +127,10 @@ impl Default for Conditions {
 /// of the same visits differs by a third, and more, from one second or minute to the next.
 pub const SITTINGS: usize = 12;
 
-/// How much longer visits under load take than any other step. Half of it does not count: a machine whose cores have been busy
-/// for a second or two may be slower than one that was at rest.
-const LOADED: u32 = 5;
+/// How much longer visits under load take than any other step, and how much of it does not count: a machine whose cores have been
+/// busy for a second or two may be slower than one that was at rest.
+const LOADED: u32 = 15;
+const NOT_COUNTED: u32 = 10;
 
 impl Calibration<Spread> {
     /// Of several sittings, one at least, at one machine: the median of their medians or the mean of their means, and their
@@ -188,7 +189,8 @@ fn measure(
     let share = length / (Step::ALL.len() as u32 - 1 + LOADED);
     let (middle, clock) = (Middle::Median, Clock::new());
     let pace = Pace { warm_up: Duration::ZERO, length: share, middle, stop, clock };
-    let [warm_up, length] = [share * LOADED / 2; 2];
+    let warm_up = share * NOT_COUNTED;
+    let length = share * (LOADED - NOT_COUNTED);
     let loaded = Pace { warm_up, length, middle: Middle::Mean, ..pace };
     let mut begin = |step: Step| {
         tell(step);
