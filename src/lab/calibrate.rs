@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for seconds. Shorter where
 /// the sittings are short too.
-const RUN: Duration = Duration::from_secs(1);
+const RUN: RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_secs(1);
 const RUN_OF_ALL: u32 = 60;
 
 /// What a shell says of a command that Ctrl-C ended.
@@ -79,7 +80,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let aldis = std::env::current_exe().map_err(|error| {
         format!("cannot find this program, to start it as a controller: {error}")
     })?;
-    let length = (Duration::from_secs(args.seconds) / RUN_OF_ALL).min(RUN);
+    let length = (Duration::from_secs(args.seconds) / RUN_OF_ALL).clamp(*RUN.start(), *RUN.end());
     let mut check = args.check.then(|| Check::new(&aldis, conditions, length, &stop));
     let mut sittings = Vec::with_capacity(SITTINGS);
     for sitting in 1..=SITTINGS {
