@@ -3,8 +3,8 @@
 //! In each round every switch may use as much as its weight times the quantum. Those that were idle, come with some of it
 //! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
 //! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
-//! unless nobody else waits, or there is time ([`Rounds::let_again`]): visits cost some, too, and many small ones would take
-//! all of it. What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
+//! unless nobody else waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits cost some,
+//! too, and many small ones would take all of it. What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
 //! whoever goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
 //! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
@@ -102,7 +102,7 @@ enum Place {
 
 const NEVER: u64 = u64::MAX;
 
-/// A visit is light if it used no more than this part of the quantum.
+/// A visit is light if it used no more than this part of the quantum, and so is what was used in a round, by weight.
 const LIGHT: u32 = 8;
 
 /// How many may come first once more, at most, however long nobody wanted to.
@@ -169,8 +169,9 @@ impl Rounds {
             Place::Idle => {
                 let once_more = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
+                let may_again = self.again > 0 && entry.account.used_little(self.quantum, LIGHT);
                 match (entry.account.may_spend(), entry.light) {
-                    (true, true) if !once_more || self.again > 0 => {
+                    (true, true) if !once_more || may_again => {
                         self.again -= u32::from(once_more);
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);

@@ -26,7 +26,8 @@ use aldis_control::stats::WorkerStats;
 use super::{Read, Visit};
 use crate::conn::Conn;
 use crate::limits::{
-    AGAIN_EVERY, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT,
+    AGAIN_EVERY, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT, TURN_LONG,
+    TURN_SHORT,
 };
 use crate::locked::lock;
 
@@ -119,25 +120,33 @@ impl<S> Shared<S> {
     /// Begins the next round, where all have come to the end of this one. Returns whether there is anything to be served:
     /// because the round turned, or because it was not at its end.
     fn turn(&self, now: Time, stats: &WorkerStats) -> bool {
+        let mut members = 0;
         let turned = self.round.turn(self.homes.len(), |worker| {
             let turns = self.home(worker, stats);
+            members += turns.members;
             (turns.rounds.left_of_round(), turns.rounds.next_round())
         });
         if let Turned::By(rounds) = turned {
-            self.follow(now, rounds);
+            self.follow(now, rounds, members);
         }
         turned != Turned::Idle
     }
 
-    /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's next turn is far.
-    fn follow(&self, now: Time, rounds: u64) {
+    /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's next turn is far. Where they
+    /// are long because the switches are many, with short turns, it stays: reading and writing would cost as much for fewer
+    /// requests, and the round take as long.
+    fn follow(&self, now: Time, rounds: u64, members: usize) {
         let began = Time(self.began.swap(now.0, Ordering::Relaxed));
-        let took = now.since(began) / u32::try_from(rounds).unwrap_or(u32::MAX);
+        let round = now.since(began) / u32::try_from(rounds).unwrap_or(u32::MAX);
+        let workers = self.homes.len() as u32;
+        let turn = round * workers / u32::try_from(members.max(1)).unwrap_or(u32::MAX);
         let quantum = self.quantum.load(Ordering::Relaxed);
-        let next = match took {
-            long if long > ROUND_LONG => quantum / 2,
-            short if short < ROUND_SHORT => quantum * 2,
-            _ => quantum,
+        let next = if round < ROUND_SHORT || turn < TURN_SHORT {
+            quantum * 2
+        } else if round > ROUND_LONG && turn > TURN_LONG {
+            quantum / 2
+        } else {
+            quantum
         };
         self.quantum.store(next.clamp(QUANTUM_MIN, QUANTUM_MAX), Ordering::Relaxed);
     }
@@ -235,8 +244,45 @@ impl<S> Read<S> for FairRounds<S> {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::*;
     use crate::read::round_robin::tests::conn;
+
+    /// The quantum after rounds that all took so long.
+    fn quantum_after(rounds: u64, workers: usize, members: usize, took: Duration) -> u32 {
+        let shared = Shared::<()>::new(workers);
+        let mut now = Time::START;
+        for _ in 0..rounds {
+            now = now + took;
+            shared.follow(now, 1, members);
+        }
+        shared.quantum.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn the_quantum_is_cut_where_rounds_and_turns_are_long() {
+        let second = Duration::from_secs(1);
+        assert_eq!(quantum_after(1, 1, 1000, second), QUANTUM_MAX / 2);
+        assert_eq!(quantum_after(9, 1, 1000, second), QUANTUM_MIN);
+        assert_eq!(quantum_after(9, 1, 10_000, second), QUANTUM_MAX, "they are many");
+        assert_eq!(
+            quantum_after(9, 2, 10_000, second),
+            QUANTUM_MIN,
+            "their turns are twice as long"
+        );
+        assert_eq!(quantum_after(9, 1, 1000, ROUND_LONG), QUANTUM_MAX, "it is not long");
+    }
+
+    #[test]
+    fn the_quantum_grows_where_rounds_or_turns_are_short() {
+        for (members, took) in [(10, ROUND_SHORT / 2), (20_000, Duration::from_millis(300))] {
+            let shared = Shared::<()>::new(1);
+            shared.quantum.store(QUANTUM_MIN, Ordering::Relaxed);
+            shared.follow(Time::START + took, 1, members);
+            assert_eq!(shared.quantum.load(Ordering::Relaxed), QUANTUM_MIN * 2);
+        }
+    }
 
     /// What came at once is not served in two visits for ever.
     #[test]

@@ -56,6 +56,13 @@ impl Account {
         self.credit > 0
     }
 
+    /// Whether all that it used since the last booking is no more than one part in so many of what a round brings.
+    #[inline]
+    pub(super) fn used_little(&self, quantum: u32, part: u32) -> bool {
+        let income = self.income(quantum);
+        self.credit >= income - income / i64::from(part)
+    }
+
     #[inline]
     pub(super) fn allowance(&self) -> u32 {
         u32::try_from(self.credit.max(0)).unwrap_or(u32::MAX)

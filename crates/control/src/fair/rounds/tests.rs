@@ -121,10 +121,35 @@ fn who_asks_for_little_again_waits_for_the_round_where_others_wait() {
     assert_eq!(pick(&mut rounds), (1, 100), "and no more than that");
 }
 
+/// Who asks for much in small pieces does not use up the times of those who ask for little.
+#[test]
+fn who_used_much_of_the_round_does_not_come_first_again() {
+    let mut rounds = rounds(&[1; 2]);
+    for id in [2, 3] {
+        rounds.join(Id(id), weight(1));
+    }
+    assert_eq!(pick(&mut rounds), (0, 100));
+    rounds.let_again(1);
+    rounds.arrive(Id(2));
+    assert_eq!(pick(&mut rounds), (2, 100));
+    rounds.done(Id(2), 50, true);
+    assert_eq!(pick(&mut rounds), (1, 100));
+    assert_eq!(pick(&mut rounds), (2, 50));
+    rounds.done(Id(0), 100, true);
+    rounds.done(Id(2), 1, false);
+    rounds.arrive(Id(2));
+    assert_eq!(rounds.pick(), None, "it waits for the next round");
+    for used in [1, 0] {
+        rounds.arrive(Id(3));
+        assert_eq!(pick(&mut rounds).0, 3, "the time is left for it");
+        rounds.done(Id(3), used, false);
+    }
+}
+
 #[test]
 fn no_more_than_some_come_first_again_however_long_nobody_did() {
     let mut rounds = rounds(&[1; 2]);
-    rounds.join(Id(2), weight(1));
+    rounds.join(Id(2), weight(2));
     assert_eq!(pick(&mut rounds), (0, 100));
     rounds.let_again(u32::MAX);
     rounds.let_again(1);
