@@ -84,9 +84,9 @@ def measure(command, load):
 class running:
     """A controller pinned to its core, from its first accepted connection to its end."""
 
-    def __init__(self, command, stderr=subprocess.DEVNULL, cores=CONTROLLER_CORE):
-        self.stderr = stderr
-        self.command = f"taskset -c {cores} " + command.format(port=PORT)
+    def __init__(self, command, stderr=subprocess.DEVNULL, cores=CONTROLLER_CORE, port=PORT):
+        self.stderr, self.port = stderr, port
+        self.command = f"taskset -c {cores} " + command.format(port=port)
 
     def __enter__(self):
         self.process = subprocess.Popen(
@@ -94,7 +94,7 @@ class running:
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             try:
-                socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
                 return self.process
             except OSError:
                 if self.process.poll() is not None:

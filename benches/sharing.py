@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Measures how fairly and how soon switches are served: the figures of docs/performance.md, "Fairness and delay".
 
-Real sockets on loopback. Where two designs are compared they take turns (A B A B …), each restarted every time, and the
-median of all rounds is printed. Run it from the root of the repository, on a machine that does nothing else:
+Real sockets on loopback. Where two designs are compared they take turns (A B A B …), and the median of all rounds is printed. Run it from the root of the repository, on a machine that does nothing else:
 
     cargo build --release && benches/sharing.py                 all figures
     benches/sharing.py --rounds 3 --only fairness,probes        some of them
 """
-import argparse, json, os, shlex, statistics, subprocess, sys
+import argparse, contextlib, json, math, os, shlex, statistics, subprocess, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import figures
@@ -36,19 +35,28 @@ def main():
         FIGURES[name](options)
 
 
-def measure(options, design, load, workers=1, config=None, loop=100):
-    """One controller, started and stopped, under one load of loops of so many milliseconds; the load's report."""
-    cores, load_cores = (CONTROLLER_CORE, LOAD_CORE) if workers == 1 else ("0,1", "0,1")
+def controller(design, workers=1, config=None, port=PORT):
+    cores = CONTROLLER_CORE if workers == 1 else "0,1"
     extra = f" --config {config}" if config else ""
-    controller = running(
-        f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers {workers} --log error --design {design}{extra}", cores=cores)
-    with controller:
-        bench = (f"taskset -c {load_cores} {ALDIS} bench 127.0.0.1:{PORT} {load} "
-                 f"-l {1000 * options.seconds // loop} -m {loop} -w {1000 // loop} --json")
-        done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
-        if done.returncode != 0:
-            sys.exit(f"sharing.py: {bench}: {done.stderr.strip()}")
-        return json.loads(done.stdout.strip().splitlines()[-1])
+    return running(f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers {workers} "
+                   f"--log error --design {design}{extra}", cores=cores, port=port)
+
+
+def under(options, load, workers=1, loop=100, port=PORT):
+    """What the load says of a controller that runs, in loops of so many milliseconds."""
+    cores = LOAD_CORE if workers == 1 else "0,1"
+    bench = (f"taskset -c {cores} {ALDIS} bench 127.0.0.1:{port} {load} "
+             f"-l {1000 * options.seconds // loop} -m {loop} -w {1000 // loop} --json")
+    done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        sys.exit(f"sharing.py: {bench}: {done.stderr.strip()}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def measure(options, design, load, workers=1, config=None, loop=100):
+    """One controller, started and stopped, under one load; the load's report."""
+    with controller(design, workers, config):
+        return under(options, load, workers, loop)
 
 
 def rate(result):
@@ -88,21 +96,36 @@ def weights(options):
 
 
 def throughput(options):
-    """The default beside static partition."""
-    for switches, spread in ((79, "even"), (79, "skewed"), (1347, "even"), (1347, "skewed")):
-        offered = "-t" if spread == "even" else f"--outstanding 400 --rate 60000000 --spread {spread}"
-        load = f"-s {switches} -M 1000 {offered}"
-        rates = {design: [] for design in (DEFAULT, STATIC, "maestro-round-robin") if design in options.designs.split(",")}
-        for first in range(options.rounds):
-            # Another one first each time: what came before leaves its mark on some machines.
-            for place in range(len(rates)):
-                design = list(rates)[(first + place) % len(rates)]
-                rates[design].append(rate(measure(options, design, load)))
-        print(f"\n## throughput, {switches} switches, {spread}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
+    """The default beside static partition. Controllers without a load wait and cost nothing, so all of them stay up: rounds are
+    short, as a machine that is fast and slow by turns wants them."""
+    window, skewed = "--outstanding 400 --rate 60000000", "--spread skewed"
+    full = {switches: f"-s {switches} -M {hosts} -t" for switches, hosts in ((79, 1000), (1347, 1000), (9980, 10))}
+    loads = [*full.values(), *(f"-s {switches} -M 1000 {window} {skewed}" for switches in (79, 1347)),
+             *(f"{full[switches]} --rate 25000000 {skewed}" for switches in (79, 1347))]
+    designs = [design for design in (DEFAULT, STATIC, "maestro-round-robin") if design in options.designs.split(",")]
+    ports = {design: PORT + place for place, design in enumerate(designs)}
+    for load in loads:
+        rates = {design: [] for design in designs}
+        with contextlib.ExitStack() as up:
+            for design, port in ports.items():
+                up.enter_context(controller(design, port=port))
+            for first in range(options.rounds):
+                # Another one first each time: what came before leaves its mark on some machines.
+                for design in designs[first % len(designs):] + designs[:first % len(designs)]:
+                    rates[design].append(rate(under(options, load, port=ports[design])))
+        print(f"\n## throughput\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
         for design, seen in rates.items():
-            ratio = statistics.median(a / b for a, b in zip(seen, rates[STATIC]))
-            print(f"{design:<26} {statistics.median(seen):.2f} M requests/s [{min(seen):.2f} – {max(seen):.2f}], "
-                  f"ratio {ratio:.3f}", flush=True)
+            print(f"{design:<26} {statistics.median(seen):.2f} M requests/s [{min(seen):.2f} – {max(seen):.2f}]"
+                  f"{ratio(seen, rates.get(STATIC))}", flush=True)
+
+
+def ratio(seen, last):
+    """The median and the geometric mean of the pairs' ratios, the latter with twice its standard error."""
+    if last is None or last is seen or len(seen) < 2:
+        return ""
+    logs = [math.log(a / b) for a, b in zip(seen, last)]
+    mean, error = math.exp(statistics.mean(logs)), 2 * statistics.stdev(logs) / math.sqrt(len(logs))
+    return f", ratio {math.exp(statistics.median(logs)):.3f}, mean {mean:.3f} ± {error * mean:.3f}"
 
 
 def probes(options):
@@ -125,8 +148,8 @@ def half(options):
     print(f"\n## probing delay at half of {full / 1e6:.1f} M requests/s\n")
     for name, delays in seen.items():
         print(f"{name:<6} p50 {statistics.median(delay['p50'] for delay in delays):.0f} µs; the first round: {words(delays[0])}")
-    ratio = statistics.median(a["p50"] / b["p50"] for a, b in zip(seen["half"], seen["idle"]))
-    print(f"ratio {ratio:.2f}", flush=True)
+    grown = statistics.median(a["p50"] / b["p50"] for a, b in zip(seen["half"], seen["idle"]))
+    print(f"ratio {grown:.2f}", flush=True)
 
 
 def storm(options):
