@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures how fairly and how soon switches are served: the figures of docs/performance.md, "Fairness and delay".
 
-Real sockets on loopback. Where two designs are compared they take turns (A B A B …), and the median of all rounds is printed. Run it from the root of the repository, on a machine that does nothing else:
+Real sockets on loopback. Where two designs are compared they take turns (A B A B …), and the median of all rounds is printed.
+Run it from the root of the repository, on a machine that does nothing else:
 
     cargo build --release && benches/sharing.py                 all figures
     benches/sharing.py --rounds 3 --only fairness,probes        some of them

@@ -4,8 +4,8 @@
 //! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
 //! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
 //! unless nobody else waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits cost some,
-//! too, and many small ones would take all of it. What was used beyond the quantum is a debt, paid in later rounds. Debts and what was used of the round survive idleness:
-//! whoever goes idle and comes back, or hangs up and connects again, gains nothing.
+//! too, and many small ones would take all of it. What was used beyond the quantum is a debt, paid in later rounds. Debts and
+//! what was used of the round survive idleness: whoever goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
 //! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
 //! new to the end of the old, for the same reason), the deficits
@@ -102,7 +102,8 @@ enum Place {
 
 const NEVER: u64 = u64::MAX;
 
-/// A visit is light if it used no more than this part of the quantum, and so is what was used in a round, by weight.
+/// A visit is light if it used no more than one part in so many of the quantum. Who comes first once more used no more than that of
+/// its weight times the quantum in the round.
 const LIGHT: u32 = 8;
 
 /// How many may come first once more, at most, however long nobody wanted to.

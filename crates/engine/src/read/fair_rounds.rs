@@ -274,6 +274,25 @@ mod tests {
         assert_eq!(quantum_after(9, 1, 1000, ROUND_LONG), QUANTUM_MAX, "it is not long");
     }
 
+    /// Turns are reckoned from who is there, in all homes.
+    #[test]
+    fn a_round_that_turns_counts_the_switches() {
+        for (members, quantum) in [(1000, QUANTUM_MAX / 2), (10_000, QUANTUM_MAX)] {
+            let shared = Arc::new(Shared::new(1));
+            let mut rounds = FairRounds::new(0, Arc::clone(&shared), Arc::default());
+            let conn = conn(0);
+            conn.set_token(0);
+            rounds.join(&conn);
+            rounds.queue(Arc::clone(&conn)).unwrap();
+            rounds.next(Time::START).unwrap();
+            shared.quantum.store(QUANTUM_MAX, Ordering::Relaxed);
+            shared.homes[0].0.lock().unwrap().members = members;
+            rounds.done(&conn, QUANTUM_MAX, conn.claim.release(true));
+            assert!(shared.turn(Time::START + Duration::from_secs(1), &WorkerStats::default()));
+            assert_eq!(shared.quantum.load(Ordering::Relaxed), quantum, "{members}");
+        }
+    }
+
     #[test]
     fn the_quantum_grows_where_rounds_or_turns_are_short() {
         for (members, took) in [(10, ROUND_SHORT / 2), (20_000, Duration::from_millis(300))] {

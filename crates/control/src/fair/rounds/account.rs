@@ -56,7 +56,7 @@ impl Account {
         self.credit > 0
     }
 
-    /// Whether all that it used since the last booking is no more than one part in so many of what a round brings.
+    /// Whether it has all that a round brings, or more, but for one part in so many: it owes nothing, and used little.
     #[inline]
     pub(super) fn used_little(&self, quantum: u32, part: u32) -> bool {
         let income = self.income(quantum);
