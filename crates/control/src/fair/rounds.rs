@@ -4,7 +4,9 @@
 //! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
 //! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
 //! unless nobody else waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits cost some,
-//! too, and many small ones would take all of it. What was used beyond the quantum is a debt, paid in later rounds. Debts and
+//! too, and many small ones would take all of it. Who comes again with much has a turn in the round, too, unless such turns
+//! brought less than half of what the one before did: it asks for less than its share, and has all of it with a visit a round.
+//! What was used beyond the quantum is a debt, paid in later rounds. Debts and
 //! what was used of the round survive idleness: whoever goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
 //! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
@@ -31,12 +33,14 @@
 //! puts a lock around it.
 
 mod account;
+mod habit;
 mod list;
 
 use alloc::vec::Vec;
 
 use super::Weight;
 use account::Account;
+use habit::Habit;
 use list::{Link, List};
 
 /// Names an entry: a small number, chosen by the caller, free again once the entry left. The largest one that ever joined
@@ -79,8 +83,7 @@ pub struct Rounds {
 struct Entry {
     account: Account,
     place: Place,
-    /// Whether its last visit used little.
-    light: bool,
+    habit: Habit,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,13 +135,16 @@ impl Rounds {
         self.leave(id);
         let at = id.0 as usize;
         if at >= self.entries.len() {
-            let nobody =
-                Entry { account: Account::new(Weight::ONE, 0), place: Place::Absent, light: true };
+            let nobody = Entry {
+                account: Account::new(Weight::ONE, 0),
+                place: Place::Absent,
+                habit: Habit::default(),
+            };
             self.entries.resize(at + 1, nobody);
             self.links.resize(at + 1, Link::NONE);
         }
         let account = Account::new(weight, self.round);
-        self.entries[at] = Entry { account, place: Place::Idle, light: true };
+        self.entries[at] = Entry { account, place: Place::Idle, habit: Habit::default() };
     }
 
     /// Removes an entry, wherever it is; a visit of it needs no `done` any more.
@@ -171,13 +177,14 @@ impl Rounds {
                 let once_more = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
                 let may_again = self.again > 0 && entry.account.used_little(self.quantum, LIGHT);
-                match (entry.account.may_spend(), entry.light) {
+                let light = entry.habit.is_light(self.quantum / LIGHT);
+                match (entry.account.may_spend(), light) {
                     (true, true) if !once_more || may_again => {
                         self.again -= u32::from(once_more);
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);
                     }
-                    (true, false) => {
+                    (true, false) if !once_more || entry.habit.may_come_again() => {
                         entry.place = Place::Old { due: self.round };
                         self.now.push_back(&mut self.links, id);
                     }
@@ -225,7 +232,7 @@ impl Rounds {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
         let Place::Visited { again } = entry.place else { return };
         entry.account.spend(used);
-        entry.light = used <= self.quantum / LIGHT;
+        entry.habit.visited(used);
         if !(more || again) {
             entry.place = Place::Idle;
             return;

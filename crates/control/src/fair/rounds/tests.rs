@@ -146,6 +146,31 @@ fn who_used_much_of_the_round_does_not_come_first_again() {
     }
 }
 
+/// A turn more for what comes while the others are served is a visit more for the same.
+#[test]
+fn who_comes_again_for_less_than_half_has_one_turn_a_round() {
+    let turns_in_32_rounds = |again: u32| {
+        let mut rounds = rounds(&[1; 3]);
+        let mut turns = 0;
+        for _ in 0..32 {
+            assert!(rounds.turn());
+            let mut uses = 40;
+            while let Some(Visit { id, .. }) = rounds.pick() {
+                if id == Id(2) {
+                    turns += 1;
+                    rounds.done(id, core::mem::replace(&mut uses, again), false);
+                    rounds.arrive(id);
+                } else {
+                    rounds.done(id, 100, true);
+                }
+            }
+        }
+        turns
+    };
+    assert!(turns_in_32_rounds(20) >= 3 * 32, "all that it is due");
+    assert_eq!(turns_in_32_rounds(19), 32 + 3, "tried once in fifteen rounds");
+}
+
 #[test]
 fn no_more_than_some_come_first_again_however_long_nobody_did() {
     let mut rounds = rounds(&[1; 2]);
