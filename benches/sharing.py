@@ -7,7 +7,7 @@ Run it from the root of the repository, on a machine that does nothing else:
     cargo build --release && benches/sharing.py                 all figures
     benches/sharing.py --rounds 3 --only fairness,probes        some of them
 """
-import argparse, contextlib, json, math, os, shlex, statistics, subprocess, sys
+import argparse, contextlib, json, math, os, shlex, signal, statistics, subprocess, sys, time, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import figures
@@ -22,7 +22,7 @@ FAIR = (DEFAULT, "maestro-round-robin", "maestro-shared-queue", STATIC)
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (5)")
-    parser.add_argument("--seconds", type=int, default=10, help="measured seconds of each run (10)")
+    parser.add_argument("--seconds", type=int, default=10, help="measured seconds of each run; in throughput and skewed, turns of each round (10)")
     parser.add_argument("--only", default="", help="figures, separated by commas: " + ", ".join(FIGURES))
     parser.add_argument("--workers", type=int, default=1, help="workers, for fairness and weights; more than 1 share the cores "
                         "with the load, which then limits what the switches can ask for (1)")
@@ -36,28 +36,23 @@ def main():
         FIGURES[name](options)
 
 
-def controller(design, workers=1, config=None, port=PORT):
+def controller(design, workers=1, config=None, port=PORT, http="off"):
     cores = CONTROLLER_CORE if workers == 1 else "0,1"
     extra = f" --config {config}" if config else ""
-    return running(f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers {workers} "
+    return running(f"{ALDIS} run --apps learning-switch --http {http} --listen 127.0.0.1:{{port}} --workers {workers} "
                    f"--log error --design {design}{extra}", cores=cores, port=port)
 
 
-def under(options, load, workers=1, loop=100, port=PORT):
-    """What the load says of a controller that runs, in loops of so many milliseconds."""
+def measure(options, design, load, workers=1, config=None, loop=100):
+    """One controller, started and stopped, under one load in loops of so many milliseconds; the load's report."""
     cores = LOAD_CORE if workers == 1 else "0,1"
-    bench = (f"taskset -c {cores} {ALDIS} bench 127.0.0.1:{port} {load} "
+    bench = (f"taskset -c {cores} {ALDIS} bench 127.0.0.1:{PORT} {load} "
              f"-l {1000 * options.seconds // loop} -m {loop} -w {1000 // loop} --json")
-    done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
+    with controller(design, workers, config):
+        done = subprocess.run(shlex.split(bench), capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         sys.exit(f"sharing.py: {bench}: {done.stderr.strip()}")
     return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-def measure(options, design, load, workers=1, config=None, loop=100):
-    """One controller, started and stopped, under one load; the load's report."""
-    with controller(design, workers, config):
-        return under(options, load, workers, loop)
 
 
 def rate(result):
@@ -96,38 +91,105 @@ def weights(options):
         os.unlink(config)
 
 
-def throughput(options):
-    """The default beside static partition. Controllers without a load wait and cost nothing, so all of them stay up: rounds are
-    short, as a machine that is fast and slow by turns wants them."""
-    window, skewed = "--outstanding 400 --rate 60000000", "--spread skewed"
-    full = {switches: f"-s {switches} -M 1000 -t" for switches in (79, 1347)}
-    # Ten thousand full sockets are more than the kernel lets TCP have.
-    loads = [*full.values(), "-s 9980 -M 10 --outstanding 400", *(f"-s {switches} -M 1000 {window} {skewed}" for switches in (79, 1347)),
-             *(f"{full[switches]} --rate 25000000 {skewed}" for switches in (79, 1347))]
+class Loaded:
+    """A controller and its load, both of which stay up; the load is stopped and continued."""
+
+    def __init__(self, up, design, load, port):
+        http = f"127.0.0.1:{port + 1000}"
+        self.metrics = f"http://{http}/metrics"
+        self.controller = up.enter_context(controller(design, port=port, http=http))
+        self.bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{port} {load} -w 0 -l 1 -m 3600000 --json"
+        self.load = subprocess.Popen(shlex.split(self.bench), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        up.callback(self.end)
+
+    def end(self):
+        self.load.kill()
+        self.load.wait()
+
+    def requests(self):
+        if self.load.poll() is not None:
+            sys.exit(f"sharing.py: {self.bench}: {self.load.stderr.read().strip()}")
+        with urllib.request.urlopen(self.metrics, timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith("aldis_requests_total{"))
+
+    def begin(self):
+        """Until its addresses are taught, and more."""
+        deadline = time.monotonic() + 60
+        while self.requests() < 2_000_000:
+            if time.monotonic() > deadline:
+                sys.exit(f"sharing.py: {self.bench}: fewer than 2,000,000 requests in a minute")
+            time.sleep(0.1)
+
+    def rest(self):
+        """Until the controller has served what waited."""
+        seen = None
+        while seen != (seen := self.requests()):
+            time.sleep(0.05)
+        return seen
+
+    def cpu_ns(self):
+        tasks = f"/proc/{self.controller.pid}/task"
+        return sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks))
+
+    def turn(self):
+        """One second of load: requests a second, and the controller's CPU time for each."""
+        served, cpu_ns, begun = self.rest(), self.cpu_ns(), time.monotonic()
+        self.load.send_signal(signal.SIGCONT)
+        time.sleep(1)
+        self.load.send_signal(signal.SIGSTOP)
+        elapsed = time.monotonic() - begun
+        served = self.rest() - served
+        return served / elapsed, (self.cpu_ns() - cpu_ns) / max(served, 1)
+
+
+def in_turn(options, title, loads):
+    """Designs beside static partition. Controllers and loads stay up, in memory that they have already, and the loads take turns
+    of a second: a machine that is fast and slow by turns is so to all. Each round begins with new ones."""
     designs = [design for design in (DEFAULT, STATIC, "maestro-round-robin") if design in options.designs.split(",")]
-    ports = {design: PORT + place for place, design in enumerate(designs)}
     for load in loads:
-        rates = {design: [] for design in designs}
-        with contextlib.ExitStack() as up:
-            for design, port in ports.items():
-                up.enter_context(controller(design, port=port))
-            for first in range(options.rounds):
-                # Another one first each time: what came before leaves its mark on some machines.
-                for design in designs[first % len(designs):] + designs[:first % len(designs)]:
-                    rates[design].append(rate(under(options, load, port=ports[design])))
-        print(f"\n## throughput\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
-        for design, seen in rates.items():
-            print(f"{design:<26} {statistics.median(seen):.2f} M requests/s [{min(seen):.2f} – {max(seen):.2f}]"
-                  f"{ratio(seen, rates.get(STATIC))}", flush=True)
+        seen = {design: [] for design in designs}
+        for _ in range(options.rounds):
+            with contextlib.ExitStack() as up:
+                subjects = {}
+                for place, design in enumerate(designs):
+                    subjects[design] = Loaded(up, design, load, PORT + place)
+                # None waits for the others with full queues: its controller would drop it.
+                for subject in subjects.values():
+                    subject.begin()
+                for subject in subjects.values():
+                    subject.load.send_signal(signal.SIGSTOP)
+                for first in range(options.seconds):
+                    # Another one first each time: what came before leaves its mark on some machines.
+                    for design in designs[first % len(designs):] + designs[:first % len(designs)]:
+                        seen[design].append(subjects[design].turn())
+        print(f"\n## {title}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
+        for design, turns in seen.items():
+            rates, cpus = zip(*turns)
+            text = f"{design:<26} {statistics.median(rates) / 1e6:.2f} M requests/s, {statistics.median(cpus):.1f} ns CPU time a request"
+            if design != STATIC and STATIC in seen and len(turns) > 1:
+                least, cheapest = zip(*seen[STATIC])
+                text += f"; throughput {ratio(rates, least)}; CPU time {ratio(cpus, cheapest)}"
+            print(text, flush=True)
 
 
 def ratio(seen, last):
     """The median and the geometric mean of the pairs' ratios, the latter with twice its standard error."""
-    if last is None or last is seen or len(seen) < 2:
-        return ""
     logs = [math.log(a / b) for a, b in zip(seen, last)]
     mean, error = math.exp(statistics.mean(logs)), 2 * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f", ratio {math.exp(statistics.median(logs)):.3f}, mean {mean:.3f} ± {error * mean:.3f}"
+    return f"ratio {math.exp(statistics.median(logs)):.3f}, mean {mean:.3f} ± {error * mean:.3f}"
+
+
+def throughput(options):
+    """Switches that ask alike. Ten thousand full sockets are more than the kernel lets TCP have."""
+    in_turn(options, "throughput", [*(f"-s {switches} -M 1000 -t" for switches in (79, 1347)), "-s 9980 -M 10 --outstanding 400"])
+
+
+def skewed(options):
+    """Switches that do not: with as much outstanding as a window allows, and as the sockets take."""
+    windows = [f"-s {switches} -M 1000 --outstanding 400 --rate 60000000 --spread skewed" for switches in (79, 1347)]
+    full = [f"-s {switches} -M 1000 -t --rate 30000000 --spread skewed" for switches in (79, 1347)]
+    in_turn(options, "throughput, skewed", windows + full)
 
 
 def probes(options):
@@ -175,7 +237,7 @@ def words(delay):
             f"the prober's own wait for its core {delay['processor_wait']:.0f} µs)")
 
 
-FIGURES = {"fairness": fairness, "weights": weights, "throughput": throughput, "probes": probes, "half": half,
+FIGURES = {"fairness": fairness, "weights": weights, "throughput": throughput, "skewed": skewed, "probes": probes, "half": half,
            "storm": storm}
 
 if __name__ == "__main__":
