@@ -4,10 +4,11 @@
 //! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
 //! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
 //! unless nobody else waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits cost some,
-//! too, and many small ones would take all of it. Who comes again with much has a turn in the round, too, unless such turns
-//! brought less than half of what the one before did: it asks for less than its share, and has all of it with a visit a round.
-//! What was used beyond the quantum is a debt, paid in later rounds. Debts and
-//! what was used of the round survive idleness: whoever goes idle and comes back, or hangs up and connects again, gains nothing.
+//! too, and many small ones would take all of it. Who comes with much has a turn in the round that runs, unless such turns
+//! brought less than half of what the one before did: then it asks for less than its share, has all of it with a visit a
+//! round, and joins the next one behind all who wait. What was used beyond the quantum is a debt, paid in later rounds. Debts
+//! and what was used of the round survive idleness: whoever goes idle and comes back, or hangs up and connects again, gains
+//! nothing.
 //!
 //! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
 //! new to the end of the old, for the same reason), the deficits
@@ -184,7 +185,7 @@ impl Rounds {
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);
                     }
-                    (true, false) if !once_more || entry.habit.may_come_again() => {
+                    (true, false) if !anyone_waits || entry.habit.may_come_early() => {
                         entry.place = Place::Old { due: self.round };
                         self.now.push_back(&mut self.links, id);
                     }

@@ -1,6 +1,6 @@
-//! What an entry's visits bring, and so whether one more in the same round is worth what it costs.
+//! What an entry's visits bring, and so whether one in the round that runs is worth what it costs.
 
-/// How many times who came once more for little waits for the next round, before that is tried again.
+/// How many times who came back early for little waits for the next round, before that is tried again.
 const REST: u8 = 15;
 
 /// One entry's.
@@ -8,8 +8,8 @@ const REST: u8 = 15;
 pub(super) struct Habit {
     /// What its last visit used.
     last: u32,
-    /// Whether its next visit is one more in a round.
-    once_more: bool,
+    /// Whether its next visit is in the round in which it came.
+    early: bool,
     /// How many times it waits for the next round.
     rest: u8,
 }
@@ -21,18 +21,18 @@ impl Habit {
         self.last <= most
     }
 
-    /// It comes once more in a round in which others wait. Whether it is to have a turn.
+    /// It comes while others wait. Whether it is to have a turn in this round.
     #[inline]
-    pub(super) fn may_come_again(&mut self) -> bool {
-        self.once_more = self.rest == 0;
+    pub(super) fn may_come_early(&mut self) -> bool {
+        self.early = self.rest == 0;
         self.rest = self.rest.saturating_sub(1);
-        self.once_more
+        self.early
     }
 
     /// A visit is over, which used so much.
     #[inline]
     pub(super) fn visited(&mut self, used: u32) {
-        if core::mem::take(&mut self.once_more) && used < self.last / 2 {
+        if core::mem::take(&mut self.early) && used < self.last / 2 {
             self.rest = REST;
         }
         self.last = used;
@@ -44,36 +44,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_again_for_little_rests_before_it_comes_again() {
+    fn who_comes_early_for_little_waits_before_it_does_so_again() {
         let mut it = Habit::default();
         it.visited(300);
         for _ in 0..2 {
-            assert!(it.may_come_again());
+            assert!(it.may_come_early());
             it.visited(149);
             it.visited(300);
             for _ in 0..REST {
-                assert!(!it.may_come_again());
+                assert!(!it.may_come_early());
                 it.visited(300);
             }
         }
     }
 
     #[test]
-    fn who_comes_again_for_as_much_does_so_whenever_it_likes() {
+    fn who_comes_early_for_as_much_does_so_whenever_it_likes() {
         let mut it = Habit::default();
         it.visited(300);
         for used in [150, 75, 400, 399, 200] {
-            assert!(it.may_come_again());
+            assert!(it.may_come_early());
             it.visited(used);
         }
     }
 
     #[test]
-    fn only_what_comes_once_more_is_held_against_what_came_before() {
+    fn only_an_early_turn_is_held_against_the_one_before() {
         let mut it = Habit::default();
         for used in [300, 1, 300, 1] {
             it.visited(used);
         }
-        assert!(it.may_come_again());
+        assert!(it.may_come_early());
     }
 }

@@ -172,6 +172,30 @@ fn who_comes_again_for_less_than_half_has_one_turn_a_round() {
 }
 
 #[test]
+fn whose_early_turns_brought_little_joins_the_next_round_behind_who_waits() {
+    let mut rounds = rounds(&[1; 3]);
+    for id in [0, 1] {
+        assert_eq!(pick(&mut rounds).0, id);
+        rounds.done(Id(id), 100, true);
+    }
+    for used in [40, 10] {
+        assert_eq!((pick(&mut rounds).0, rounds.round()), (2, 1));
+        rounds.done(Id(2), used, false);
+        rounds.arrive(Id(2));
+    }
+    assert!(rounds.turn());
+    for (id, more) in [(0, true), (1, true), (2, false), (0, true)] {
+        assert_eq!(pick(&mut rounds).0, id);
+        rounds.done(Id(id), 100, more);
+    }
+    rounds.arrive(Id(2));
+    assert_eq!((pick(&mut rounds).0, rounds.round()), (1, 3));
+    assert_eq!(rounds.pick(), None, "2 had no turn in this round, and has none");
+    assert!(rounds.turn());
+    assert_eq!([pick(&mut rounds), pick(&mut rounds)], [(0, 100), (2, 200)], "and loses nothing");
+}
+
+#[test]
 fn no_more_than_some_come_first_again_however_long_nobody_did() {
     let mut rounds = rounds(&[1; 2]);
     rounds.join(Id(2), weight(2));
