@@ -22,7 +22,8 @@ FAIR = (DEFAULT, "maestro-round-robin", "maestro-shared-queue", STATIC)
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (5)")
-    parser.add_argument("--seconds", type=int, default=10, help="measured seconds of each run; in throughput and skewed, turns of each round (10)")
+    parser.add_argument("--seconds", type=int, default=10, help="measured seconds of each run; in throughput and skewed, turns of each design in a round (10)")
+    parser.add_argument("--turn", type=float, default=1, help="seconds of each turn in throughput and skewed (1)")
     parser.add_argument("--only", default="", help="figures, separated by commas: " + ", ".join(FIGURES))
     parser.add_argument("--workers", type=int, default=1, help="workers, for fairness and weights; more than 1 share the cores "
                         "with the load, which then limits what the switches can ask for (1)")
@@ -132,11 +133,11 @@ class Loaded:
         tasks = f"/proc/{self.controller.pid}/task"
         return sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks))
 
-    def turn(self):
-        """One second of load: requests a second, and the controller's CPU time for each."""
+    def turn(self, seconds):
+        """So many seconds of load: requests a second, and the controller's CPU time for each."""
         served, cpu_ns, begun = self.rest(), self.cpu_ns(), time.monotonic()
         self.load.send_signal(signal.SIGCONT)
-        time.sleep(1)
+        time.sleep(seconds)
         self.load.send_signal(signal.SIGSTOP)
         elapsed = time.monotonic() - begun
         served = self.rest() - served
@@ -144,8 +145,8 @@ class Loaded:
 
 
 def in_turn(options, title, loads):
-    """Designs beside static partition. Controllers and loads stay up, in memory that they have already, and the loads take turns
-    of a second: a machine that is fast and slow by turns is so to all. Each round begins with new ones."""
+    """Designs beside static partition. Controllers and loads stay up, in memory that they have already, and the loads take
+    turns: a machine that is fast and slow by turns is so to all. Each round begins with new ones."""
     designs = [design for design in (DEFAULT, STATIC, "maestro-round-robin") if design in options.designs.split(",")]
     for load in loads:
         seen = {design: [] for design in designs}
@@ -162,7 +163,7 @@ def in_turn(options, title, loads):
                 for first in range(options.seconds):
                     # Another one first each time: what came before leaves its mark on some machines.
                     for design in designs[first % len(designs):] + designs[:first % len(designs)]:
-                        seen[design].append(subjects[design].turn())
+                        seen[design].append(subjects[design].turn(options.turn))
         print(f"\n## {title}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
         for design, turns in seen.items():
             rates, cpus = zip(*turns)
