@@ -15,7 +15,7 @@ pub(super) struct Habit {
 }
 
 impl Habit {
-    /// Whether its last visit used no more than so much; nobody was visited with less than nothing.
+    /// Whether its last visit used no more than so much. One that had none used nothing.
     #[inline]
     pub(super) fn is_light(&self, most: u32) -> bool {
         self.last <= most
