@@ -148,7 +148,14 @@ pub const PASSED_LOOK_EVERY: Duration = Duration::from_micros(100);
 pub const JOBS_MAX: usize = 128;
 
 /// What a switch of weight 1 may use of a round, in requests: what one read of 64 KB brings of the commonest PACKET_IN.
-pub const QUANTUM_MAX: u32 = 800;
+pub const QUANTUM: u32 = 800;
+
+/// The most that it may use, where a worker has a crowd of switches: two reads. In a round of one read each those that ask for less
+/// than their share have as many visits as the others, and bring less with each.
+pub const QUANTUM_MAX: u32 = 2 * QUANTUM;
+
+/// So many switches a worker are a crowd. Of fewer, who is read twice in a round may have nothing yet the second time.
+pub const CROWD: usize = 256;
 
 /// The least that it may use of a round, however long a request takes.
 pub const QUANTUM_MIN: u32 = 200;
@@ -156,7 +163,7 @@ pub const QUANTUM_MIN: u32 = 200;
 /// Bytes to read for each request that a switch may use.
 pub const REQUEST_BYTES: usize = 96;
 
-/// The most bytes that a visit of a flooded switch chops: about four times what a switch of weight 1 may use of a round.
+/// The most bytes that a visit of a flooded switch chops: about four times the quantum.
 pub const SHED_AHEAD: usize = 256 * 1024;
 
 /// How long a worker has to be busy, and a switch to have a queue at every visit, before anything of it is shed: a burst
@@ -188,7 +195,7 @@ pub const ROUND_SHORT: Duration = Duration::from_millis(60);
 /// part that the round would be as long: 9,980 full switches had half of the throughput.
 pub const TURN_LONG: Duration = Duration::from_micros(100);
 
-/// Turns that are shorter leave room for a larger quantum, too.
+/// Turns that are shorter leave room for a larger quantum, too, up to one read.
 pub const TURN_SHORT: Duration = Duration::from_micros(25);
 
 /// How often switches are divided among workers anew, under dynamic partition. Rates waver within less, and the divided

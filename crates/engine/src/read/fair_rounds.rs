@@ -26,8 +26,8 @@ use aldis_control::stats::WorkerStats;
 use super::{Read, Visit};
 use crate::conn::Conn;
 use crate::limits::{
-    AGAIN_EVERY, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT, TURN_LONG,
-    TURN_SHORT,
+    AGAIN_EVERY, CROWD, QUANTUM, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT,
+    TURN_LONG, TURN_SHORT,
 };
 use crate::locked::lock;
 
@@ -75,7 +75,7 @@ impl<S> Turns<S> {
 impl<S> Shared<S> {
     pub(crate) fn new(workers: usize) -> Self {
         let home = |_| {
-            let rounds = Rounds::new(QUANTUM_MAX);
+            let rounds = Rounds::new(QUANTUM);
             let (conns, let_again_at) = (Vec::new(), Time::START);
             Home(Mutex::new(Turns { rounds, conns, members: 0, let_again_at }))
         };
@@ -83,7 +83,7 @@ impl<S> Shared<S> {
             homes: (0..workers).map(home).collect(),
             round: Common::default(),
             began: AtomicU64::new(0),
-            quantum: AtomicU32::new(QUANTUM_MAX),
+            quantum: AtomicU32::new(QUANTUM),
         }
     }
 
@@ -134,21 +134,28 @@ impl<S> Shared<S> {
 
     /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's next turn is far. Where they
     /// are long because the switches are many, with short turns, it stays: reading and writing would cost as much for fewer
-    /// requests, and the round take as long.
+    /// requests, and the round take as long. In a crowd it is two reads while the round allows it, so that those who ask for less than
+    /// their share, and have one visit a round, bring more with it.
     fn follow(&self, now: Time, rounds: u64, members: usize) {
         let began = Time(self.began.swap(now.0, Ordering::Relaxed));
         let round = now.since(began) / u32::try_from(rounds).unwrap_or(u32::MAX);
-        let workers = self.homes.len() as u32;
-        let turn = round * workers / u32::try_from(members.max(1)).unwrap_or(u32::MAX);
+        let workers = self.homes.len();
+        let turn = round * workers as u32 / u32::try_from(members.max(1)).unwrap_or(u32::MAX);
         let quantum = self.quantum.load(Ordering::Relaxed);
-        let next = if round < ROUND_SHORT || turn < TURN_SHORT {
-            quantum * 2
-        } else if round > ROUND_LONG && turn > TURN_LONG {
-            quantum / 2
+        let is_crowd = members >= CROWD * workers;
+        let short = if quantum < QUANTUM {
+            round < ROUND_SHORT || turn < TURN_SHORT
         } else {
-            quantum
+            is_crowd && round < ROUND_LONG / 2
         };
-        self.quantum.store(next.clamp(QUANTUM_MIN, QUANTUM_MAX), Ordering::Relaxed);
+        let long = round > ROUND_LONG && (quantum > QUANTUM || turn > TURN_LONG);
+        let next = match (short, long) {
+            (true, _) => quantum * 2,
+            (_, true) => quantum / 2,
+            _ => quantum,
+        };
+        let most = if is_crowd { QUANTUM_MAX } else { QUANTUM };
+        self.quantum.store(next.clamp(QUANTUM_MIN, most), Ordering::Relaxed);
     }
 }
 
@@ -263,21 +270,48 @@ mod tests {
     #[test]
     fn the_quantum_is_cut_where_rounds_and_turns_are_long() {
         let second = Duration::from_secs(1);
-        assert_eq!(quantum_after(1, 1, 1000, second), QUANTUM_MAX / 2);
+        assert_eq!(quantum_after(1, 1, 1000, second), QUANTUM / 2);
         assert_eq!(quantum_after(9, 1, 1000, second), QUANTUM_MIN);
-        assert_eq!(quantum_after(9, 1, 10_000, second), QUANTUM_MAX, "they are many");
+        assert_eq!(quantum_after(9, 1, 10_000, second), QUANTUM, "they are many");
         assert_eq!(
             quantum_after(9, 2, 10_000, second),
             QUANTUM_MIN,
             "their turns are twice as long"
         );
-        assert_eq!(quantum_after(9, 1, 1000, ROUND_LONG), QUANTUM_MAX, "it is not long");
+        assert_eq!(quantum_after(9, 1, 1000, ROUND_LONG), QUANTUM, "it is not long");
+    }
+
+    #[test]
+    fn a_crowd_is_read_twice_in_a_round_that_is_short() {
+        let took = ROUND_LONG / 3;
+        for (workers, members, quantum) in [
+            (1, CROWD - 1, QUANTUM),
+            (1, CROWD, QUANTUM_MAX),
+            (2, 2 * CROWD - 1, QUANTUM),
+            (2, 2 * CROWD, QUANTUM_MAX),
+        ] {
+            assert_eq!(quantum_after(9, workers, members, took), quantum, "{workers}, {members}");
+        }
+        let shared = Shared::<()>::new(1);
+        shared.quantum.store(QUANTUM_MAX, Ordering::Relaxed);
+        let mut now = Time::START;
+        for (members, took, quantum) in [
+            (CROWD, ROUND_LONG, QUANTUM_MAX),
+            (CROWD, ROUND_LONG * 2, QUANTUM),
+            (CROWD, ROUND_LONG / 2, QUANTUM),
+            (CROWD, ROUND_LONG / 3, QUANTUM_MAX),
+            (CROWD - 1, ROUND_LONG / 3, QUANTUM),
+        ] {
+            now = now + took;
+            shared.follow(now, 1, members);
+            assert_eq!(shared.quantum.load(Ordering::Relaxed), quantum, "{members}, {took:?}");
+        }
     }
 
     /// Turns are reckoned from who is there, in all homes.
     #[test]
     fn a_round_that_turns_counts_the_switches() {
-        for (members, quantum) in [(1000, QUANTUM_MAX / 2), (10_000, QUANTUM_MAX)] {
+        for (members, quantum) in [(1000, QUANTUM / 2), (10_000, QUANTUM)] {
             let shared = Arc::new(Shared::new(1));
             let mut rounds = FairRounds::new(0, Arc::clone(&shared), Arc::default());
             let conn = conn(0);
@@ -285,9 +319,9 @@ mod tests {
             rounds.join(&conn);
             rounds.queue(Arc::clone(&conn)).unwrap();
             rounds.next(Time::START).unwrap();
-            shared.quantum.store(QUANTUM_MAX, Ordering::Relaxed);
+            shared.quantum.store(QUANTUM, Ordering::Relaxed);
             shared.homes[0].0.lock().unwrap().members = members;
-            rounds.done(&conn, QUANTUM_MAX, conn.claim.release(true));
+            rounds.done(&conn, QUANTUM, conn.claim.release(true));
             assert!(shared.turn(Time::START + Duration::from_secs(1), &WorkerStats::default()));
             assert_eq!(shared.quantum.load(Ordering::Relaxed), quantum, "{members}");
         }
@@ -298,8 +332,12 @@ mod tests {
         for (members, took) in [(10, ROUND_SHORT / 2), (20_000, Duration::from_millis(300))] {
             let shared = Shared::<()>::new(1);
             shared.quantum.store(QUANTUM_MIN, Ordering::Relaxed);
-            shared.follow(Time::START + took, 1, members);
-            assert_eq!(shared.quantum.load(Ordering::Relaxed), QUANTUM_MIN * 2);
+            let mut now = Time::START;
+            for quantum in [QUANTUM_MIN * 2, QUANTUM_MIN * 4, QUANTUM] {
+                now = now + took;
+                shared.follow(now, 1, members);
+                assert_eq!(shared.quantum.load(Ordering::Relaxed), quantum, "{members}");
+            }
         }
     }
 
@@ -312,12 +350,12 @@ mod tests {
         conn.set_token(0);
         rounds.join(&conn);
         rounds.queue(Arc::clone(&conn)).unwrap();
-        let quantum = QUANTUM_MAX as usize * REQUEST_BYTES;
-        for left in [QUANTUM_MAX, QUANTUM_MAX / 2] {
+        let quantum = QUANTUM as usize * REQUEST_BYTES;
+        for left in [QUANTUM, QUANTUM / 2] {
             let visit = rounds.next(Time::START).unwrap();
             assert_eq!((visit.share, visit.read_max), (Some(left), quantum));
             let queued = conn.claim.release(true);
-            rounds.done(&conn, QUANTUM_MAX / 2, queued);
+            rounds.done(&conn, QUANTUM / 2, queued);
         }
     }
 }
