@@ -17,6 +17,8 @@ DEFAULT, STATIC = "fair-rounds", "maestro-static-partition"
 # Shares are reckoned loop by loop: short ones follow a machine that is fast and slow by turns.
 SHARED = 10
 FAIR = (DEFAULT, "maestro-round-robin", "maestro-shared-queue", STATIC)
+# Of a virtual machine's time that others have, in figures that mean something.
+STOLEN_MAX = 0.02
 
 
 def main():
@@ -34,7 +36,18 @@ def main():
         if name not in FIGURES:
             sys.exit(f"sharing.py: there is no figure {name}; there are: {', '.join(FIGURES)}")
     for name in chosen:
+        stolen, passed = ticks()
         FIGURES[name](options)
+        part = (ticks()[0] - stolen) / max(ticks()[1] - passed, 1)
+        if part > STOLEN_MAX:
+            print(f"\n{name}: the host took {100 * part:.1f} % of this machine's time meanwhile; measure again", flush=True)
+
+
+def ticks():
+    """Of all cores: those that the host gave to others, and all."""
+    with open("/proc/stat") as file:
+        passed = [int(field) for field in file.readline().split()[1:9]]
+    return passed[7], sum(passed)
 
 
 def controller(design, workers=1, config=None, port=PORT, http="off"):
@@ -171,15 +184,18 @@ def in_turn(options, title, loads):
             text = f"{design:<26} {statistics.median(rates) / 1e6:.2f} M requests/s, {statistics.median(cpus):.1f} ns CPU time a request"
             if design != STATIC and STATIC in seen and len(turns) > 1:
                 least, cheapest = zip(*seen[STATIC])
-                text += f"; throughput {ratio(rates, least)}; CPU time {ratio(cpus, cheapest)}"
+                text += (f"; throughput {ratio(rates, least, options.seconds)}; "
+                         f"CPU time {ratio(cpus, cheapest, options.seconds)}")
             print(text, flush=True)
 
 
-def ratio(seen, last):
-    """The median and the geometric mean of the pairs' ratios, the latter with twice its standard error, for which turns
-    count as independent: where rounds differ among themselves it is too small."""
+def ratio(seen, last, turns):
+    """The median and the geometric mean of the pairs' ratios, the latter with twice its standard error: of the rounds, of so
+    many turns each, which differ by more than their turns do."""
     logs = [math.log(a / b) for a, b in zip(seen, last)]
-    mean, error = math.exp(statistics.mean(logs)), 2 * statistics.stdev(logs) / math.sqrt(len(logs))
+    rounds = [statistics.mean(logs[at:at + turns]) for at in range(0, len(logs), turns)]
+    mean = math.exp(statistics.mean(logs))
+    error = 2 * statistics.stdev(rounds) / math.sqrt(len(rounds)) if len(rounds) > 1 else math.nan
     return f"ratio {math.exp(statistics.median(logs)):.3f}, mean {mean:.3f} ± {error * mean:.3f}"
 
 

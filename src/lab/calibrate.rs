@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, SITTINGS, Spread, Step};
+use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, Spread, Step};
 use aldis_lab::run::check::{Check, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -29,11 +29,12 @@ Examples:
   aldis lab calibrate                          a minute, a table, and costs.toml in this folder
   aldis lab calibrate --out lab.toml           the same, kept elsewhere
   aldis lab calibrate --check                  besides, how well a simulation predicts this machine
+  aldis lab calibrate --check --seconds 300    the same with five times as many runs, for a machine that is fast and slow by turns
   aldis lab calibrate --switches 64            visits to 64 switches instead of 16
   aldis lab calibrate --json | jq .costs       for programs
 
 A simulation of workers on cores that this machine does not have takes from such a file what a poll, a read, a request or \
-a wake-up costs. Measure on a machine that does nothing else: everything is measured in twelve sittings of many rounds, with new connections each; \
+a wake-up costs. Measure on a machine that does nothing else: everything is measured in twelve sittings of many rounds or, where there is time, in one for every five seconds, with new connections each; \
 the table shows the median of the sittings, or under load the mean of all rounds, and between what bounds the middle of the sittings lay; wide \
 bounds mean that something disturbed.
 Two cores are used, where there are two; everything stays on the loop-back. Ctrl-C ends it and leaves nothing behind.")]
@@ -53,8 +54,8 @@ pub(crate) struct Args {
     /// Hosts of each of them that are known: 2 to 1,000,000.
     #[arg(long, value_name = "N", default_value_t = Conditions::default().macs, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     macs: u32,
-    /// Run controllers between the sittings, and show how well a simulation with the costs predicts them; some four
-    /// minutes more.
+    /// Run controllers between the sittings, and show how well a simulation with the costs predicts them; three times as long
+    /// again.
     #[arg(long)]
     check: bool,
 }
@@ -82,11 +83,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     })?;
     let length = (Duration::from_secs(args.seconds) / RUN_OF_ALL).clamp(*RUN.start(), *RUN.end());
     let mut check = args.check.then(|| Check::new(&aldis, conditions, length, &stop));
-    let mut sittings = Vec::with_capacity(SITTINGS);
-    for sitting in 1..=SITTINGS {
-        let of_all = format!("{sitting} of {SITTINGS}");
-        let length = Duration::from_secs(args.seconds) / SITTINGS as u32;
-        let measured = calibrate::run(length, conditions, &stop, &mut |step: Step| {
+    let (count, sitting_length) = calibrate::sittings(Duration::from_secs(args.seconds));
+    let mut sittings = Vec::with_capacity(count);
+    for sitting in 1..=count {
+        let of_all = format!("{sitting} of {count}");
+        let measured = calibrate::run(sitting_length, conditions, &stop, &mut |step: Step| {
             say(&format!("sitting {of_all}: {}", step.words()));
         });
         match measured {
@@ -128,31 +129,34 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let rows = checked.as_ref().and_then(|checked| checked.as_deref().ok());
     match args.json {
         true => println!("{}", json(&calibration, rows)),
-        false => print!("{}", rows.map_or(String::new(), |rows| predictions(rows, conditions))),
+        false => {
+            print!("{}", rows.map_or(String::new(), |rows| predictions(rows, conditions, count)))
+        }
     }
     written.and(checked.map_or(Ok(()), |checked| checked.map(drop)))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions) -> String {
+fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs: usize) -> String {
     if rows.is_empty() {
         return "\nA run to compare a simulation with needs two cores.\n".into();
     }
     let title = "M requests/s";
     let width = rows.iter().map(|row| row.design.len()).max().unwrap_or(0).max(title.len());
     let mut text = format!(
-        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the mean of {SITTINGS} runs in turn:\n\n\
-         {title:<width$} {:>9} {:>13} {:>10} {:>8}   {:>18} {:>10}\n",
+        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the mean of {runs} runs in turn, ± twice its standard error:\n\n\
+         {title:<width$} {:>12} {:>13} {:>9} {:>8}   {:>18} {:>9}\n",
         "measured", "from – to", "simulated", "off by", "deviation measured", "simulated"
     );
     for row in rows {
         let Checked { design, measured_rps, measured_rps_range: (least, most), .. } = row;
+        let error = row.measured_rps_error.unwrap_or(f64::NAN) / 1e6;
+        let measured = format!("{:.2} ± {error:.2}", measured_rps / 1e6);
         let range = format!("{:.2} – {:.2}", least / 1e6, most / 1e6);
         let mark = if row.generator_limited { "  generator-limited" } else { "" };
         let _ = writeln!(
             text,
-            "{design:<width$} {:>9.2} {range:>13} {:>10.2} {:>+6.1} %   {:>16.2} % {:>8.2} %{mark}",
-            measured_rps / 1e6,
+            "{design:<width$} {measured:>12} {range:>13} {:>9.2} {:>+6.1} %   {:>16.2} % {:>7.2} %{mark}",
             row.simulated_rps / 1e6,
             row.off() * 100.0,
             row.measured_deviation * 100.0,

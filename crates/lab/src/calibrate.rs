@@ -123,9 +123,18 @@ impl Default for Conditions {
     }
 }
 
-/// How often everything is to be measured, each time with new connections and in new memory: on some machines the kernel's part
+/// How often everything is to be measured at least, each time with new connections and in new memory: on some machines the kernel's part
 /// of the same visits differs by a third, and more, from one second or minute to the next.
-pub const SITTINGS: usize = 12;
+const SITTINGS: usize = 12;
+
+/// What a sitting takes where there is more time.
+const SITTING: Duration = Duration::from_secs(5);
+
+/// How many sittings are to share so much time, and how long each is.
+pub fn sittings(all: Duration) -> (usize, Duration) {
+    let count = SITTINGS.max((all.as_secs() / SITTING.as_secs()) as usize);
+    (count, all / count as u32)
+}
 
 /// How much longer visits under load take than any other step, and how much of it does not count: a machine whose cores have been
 /// busy for a second or two may be slower than one that was at rest.

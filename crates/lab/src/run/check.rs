@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What all of it may take.
-const WITHIN: Duration = Duration::from_secs(600);
+/// What a round may take.
+const WITHIN: Duration = Duration::from_secs(120);
 
 /// The designs whose visits are as different as they get: by shares, 64 KB each, 2 KB each.
 const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
@@ -33,6 +33,8 @@ pub struct Checked {
     pub design: String,
     /// Answers a second: the mean of what was measured, as the costs under load are means.
     pub measured_rps: f64,
+    /// Twice the standard error of that, where there are several runs.
+    pub measured_rps_error: Option<f64>,
     /// The least and the most of it.
     pub measured_rps_range: (f64, f64),
     /// Answers a second.
@@ -62,7 +64,6 @@ pub struct Check<'a> {
     points: Vec<Point>,
     /// What was measured of each point.
     runs: Vec<Vec<Measured>>,
-    until: Instant,
     stop: &'a AtomicBool,
 }
 
@@ -83,7 +84,7 @@ impl<'a> Check<'a> {
         let mut points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
         points.retain(|point| point.origin == Origin::Measured);
         let runs = vec![Vec::new(); points.len()];
-        Ok(Check { aldis, plan, points, runs, until: Instant::now() + WITHIN, stop })
+        Ok(Check { aldis, plan, points, runs, stop })
     }
 
     /// Measures each once, another one first each time; `progress` is told what is measured now.
@@ -93,12 +94,13 @@ impl<'a> Check<'a> {
     pub fn round(&mut self, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
         let form = self.plan.form(results::Form::Quick);
         let first = self.runs.first().map_or(0, Vec::len);
+        let until = Instant::now() + WITHIN;
         for place in (first..).take(self.points.len()) {
             let at = place % self.points.len();
             let point = &self.points[at];
             progress(&name(point));
             let run = self.plan.said.runs[point.run].get_ref();
-            let Check { aldis, until, stop, .. } = *self;
+            let Check { aldis, stop, .. } = *self;
             let bench = Bench { aldis, run, form: &form, seed: 1, until, stop };
             self.runs[at].push(Measured::of(&bench, point)?);
         }
@@ -155,9 +157,16 @@ impl Checked {
         runs.sort_by(|one, other| one.deviation.total_cmp(&other.deviation));
         let measured_deviation = runs[middle].deviation;
         runs.sort_by(|one, other| one.rps.total_cmp(&other.rps));
+        let count = runs.len() as f64;
+        let mean = runs.iter().map(|run| run.rps).sum::<f64>() / count;
+        let error = || {
+            let squares: f64 = runs.iter().map(|run| (run.rps - mean).powi(2)).sum();
+            2.0 * (squares / (count - 1.0) / count).sqrt()
+        };
         Checked {
             design,
-            measured_rps: runs.iter().map(|run| run.rps).sum::<f64>() / runs.len() as f64,
+            measured_rps: mean,
+            measured_rps_error: (runs.len() > 1).then(error),
             measured_rps_range: (runs[0].rps, runs[runs.len() - 1].rps),
             simulated_rps: simulated.throughput(),
             measured_deviation,
