@@ -55,14 +55,15 @@ pub struct Calibration<T = f64> {
 /// What is measured together, in the order in which it is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
+    /// Visits under load, with requests through the applications. First, for cores that were at rest are quicker for a while, and
+    /// what runs between two sittings keeps both busy.
+    Visit,
     /// Polls.
     Poll,
     /// Reads and writes.
     Exchange,
     /// Waking a worker that sleeps.
     Wake,
-    /// Visits under load, with requests through the applications.
-    Visit,
     /// Cache lines that go from core to core.
     HandOver,
     /// One request at a time, there and back.
@@ -72,7 +73,7 @@ pub enum Step {
 impl Step {
     /// All of them, in order.
     pub const ALL: [Step; 6] =
-        [Step::Poll, Step::Exchange, Step::Wake, Step::Visit, Step::HandOver, Step::RoundTrip];
+        [Step::Visit, Step::Poll, Step::Exchange, Step::Wake, Step::HandOver, Step::RoundTrip];
 
     /// What is measured, in words.
     pub fn words(self) -> &'static str {
@@ -208,6 +209,10 @@ fn measure(
             _ => Failure::Refused(step, error),
         }
     };
+    let failed = begin(Step::Visit);
+    let visits = visit::measure(&loaded, cores, conditions).map_err(failed)?;
+    let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
+    let [batch, gather, request] = visits.requests;
     let failed = begin(Step::Poll);
     let [poll, poll_event] = poll::measure(&pace, cores).map_err(failed)?;
     let failed = begin(Step::Exchange);
@@ -215,10 +220,6 @@ fn measure(
         exchange::measure(&pace, cores).map_err(failed)?;
     let failed = begin(Step::Wake);
     let [wake, ring] = wake::measure(&pace, cores).map_err(failed)?;
-    let failed = begin(Step::Visit);
-    let visits = visit::measure(&loaded, cores, conditions).map_err(failed)?;
-    let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
-    let [batch, gather, request] = visits.requests;
     let failed = begin(Step::HandOver);
     let [cas] = hand_over::alone(&pace).map_err(failed)?;
     let two = hand_over::between(&pace, cores).map_err(failed)?;
