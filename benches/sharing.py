@@ -38,9 +38,9 @@ def main():
     for name in chosen:
         stolen, passed = ticks()
         FIGURES[name](options)
-        part = (ticks()[0] - stolen) / max(ticks()[1] - passed, 1)
-        if part > STOLEN_MAX:
-            print(f"\n{name}: the host took {100 * part:.1f} % of this machine's time meanwhile; measure again", flush=True)
+        stolen, passed = (now - before for now, before in zip(ticks(), (stolen, passed)))
+        if stolen > STOLEN_MAX * passed:
+            print(f"\n{name}: the host took {100 * stolen / passed:.1f} % of this machine's time meanwhile; measure again", flush=True)
 
 
 def ticks():

@@ -150,7 +150,7 @@ pub const JOBS_MAX: usize = 128;
 /// What a switch of weight 1 may use of a round, in requests: what one read of 64 KB brings of the commonest PACKET_IN.
 pub const QUANTUM: u32 = 800;
 
-/// The most that it may use, where a worker has a crowd of switches: two reads. In a round of one read each those that ask for less
+/// The most that it may use, where a worker has a crowd of switches and rounds allow it ([`ROUND_LONG`]): two reads. In a round of one read each those that ask for less
 /// than their share have as many visits as the others, and bring less with each.
 pub const QUANTUM_MAX: u32 = 2 * QUANTUM;
 
@@ -184,11 +184,11 @@ pub const SHED_PER_REQUEST: usize = 10;
 /// some 5 µs of it.
 pub const AGAIN_EVERY: Duration = Duration::from_micros(100);
 
-/// A round that takes longer lets those that ask for much wait: the quantum shrinks, as far as turns are long. Those that ask for
-/// little do not wait for rounds.
+/// A round that takes longer lets those that ask for much wait: the quantum shrinks to one read, and below that as far as turns
+/// are long. Those that ask for little do not wait for rounds. In a crowd one of less than half of it has room for two reads.
 pub const ROUND_LONG: Duration = Duration::from_millis(250);
 
-/// A round that takes less leaves room for a larger quantum.
+/// A round that takes less leaves room for a larger quantum, up to one read.
 pub const ROUND_SHORT: Duration = Duration::from_millis(60);
 
 /// A switch's part of a round, on average, that is worth cutting. Of less, what a visit costs however little is asked is so large a

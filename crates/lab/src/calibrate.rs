@@ -55,8 +55,8 @@ pub struct Calibration<T = f64> {
 /// What is measured together, in the order in which it is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Visits under load, with requests through the applications. First, for cores that were at rest are quicker for a while, and
-    /// what runs between two sittings keeps both busy.
+    /// Visits under load, with requests through the applications. First, so that they are behind what runs between two sittings
+    /// and keeps both cores as busy.
     Visit,
     /// Polls.
     Poll,
@@ -131,7 +131,7 @@ const SITTINGS: usize = 12;
 /// What a sitting takes where there is more time.
 const SITTING: Duration = Duration::from_secs(5);
 
-/// How many sittings are to share so much time, and how long each is.
+/// How many sittings are to share so much time, and how long each is: twelve, or as many of five seconds as there is time for.
 pub fn sittings(all: Duration) -> (usize, Duration) {
     let count = SITTINGS.max((all.as_secs() / SITTING.as_secs()) as usize);
     (count, all / count as u32)
@@ -251,4 +251,19 @@ fn measure(
         contended_cas_ns: two.map(|[_, contended]| contended),
         round_trip_ns: round_trip,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_time_is_more_sittings_and_less_is_shorter_ones() {
+        for (seconds, count, millis) in
+            [(6, 12, 500), (60, 12, 5_000), (64, 12, 5_333), (600, 120, 5_000)]
+        {
+            let (sittings, each) = sittings(Duration::from_secs(seconds));
+            assert_eq!((sittings, each.as_millis()), (count, millis), "{seconds} s");
+        }
+    }
 }
