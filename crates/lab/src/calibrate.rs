@@ -32,6 +32,7 @@ use std::time::Duration;
 pub use costs::{Costs, Row};
 pub use file::{COST_MAX, COST_MIN, Refused, check};
 pub use machine::{Machine, today};
+pub(crate) use rounds::median;
 pub use rounds::{Middle, Spread};
 
 use clock::Clock;

@@ -147,7 +147,7 @@ pub(super) fn busy() -> io::Error {
 }
 
 /// The median, the higher one of two; leaves `values`, which are not empty, in order.
-pub(super) fn median(values: &mut [f64]) -> f64 {
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -5,7 +5,7 @@
 
 use super::measure::{Bench, throughput};
 use super::simulated::Stage;
-use crate::calibrate::Conditions;
+use crate::calibrate::{Conditions, median};
 use crate::plan::Plan;
 use crate::plan::expand::Point;
 use crate::results::{self, Origin};
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 
 /// What a round may take.
 const WITHIN: Duration = Duration::from_secs(120);
+
+/// How often each is simulated, with other chances: a threshold that adapts climbs sooner or later.
+const SEEDS: u64 = 5;
 
 /// The designs whose visits are as different as they get: by shares, 64 KB each, 2 KB each.
 const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
@@ -37,9 +40,9 @@ pub struct Checked {
     pub measured_rps_error: Option<f64>,
     /// The least and the most of it.
     pub measured_rps_range: (f64, f64),
-    /// Answers a second.
+    /// Answers a second: the mean of several simulations.
     pub simulated_rps: f64,
-    /// The largest deviation of a switch from its share, as a part of it: the median of the runs.
+    /// The largest deviation of a switch from its share, as a part of it: the median of the runs, or of the simulations.
     pub measured_deviation: f64,
     /// See above.
     pub simulated_deviation: f64,
@@ -121,8 +124,10 @@ impl<'a> Check<'a> {
         for (point, runs) in self.points.iter().zip(&mut self.runs) {
             progress(&format!("{}, simulated", name(point)));
             let run = self.plan.said.runs[point.run].get_ref();
-            let simulated = Stage::new(run, &form, costs, 1).simulate(point)?.outcome;
-            checked.push(Checked::new(name(point), runs, &simulated));
+            let simulated: Result<Vec<Outcome>, String> = (1..=SEEDS)
+                .map(|seed| Ok(Stage::new(run, &form, costs, seed).simulate(point)?.outcome))
+                .collect();
+            checked.push(Checked::new(name(point), runs, &simulated?));
         }
         Ok(checked)
     }
@@ -151,30 +156,38 @@ impl Measured {
 }
 
 impl Checked {
-    /// Of runs, one at least, which are put in order.
-    fn new(design: String, runs: &mut [Measured], simulated: &Outcome) -> Checked {
+    /// Of runs, which are put in order, and simulations; one of each at least.
+    fn new(design: String, runs: &mut [Measured], simulated: &[Outcome]) -> Checked {
         let middle = runs.len() / 2;
-        runs.sort_by(|one, other| one.deviation.total_cmp(&other.deviation));
-        let measured_deviation = runs[middle].deviation;
+        let mut deviations: Vec<f64> = runs.iter().map(|run| run.deviation).collect();
+        let measured_deviation = median(&mut deviations);
+        let mut deviations: Vec<f64> = simulated.iter().map(Outcome::deviation_max).collect();
+        let simulated_deviation = median(&mut deviations);
+        let served: Vec<f64> = simulated.iter().map(Outcome::throughput).collect();
         runs.sort_by(|one, other| one.rps.total_cmp(&other.rps));
-        let count = runs.len() as f64;
-        let mean = runs.iter().map(|run| run.rps).sum::<f64>() / count;
-        let error = || {
-            let squares: f64 = runs.iter().map(|run| (run.rps - mean).powi(2)).sum();
-            2.0 * (squares / (count - 1.0) / count).sqrt()
-        };
+        let rates: Vec<f64> = runs.iter().map(|run| run.rps).collect();
+        let (measured_rps, error) = mean(&rates);
         Checked {
             design,
-            measured_rps: mean,
-            measured_rps_error: (runs.len() > 1).then(error),
-            measured_rps_range: (runs[0].rps, runs[runs.len() - 1].rps),
-            simulated_rps: simulated.throughput(),
+            measured_rps,
+            measured_rps_error: error,
+            measured_rps_range: (rates[0], rates[rates.len() - 1]),
+            simulated_rps: mean(&served).0,
             measured_deviation,
-            simulated_deviation: simulated.deviation_max(),
+            simulated_deviation,
             measured_cpu_ns: runs[middle].cpu_ns,
             generator_limited: runs.iter().any(|run| run.generator_limited),
         }
     }
+}
+
+/// The mean of values, one at least, and twice its standard error, where there are several.
+fn mean(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = 2.0 * (squares / (count - 1.0) / count).sqrt();
+    (mean, (values.len() > 1).then_some(error))
 }
 
 /// The design, and what is different from its preset.
@@ -199,4 +212,18 @@ fn text(Conditions { switches, macs }: Conditions, length: Duration) -> String {
         run(&format!("{DESIGNS:?}")),
         run(&format!("[{fixed:?}]")),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_mean_is_twice_the_standard_one() {
+        assert_eq!(mean(&[7.0]), (7.0, None));
+        // A standard deviation of one, three times.
+        let (middle, error) = mean(&[1.0, 2.0, 3.0]);
+        assert_eq!(middle, 2.0);
+        assert!((error.unwrap() - 2.0 / 3.0_f64.sqrt()).abs() < 1e-9, "{error:?}");
+    }
 }

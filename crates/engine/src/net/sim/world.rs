@@ -71,6 +71,16 @@ struct Core {
     ready: VecDeque<usize>,
     /// How much it works until somebody interrupts it, in picoseconds.
     undisturbed: f64,
+    /// What of the step that it makes has wavered and been interrupted already.
+    settled: Ps,
+}
+
+/// What something of that cost takes this time.
+fn wavering(cost: Ps, waver: f64, dice: &mut Dice) -> Ps {
+    match waver > 0.0 {
+        true => (cost as f64 * (1.0 + waver * (2.0 * dice.unit() - 1.0))) as Ps,
+        false => cost,
+    }
 }
 
 /// The connection of one switch: both sockets and what is between them.
@@ -146,7 +156,13 @@ pub(super) struct Work {
 
 impl World {
     pub(super) fn new(plan: &Plan, bells: Arc<Bells>) -> World {
-        let core = |_| Core { clock: 0, asleep: None, ready: VecDeque::new(), undisturbed: 0.0 };
+        let core = |_| Core {
+            clock: 0,
+            asleep: None,
+            ready: VecDeque::new(),
+            undisturbed: 0.0,
+            settled: 0,
+        };
         let wire = |(number, switch)| Wire {
             switch: Switch::new(switch, number, plan.seed),
             incoming: Stream::default(),
@@ -238,14 +254,16 @@ impl World {
         took += self.rings(began);
         self.cores[core].clock += took;
         let waver = self.jitter.max(prices.waver);
+        // As if all that was settled had come first.
+        let begun = began + std::mem::take(&mut self.cores[core].settled);
         if waver > 0.0 {
-            let wavers = (self.cores[core].clock - began) as f64 * waver;
+            let wavers = (self.cores[core].clock - begun) as f64 * waver;
             let clock = self.cores[core].clock as f64 + wavers * (2.0 * self.dice.unit() - 1.0);
             let is_away = self.jitter > 0.0 && self.dice.next().is_multiple_of(1000);
             let away = if is_away { AWAY } else { 0 };
-            self.cores[core].clock = (clock as Ps).max(began + prices.step) + away;
+            self.cores[core].clock = (clock as Ps).max(begun + prices.step) + away;
         }
-        self.interrupt(core, began);
+        self.interrupt(core, self.cores[core].clock - begun);
         let rung = self.bells.rung[core].load(Ordering::Relaxed);
         let core = &mut self.cores[core];
         let until = until.map(|until| until.0.saturating_mul(1000));
@@ -253,13 +271,13 @@ impl World {
     }
 
     /// What comes in between while a core works: at moments of chance, each as long as chance has it.
-    fn interrupt(&mut self, core: usize, began: Ps) {
+    fn interrupt(&mut self, core: usize, worked: Ps) {
         let Prices { away_often, away, .. } = self.prices;
         if away_often <= 0.0 {
             return;
         }
         let core = &mut self.cores[core];
-        let mut worked = (core.clock - began) as f64;
+        let mut worked = worked as f64;
         while worked >= core.undisturbed {
             worked -= core.undisturbed;
             core.undisturbed = self.dice.gap() / away_often;
@@ -490,15 +508,14 @@ impl World {
         let room = if at_once { usize::MAX } else { ROOM_OUT - wire.outgoing.len() };
         let count = bytes.len().min(room);
         wire.starved |= count < bytes.len();
-        let clock = &mut self.cores[core].clock;
         if count == 0 {
-            *clock += prices.empty_read;
+            self.cores[core].clock += prices.empty_read;
             return None;
         }
         if std::mem::replace(&mut wire.writer, core) != core {
-            *clock += (count / ANSWER_LEN) as Ps * prices.moved_request;
+            self.cores[core].clock += (count / ANSWER_LEN) as Ps * prices.moved_request;
         }
-        *clock += match wire.left {
+        let cost = match wire.left {
             true => {
                 let further = std::mem::take(&mut wire.unanswered).saturating_sub(1);
                 prices.full_write + count as Ps * prices.full_write_byte + further * prices.joined
@@ -508,7 +525,15 @@ impl World {
                 prices.write + count as Ps * prices.write_byte
             }
         };
-        let arrives = *clock + prices.way;
+        // At once: adaptive batching takes the time of a batch up to its last write, within the step.
+        let took = wavering(cost, self.jitter.max(prices.waver), &mut self.dice);
+        let before = self.cores[core].clock;
+        self.cores[core].clock += took;
+        self.interrupt(core, took);
+        let core = &mut self.cores[core];
+        core.settled += core.clock - before;
+        let arrives = core.clock + prices.way;
+        let wire = &mut self.wires[at];
         if at_once {
             self.hear(at, arrives, bytes);
         } else {

@@ -2,6 +2,7 @@
 
 use super::*;
 use aldis_control::batching::Ibt;
+use aldis_control::stats::Distribution;
 
 /// Round robin with batches of so many requests.
 fn gathering(requests: usize) -> Design {
@@ -48,4 +49,23 @@ fn what_a_visit_brings_to_a_batch_is_paid_for_each() {
     // 25 requests a visit: a microsecond of each.
     let more_ns = (1.0 / of(25_000.0) - 1.0 / of(0.0)) * 1e9;
     assert!((900.0..1100.0).contains(&more_ns), "{more_ns} ns a request");
+}
+
+/// Adaptive batching goes by what a batch took, up to its last write.
+#[test]
+fn writes_waver_and_are_interrupted_before_their_batch_is_over() {
+    let writing = |costs| {
+        let duration = Duration::from_millis(200);
+        let plan = Plan { costs, duration, ..plan(gathering(90), 1, full(4)) };
+        simulated(&plan).snapshot.total.write_time_ns
+    };
+    let mean = |took: &Distribution| took.sum() as f64 / took.count() as f64;
+    let even = writing(dear());
+    let disturbed = writing(Costs { away_pct: 25.0, away_ns: 5_000.0, ..dear() });
+    let part = mean(&disturbed) / mean(&even) - 1.0;
+    assert!((part - 0.25).abs() < 0.05, "{part}");
+    let wavering = writing(Costs { waver_pct: 50.0, ..dear() });
+    assert!((mean(&wavering) / mean(&even) - 1.0).abs() < 0.02, "{}", mean(&wavering));
+    let apart = |took: &Distribution| took.quantile(900) as f64 / took.quantile(100) as f64;
+    assert!(apart(&even) < 1.1 && apart(&wavering) > 1.3, "{} {}", apart(&even), apart(&wavering));
 }
