@@ -41,6 +41,7 @@ pub(crate) use demand::Volume;
 pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
 pub use failure::Failure;
 pub use handshakes::{Handshakes, handshakes};
+pub use pace::turns_of;
 pub(crate) use probing::Probing;
 pub(crate) use report::delays;
 pub use report::{

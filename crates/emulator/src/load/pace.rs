@@ -44,6 +44,18 @@ struct Turn {
     burst: u64,
 }
 
+/// How many of so many switches have a turn in a tick.
+fn turns_in_tick(switches: usize) -> usize {
+    TURNS_IN_TICK.max(switches.div_ceil(TICKS_IN_ROUND)).min(switches)
+}
+
+/// When the switch at a place, from 0 on, of so many that one thread plays has its turns, if they have rates: how long after
+/// the beginning its first, and how far apart they are, about. What has become due is sent then.
+pub fn turns_of(place: u32, switches: u32) -> [Duration; 2] {
+    let in_tick = turns_in_tick(switches as usize).max(1) as u32;
+    [place / in_tick, switches.div_ceil(in_tick).max(1)].map(|ticks| TICK * ticks)
+}
+
 impl Turn {
     fn new(volume: &Volume, part: f64, cycle: Option<Cycle>, ahead: f64) -> Turn {
         let rate_max = volume.rate_max() * part * cycle.as_ref().map_or(1.0, Cycle::factor);
@@ -109,7 +121,7 @@ impl Pace {
         let len = self.turns.len();
         let count = match self.exact {
             true => len,
-            false => TURNS_IN_TICK.max(len.div_ceil(TICKS_IN_ROUND)).min(len),
+            false => turns_in_tick(len),
         };
         let (due_after, first, turns) = (self.volume.due_after(elapsed), self.next, &self.turns);
         let volume = &self.volume;
@@ -173,6 +185,18 @@ mod tests {
                 pace.turns(Duration::ZERO).for_each(|(place, ..)| served[place] = true);
             }
             assert!(served.into_iter().all(|served| served), "{len}");
+        }
+    }
+
+    #[test]
+    fn who_has_a_turn_in_which_tick_is_known_beforehand() {
+        for switches in [1, 50, 79, 1347, 10_000] {
+            let [_, every] = turns_of(0, switches);
+            let mut pace = Pace::new(&load(), Crew::Load, &vec![1; switches as usize]).unwrap();
+            for tick in 0..(every.as_nanos() / TICK.as_nanos()) as u32 {
+                let (place, ..) = pace.turns(Duration::ZERO).next().unwrap();
+                assert_eq!(turns_of(place as u32, switches), [TICK * tick, every], "{switches}");
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Rate, Run};
 use aldis_control::Recipe;
-use aldis_emulator::load::RATE_MAX;
+use aldis_emulator::load::{RATE_MAX, turns_of};
 use aldis_engine::sim::{self, Costs, Offer, Outcome, Plan, Responder, Switch};
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use std::time::Duration;
 /// a switch that asks five times a second.
 const LENGTH_MIN: Duration = Duration::from_millis(10);
 const LENGTH_MAX: Duration = Duration::from_secs(5);
+
+/// The least number of rounds in which the load goes over all of its switches.
+const ROUNDS: u32 = 4;
 
 /// The most requests that a simulated point offers.
 const OFFERED_MAX: f64 = 12e6;
@@ -95,19 +98,23 @@ impl Stage {
         let Subject::Design(design) = &point.subject else {
             return Err("only designs of ours can be simulated".into());
         };
-        let length = Duration::from_secs_f64(seconds).clamp(LENGTH_MIN, LENGTH_MAX);
-        let offer = |part: f64| match rate {
-            None => Offer::Full,
-            Some(rate) => Offer::Poisson((rate * part).clamp(0.001, RATE_MAX)),
+        let turns = |place| turns_of(place, point.switches);
+        let [_, round] = rate.map_or([Duration::ZERO; 2], |_| turns(0));
+        let length =
+            Duration::from_secs_f64(seconds).clamp(LENGTH_MIN.max(ROUNDS * round), LENGTH_MAX);
+        let offer = |(place, part): (u32, f64)| match (rate, turns(place)) {
+            (None, _) => Offer::Full,
+            (Some(rate), [first, every]) => {
+                Offer::Turns { rate: (rate * part).clamp(0.001, RATE_MAX), first, every }
+            }
         };
         let parts = point.spread.parts(point.switches, self.seed);
-        let mut switches: Vec<Switch> =
-            parts.into_iter().map(|part| Switch::new(offer(part))).collect();
+        let mut switches: Vec<Switch> = (0..).zip(parts).map(offer).map(Switch::new).collect();
         let often = probe_rate(probes, length, rate.unwrap_or(RATE_MAX)).max(self.probe_rate);
         let probing = Switch::new(Offer::Poisson(often));
         switches.extend((0..probes).map(|_| probing.clone()));
         let plan = Plan {
-            warm_up: length / 4,
+            warm_up: (length / 4).max(round),
             duration: length,
             seed: self.seed,
             costs: self.costs,

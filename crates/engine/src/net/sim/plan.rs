@@ -14,6 +14,9 @@ pub const SIMULATED_WORKERS_MAX: usize = 64;
 /// Switches that are simulated at most: what the inboxes hold when all connect at once.
 pub const SIMULATED_SWITCHES_MAX: usize = 16_384;
 
+/// The least time from one turn of a switch to its next.
+const TURNS_MIN: Duration = Duration::from_micros(1);
+
 /// A simulation. The same plan has the same outcome, bit for bit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
@@ -63,6 +66,16 @@ pub enum Offer {
     Periodic(f64),
     /// So many requests a second on average, at moments of chance.
     Poisson(f64),
+    /// So many requests a second, and what has become due is sent in turns: as a load generator does it, which goes round all of its
+    /// switches.
+    Turns {
+        /// Requests a second.
+        rate: f64,
+        /// From the beginning to the first turn.
+        first: Duration,
+        /// From one turn to the next: a microsecond or more.
+        every: Duration,
+    },
     /// At equal distances, at one rate after another; the last one stays. At least one.
     Steps(Vec<(f64, Duration)>),
 }
@@ -117,6 +130,13 @@ impl Plan {
         if !(0.0..=1.0).contains(&self.jitter) {
             return Err(Refused::Jitter(self.jitter));
         }
+        let turns = self.switches.iter().find_map(|switch| match switch.offer {
+            Offer::Turns { every, .. } if every < TURNS_MIN => Some(every),
+            _ => None,
+        });
+        if let Some(every) = turns {
+            return Err(Refused::Turns(every));
+        }
         let mut rates = self.switches.iter().flat_map(|switch| switch.offer.rates());
         rates
             .find(|rate| !(1e-3..=1e9).contains(rate))
@@ -128,7 +148,7 @@ impl Offer {
     fn rates(&self) -> Vec<f64> {
         match self {
             Offer::Full => vec![],
-            Offer::Periodic(rate) | Offer::Poisson(rate) => vec![*rate],
+            Offer::Periodic(rate) | Offer::Poisson(rate) | Offer::Turns { rate, .. } => vec![*rate],
             Offer::Steps(steps) if steps.is_empty() => vec![f64::NAN],
             Offer::Steps(steps) => steps.iter().map(|(rate, _)| *rate).collect(),
         }
@@ -150,6 +170,8 @@ pub enum Refused {
     Jitter(f64),
     /// No rate.
     Rate(f64),
+    /// Turns that are too close.
+    Turns(Duration),
 }
 
 impl fmt::Display for Refused {
@@ -166,6 +188,9 @@ impl fmt::Display for Refused {
             Refused::Jitter(jitter) => write!(f, "a jitter of {jitter}: give 0 to 1"),
             Refused::Rate(rate) => {
                 write!(f, "{rate} requests a second: give 0.001 to 1,000,000,000")
+            }
+            Refused::Turns(every) => {
+                write!(f, "a turn every {every:?}: give {TURNS_MIN:?} or more")
             }
         }
     }

@@ -1,6 +1,7 @@
 //! An emulated switch: it shakes hands, asks when it is time to, and keeps account of what it is answered.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use aldis_control::Time;
 use aldis_control::session::Close;
@@ -116,6 +117,7 @@ impl Switch {
             Offer::Periodic(_) | Offer::Steps(_) => {
                 now + (self.gap(now) as f64 * self.dice.unit()) as Ps
             }
+            Offer::Turns { first, .. } => now + ps(first),
         };
         if self.plan.limit == Some(0) {
             self.next = Ps::MAX;
@@ -142,8 +144,9 @@ impl Switch {
     ) -> bool {
         while self.next <= now {
             let due = self.next;
-            self.offer(due, 1, window);
-            self.backlog += 1;
+            let count = self.due_by(due);
+            self.offer(due, count, window);
+            self.backlog += count;
             let all = self.plan.limit.is_some_and(|limit| self.account.offered >= limit.into());
             self.next = if all { Ps::MAX } else { due + self.gap(due) };
         }
@@ -163,6 +166,17 @@ impl Switch {
         };
         self.send(count, stream);
         count > 0
+    }
+
+    /// How many requests it offers when it asks at `now`.
+    fn due_by(&self, now: Ps) -> u32 {
+        let Offer::Turns { rate, first, every } = self.plan.offer else { return 1 };
+        let since = (now - self.since.unwrap_or(now)) as f64 / SECOND;
+        // Those of low rates have their first one at different turns.
+        let ahead = first.as_secs_f64() / every.as_secs_f64();
+        let due = ((since * rate + ahead) as u64).saturating_sub(self.account.offered);
+        let left = self.plan.limit.map(|limit| u64::from(limit) - self.account.offered);
+        due.min(left.unwrap_or(u64::MAX)).try_into().unwrap_or(u32::MAX)
     }
 
     /// It was sent this; what it says to it is put into `replies`.
@@ -278,10 +292,11 @@ impl Switch {
             Offer::Full => return Ps::MAX,
             Offer::Periodic(rate) => (*rate, 1.0),
             Offer::Poisson(rate) => (*rate, self.dice.gap()),
+            Offer::Turns { every, .. } => return ps(*every),
             Offer::Steps(steps) => {
                 let mut since = now - self.since.unwrap_or(now);
                 let current = steps.iter().find(|(_, length)| {
-                    let length = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX / 1000) * 1000;
+                    let length = ps(*length);
                     let here = since < length;
                     since = since.saturating_sub(length);
                     here
@@ -293,6 +308,10 @@ impl Switch {
     }
 }
 
+fn ps(length: Duration) -> Ps {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX / 1000).saturating_mul(1000)
+}
+
 fn encode(message: &Message, xid: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     message.encode(xid, &mut bytes).expect("a short message");
@@ -302,7 +321,6 @@ fn encode(message: &Message, xid: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     const ALWAYS: Window = Window { begin: 0, end: Ps::MAX };
 
@@ -332,6 +350,25 @@ mod tests {
             assert!(expected.contains(&offered), "{offer:?}: {offered}");
             assert_eq!(u64::from(switch.backlog) + 10, offered);
         }
+    }
+
+    #[test]
+    fn in_turns_it_sends_together_what_has_become_due() {
+        let [first, every] = [2, 10].map(Duration::from_millis);
+        let offer = Offer::Turns { rate: 1e5, first, every };
+        let plan = plan::Switch { limit: Some(2_500), ..plan::Switch::new(offer) };
+        let mut switch = asking(plan);
+        let mut sent = |ms: u64| {
+            let mut stream = Stream::default();
+            switch.ask(ms * 1_000_000_000, usize::MAX, ALWAYS, &mut stream);
+            (stream.len() / REQUEST_LEN, switch.next())
+        };
+        let at = |ms: u64| ms * 1_000_000_000;
+        assert_eq!(sent(1), (0, at(2)));
+        assert_eq!(sent(2), (200, at(12)));
+        assert_eq!(sent(12), (1_000, at(22)));
+        // No more than it makes in all.
+        assert_eq!(sent(40), (1_300, Ps::MAX));
     }
 
     #[test]

@@ -65,6 +65,9 @@ fn what_makes_no_sense_is_refused() {
     }
     let switches = vec![Switch::new(Offer::Steps(vec![]))];
     assert!(matches!(refused(Plan { switches, ..good.clone() }), Some(Refused::Rate(_))));
+    let [first, every] = [Duration::ZERO; 2];
+    let switches = vec![Switch::new(Offer::Turns { rate: 1.0, first, every })];
+    assert_eq!(refused(Plan { switches, ..good.clone() }), Some(Refused::Turns(every)));
     let design = Design { write: design::Write::Immediate, ..Design::default() };
     assert!(matches!(refused(Plan { design, ..good }), Some(Refused::Design(_))));
 }
