@@ -15,10 +15,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::session::{self, Close};
-use aldis_control::stats::WorkerStats;
+use aldis_control::stats::{Snapshot, WorkerStats};
 use aldis_control::{On, Program, Recipe, Time};
 use aldis_wire::DatapathId;
 
@@ -32,6 +33,7 @@ use crate::publisher::Publisher;
 use crate::read::Read;
 use crate::worker::{Duty, Next, Worker};
 use crate::write::Write;
+use costs::Ps;
 use world::{Bells, Work, World};
 
 mod costs;
@@ -55,10 +57,32 @@ pub use responder::Responder;
 /// # Errors
 /// What cannot be simulated about the plan.
 pub fn run(plan: &Plan, recipe: &Recipe) -> Result<Outcome, Refused> {
+    run_and_watch(plan, recipe, Duration::MAX, &mut |_, _| {})
+}
+
+/// The same, and shows the engine's counters when measuring begins and each time that `every` has passed since, with how long that is
+/// ago; and at the end.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_and_watch(
+    plan: &Plan,
+    recipe: &Recipe,
+    every: Duration,
+    watch: &mut dyn FnMut(Duration, &Snapshot),
+) -> Result<Outcome, Refused> {
     plan.check()?;
     let mut stage = Stage::set(plan, recipe.settle().map_err(Refused::Apps)?);
-    while stage.step() {}
-    Ok(stage.outcome(plan))
+    let mut next = Duration::ZERO;
+    while stage.step() {
+        if let Some(since) = stage.measured_for().filter(|since| *since >= next) {
+            watch(since, &stage.snapshot());
+            next = since.saturating_add(every);
+        }
+    }
+    let outcome = stage.outcome(plan);
+    watch(plan.duration, &outcome.snapshot);
+    Ok(outcome)
 }
 
 /// The simulated socket of one switch, at the controller's end.
@@ -172,6 +196,8 @@ struct Stage {
     publisher: Option<Publisher>,
     publishes_at: Time,
     steps: u64,
+    /// When the last step began.
+    reached: Ps,
 }
 
 struct Actor {
@@ -238,6 +264,7 @@ impl Stage {
             publisher,
             publishes_at: Time::START,
             steps: 0,
+            reached: 0,
         };
         (0..plan.switches.len()).for_each(|switch| stage.connect(switch));
         stage
@@ -258,6 +285,7 @@ impl Stage {
         let Some(core) = self.world.borrow_mut().next_core() else { return false };
         self.steps += 1;
         let began = self.world.borrow().clock(core);
+        self.reached = began;
         let actor = &mut self.actors[core];
         let next = actor.worker.step();
         let work = actor.work(next);
@@ -284,10 +312,23 @@ impl Stage {
         }
     }
 
-    fn outcome(self, plan: &Plan) -> Outcome {
+    /// How long has been measured, once that has begun.
+    fn measured_for(&self) -> Option<Duration> {
+        let begin = self.world.borrow().measures_from();
+        self.reached.checked_sub(begin).map(|since| Duration::from_nanos(since / 1000))
+    }
+
+    /// The engine's counters as they are.
+    fn snapshot(&self) -> Snapshot {
         let stats: Vec<_> = self.actors.iter().map(|actor| Arc::clone(&actor.stats)).collect();
         let world = self.world.borrow();
         let last = (0..stats.len()).map(|core| world.now(core)).max().unwrap_or(Time::START);
+        metrics::snapshot(last, &stats, self.apps.read(), &self.hall)
+    }
+
+    fn outcome(self, plan: &Plan) -> Outcome {
+        let snapshot = self.snapshot();
+        let world = self.world.borrow();
         let served =
             |((dpid, (switch, unread)), planned): ((u64, (&switch::Switch, usize)), &Switch)| {
                 let account = &switch.account;
@@ -310,7 +351,7 @@ impl Stage {
         Outcome {
             measured: plan.duration,
             switches: (1..).zip(world.switches()).zip(&plan.switches).map(served).collect(),
-            snapshot: metrics::snapshot(last, &stats, self.apps.read(), &self.hall),
+            snapshot,
             steps: self.steps,
         }
     }

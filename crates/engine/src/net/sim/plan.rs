@@ -66,15 +66,18 @@ pub enum Offer {
     Periodic(f64),
     /// So many requests a second on average, at moments of chance.
     Poisson(f64),
-    /// So many requests a second, and what has become due is sent in turns: as a load generator does it, which goes round all of its
+    /// At one rate after another, and what has become due is sent in turns: as a load generator does it, which goes round all of its
     /// switches.
     Turns {
-        /// Requests a second.
-        rate: f64,
+        /// Requests a second, and for how long; the last one stays. At least one.
+        steps: Vec<(f64, Duration)>,
         /// From the beginning to the first turn.
         first: Duration,
         /// From one turn to the next: a microsecond or more.
         every: Duration,
+        /// It makes up for what it could not send in so long at its highest rate. What is more is forgotten, the oldest first, as if it
+        /// had never been due.
+        makes_up_for: Duration,
     },
     /// At equal distances, at one rate after another; the last one stays. At least one.
     Steps(Vec<(f64, Duration)>),
@@ -148,9 +151,11 @@ impl Offer {
     fn rates(&self) -> Vec<f64> {
         match self {
             Offer::Full => vec![],
-            Offer::Periodic(rate) | Offer::Poisson(rate) | Offer::Turns { rate, .. } => vec![*rate],
-            Offer::Steps(steps) if steps.is_empty() => vec![f64::NAN],
-            Offer::Steps(steps) => steps.iter().map(|(rate, _)| *rate).collect(),
+            Offer::Periodic(rate) | Offer::Poisson(rate) => vec![*rate],
+            Offer::Steps(steps) | Offer::Turns { steps, .. } if steps.is_empty() => vec![f64::NAN],
+            Offer::Steps(steps) | Offer::Turns { steps, .. } => {
+                steps.iter().map(|(rate, _)| *rate).collect()
+            }
         }
     }
 }

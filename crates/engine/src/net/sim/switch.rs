@@ -46,9 +46,12 @@ pub(super) struct Switch {
     since: Option<Ps>,
     /// When it asks next; never, where its socket or its limit says.
     next: Ps,
-    /// Requests that are due and did not fit into its socket.
-    backlog: u32,
-    /// The moments of requests that are not answered yet, from `first` on. Not kept where it asks for ever.
+    /// Requests that are due and did not fit into its socket: since when, and how many since then. What becomes due together is one
+    /// entry, so that a switch that asks in turns for more than is served waits in little memory.
+    waiting: VecDeque<(Ps, u32)>,
+    /// Those that became due and were never sent, since too many waited.
+    forgotten: u64,
+    /// When those that were sent and are not answered yet became due, from `first` on. Not kept where it asks for ever.
     open: VecDeque<Option<Ps>>,
     first: u32,
     /// The beginning of a message still to come.
@@ -90,7 +93,8 @@ impl Switch {
             dice: Dice::new(seed.wrapping_add(number << 32)),
             since: None,
             next: Ps::MAX,
-            backlog: 0,
+            waiting: VecDeque::new(),
+            forgotten: 0,
             open: VecDeque::new(),
             first: 1,
             half: Vec::new(),
@@ -111,13 +115,13 @@ impl Switch {
     /// It begins to ask.
     pub(super) fn begin(&mut self, now: Ps) {
         self.since = Some(now);
-        self.next = match self.plan.offer {
+        self.next = match &self.plan.offer {
             Offer::Full => Ps::MAX,
             Offer::Poisson(_) => now + self.gap(now),
             Offer::Periodic(_) | Offer::Steps(_) => {
                 now + (self.gap(now) as f64 * self.dice.unit()) as Ps
             }
-            Offer::Turns { first, .. } => now + ps(first),
+            Offer::Turns { first, .. } => now + ps(*first),
         };
         if self.plan.limit == Some(0) {
             self.next = Ps::MAX;
@@ -146,37 +150,71 @@ impl Switch {
             let due = self.next;
             let count = self.due_by(due);
             self.offer(due, count, window);
-            self.backlog += count;
+            self.forget(window);
             let all = self.plan.limit.is_some_and(|limit| self.account.offered >= limit.into());
             self.next = if all { Ps::MAX } else { due + self.gap(due) };
         }
         let fits = (room / REQUEST_LEN) as u32;
-        let count = match self.plan.offer {
-            Offer::Full if self.since.is_none() || room < REFILL => 0,
-            Offer::Full => {
-                let left = self.plan.limit.map_or(u32::MAX, |limit| limit - self.account.sent);
-                self.offer(now, fits.min(left), window);
-                fits.min(left)
-            }
-            _ => {
-                let some = self.backlog.min(fits);
-                self.backlog -= some;
-                some
-            }
-        };
+        if self.plan.offer == Offer::Full && self.since.is_some() && room >= REFILL {
+            let left = self.plan.limit.map_or(u32::MAX, |limit| limit - self.account.sent);
+            self.offer(now, fits.min(left), window);
+        }
+        let count = self.take_waiting(fits);
         self.send(count, stream);
         count > 0
     }
 
+    /// Takes so many of those that wait, the first ones first, and says how many there were.
+    fn take_waiting(&mut self, most: u32) -> u32 {
+        let mut taken = 0;
+        while let Some((due, count)) = self.waiting.front_mut() {
+            let (due, some) = (*due, (*count).min(most - taken));
+            *count -= some;
+            if *count == 0 {
+                self.waiting.pop_front();
+            }
+            if self.keeps_open() {
+                self.open.extend(std::iter::repeat_n(Some(due), some as usize));
+            }
+            taken += some;
+            if taken == most {
+                break;
+            }
+        }
+        taken
+    }
+
     /// How many requests it offers when it asks at `now`.
     fn due_by(&self, now: Ps) -> u32 {
-        let Offer::Turns { rate, first, every } = self.plan.offer else { return 1 };
+        let Offer::Turns { steps, first, every, .. } = &self.plan.offer else { return 1 };
         let since = (now - self.since.unwrap_or(now)) as f64 / SECOND;
         // Those of low rates have their first one at different turns.
         let ahead = first.as_secs_f64() / every.as_secs_f64();
-        let due = ((since * rate + ahead) as u64).saturating_sub(self.account.offered);
+        let offered = self.account.offered + self.forgotten;
+        let due = ((due_after(steps, since) + ahead) as u64).saturating_sub(offered);
         let left = self.plan.limit.map(|limit| u64::from(limit) - self.account.offered);
         due.min(left.unwrap_or(u64::MAX)).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Forgets what waits beyond what it makes up for.
+    fn forget(&mut self, window: Window) {
+        let Offer::Turns { steps, makes_up_for, .. } = &self.plan.offer else { return };
+        let rate_max = steps.iter().map(|(rate, _)| *rate).fold(0.0, f64::max);
+        let most = (rate_max * makes_up_for.as_secs_f64()).ceil() as u64;
+        let waiting: u64 = self.waiting.iter().map(|(_, count)| u64::from(*count)).sum();
+        let mut excess = waiting.saturating_sub(most);
+        while excess > 0 {
+            let Some((due, count)) = self.waiting.front_mut() else { return };
+            let some = excess.min((*count).into());
+            *count -= some as u32;
+            self.account.offered -= some;
+            self.account.offered_measured -= if window.has(*due) { some } else { 0 };
+            self.forgotten += some;
+            excess -= some;
+            if *count == 0 {
+                self.waiting.pop_front();
+            }
+        }
     }
 
     /// It was sent this; what it says to it is put into `replies`.
@@ -265,8 +303,8 @@ impl Switch {
         if window.has(due) {
             self.account.offered_measured += u64::from(count);
         }
-        if self.keeps_open() {
-            self.open.extend((0..count).map(|_| Some(due)));
+        if count > 0 {
+            self.waiting.push_back((due, count));
         }
     }
 
@@ -308,6 +346,17 @@ impl Switch {
     }
 }
 
+/// How many requests have become due so many seconds after the beginning.
+fn due_after(steps: &[(f64, Duration)], seconds: f64) -> f64 {
+    let (mut due, mut left) = (0.0, seconds);
+    for (number, (rate, length)) in (1..).zip(steps) {
+        let here = if number == steps.len() { left } else { left.min(length.as_secs_f64()) };
+        due += rate * here;
+        left -= here;
+    }
+    due
+}
+
 fn ps(length: Duration) -> Ps {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX / 1000).saturating_mul(1000)
 }
@@ -334,6 +383,15 @@ mod tests {
         Header { version: 1, kind: FLOW_MOD, length: 8, xid }.to_bytes()
     }
 
+    fn turns(steps: &[(f64, Duration)], first: Duration, every: Duration) -> Offer {
+        let makes_up_for = Duration::from_millis(100);
+        Offer::Turns { steps: steps.to_vec(), first, every, makes_up_for }
+    }
+
+    fn waiting(switch: &Switch) -> u64 {
+        switch.waiting.iter().map(|(_, count)| u64::from(*count)).sum()
+    }
+
     #[test]
     fn it_asks_at_its_rates_and_keeps_what_does_not_fit() {
         let steps = vec![(1e6, Duration::from_millis(1)), (2e6, Duration::from_millis(1))];
@@ -348,14 +406,14 @@ mod tests {
             assert_eq!(stream.len(), 10 * REQUEST_LEN);
             let offered = switch.account.offered;
             assert!(expected.contains(&offered), "{offer:?}: {offered}");
-            assert_eq!(u64::from(switch.backlog) + 10, offered);
+            assert_eq!(waiting(&switch) + 10, offered);
         }
     }
 
     #[test]
     fn in_turns_it_sends_together_what_has_become_due() {
         let [first, every] = [2, 10].map(Duration::from_millis);
-        let offer = Offer::Turns { rate: 1e5, first, every };
+        let offer = turns(&[(1e5, Duration::MAX)], first, every);
         let plan = plan::Switch { limit: Some(2_500), ..plan::Switch::new(offer) };
         let mut switch = asking(plan);
         let mut sent = |ms: u64| {
@@ -369,6 +427,45 @@ mod tests {
         assert_eq!(sent(12), (1_000, at(22)));
         // No more than it makes in all.
         assert_eq!(sent(40), (1_300, Ps::MAX));
+    }
+
+    #[test]
+    fn what_waits_takes_little_memory_and_is_as_old_as_it_is() {
+        let every = Duration::from_millis(1);
+        let offer = turns(&[(1e6, Duration::MAX)], Duration::ZERO, every);
+        let mut switch = asking(plan::Switch::new(offer));
+        let mut stream = Stream::default();
+        let ms = |ms: u64| ms * 1_000_000_000;
+        // Nothing at the first turn, a thousand at each of the hundred that follow.
+        switch.ask(ms(100), 1_500 * REQUEST_LEN, ALWAYS, &mut stream);
+        assert_eq!((waiting(&switch), switch.waiting.len()), (98_500, 99));
+        assert_eq!(switch.open.len(), 1_500);
+        switch.hear(ms(100), &[flow_mod(1), flow_mod(1_500)].concat(), ALWAYS, &mut vec![]);
+        let delays = switch.account.delay_ns.read();
+        // The first has been due for 99 ms, the last that was sent for 98.
+        assert_eq!((delays.count(), delays.sum()), (2, 99_000_000 + 98_000_000));
+    }
+
+    #[test]
+    fn one_rate_follows_another_and_what_waits_too_long_is_forgotten() {
+        let [first, every, step] = [0, 1, 10].map(Duration::from_millis);
+        let offer = turns(&[(1e6, step), (1e5, step), (2e5, step)], first, every);
+        let mut switch = asking(plan::Switch::new(offer));
+        let mut offered = |ms: u64| {
+            switch.ask(ms * 1_000_000_000, 0, ALWAYS, &mut Stream::default());
+            switch.account.offered
+        };
+        assert_eq!([5, 10, 15, 20, 30].map(&mut offered), [5_000, 10_000, 10_500, 11_000, 13_000]);
+        // The last rate stays, up to a tenth of a second's of the highest: nothing of it fits.
+        assert_eq!([465, 470].map(&mut offered), [100_000, 100_000]);
+        assert_eq!((waiting(&switch), switch.account.offered_measured), (100_000, 100_000));
+        // A thousand were forgotten, give or take a rounding: the first turn's.
+        let first_turn = switch.waiting.iter().filter(|(due, _)| *due <= 1_000_000_000);
+        assert!(first_turn.map(|(_, count)| count).sum::<u32>() <= 1);
+        assert_eq!(switch.waiting.back(), Some(&(470_000_000_000, 200)));
+        // Room again: no more is due than there was.
+        assert!(switch.ask(471_000_000_000, usize::MAX, ALWAYS, &mut Stream::default()));
+        assert_eq!(u64::from(switch.account.sent), switch.account.offered);
     }
 
     #[test]

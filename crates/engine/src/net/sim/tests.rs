@@ -66,7 +66,8 @@ fn what_makes_no_sense_is_refused() {
     let switches = vec![Switch::new(Offer::Steps(vec![]))];
     assert!(matches!(refused(Plan { switches, ..good.clone() }), Some(Refused::Rate(_))));
     let [first, every] = [Duration::ZERO; 2];
-    let switches = vec![Switch::new(Offer::Turns { rate: 1.0, first, every })];
+    let steps = vec![(1.0, Duration::MAX)];
+    let switches = vec![Switch::new(Offer::Turns { steps, first, every, makes_up_for: every })];
     assert_eq!(refused(Plan { switches, ..good.clone() }), Some(Refused::Turns(every)));
     let design = Design { write: design::Write::Immediate, ..Design::default() };
     assert!(matches!(refused(Plan { design, ..good }), Some(Refused::Design(_))));
@@ -94,6 +95,20 @@ fn the_batching_delay_begins_with_the_first_read() {
         assert!(least > 0 && delay.quantile(500) >= least, "{name}: {delay:?}");
         assert!(delay.quantile(999) < 10_000_000, "{name}: {delay:?}");
     }
+}
+
+#[test]
+fn counters_are_shown_while_it_goes_on_and_at_the_end() {
+    let long = Plan { duration: Duration::from_millis(50), ..plan(Design::default(), 2, full(5)) };
+    let mut seen = Vec::new();
+    let mut watch = |at, snapshot: &Snapshot| seen.push((at, snapshot.total.requests));
+    let outcome = run_and_watch(&long, &recipe(), Duration::from_millis(10), &mut watch).unwrap();
+    assert!((5..=6).contains(&seen.len()), "{seen:?}");
+    assert!(seen[0].0 < Duration::from_millis(1) && seen[0].1 > 0, "{seen:?}");
+    assert!(seen.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{seen:?}");
+    assert_eq!(seen.last(), Some(&(long.duration, outcome.snapshot.total.requests)));
+    // Nobody was disturbed.
+    assert_eq!(Some(outcome), run(&long, &recipe()).ok());
 }
 
 /// What is counted of switches is what their workers count, seen from the other side.

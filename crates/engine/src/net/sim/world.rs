@@ -210,6 +210,11 @@ impl World {
         self.wires.iter().map(|wire| (&wire.switch, wire.incoming.len()))
     }
 
+    /// When measuring begins; never before all switches are up.
+    pub(super) fn measures_from(&self) -> Ps {
+        self.window.begin
+    }
+
     /// The connection of a switch ended.
     pub(super) fn note_end(
         &mut self,
