@@ -230,6 +230,18 @@ fn a_file_that_is_no_plan_is_named() {
 }
 
 #[test]
+fn threads_that_only_read_are_counted_and_told() {
+    let text = GOOD.replace("\"fair-rounds\"", "\"maestro-shared-queue\"");
+    let plan = Plan::parse("a", "a.toml", text).unwrap();
+    let notes = |cores| plan.expand(Form::Quick, cores).unwrap().notes.join(" ");
+    let shared = "maestro-shared-queue: measured, its 1 worker and 1 reading thread share 1 core";
+    let needs = "2 workers, 1 reading thread and the load need 4 cores, and this machine has 2";
+    assert!(notes(2).contains(shared) && notes(2).contains(needs), "{}", notes(2));
+    assert!(!notes(3).contains("1 core;") && notes(3).contains("share 2 cores"), "{}", notes(3));
+    assert_eq!(notes(4), "");
+}
+
+#[test]
 fn workers_on_the_axis_are_all_simulated_where_one_has_to_be() {
     let plan = Plan::parse("a", "a.toml", GOOD.into()).unwrap();
     let seen = |cores| {

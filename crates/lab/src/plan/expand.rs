@@ -8,6 +8,7 @@ use super::{Axis, Controller, Fewer, Form, Knobs, Metric, Plan, Rate, Run, rate}
 use crate::results::{self, Origin, X};
 use aldis_emulator::load::Spread;
 use aldis_engine::Design;
+use aldis_engine::design::Read;
 
 /// What a point is asked of.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,6 +86,16 @@ impl Point {
         Point { subject, settings, rates: vec![Rate::Full], ..self.clone() }
     }
 
+    /// Threads of its design that read and do not work.
+    pub fn io_threads(&self) -> usize {
+        match &self.subject {
+            Subject::Design(Design { read: Read::SharedQueue { io_threads, .. }, .. }) => {
+                *io_threads
+            }
+            Subject::Design(_) | Subject::Null | Subject::Foreign(_) => 0,
+        }
+    }
+
     /// Whether its rates are parts of a capacity.
     pub fn needs_capacity(&self) -> bool {
         self.rates.iter().any(|rate| matches!(rate, Rate::Times(_)))
@@ -149,7 +160,7 @@ impl Run {
     /// Whether a simulation can stand for a measurement of it.
     fn can_be_simulated(&self) -> bool {
         let said = |metric: &Metric| metric.is_simulated();
-        self.simulate && !self.latency && self.steps.is_empty() && self.metrics.iter().any(said)
+        self.simulate && !self.latency && self.metrics.iter().any(said)
     }
 }
 
@@ -284,6 +295,7 @@ impl Combining<'_> {
         self.bound(&mut point, expansion);
         let fits = self.fits(workers);
         if fits {
+            self.note_shared_cores(&point, expansion);
             expansion.points.push(point.clone());
         }
         if !fits || all_simulated {
@@ -295,6 +307,23 @@ impl Combining<'_> {
     /// Whether there is a core for each worker and one for the load. The only core of a machine is shared.
     fn fits(&self, workers: usize) -> bool {
         workers < self.cores || workers == 1
+    }
+
+    /// Says where threads that only read have no core of their own.
+    fn note_shared_cores(&self, point: &Point, expansion: &mut Expansion) {
+        let (workers, io_threads) = (point.workers, point.io_threads());
+        if io_threads > 0 && workers + io_threads >= self.cores {
+            let name = point.subject.name();
+            let [working, reading, cores] = [
+                counted(workers, "worker"),
+                counted(io_threads, "reading thread"),
+                counted(workers, "core"),
+            ];
+            let sentence = format!(
+                "{name}: measured, its {working} and {reading} share {cores}; simulated, each has its own."
+            );
+            note(expansion, sentence);
+        }
     }
 
     fn subject(&self, name: &str, rest: Rest) -> Result<(Subject, Vec<String>), String> {
@@ -329,10 +358,14 @@ impl Combining<'_> {
     }
 
     fn simulate(&self, point: Point, fits: bool, expansion: &mut Expansion) {
-        let (workers, name) = (point.workers, point.subject.name());
+        let (workers, io_threads, name) = (point.workers, point.io_threads(), point.subject.name());
+        let reading = match io_threads {
+            0 => String::new(),
+            some => format!(", {}", counted(some, "reading thread")),
+        };
         let needs = format!(
-            "{workers} workers and the load need {} cores, and this machine has {}",
-            workers + 1,
+            "{workers} workers{reading} and the load need {} cores, and this machine has {}",
+            workers + io_threads + 1,
             self.cores
         );
         let Subject::Design(design) = &point.subject else {
@@ -401,10 +434,6 @@ impl Combining<'_> {
     /// What a legend may say: its key, its word, and whether there are several of them that are not on the x axis.
     fn words(&self, workers: usize, rest: Rest) -> [(&'static str, Option<String>, bool); 8] {
         let (lists, x) = (self.run.lists(self.form), self.run.x);
-        let counted = |count: usize, one: &str| match count {
-            1 => format!("1 {one}"),
-            count => format!("{count} {one}{}", if one == "switch" { "es" } else { "s" }),
-        };
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let size = |number: Option<usize>| number.map(|number| number.to_string());
         [
@@ -433,6 +462,14 @@ impl Combining<'_> {
             ("bdu-us", number(rest.bdu_us), lists.bdu_us.len() > 1 && x != Axis::BduUs),
             ("prt", size(rest.prt), lists.prt.len() > 1 && x != Axis::Prt),
         ]
+    }
+}
+
+/// So many of something.
+fn counted(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}{}", if one == "switch" { "es" } else { "s" }),
     }
 }
 

@@ -120,8 +120,6 @@ impl Metric {
             Metric::LatencyMean
                 | Metric::LatencyP50
                 | Metric::LatencyP99
-                | Metric::OfferedOverTime
-                | Metric::IbtOverTime
                 | Metric::LockWait
                 | Metric::ConnectTime
                 | Metric::MemoryPerSwitch

@@ -8,17 +8,19 @@ const LOAD_MAX: usize = 8;
 
 /// The cores of a measurement.
 pub(super) struct Cores {
-    /// The controller's: one a worker.
+    /// The controller's: one a worker, and one for each of its other threads where there are so many.
     pub(super) controller: Vec<usize>,
     /// The load's: those that are left, up to [`LOAD_MAX`]. The only core of a machine is shared.
     pub(super) load: Vec<usize>,
 }
 
 impl Cores {
-    /// For a controller of so many workers.
-    pub(super) fn divide(workers: usize) -> Cores {
+    /// For a controller of so many workers, and other threads beside. These have cores of their own if one is left for the load.
+    pub(super) fn divide(workers: usize, others: usize) -> Cores {
         let mut controller = pin::cores();
-        let mut load = controller.split_off(workers.min(controller.len()));
+        let most = controller.len();
+        let wanted = (workers + others).min((most - 1).max(workers));
+        let mut load = controller.split_off(wanted.min(most));
         if load.is_empty() {
             load.clone_from(&controller);
         }
@@ -58,8 +60,12 @@ mod tests {
     fn nobody_is_without_a_core_and_nobody_shares_unless_there_is_one() {
         let all = pin::cores();
         for workers in 1..=all.len() + 1 {
-            let cores = Cores::divide(workers);
+            let cores = Cores::divide(workers, 0);
             assert_eq!(cores.controller.len(), workers.min(all.len()));
+            // Threads beside take nobody's core away.
+            let with = Cores::divide(workers, 1);
+            let spare = usize::from(workers + 1 < all.len());
+            assert_eq!(with.controller.len(), cores.controller.len() + spare);
             assert!(!cores.load.is_empty() && cores.shared() == (workers >= all.len()));
         }
     }

@@ -21,8 +21,10 @@ const COOL_DOWN: u32 = 2;
 /// How often counters are read where they are drawn over time.
 const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the queues are kept full to learn what a controller can do.
-const CAPACITY_LENGTH: Duration = Duration::from_millis(750);
+/// How long the queues are kept full to learn what a controller can do, and how long before: adaptive batching begins with ten
+/// requests and climbs for a second and more.
+pub(super) const CAPACITY_LENGTH: Duration = Duration::from_millis(1500);
+pub(super) const CAPACITY_WARM_UP: Duration = Duration::from_millis(1500);
 
 /// What a point may take beyond its estimate: a machine that is busy with other things.
 const SPARE: Duration = Duration::from_secs(60);
@@ -62,7 +64,7 @@ impl Bench<'_> {
     /// # Errors
     /// What went wrong, without the plan and the point.
     pub(super) fn measure(&self, point: &Point, capacity: f64) -> Result<Measured, String> {
-        let cores = Cores::divide(point.workers);
+        let cores = Cores::divide(point.workers, point.io_threads());
         let mut running = Running::start(self.aldis, point, self.run.poll, &cores.controller)?;
         let load = self.load(point, capacity, &running, &cores);
         self.under(load, &mut running, &cores, self.samples())
@@ -73,14 +75,14 @@ impl Bench<'_> {
     /// # Errors
     /// Those of [`Bench::measure`].
     pub(super) fn capacity(&self, point: &Point) -> Result<f64, String> {
-        let cores = Cores::divide(point.workers);
+        let cores = Cores::divide(point.workers, point.io_threads());
         let full = point.at_full();
         let mut running = Running::start(self.aldis, &full, self.run.poll, &cores.controller)?;
         let load = Load {
             probes: 0,
             mode: Mode::Full,
             loops: loops(CAPACITY_LENGTH),
-            warm_up: loops(CAPACITY_LENGTH / 3),
+            warm_up: loops(CAPACITY_WARM_UP),
             ..self.load(&full, 0.0, &running, &cores)
         };
         let measured = self.under(load, &mut running, &cores, Samples::None)?;

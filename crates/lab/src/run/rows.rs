@@ -3,11 +3,12 @@
 use super::internals::{Counters, Histogram};
 use super::measure::{Measured, throughput};
 use super::simulated::Simulated;
-use crate::plan::expand::{Point, Subject};
+use crate::plan::expand::Point;
 use crate::plan::{Metric, Run};
 use crate::results::{self, Mark, Origin, X};
 use aldis_control::stats::Distribution;
-use aldis_emulator::load::{Delays, Phase};
+use aldis_emulator::load::{Delays, Phase, Report};
+use std::time::Duration;
 
 /// The most samples of a distribution: equally spaced quantiles.
 const QUANTILES: u32 = 1000;
@@ -49,7 +50,8 @@ pub(super) fn of_measured(
 
 /// The rows of a simulated point.
 pub(super) fn of_simulated(point: &Point, run: &Run, simulated: &Simulated) -> Vec<results::Point> {
-    let x = point.x.clone().unwrap_or(X::Number(simulated.offered));
+    let offered = simulated.steps.first().map_or(f64::INFINITY, |(rate, _)| *rate);
+    let x = point.x.clone().unwrap_or(X::Number(offered));
     let mut rows = Rows { point, repeat: 0, mark: Mark::None, x, rows: Vec::new() };
     for metric in &run.metrics {
         rows.simulated(*metric, simulated);
@@ -106,7 +108,7 @@ impl Rows<'_> {
                 offered.sort_by(|a, b| b.total_cmp(a));
                 self.samples(metric, "", offered);
             }
-            Metric::OfferedOverTime => self.offered_over_time(measured),
+            Metric::OfferedOverTime => self.offered_over_time(&phases(report)),
             Metric::ConnectTime => self.one(metric, Some(report.connected_in.as_secs_f64())),
             Metric::MemoryPerSwitch => {
                 let switches = f64::from(measured.load.switches_in_all());
@@ -119,16 +121,12 @@ impl Rows<'_> {
                 let used = measured.cpu_ns.filter(|_| answered > 0);
                 self.one(metric, used.map(|ns| ns as f64 / answered as f64));
             }
-            Metric::IbtOverTime => self.ibt_over_time(measured),
-            Metric::BatchIbt => self.batch_ibt_by_phase(measured),
-            Metric::BatchingDelayMean | Metric::LockWait | Metric::ZeroPending => {
-                let (Some((from, first)), Some((to, last))) =
-                    (measured.counters.first(), measured.counters.last())
-                else {
-                    return;
-                };
-                let seconds = to.saturating_sub(*from).as_secs_f64();
-                self.internal(metric, &last.since(first), seconds, io_threads(self.point));
+            Metric::IbtOverTime
+            | Metric::BatchIbt
+            | Metric::BatchingDelayMean
+            | Metric::LockWait
+            | Metric::ZeroPending => {
+                self.internal(metric, &measured.counters, &phases(report));
             }
         }
     }
@@ -170,17 +168,14 @@ impl Rows<'_> {
                 offered.sort_by(|a, b| b.total_cmp(a));
                 self.samples(metric, "", offered);
             }
-            Metric::BatchIbt | Metric::BatchingDelayMean | Metric::ZeroPending => {
-                let counters = Counters::from(&outcome.snapshot);
-                // The counters cover the warm-up too, which is a quarter of what is measured.
-                let seconds = outcome.measured.as_secs_f64() * 1.25;
-                self.internal(metric, &counters, seconds, simulated.io_threads);
-            }
+            Metric::OfferedOverTime => self.offered_over_time(&simulated.steps),
+            Metric::IbtOverTime
+            | Metric::BatchIbt
+            | Metric::BatchingDelayMean
+            | Metric::ZeroPending => self.internal(metric, &simulated.counters, &simulated.steps),
             Metric::LatencyMean
             | Metric::LatencyP50
             | Metric::LatencyP99
-            | Metric::OfferedOverTime
-            | Metric::IbtOverTime
             | Metric::LockWait
             | Metric::ConnectTime
             | Metric::MemoryPerSwitch
@@ -188,12 +183,22 @@ impl Rows<'_> {
         }
     }
 
-    /// A figure from the counters of so many seconds.
-    fn internal(&mut self, metric: Metric, counters: &Counters, seconds: f64, io_threads: usize) {
-        let total = &counters.total;
-        let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
+    /// A figure from the counters, which were read at these moments while these rates followed each other.
+    fn internal(
+        &mut self,
+        metric: Metric,
+        counters: &[(Duration, Counters)],
+        phases: &[(f64, Duration)],
+    ) {
+        let [(from, first), .., (to, last)] = counters else { return };
+        let counted = last.since(first);
+        let total = &counted.total;
         match metric {
-            Metric::BatchIbt => self.samples(metric, "", ibt_samples(&total.ibt)),
+            Metric::IbtOverTime => self.ibt_over_time(counters),
+            Metric::BatchIbt if phases.len() < 2 => {
+                self.samples(metric, "", ibt_samples(&total.ibt));
+            }
+            Metric::BatchIbt => self.batch_ibt_by_phase(counters, phases),
             Metric::BatchingDelayMean => {
                 self.one(metric, total.batching_delay_ns.mean().map(|ns| ns / 1e6));
             }
@@ -202,53 +207,50 @@ impl Rows<'_> {
                 self.one(metric, Some(part * 100.0));
             }
             Metric::ZeroPending => {
-                let slept = counters.workers.iter().skip(io_threads).map(|worker| worker.wakeups);
-                self.one(metric, per_second(slept.sum()));
+                let seconds = to.saturating_sub(*from).as_secs_f64();
+                let workers = counted.workers.iter().skip(self.point.io_threads());
+                let slept: u64 = workers.map(|worker| worker.wakeups).sum();
+                self.one(metric, (seconds > 0.0).then(|| slept as f64 / seconds));
             }
             _ => {}
         }
     }
 
     /// A value for each moment at which the rate changes, and one just before it.
-    fn offered_over_time(&mut self, measured: &Measured) {
+    fn offered_over_time(&mut self, phases: &[(f64, Duration)]) {
         let mut at = 0.0;
-        for phase in &measured.report.phases {
-            let Some(rate) = phase.rate else { continue };
-            let end = at + phase.elapsed.as_secs_f64();
+        for (rate, length) in phases {
+            let end = at + length.as_secs_f64();
             for moment in [at, end] {
-                self.push(Metric::OfferedOverTime, "", X::Number(moment), rate);
+                self.push(Metric::OfferedOverTime, "", X::Number(moment), *rate);
             }
             at = end;
         }
     }
 
-    fn ibt_over_time(&mut self, measured: &Measured) {
-        for (at, counters) in &measured.counters {
-            let workers = counters.workers.len().saturating_sub(io_threads(self.point)).max(1);
+    fn ibt_over_time(&mut self, counters: &[(Duration, Counters)]) {
+        for (at, counters) in counters {
+            let workers = counters.workers.len().saturating_sub(self.point.io_threads()).max(1);
             let ibt = counters.total.ibt_now as f64 / workers as f64;
             self.push(Metric::IbtOverTime, "", X::Number(at.as_secs_f64()), ibt);
         }
     }
 
-    /// One distribution for each rate, where there are several: those that come twice are named apart.
-    fn batch_ibt_by_phase(&mut self, measured: &Measured) {
-        let counters = &measured.counters;
-        let [(_, first), .., (_, last)] = counters.as_slice() else { return };
-        if self.point.rates.len() < 2 {
-            let samples = ibt_samples(&last.since(first).total.ibt);
-            return self.samples(Metric::BatchIbt, "", samples);
-        }
-        let mut begin = 0.0;
-        let phases = measured.report.phases.iter().zip(&self.point.rates).enumerate();
-        let phases: Vec<_> = phases.collect();
-        for (index, (phase, rate)) in phases {
-            let end = begin + phase.elapsed.as_secs_f64();
-            let near = |moment: f64| {
-                let distance = |at: &std::time::Duration| (at.as_secs_f64() - moment).abs();
-                counters.iter().min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)))
+    /// One distribution for each rate: those that come twice are named apart.
+    fn batch_ibt_by_phase(
+        &mut self,
+        counters: &[(Duration, Counters)],
+        phases: &[(f64, Duration)],
+    ) {
+        let rates = &self.point.rates;
+        let mut begin = Duration::ZERO;
+        for (index, ((_, length), rate)) in phases.iter().zip(rates).enumerate() {
+            let end = begin + *length;
+            let near = |moment: Duration| {
+                counters.iter().min_by_key(|(at, _)| at.abs_diff(moment)).map(|(_, then)| then)
             };
-            if let (Some((_, from)), Some((_, to))) = (near(begin), near(end)) {
-                let again = self.point.rates[..index].contains(rate);
+            if let (Some(from), Some(to)) = (near(begin), near(end)) {
+                let again = rates[..index].contains(rate);
                 let name = if again { format!("{rate} again") } else { rate.to_string() };
                 self.samples(Metric::BatchIbt, &name, ibt_samples(&to.since(from).total.ibt));
             }
@@ -290,15 +292,9 @@ impl Rows<'_> {
     }
 }
 
-/// Threads of a design that read and do not work.
-fn io_threads(point: &Point) -> usize {
-    match &point.subject {
-        Subject::Design(design) => match design.read {
-            aldis_engine::design::Read::SharedQueue { io_threads, .. } => io_threads,
-            _ => 0,
-        },
-        Subject::Null | Subject::Foreign(_) => 0,
-    }
+/// The rates that followed each other, in requests a second, and how long each was offered.
+fn phases(report: &Report) -> Vec<(f64, Duration)> {
+    report.phases.iter().filter_map(|phase| Some((phase.rate?, phase.elapsed))).collect()
 }
 
 /// Equally spaced quantiles of so many values, as many as there are values and [`QUANTILES`] at most.

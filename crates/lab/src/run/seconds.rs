@@ -2,6 +2,8 @@
 //!
 //! The figures are those of two cores of a server of 2023, rounded up; a slower machine takes longer.
 
+use super::measure::{CAPACITY_LENGTH, CAPACITY_WARM_UP};
+use super::simulated::CAPACITY_PART;
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Plan, Run};
 use crate::results::{self, Origin};
@@ -16,8 +18,8 @@ const START_FOREIGN_S: f64 = 2.0;
 const CONNECT_S: f64 = 60e-6;
 const TEACH_S: f64 = 0.5e-6;
 
-/// To learn what a controller can do, beside starting it.
-const CAPACITY_S: f64 = 1.0;
+/// What a worker serves where rates follow each other, about, in requests a second: of a design that batches.
+const STEP_RPS: f64 = 4e6;
 
 /// To simulate a request, on each of two threads, and what comes before.
 const SIMULATE_S: f64 = 40e-9;
@@ -39,7 +41,8 @@ pub(super) fn of_all(plan: &Plan, form: &Form, points: &[Point]) -> Duration {
         let once = of(run, form, point).as_secs_f64();
         let measured = point.origin == Origin::Measured;
         let first = measured && point.needs_capacity() && known.insert(point.capacity_key());
-        let capacity = if first { CAPACITY_S + around(run, point) } else { 0.0 };
+        let full = (CAPACITY_WARM_UP + CAPACITY_LENGTH).as_secs_f64();
+        let capacity = if first { full + around(run, point) } else { 0.0 };
         let repeats = if measured { form.repeats } else { 1 };
         capacity + once * f64::from(repeats)
     };
@@ -49,7 +52,16 @@ pub(super) fn of_all(plan: &Plan, form: &Form, points: &[Point]) -> Duration {
 /// How long a point takes once.
 pub(super) fn of(run: &Run, form: &Form, point: &Point) -> Duration {
     let seconds = match point.origin {
-        Origin::Simulated => (PILOT_S + form.simulated_requests as f64 * SIMULATE_S) / 2.0,
+        Origin::Simulated if point.rates.len() > 1 => {
+            let ms = f64::from(form.measure_ms) * point.rates.len() as f64;
+            let requests = ms / 1e3 * point.workers as f64 * STEP_RPS;
+            (PILOT_S + requests * SIMULATE_S) / 2.0
+        }
+        Origin::Simulated => {
+            let first = if point.needs_capacity() { 2.0 * CAPACITY_PART } else { 0.0 };
+            let requests = form.simulated_requests as f64 * (1.0 + first);
+            (PILOT_S + requests * SIMULATE_S) / 2.0
+        }
         Origin::Measured => {
             let steps = point.rates.len().max(1) as f64;
             let ms = f64::from(form.warm_up_ms) + f64::from(form.measure_ms) * steps;

@@ -1,11 +1,14 @@
 //! One simulated point: the same workers, on cores that are not there ([`aldis_engine::sim`]).
 //!
 //! How long is simulated follows from how many requests a point serves, so that 64 workers take no longer to simulate than
-//! one. A part of the capacity is a part of what the simulation itself serves with queues always full.
+//! one. A part of the capacity is a part of what the simulation itself serves with queues always full, for long enough that batches
+//! have the size that they stay at.
 
+use super::internals::Counters;
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Rate, Run};
 use aldis_control::Recipe;
+use aldis_control::stats::Snapshot;
 use aldis_emulator::load::{RATE_MAX, turns_of};
 use aldis_engine::sim::{self, Costs, Offer, Outcome, Plan, Responder, Switch};
 use std::time::Duration;
@@ -15,14 +18,20 @@ use std::time::Duration;
 const LENGTH_MIN: Duration = Duration::from_millis(10);
 const LENGTH_MAX: Duration = Duration::from_secs(5);
 
+/// How often counters are read where they are drawn over time, and for how long a switch with a rate makes up for what it could not send:
+/// as in a measurement.
+const SAMPLE_EVERY: Duration = Duration::from_millis(200);
+const MAKES_UP_FOR: Duration = Duration::from_millis(100);
+
 /// The least number of rounds in which the load goes over all of its switches.
 const ROUNDS: u32 = 4;
 
-/// The most requests that a simulated point offers.
-const OFFERED_MAX: f64 = 12e6;
-
-/// How long is simulated to learn what a design with one worker can do, in seconds.
+/// How long is simulated to learn about what a design with one worker can do, in seconds.
 const PILOT_SECONDS: f64 = 0.05;
+
+/// The part of a point's requests that is served to learn what a design can do, where its rate is a part of that: as many again come
+/// before.
+pub(super) const CAPACITY_PART: f64 = 0.125;
 
 /// How often probing switches ask, all together: more often than in a measurement, which lasts so much longer, but seldom enough that
 /// each remains one that asks for little. One that asks several times a round waits for rounds.
@@ -38,8 +47,25 @@ pub(super) struct Stage {
     pub(super) probes: u32,
     pub(super) probe_rate: f64,
     pub(super) requests: u64,
+    /// How long each of several rates is offered, and how long the first one before.
+    pub(super) step: Duration,
+    pub(super) warm_up: Duration,
     pub(super) costs: Costs,
     pub(super) seed: u64,
+}
+
+/// How long is simulated, in seconds of the simulation.
+#[derive(Clone, Copy)]
+struct Span {
+    measured: f64,
+    before: f64,
+}
+
+impl Span {
+    /// A quarter as long goes before.
+    fn of(measured: f64) -> Span {
+        Span { measured, before: measured / 4.0 }
+    }
 }
 
 /// What was simulated: the probing switches apart.
@@ -47,9 +73,10 @@ pub(super) struct Simulated {
     /// Of the switches that do not probe.
     pub(super) outcome: Outcome,
     pub(super) probes: Vec<sim::Served>,
-    /// What all switches together were to offer, in requests a second; infinite where they are always full.
-    pub(super) offered: f64,
-    pub(super) io_threads: usize,
+    /// What all switches together were to offer, in requests a second, and for how long; nothing where they are always full.
+    pub(super) steps: Vec<(f64, Duration)>,
+    /// The engine's counters when measuring began and at its end, with the time since; and in between, where rates follow each other.
+    pub(super) counters: Vec<(Duration, Counters)>,
 }
 
 impl Stage {
@@ -59,6 +86,8 @@ impl Stage {
             probes: run.probes_in(form),
             probe_rate: run.probe_rate,
             requests: form.simulated_requests,
+            step: Duration::from_millis(form.measure_ms.into()),
+            warm_up: Duration::from_millis(form.warm_up_ms.into()),
             costs,
             seed,
         }
@@ -70,58 +99,96 @@ impl Stage {
     /// What cannot be simulated, without the plan and the point.
     pub(super) fn simulate(&self, point: &Point) -> Result<Simulated, String> {
         let pilot = PILOT_SECONDS / point.workers as f64;
-        let pilot = self.outcome(&point.at_full(), None, pilot, 0)?.throughput();
-        if pilot <= 0.0 {
-            return Err("nothing was answered in the simulation".into());
-        }
-        let rate = match point.rates.as_slice() {
-            [Rate::Rps(rps)] => Some(*rps),
-            [Rate::Times(times)] => Some((times * pilot).min(RATE_MAX)),
-            _ => None,
+        let pilot = self.full(point, Span::of(pilot))?;
+        let requests = self.requests as f64;
+        let capacity = match point.needs_capacity() {
+            true => {
+                let seconds = requests * CAPACITY_PART / pilot;
+                self.full(point, Span { measured: seconds, before: seconds })?
+            }
+            false => pilot,
         };
-        let served = rate.map_or(pilot, |rate| rate.min(pilot));
-        // What is offered and not served waits in memory.
-        let seconds = (self.requests as f64 / served).min(OFFERED_MAX / rate.unwrap_or(1.0));
-        let mut outcome = self.outcome(point, rate, seconds, self.probes)?;
-        let probes = outcome.switches.split_off(point.switches as usize);
-        let io_threads = outcome.snapshot.workers.len().saturating_sub(point.workers);
-        Ok(Simulated { outcome, probes, offered: rate.unwrap_or(f64::INFINITY), io_threads })
+        let rate = |rate: &Rate| match rate {
+            Rate::Full => f64::INFINITY,
+            Rate::Rps(rps) => *rps,
+            Rate::Times(times) => (times * capacity).min(RATE_MAX),
+        };
+        let rates: Vec<f64> = point.rates.iter().map(rate).collect();
+        let (span, steps) = match rates.as_slice() {
+            [] => (Span::of(requests / pilot), vec![]),
+            [rate] => (Span::of(requests / rate.min(pilot)), vec![(*rate, Duration::MAX)]),
+            // Rates that follow each other take the time that they are given.
+            several => {
+                let steps = several.iter().map(|rate| (*rate, self.step)).collect();
+                let measured = self.step.as_secs_f64() * several.len() as f64;
+                (Span { measured, before: self.warm_up.as_secs_f64() }, steps)
+            }
+        };
+        let steps: Vec<_> = steps.into_iter().filter(|(rate, _)| rate.is_finite()).collect();
+        self.outcome(point, &steps, span, self.probes)
     }
 
+    /// What is served with queues always full, in requests a second.
+    fn full(&self, point: &Point, span: Span) -> Result<f64, String> {
+        let served = self.outcome(&point.at_full(), &[], span, 0)?.outcome.throughput();
+        if served <= 0.0 {
+            return Err("nothing was answered in the simulation".into());
+        }
+        Ok(served)
+    }
+
+    /// What comes of it at these rates, one after another; with queues always full where there are none.
     fn outcome(
         &self,
         point: &Point,
-        rate: Option<f64>,
-        seconds: f64,
+        steps: &[(f64, Duration)],
+        span: Span,
         probes: u32,
-    ) -> Result<Outcome, String> {
+    ) -> Result<Simulated, String> {
         let Subject::Design(design) = &point.subject else {
             return Err("only designs of ours can be simulated".into());
         };
         let turns = |place| turns_of(place, point.switches);
-        let [_, round] = rate.map_or([Duration::ZERO; 2], |_| turns(0));
-        let length =
-            Duration::from_secs_f64(seconds).clamp(LENGTH_MIN.max(ROUNDS * round), LENGTH_MAX);
-        let offer = |(place, part): (u32, f64)| match (rate, turns(place)) {
-            (None, _) => Offer::Full,
-            (Some(rate), [first, every]) => {
-                Offer::Turns { rate: (rate * part).clamp(0.001, RATE_MAX), first, every }
+        let round = if steps.is_empty() { Duration::ZERO } else { turns(0)[1] };
+        let longest = if steps.len() > 1 { Duration::MAX } else { LENGTH_MAX };
+        let length = |seconds| Duration::from_secs_f64(seconds).min(longest);
+        let before = length(span.before).max(LENGTH_MIN / 4).max(round);
+        let length = length(span.measured).max(LENGTH_MIN).max(ROUNDS * round);
+        let mut shifted = steps.to_vec();
+        if let Some((_, first)) = shifted.first_mut() {
+            *first = first.saturating_add(before);
+        }
+        let offer = |(place, part): (u32, f64)| match (shifted.is_empty(), turns(place)) {
+            (true, _) => Offer::Full,
+            (false, [first, every]) => {
+                let part = |(rate, length): &(f64, Duration)| {
+                    ((rate * part).clamp(0.001, RATE_MAX), *length)
+                };
+                let steps = shifted.iter().map(part).collect();
+                Offer::Turns { steps, first, every, makes_up_for: MAKES_UP_FOR }
             }
         };
         let parts = point.spread.parts(point.switches, self.seed);
         let mut switches: Vec<Switch> = (0..).zip(parts).map(offer).map(Switch::new).collect();
-        let often = probe_rate(probes, length, rate.unwrap_or(RATE_MAX)).max(self.probe_rate);
+        let least = steps.iter().map(|(rate, _)| *rate).fold(RATE_MAX, f64::min);
+        let often = probe_rate(probes, length, least).max(self.probe_rate);
         let probing = Switch::new(Offer::Poisson(often));
         switches.extend((0..probes).map(|_| probing.clone()));
         let plan = Plan {
-            warm_up: (length / 4).max(round),
+            warm_up: before,
             duration: length,
             seed: self.seed,
             costs: self.costs,
             ..Plan::new(*design, point.workers, switches)
         };
         let recipe = Recipe::default().with(Responder::default);
-        sim::run(&plan, &recipe).map_err(|refused| refused.to_string())
+        let every = if steps.len() > 1 { SAMPLE_EVERY } else { Duration::MAX };
+        let mut counters = Vec::new();
+        let mut watch = |at, snapshot: &Snapshot| counters.push((at, Counters::from(snapshot)));
+        let outcome = sim::run_and_watch(&plan, &recipe, every, &mut watch);
+        let mut outcome = outcome.map_err(|refused| refused.to_string())?;
+        let probes = outcome.switches.split_off(point.switches as usize);
+        Ok(Simulated { outcome, probes, steps: steps.to_vec(), counters })
     }
 }
 
