@@ -163,6 +163,52 @@ fn a_small_plan_is_measured_simulated_and_written() {
     assert!(points.iter().all(honest));
 }
 
+/// A plan of two values, with a paper's beside one of them in a table.
+fn with_a_table(folder: &Folder) -> String {
+    let plots = r#"
+[[plot]]
+kind = "table"
+title = "What was served"
+x = { label = "Offered" }
+y = { metric = "throughput", label = "Throughput", unit = "krps" }
+
+[[paper]]
+series = "null"
+metric = "throughput"
+unit = "rps"
+values = { "5k" = 4_000 }
+from = "table 9"
+"#;
+    let more = "x = \"load\"\nrates = [5000]\nmetrics = [\"throughput\"]";
+    let subjects = "\"null\", \"fair-rounds\"";
+    folder.plan("table.toml", &[&head(100), &*run(subjects, more), plots].concat())
+}
+
+#[test]
+fn a_table_is_printed_with_the_papers_values_and_the_way_to_the_rest() {
+    let folder = Folder::new("table");
+    let plan = with_a_table(&folder);
+    let output = lab(&folder, &["run", &plan, "--out", "over here"]).output().unwrap();
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    assert!(printed.contains("\nnowhere: A small plan\n\nThroughput (krps)\n"), "{printed}");
+    let words = |begin: &str| -> Vec<&str> {
+        let line = printed.lines().find(|line| line.starts_with(begin));
+        line.unwrap_or_else(|| panic!("{begin}: {printed}")).split_whitespace().collect()
+    };
+    assert_eq!(words("Offered"), ["Offered", "5k"]);
+    for series in ["null", "fair-rounds"] {
+        let krps = words(series)[1].trim_end_matches('†').parse::<f64>();
+        assert!(krps.is_ok_and(|krps| krps > 1.0), "{printed}");
+    }
+    assert_eq!(words("  the paper"), ["the", "paper", "4.00"]);
+    assert_eq!(words("the paper:"), ["the", "paper:", "table", "9"]);
+    let lines = printed.lines().skip(5).take(3);
+    let ends: Vec<usize> = lines.map(|line| line.trim_end_matches('†').chars().count()).collect();
+    assert!(ends.iter().all(|end| *end == ends[0]), "columns in line: {printed}");
+    assert!(said.contains("lab report 'over here'\" writes over here/report.html"), "{said}");
+}
+
 /// A controller that is a few lines of Python: what it does once a switch has come is `then`.
 fn python(name: &str, then: &str) -> String {
     format!(

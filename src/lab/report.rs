@@ -8,6 +8,9 @@ use aldis_lab::report::Report;
 /// Where a person says what agrees with the papers and what does not.
 const DISCUSSIONS: &str = "experiments";
 
+/// The page, in the folder of the results.
+pub(super) const PAGE: &str = "report.html";
+
 /// Arguments of `aldis lab report`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -22,7 +25,7 @@ partial. Of each experiment a file experiments/maestro/figure-7.md, if there is 
 Markdown, and never written.")]
 pub(crate) struct Args {
     /// The folder of results.
-    #[arg(value_name = "DIR", default_value = "results")]
+    #[arg(value_name = "DIR", default_value = super::run::RESULTS)]
     dir: PathBuf,
     /// The page that is written [default: DIR/report.html].
     #[arg(long, value_name = "FILE")]
@@ -46,7 +49,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     for refused in &report.refused {
         eprintln!("aldis: {refused}");
     }
-    let page = args.out.unwrap_or_else(|| args.dir.join("report.html"));
+    let page = args.out.unwrap_or_else(|| args.dir.join(PAGE));
     report.write_html(&page).map_err(|why| why.to_string())?;
     say(&report, &page);
     if let Some(dir) = args.markdown {

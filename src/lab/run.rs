@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 
 use aldis_lab::calibrate::Calibration;
 use aldis_lab::plan::{Plan, catalogue};
+use aldis_lab::report::Report;
 use aldis_lab::results::Form;
 use aldis_lab::run::{Event, Lab};
 use aldis_lab::simulate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// The folder of the results, unless another is named.
+pub(super) const RESULTS: &str = "results";
 
 /// What a shell says of a command that Ctrl-C ended.
 const EXIT_STOPPED: u8 = 130;
@@ -54,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["quick", "full"])]
     long: bool,
     /// The folder of the results: PLAN/meta.toml, points.csv and plan.toml are written below it.
-    #[arg(long, value_name = "DIR", default_value = "results")]
+    #[arg(long, value_name = "DIR", default_value = RESULTS)]
     out: PathBuf,
     /// What the steps of a worker cost, as \"aldis lab calibrate\" writes it; measured at the start where it is absent.
     #[arg(long, value_name = "FILE")]
@@ -110,6 +114,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     };
     let mut progress = Progress::new();
     let mut partial = false;
+    let mut folders = Vec::new();
     for plan in &plans {
         lab.overtime = match (args.overtime, lab.form) {
             (Some(seconds), _) => Duration::from_secs(seconds.into()),
@@ -126,6 +131,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         let how = if ended.partial.is_some() { ", partial" } else { "" };
         say(&format!("{}: {} rows in {}{how}\n", plan.name, ended.rows, ended.folder.display()));
         partial |= ended.partial.is_some();
+        folders.push(ended.folder);
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -134,7 +140,33 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         say("aldis: stopped; what was measured by then is kept, and says that it is partial\n");
         return Ok(ExitCode::from(EXIT_STOPPED));
     }
+    show(if args.all { &[] } else { &folders }, &lab.out);
     Ok(if partial { ExitCode::from(EXIT_PARTIAL) } else { ExitCode::SUCCESS })
+}
+
+/// Prints what plans have as tables, and says where everything else can be seen.
+fn show(folders: &[PathBuf], out: &Path) {
+    for folder in folders {
+        match Report::read(folder, None) {
+            Ok(report) => {
+                let _ = std::io::stdout().write_all(report.text().as_bytes());
+            }
+            Err(refused) => say(&format!("aldis: {refused}\n")),
+        }
+    }
+    // As it was started: a program that cargo built is in nobody's path.
+    let program = std::env::args_os().next().and_then(|word| word.into_string().ok());
+    let program = program.unwrap_or_else(|| "aldis".into());
+    let mut words = vec![program, "lab".into(), "report".into()];
+    if out != Path::new(RESULTS) {
+        words.push(out.display().to_string());
+    }
+    let command = words.into_iter().map(quoted).collect::<Vec<_>>().join(" ");
+    let page = out.join(super::report::PAGE);
+    say(&format!(
+        "\nThe plots, with what the papers say beside them: \"{command}\" writes {}, a page that opens in a browser.\n",
+        page.display()
+    ));
 }
 
 /// The plans that are meant, all of them good.
@@ -165,18 +197,17 @@ fn costs(path: &Path) -> Result<aldis_engine::sim::Costs, String> {
 
 /// The command as it was typed, about.
 fn command() -> String {
-    let plain = |word: &String| {
-        !word.is_empty()
-            && word
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || "-_./=,:".contains(letter))
-    };
-    let quoted = |word: String| match plain(&word) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("aldis".to_owned()).chain(words.map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: String) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:".contains(letter);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The commit of the repository that the program lies in; `unknown` where it was installed elsewhere.

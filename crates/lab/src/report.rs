@@ -1,4 +1,5 @@
-//! Reports of what was found: one HTML file that opens offline, and Markdown with pictures for the documents.
+//! Reports of what was found: one HTML file that opens offline, Markdown with pictures for the documents, and tables for a
+//! terminal.
 //!
 //! A report is made of folders of [`results`] alone. The figures come from the copy of the plan beside the
 //! points, so that a report of old results stays what it was. What a person has to say of an experiment, what agrees with
@@ -9,6 +10,7 @@ mod html;
 mod markdown;
 mod prose;
 mod tables;
+mod text;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -89,6 +91,11 @@ impl Report {
     /// The page: HTML that needs nothing from outside.
     pub fn html(&self) -> String {
         html::page(self)
+    }
+
+    /// What the plans draw as tables, for a terminal, the papers' values in the rows below ours; empty where no plan draws one.
+    pub fn text(&self) -> String {
+        text::text(self)
     }
 
     /// Writes the page.

@@ -117,7 +117,7 @@ fn table(table: &Table) -> String {
         table.head.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escape(cell))).collect();
     let mut rows = String::new();
     for row in &table.rows {
-        rows += if row.paper { "<tr class=\"paper\">" } else { "<tr>" };
+        rows += if row.paper.is_some() { "<tr class=\"paper\">" } else { "<tr>" };
         for (at, cell) in row.cells.iter().enumerate() {
             let cell = escape(cell);
             rows += &if at == 0 {

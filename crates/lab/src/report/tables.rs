@@ -37,8 +37,19 @@ pub(super) struct Table {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Row {
     pub cells: Vec<String>,
-    /// A paper's values, not ours.
-    pub paper: bool,
+    /// Whose values they are; empty where a row is a place.
+    pub series: String,
+    /// Where a paper says them; nothing where they are ours.
+    pub paper: Option<String>,
+}
+
+impl Row {
+    fn of(series: &Series, values: impl IntoIterator<Item = String>) -> Row {
+        let cells = std::iter::once(name(series)).chain(values).collect();
+        let from = || series.from.clone().unwrap_or_default();
+        let paper = (series.role == Role::Paper).then(from);
+        Row { cells, series: series.name.clone(), paper }
+    }
 }
 
 /// The tables of each figure of an experiment, one a metric that has values. Numbers that stand in an earlier table, perhaps in
@@ -159,11 +170,7 @@ fn across(panel: &Panel, places: &[Place]) -> Table {
     let labels = places.iter().map(|place| place.label.clone());
     let head = std::iter::once(String::new()).chain(labels);
     let row = |series: &Series| {
-        let cells = places.iter().map(|place| found(series, place, &panel.unit));
-        Row {
-            cells: std::iter::once(name(series)).chain(cells).collect(),
-            paper: series.role == Role::Paper,
-        }
+        Row::of(series, places.iter().map(|place| found(series, place, &panel.unit)))
     };
     plain(head.collect(), panel.series.iter().map(row).collect())
 }
@@ -173,7 +180,8 @@ fn down(panel: &Panel, places: &[Place]) -> Table {
     let head = std::iter::once(String::new()).chain(panel.series.iter().map(name));
     let row = |place: &Place| {
         let cells = panel.series.iter().map(|series| found(series, place, &panel.unit));
-        Row { cells: std::iter::once(place.label.clone()).chain(cells).collect(), paper: false }
+        let cells = std::iter::once(place.label.clone()).chain(cells).collect();
+        Row { cells, series: String::new(), paper: None }
     };
     plain(head.collect(), places.iter().map(row).collect())
 }
@@ -185,8 +193,7 @@ fn ends(panel: &Panel) -> Table {
         let mut medians: Vec<f64> = series.spots.iter().map(|spot| spot.median).collect();
         medians.sort_by(f64::total_cmp);
         let at = |share| plot::cell(quantile(&medians, share), &panel.unit);
-        let cells = vec![name(series), medians.len().to_string(), at(0.0), at(0.5), at(1.0)];
-        Row { cells, paper: series.role == Role::Paper }
+        Row::of(series, [medians.len().to_string(), at(0.0), at(0.5), at(1.0)])
     };
     let series = panel.series.iter().filter(|series| !series.spots.is_empty());
     plain(head, series.map(row).collect())
@@ -203,10 +210,7 @@ fn distribution(panel: &Panel) -> Table {
             Role::Paper => read_off(&series.spots, share, &panel.unit),
             _ => plot::cell(quantile(&series.samples, share), &panel.unit),
         });
-        Row {
-            cells: [name(series), count].into_iter().chain(cells).collect(),
-            paper: series.role == Role::Paper,
-        }
+        Row::of(series, std::iter::once(count).chain(cells))
     };
     plain(head.map(str::to_owned).collect(), panel.series.iter().map(row).collect())
 }
