@@ -71,7 +71,12 @@ fn a_check_runs_what_it_predicts() {
             assert_eq!(designs, [&adaptive[..], &[fixed]].concat());
         }
     }
+    assert_eq!(printed["verdict"].is_string(), !checked.is_empty(), "{printed}");
     for row in checked {
+        assert!(row["off"].is_number() && row["fairness_off"].is_number(), "{row}");
+        let verdict = printed["verdict"].as_str().unwrap();
+        let is_named = verdict.contains(&format!("{} (", row["design"].as_str().unwrap()));
+        assert_eq!(row["within"].as_bool(), Some(!is_named), "{verdict}: {row}");
         for figure in ["measured_rps", "simulated_rps"] {
             assert!(row[figure].as_f64().unwrap() > 0.0, "{figure}: {row}");
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, Spread, Step};
-use aldis_lab::run::check::{Check, Checked};
+use aldis_lab::run::check::{self, Check, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -69,13 +69,7 @@ impl Args {
 /// Measures, prints and writes.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     calibrate::check(&args.out).map_err(|refused| refused.to_string())?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // A second signal ends the process at once, should anything hang.
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| format!("cannot watch for signals: {error}"))?;
-    }
+    let stop = watched()?;
     let conditions = args.conditions();
     let say: fn(&str) = if std::io::stderr().is_terminal() { over_the_last } else { |_| {} };
     let aldis = std::env::current_exe().map_err(|error| {
@@ -118,6 +112,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let written = calibration.write(&args.out).map_err(|refused| refused.to_string());
     if !args.json && written.is_ok() {
         println!("\nWritten to {}.", args.out.display());
+        if !args.check {
+            println!(
+                "With --check it also shows how well a simulation with these costs predicts a run."
+            );
+        }
     }
     let checked = check.map(|check| {
         let costs = simulate::costs(&calibration.values().costs);
@@ -137,6 +136,18 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A flag that Ctrl-C and SIGTERM raise.
+fn watched() -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // A second signal ends the process at once, should anything hang.
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| format!("cannot watch for signals: {error}"))?;
+    }
+    Ok(stop)
+}
+
 fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs: usize) -> String {
     if rows.is_empty() {
         return "\nA run to compare a simulation with needs two cores.\n".into();
@@ -153,7 +164,11 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs
         let error = row.measured_rps_error.unwrap_or(f64::NAN) / 1e6;
         let measured = format!("{:.2} ± {error:.2}", measured_rps / 1e6);
         let range = format!("{:.2} – {:.2}", least / 1e6, most / 1e6);
-        let mark = if row.generator_limited { "  generator-limited" } else { "" };
+        let mark = match (row.is_within(), row.generator_limited) {
+            (_, true) => "  generator-limited",
+            (false, _) => "  off",
+            (true, _) => "",
+        };
         let _ = writeln!(
             text,
             "{design:<width$} {measured:>12} {range:>13} {:>9.2} {:>+6.1} %   {:>16.2} % {:>7.2} %{mark}",
@@ -163,6 +178,7 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs
             row.simulated_deviation * 100.0,
         );
     }
+    let _ = writeln!(text, "\n{}", check::verdict(rows));
     text
 }
 
@@ -175,9 +191,22 @@ fn over_the_last(what: &str) {
 fn json(calibration: &Calibration<Spread>, checked: Option<&[Checked]>) -> String {
     let mut object = serde_json::to_value(calibration).expect("numbers and words");
     if let Some(checked) = checked {
-        object["checked"] = serde_json::to_value(checked).expect("numbers and words");
+        object["checked"] = checked.iter().map(checked_json).collect();
+        object["verdict"] = match checked {
+            [] => serde_json::Value::Null,
+            rows => check::verdict(rows).into(),
+        };
     }
     object.to_string()
+}
+
+/// A row with what follows from it.
+fn checked_json(row: &Checked) -> serde_json::Value {
+    let mut object = serde_json::to_value(row).expect("numbers and words");
+    object["off"] = row.off().into();
+    object["fairness_off"] = row.fairness_off().into();
+    object["within"] = row.is_within().into();
+    object
 }
 
 fn table(Calibration { aldis, date, machine, costs }: &Calibration<Spread>) -> String {

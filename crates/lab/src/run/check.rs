@@ -29,6 +29,13 @@ const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-
 /// The last of them once more with batches that do not adapt: a threshold that walks differs from run to run.
 const FIXED: (&str, usize) = ("maestro-round-robin", 1_000);
 
+/// How far simulated throughput may lie from what was measured, as a part of it: as far as means of such runs differ from hour to
+/// hour on a virtual machine.
+pub const THROUGHPUT_OFF_MAX: f64 = 0.15;
+
+/// How far apart the simulated and the measured deviation from the fair share may be, as parts of that share: one point of percent.
+pub const FAIRNESS_OFF_MAX: f64 = 0.01;
+
 /// One design, simulated and measured.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checked {
@@ -56,6 +63,43 @@ impl Checked {
     /// How much more throughput was simulated than measured, as a part of what was measured.
     pub fn off(&self) -> f64 {
         self.simulated_rps / self.measured_rps - 1.0
+    }
+
+    /// How much farther from its share than in the runs the worst switch is in the simulation, as a part of the share.
+    pub fn fairness_off(&self) -> f64 {
+        self.simulated_deviation - self.measured_deviation
+    }
+
+    /// Whether both are within [`THROUGHPUT_OFF_MAX`] and [`FAIRNESS_OFF_MAX`], of a run that shows the controller and not the
+    /// limit of the load.
+    pub fn is_within(&self) -> bool {
+        self.misses().is_empty()
+    }
+
+    /// What keeps it from that, some words each.
+    fn misses(&self) -> Vec<String> {
+        let throughput = (self.off().abs() > THROUGHPUT_OFF_MAX)
+            .then(|| format!("throughput {:+.1} %", self.off() * 100.0));
+        let fairness = (self.fairness_off().abs() > FAIRNESS_OFF_MAX)
+            .then(|| format!("fairness {:+.2} points", self.fairness_off() * 100.0));
+        let limited = self.generator_limited.then(|| "generator-limited".to_owned());
+        [throughput, fairness, limited].into_iter().flatten().collect()
+    }
+}
+
+/// Whether the simulation predicts all of them, in a sentence that names those that it does not; one at least.
+pub fn verdict(rows: &[Checked]) -> String {
+    let bounds = format!(
+        "within {:.0} % of the measured throughput and {:.0} point of the measured fairness",
+        THROUGHPUT_OFF_MAX * 100.0,
+        FAIRNESS_OFF_MAX * 100.0
+    );
+    let missed = |row: &Checked| format!("{} ({})", row.design, row.misses().join(", "));
+    let missed: Vec<String> = rows.iter().filter(|row| !row.is_within()).map(missed).collect();
+    let (all, good) = (rows.len(), rows.len() - missed.len());
+    match missed.is_empty() {
+        true => format!("All {all} designs are {bounds}."),
+        false => format!("{good} of {all} designs are {bounds}; not {}.", missed.join(", ")),
     }
 }
 
@@ -225,5 +269,50 @@ mod tests {
         let (middle, error) = mean(&[1.0, 2.0, 3.0]);
         assert_eq!(middle, 2.0);
         assert!((error.unwrap() - 2.0 / 3.0_f64.sqrt()).abs() < 1e-9, "{error:?}");
+    }
+
+    fn row(design: &str, simulated_rps: f64, simulated_deviation: f64) -> Checked {
+        Checked {
+            design: design.into(),
+            measured_rps: 1e6,
+            measured_rps_error: None,
+            measured_rps_range: (1e6, 1e6),
+            simulated_rps,
+            measured_deviation: 0.02,
+            simulated_deviation,
+            measured_cpu_ns: None,
+            generator_limited: false,
+        }
+    }
+
+    #[test]
+    fn a_design_is_within_both_bounds_or_off() {
+        for (simulated_rps, simulated_deviation, is_within) in [
+            (1e6, 0.02, true),
+            (1.149e6, 0.029, true),
+            (0.851e6, 0.011, true),
+            (1.151e6, 0.02, false),
+            (0.849e6, 0.02, false),
+            (1e6, 0.031, false),
+            (1e6, 0.009, false),
+        ] {
+            let row = row("beacon", simulated_rps, simulated_deviation);
+            assert_eq!(row.is_within(), is_within, "{row:?}");
+        }
+        assert!(!Checked { generator_limited: true, ..row("beacon", 1e6, 0.02) }.is_within());
+    }
+
+    #[test]
+    fn the_verdict_names_those_that_are_off() {
+        let good = || row("fair-rounds", 1.1e6, 0.025);
+        let bounds = "within 15 % of the measured throughput and 1 point of the measured fairness";
+        assert_eq!(verdict(&[good(), good()]), format!("All 2 designs are {bounds}."));
+        let off = [good(), row("nox", 1.2e6, 0.05), row("beacon", 0.5e6, 0.02)];
+        assert_eq!(
+            verdict(&off),
+            format!(
+                "1 of 3 designs are {bounds}; not nox (throughput +20.0 %, fairness +3.00 points), beacon (throughput -50.0 %)."
+            )
+        );
     }
 }
