@@ -1,5 +1,6 @@
 //! The plans that the program brings along, and plans that nobody should bring.
 
+use aldis_lab::figure::Paper;
 use aldis_lab::plan::{Metric, Plan, catalogue};
 use aldis_lab::results::{Form, Origin};
 use aldis_lab::run::estimate;
@@ -110,11 +111,18 @@ fn names_of_series_are_distinct_and_fit_a_legend() {
 #[test]
 fn what_is_drawn_of_a_paper_is_named_like_what_is_run() {
     for plan in plans() {
-        let points = plan.expand(Form::Full, 8).unwrap().points;
+        // Enough cores for all of it.
+        let points = plan.expand(Form::Full, 64).unwrap().points;
         for paper in &plan.said.papers {
             let drawn = plan.said.plots.iter().flat_map(|plot| plot.metrics());
             let drawn: Vec<&str> = drawn.map(|axis| axis.metric.as_str()).collect();
             assert!(drawn.contains(&paper.metric.as_str()), "{}: {}", plan.name, paper.metric);
+            let is_run = points.iter().any(|point| {
+                let mut metrics = plan.said.runs[point.run].get_ref().metrics.iter();
+                point.series == paper.series && metrics.any(|metric| metric.name() == paper.metric)
+            });
+            let Paper { series, metric, .. } = paper;
+            assert!(is_run, "{}: nothing measures {metric} of {series}", plan.name);
         }
         for series in plan.said.plots.iter().flat_map(|plot| &plot.series) {
             let known = points.iter().any(|point| series.starts_with(&point.series));

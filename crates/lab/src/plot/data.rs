@@ -46,6 +46,8 @@ pub struct Series {
     pub spots: Vec<Spot>,
     /// All values, sorted: the distribution. Empty for a paper's.
     pub samples: Vec<f64>,
+    /// At least one of them was measured while the generator was at its limit.
+    pub limited: bool,
     /// Where the paper says it.
     pub from: Option<String>,
 }
@@ -222,15 +224,21 @@ impl Gather<'_> {
                     role,
                     spots,
                     samples,
+                    limited: own.iter().any(|point| point.mark == Mark::GeneratorLimited),
                     from: None,
                 }));
             }
             for paper in papers.clone().filter(|paper| paper.series == *name) {
                 let spots = self.paper(paper, &unit);
                 let from = Some(paper.from.clone());
-                series.extend(spots.map(|spots| {
-                    let name = name.clone();
-                    Series { name, colour, role: Role::Paper, spots, samples: Vec::new(), from }
+                series.extend(spots.map(|spots| Series {
+                    name: name.clone(),
+                    colour,
+                    role: Role::Paper,
+                    spots,
+                    samples: Vec::new(),
+                    limited: false,
+                    from,
                 }));
             }
         }

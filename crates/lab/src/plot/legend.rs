@@ -124,7 +124,11 @@ fn signs(figure: &Figure) -> Vec<Entry> {
     let ours =
         || series().filter(|series| series.role != Role::Paper).flat_map(|series| &series.spots);
     let plain = matches!(figure.plot.kind, Kind::Lines | Kind::Bars);
-    if plain && ours().any(|spot| spot.limited) {
+    let limited = match figure.plot.kind {
+        Kind::Cdf => series().any(|series| series.limited),
+        _ => plain && ours().any(|spot| spot.limited),
+    };
+    if limited {
         add(Sign::Ring, "generator-limited");
     }
     if plain && ours().any(|spot| spot.repeats > 1) {

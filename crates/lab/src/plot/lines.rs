@@ -63,6 +63,11 @@ fn distribution(canvas: &mut Canvas<'_>, frame: &Frame, series: &Series) {
         let before = path.last().map_or(base, |last| last.1);
         path.extend([(x, before), (x, y)]);
     }
+    // One sign for all of it, in its middle, where it is not among the others' ends.
+    let middle = path.get(path.len() / 2).filter(|at| within(**at, frame.corners()));
+    if let Some(at) = middle.filter(|_| series.limited) {
+        ring(canvas, *at);
+    }
     // What comes after the greatest sample: still all of them.
     path.extend(path.last().map(|last| (frame.corners().1.0, last.1)));
     stroke(canvas, frame, series, &path);

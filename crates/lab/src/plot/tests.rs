@@ -179,6 +179,22 @@ fn a_distribution_climbs_to_all_of_its_samples() {
 }
 
 #[test]
+fn a_distribution_of_which_the_generator_limited_some_has_a_ring() {
+    let text = "kind = \"cdf\"\ntitle = \"Fairness\"\nx = { metric = \"throughput\" }\n";
+    let mut points: Vec<Point> =
+        (0..20).map(|sample| point("nox", f64::from(sample), f64::from(sample))).collect();
+    let rings = |points: &[Point]| {
+        let picture = draw(&Figure::new(&plot(text), points, &[])).unwrap();
+        let is_told = texts(&picture).contains(&"generator-limited");
+        (drawn(&picture, "circle", "fill=\"none\""), is_told)
+    };
+    assert_eq!(rings(&points), (0, false));
+    points[7].mark = Mark::GeneratorLimited;
+    // One, and one in the legend.
+    assert_eq!(rings(&points), (2, true));
+}
+
+#[test]
 fn panels_share_the_axis_and_relations_have_no_unit() {
     let text = format!(
         "{}also = [{{ metric = \"delay\", unit = \"ms\", log = true }}]\nreference = {{ label = \"ideal\", slope = 1 }}\n",

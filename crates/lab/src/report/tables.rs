@@ -44,11 +44,19 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// A series with one value or another; a mark, if it has one, stands with the values.
     fn of(series: &Series, values: impl IntoIterator<Item = String>) -> Row {
         let cells = std::iter::once(name(series)).chain(values).collect();
         let from = || series.from.clone().unwrap_or_default();
         let paper = (series.role == Role::Paper).then(from);
         Row { cells, series: series.name.clone(), paper }
+    }
+
+    /// A series whose values are of many samples or places together; the mark of any stands with its name.
+    fn of_many(series: &Series, values: impl IntoIterator<Item = String>) -> Row {
+        let mut row = Row::of(series, values);
+        row.cells[0].extend(series.limited.then_some(LIMITED));
+        row
     }
 }
 
@@ -93,11 +101,11 @@ fn table(figure: &Figure, panel: &Panel) -> Table {
     if figure.plot.kind != Kind::Cdf && places.len() <= ROWS_MAX && !label.is_empty() {
         table.head[0] = label.to_owned();
     }
-    let spots = panel.series.iter().flat_map(|series| &series.spots);
-    if spots.clone().any(|spot| spot.limited) && figure.plot.kind != Kind::Cdf {
+    if panel.series.iter().any(|series| series.limited) {
         table.notes.push(format!("{LIMITED} generator-limited"));
     }
-    if spots.clone().any(|spot| spot.repeats > 1) {
+    let mut spots = panel.series.iter().flat_map(|series| &series.spots);
+    if spots.any(|spot| spot.repeats > 1) {
         table
             .notes
             .push("the median of the repeats, in brackets the least and the greatest".into());
@@ -193,7 +201,7 @@ fn ends(panel: &Panel) -> Table {
         let mut medians: Vec<f64> = series.spots.iter().map(|spot| spot.median).collect();
         medians.sort_by(f64::total_cmp);
         let at = |share| plot::cell(quantile(&medians, share), &panel.unit);
-        Row::of(series, [medians.len().to_string(), at(0.0), at(0.5), at(1.0)])
+        Row::of_many(series, [medians.len().to_string(), at(0.0), at(0.5), at(1.0)])
     };
     let series = panel.series.iter().filter(|series| !series.spots.is_empty());
     plain(head, series.map(row).collect())
@@ -210,7 +218,7 @@ fn distribution(panel: &Panel) -> Table {
             Role::Paper => read_off(&series.spots, share, &panel.unit),
             _ => plot::cell(quantile(&series.samples, share), &panel.unit),
         });
-        Row::of(series, std::iter::once(count).chain(cells))
+        Row::of_many(series, std::iter::once(count).chain(cells))
     };
     plain(head.map(str::to_owned).collect(), panel.series.iter().map(row).collect())
 }

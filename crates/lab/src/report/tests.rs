@@ -193,6 +193,19 @@ fn the_numbers_stand_beside_the_papers() {
     );
 }
 
+#[test]
+fn a_distribution_says_that_the_generator_limited_some_of_it() {
+    let plot = "kind = \"cdf\"\ntitle = \"t\"\nx = { metric = \"deviation\" }\n";
+    let of = |series| move |at: u32| point(series, X::Number(at.into()), "deviation", at.into());
+    let mut points: Vec<Point> = (0..9).map(of("nox")).chain((0..9).map(of("beacon"))).collect();
+    points[3].mark = Mark::GeneratorLimited;
+    let figure = Figure::new(&toml::from_str(plot).unwrap(), &points, &[]);
+    let table = tables::tables(&[figure]).remove(0).remove(0);
+    let names: Vec<&str> = table.rows.iter().map(|row| row.cells[0].as_str()).collect();
+    assert_eq!(names, ["nox†", "beacon"]);
+    assert_eq!(table.notes, ["† generator-limited"]);
+}
+
 /// The cells of a table of throughput over offered rates, its head first.
 fn cells(rates: &[(&str, f64, f64)]) -> Vec<Vec<String>> {
     let plot = "kind = \"lines\"\ntitle = \"t\"\nx = { label = \"Offered\", unit = \"rps\" }\n\
