@@ -157,8 +157,8 @@ pub struct Paper {
     /// The unit of `values`; that of the axis where nothing is said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// The values: `[[x, value], …]` or `{ category = value, … }`. In a distribution x is the value and the second the share,
-    /// 0 to 1.
+    /// The values: `[[x, value], …]` or `{ category = value, … }`; a category that comes twice lies between the two. In a distribution
+    /// x is the value and the second the share, 0 to 1.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub values: Values,
     /// What the paper says in words where it gives no numbers: `every deviation is below 1 %`.

@@ -1,4 +1,5 @@
-//! A group of bars a category, a bar a series; a paper's value is a cross on a short line over the same place.
+//! A group of bars a category, a bar a series; a paper's value is a cross on a short line over the same place, and a
+//! range of a paper's a whisker.
 
 use super::canvas::{Canvas, Ink, Pen};
 use super::data::{Figure, Panel, Role, Series, Spot};
@@ -38,6 +39,7 @@ fn bar(
     let (high, low) = (end.min(frame.ground()), end.max(frame.ground()));
     let ink = Ink::Series(series.colour);
     match series.role {
+        Role::Paper if spot.is_range() => return whisker(canvas, frame, x, spot, ink),
         Role::Paper if end == y => {
             canvas.line((left, y), (right, y), Pen::new(ink, 1.5));
             return dot(canvas, (x, y), series.colour, Role::Paper);

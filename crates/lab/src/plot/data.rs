@@ -68,7 +68,7 @@ pub enum Role {
 pub struct Spot {
     /// Where.
     pub x: X,
-    /// The median of the repeats.
+    /// The median of the repeats; of a paper's range its middle.
     pub median: f64,
     /// The least.
     pub low: f64,
@@ -78,6 +78,19 @@ pub struct Spot {
     pub repeats: usize,
     /// At least one was measured while the generator was at its limit.
     pub limited: bool,
+}
+
+impl Spot {
+    /// Whether a paper says no more than between what two values it lies.
+    pub fn is_range(&self) -> bool {
+        self.repeats == 1 && self.low < self.high
+    }
+
+    /// Makes a range of a paper's value and another one.
+    fn reach(&mut self, other: &Spot) {
+        (self.low, self.high) = (self.low.min(other.low), self.high.max(other.high));
+        self.median = self.low.midpoint(self.high);
+    }
 }
 
 /// The names of all series of an experiment in their order: the points', then the papers'. The place is the colour.
@@ -98,7 +111,11 @@ impl Figure {
         let all = names(points, papers);
         let shown = if plot.series.is_empty() { &all } else { &plot.series };
         let mut gather = Gather { plot, points, papers, all: &all, shown, left_out: Vec::new() };
-        let panels: Vec<Panel> = plot.metrics().map(|axis| gather.panel(axis)).collect();
+        let mut panels: Vec<Panel> = plot.metrics().map(|axis| gather.panel(axis)).collect();
+        // What only the papers have is compared with nothing.
+        if panels.iter().flat_map(|panel| &panel.series).all(|series| series.role == Role::Paper) {
+            panels.iter_mut().for_each(|panel| panel.series.clear());
+        }
         let left_out = gather.left_out;
         let words = words(plot.kind, &panels);
         let mut figure = Figure { plot: plot.clone(), panels, words, left_out };
@@ -317,8 +334,15 @@ impl Gather<'_> {
             };
             Spot { x, median: value, low: value, high: value, repeats: 1, limited: false }
         });
-        let spots: Vec<Spot> = spots.collect();
-        (!spots.is_empty()).then_some(spots)
+        let mut together: Vec<Spot> = Vec::new();
+        for spot in spots {
+            let is_here = |other: &&mut Spot| matches!(spot.x, X::Word(_)) && other.x == spot.x;
+            match together.iter_mut().find(is_here) {
+                Some(range) => range.reach(&spot),
+                None => together.push(spot),
+            }
+        }
+        (!together.is_empty()).then_some(together)
     }
 
     /// Divides a series by its own value at `x`; what was simulated by what was measured, where it has none of its own.

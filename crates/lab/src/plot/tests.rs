@@ -119,6 +119,30 @@ fn the_papers_values_stand_beside_ours_in_another_stroke() {
 }
 
 #[test]
+fn a_papers_range_is_a_whisker_and_its_values_alone_are_no_picture() {
+    let bars = LINES.replace("\"lines\"", "\"bars\"");
+    let paper = |values: &str| {
+        paper(&format!(
+            "series = \"latency\"\nmetric = \"throughput\"\nvalues = {values}\nfrom = \"figure 4c\""
+        ))
+    };
+    let range = paper("[[\"nox\", 60], [\"nox\", 40], [\"beacon\", 25]]");
+    let ours = [point("latency", "nox", 80.0)];
+    let figure = Figure::new(&plot(&bars), &ours, std::slice::from_ref(&range));
+    let spots = &figure.panels[0].series[1].spots;
+    let found: Vec<_> = spots.iter().map(|spot| (spot.low, spot.high, spot.is_range())).collect();
+    assert_eq!(found, [(40.0, 60.0, true), (25.0, 25.0, false)]);
+    let lines = |papers: &[Paper]| {
+        let picture = draw(&Figure::new(&plot(&bars), &ours, papers)).unwrap();
+        drawn(&picture, "line", "stroke=\"#0072B2\"")
+    };
+    // A whisker has three strokes, as a value and its cross have.
+    let value = paper("{ \"nox\" = 50, \"beacon\" = 25 }");
+    assert_eq!(lines(std::slice::from_ref(&range)), lines(&[value]));
+    assert!(draw(&Figure::new(&plot(&bars), &[], &[range])).is_none());
+}
+
+#[test]
 fn what_was_simulated_or_limited_shows() {
     let mut points = vec![point("beacon", 1.0, 4e5), point("beacon", 2.0, 8e5)];
     for workers in [4.0, 8.0] {

@@ -247,6 +247,9 @@ fn name(series: &Series) -> String {
 
 fn found(series: &Series, place: &Place, unit: &str) -> String {
     let Some(spot) = place.of(series) else { return "–".into() };
+    if spot.is_range() {
+        return format!("{} – {}", plot::cell(spot.low, unit), plot::cell(spot.high, unit));
+    }
     let mut cell = plot::cell(spot.median, unit);
     if spot.limited {
         cell.push(LIMITED);

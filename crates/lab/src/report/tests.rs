@@ -194,6 +194,20 @@ fn the_numbers_stand_beside_the_papers() {
 }
 
 #[test]
+fn a_papers_range_is_told_by_its_ends() {
+    let plot = "kind = \"bars\"\ntitle = \"t\"\ny = { metric = \"deviation\" }\n";
+    let paper = "series = \"a\"\nmetric = \"deviation\"\nfrom = \"figure 4c\"\nvalues = [[\"x\", 40], [\"x\", 60]]\n";
+    let points = [point("a", X::Word("x".into()), "deviation", 80.0)];
+    let paper: Paper = toml::from_str(paper).unwrap();
+    let figure = Figure::new(&toml::from_str(plot).unwrap(), &points, &[paper]);
+    let table = tables::tables(&[figure]).remove(0).remove(0);
+    let cells: Vec<&str> =
+        table.rows.iter().flat_map(|row| &row.cells[1..]).map(|cell| &**cell).collect();
+    assert_eq!(cells, ["80.0", "40.0 – 60.0"]);
+    assert!(table.notes.is_empty(), "{:?}", table.notes);
+}
+
+#[test]
 fn a_distribution_says_that_the_generator_limited_some_of_it() {
     let plot = "kind = \"cdf\"\ntitle = \"t\"\nx = { metric = \"deviation\" }\n";
     let of = |series| move |at: u32| point(series, X::Number(at.into()), "deviation", at.into());
