@@ -3,6 +3,7 @@
 mod calibrate;
 mod child;
 mod list;
+mod progress;
 mod report;
 mod run;
 mod simulate;

@@ -52,7 +52,7 @@ fn line(name: &str, takes: [&str; Form::ALL.len()], how: &str, source: &str) -> 
 }
 
 /// Seconds up to ten minutes, then minutes; rounded up.
-fn words(length: Duration) -> String {
+pub(super) fn words(length: Duration) -> String {
     match length.as_secs_f64() {
         seconds if seconds <= 600.0 => format!("{:.0} s", seconds.ceil()),
         seconds => format!("{:.0} min", (seconds / 60.0).ceil()),

@@ -1,20 +1,22 @@
 //! `aldis lab run`: plans, one after the other, each into its folder of results.
 
-use std::io::{IsTerminal, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use aldis_engine::pin;
 use aldis_lab::calibrate::Calibration;
 use aldis_lab::plan::{Plan, catalogue};
 use aldis_lab::report::Report;
 use aldis_lab::results::Form;
-use aldis_lab::run::{Event, Lab};
+use aldis_lab::run::{Lab, estimate};
 use aldis_lab::simulate;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::progress::{Progress, say};
 
 /// The folder of the results, unless another is named.
 pub(super) const RESULTS: &str = "results";
@@ -112,7 +114,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         overtime: OVERTIME,
         stop: &stop,
     };
-    let mut progress = Progress::new();
+    let cores = pin::cores().len().max(1);
+    let lengths = plans.iter().map(|plan| estimate(plan, form, cores));
+    let mut progress = Progress::new(lengths.collect::<Result<_, _>>()?);
     let mut partial = false;
     let mut folders = Vec::new();
     for plan in &plans {
@@ -210,7 +214,8 @@ fn quoted(word: String) -> String {
     }
 }
 
-/// The commit of the repository that the program lies in; `unknown` where it was installed elsewhere.
+/// The commit of the repository that the program lies in, now: not always that which it was built from. `unknown` where it
+/// was installed elsewhere.
 fn commit(aldis: &Path) -> String {
     let folder = aldis.parent().unwrap_or(Path::new("/"));
     let mut git = Command::new("git");
@@ -227,88 +232,5 @@ fn commit(aldis: &Path) -> String {
     match word.trim() {
         "" => "unknown".into(),
         word => word.to_owned(),
-    }
-}
-
-/// Tells people, as far as they are there: a terminal that is gone stops nobody.
-fn say(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// A bar with the time that is left, on a terminal; lines elsewhere.
-struct Progress {
-    terminal: bool,
-    bar: ProgressBar,
-    begun: Instant,
-    /// What the plan takes, what of it is done, and since when it runs.
-    all: Duration,
-    done: Duration,
-}
-
-impl Progress {
-    fn new() -> Progress {
-        let terminal = std::io::stderr().is_terminal();
-        Progress {
-            terminal,
-            bar: ProgressBar::hidden(),
-            begun: Instant::now(),
-            all: Duration::ZERO,
-            done: Duration::ZERO,
-        }
-    }
-
-    fn tell(&mut self, event: Event<'_>) {
-        match event {
-            Event::Calibrating => self.say("measuring what the steps of a worker cost here"),
-            Event::Begins(plan, points, all) => {
-                self.begun = Instant::now();
-                (self.all, self.done) = (all, Duration::ZERO);
-                let seconds = all.as_secs().max(1);
-                if self.terminal {
-                    self.bar = ProgressBar::with_draw_target(
-                        Some(all.as_millis() as u64),
-                        ProgressDrawTarget::stderr(),
-                    );
-                    let style = "{prefix} {wide_bar} {msg}";
-                    self.bar.set_style(
-                        ProgressStyle::with_template(style)
-                            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-                    );
-                    self.bar.set_prefix(plan.name.clone());
-                } else {
-                    say(&format!("{}: {points} points, about {seconds} s\n", plan.name));
-                }
-            }
-            Event::Point(point, _) => {
-                let left = self.left().as_secs();
-                self.bar.set_message(format!("{left} s left · {}", point.label()));
-            }
-            Event::Done(length) => {
-                self.done += length;
-                self.bar.set_position(self.done.as_millis() as u64);
-            }
-            Event::Told(sentence) => self.say(sentence),
-        }
-    }
-
-    /// What is left by the plan, corrected by how long the part that is done took.
-    fn left(&self) -> Duration {
-        let left = self.all.saturating_sub(self.done);
-        match self.done.as_secs_f64() {
-            done if done > 1.0 => left.mul_f64(self.begun.elapsed().as_secs_f64() / done),
-            _ => left,
-        }
-    }
-
-    fn say(&self, sentence: &str) {
-        match self.bar.is_hidden() {
-            true => say(&format!("aldis: {sentence}\n")),
-            false => self.bar.suspend(|| say(&format!("aldis: {sentence}\n"))),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.bar.finish_and_clear();
-        self.bar = ProgressBar::hidden();
     }
 }

@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::figure::{self, Paper, Plot};
+use crate::plan::catalogue;
 use crate::plot::Figure;
-use crate::results::{self, Mark, Origin, PLAN, Refused, Results, TEXT_BYTES_MAX};
+use crate::results::{self, Mark, NAME_BYTES_MAX, Origin, PLAN, Refused, Results, TEXT_BYTES_MAX};
 
-/// All experiments of a report, in the order of their folders.
+/// All experiments of a report, in the papers' order; others come behind those of the catalogue, by name, numbers by size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// What could be read.
@@ -42,6 +43,8 @@ pub struct Experiment {
     pub says: Vec<Said>,
     /// What a person says of it, in Markdown.
     pub discussion: Option<String>,
+    /// Whether the plan has anything of a paper to compare with.
+    pub has_paper: bool,
     /// What could not be drawn, and why, a sentence each.
     pub problems: Vec<String>,
 }
@@ -85,6 +88,7 @@ impl Report {
                 Err(refused) => report.refused.push(refused.to_string()),
             }
         }
+        report.experiments.sort_by_key(|experiment| place(&experiment.results.meta.plan));
         Ok(report)
     }
 
@@ -149,6 +153,7 @@ impl Experiment {
         });
         let draw = |plot: &Plot| Figure::new(plot, &results.points, &plan.paper);
         let figures: Vec<Figure> = plan.plot.iter().map(draw).collect();
+        let has_paper = !plan.paper.is_empty();
         for figure in &figures {
             let title = &figure.plot.title;
             problems.extend(figure.left_out.iter().map(|why| format!("{title}: {why}.")));
@@ -161,7 +166,15 @@ impl Experiment {
             says.map(|sentence| Said { series, sentence, from })
         });
         let says = says.collect();
-        Experiment { results, figures, says, discussion, problems }
+        Experiment { results, figures, says, discussion, has_paper, problems }
+    }
+
+    /// What stands above the discussion.
+    fn discussed(&self) -> &'static str {
+        match self.has_paper {
+            true => "What agrees with the paper, and what does not",
+            false => "What agrees with the expectation, and what does not",
+        }
     }
 
     /// The name in links: `maestro-figure-7`.
@@ -232,6 +245,20 @@ impl Experiment {
             ("Values", self.results.points.len().to_string()),
         ]
     }
+}
+
+/// Where a plan stands among others: its place in the catalogue, and its name with all numbers equally long.
+fn place(plan: &str) -> (usize, String) {
+    let known = catalogue::names().position(|name| name == plan).unwrap_or(usize::MAX);
+    let mut name = String::new();
+    for piece in plan.split_inclusive(|letter: char| !letter.is_ascii_digit()) {
+        let number = piece.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        let _ = match number {
+            "" => write!(name, "{piece}"),
+            number => write!(name, "{number:0>NAME_BYTES_MAX$}{}", &piece[number.len()..]),
+        };
+    }
+    (known, name)
 }
 
 /// What a plan's copy says of the figures, or why it cannot be used.

@@ -22,6 +22,10 @@ const PREFIXES: &[(f64, &str)] = &[(1e9, " G"), (1e6, " M"), (1e3, " k")];
 /// Below this a number is written out.
 pub(super) const PREFIX_FROM: f64 = 1e4;
 
+/// What is less than half of a millionth of its unit is 0: no clock here tells it from that, and sums of floating-point numbers
+/// leave such remainders.
+const DECIMALS_MAX: usize = 6;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dimension {
     Time,
@@ -60,17 +64,23 @@ impl Style {
         Style { prefix: !written_out }
     }
 
-    /// Three digits: for tables.
+    /// Three digits, and not more than [`DECIMALS_MAX`] behind the point: for tables.
     pub(super) fn cell(self, value: f64) -> String {
         let (scaled, prefix) = self.scaled(value, PREFIX_FROM);
         let digits = match scaled.abs() {
-            size if size == 0.0 || size >= 99.95 => 0,
+            size if size >= 99.95 => 0,
             size if size >= 9.995 => 1,
             size if size >= 0.9995 => 2,
             size if size >= 0.0995 => 3,
-            _ => return format!("{}{prefix}", trimmed(&format!("{scaled:.2e}"))),
+            size if size >= 0.00995 => 4,
+            size if size >= 0.000995 => 5,
+            _ => DECIMALS_MAX,
         };
-        format!("{scaled:.digits$}{prefix}")
+        let text = format!("{scaled:.digits$}");
+        match text.trim_start_matches(['-', '0', '.']).is_empty() {
+            true => "0".into(),
+            false => format!("{text}{prefix}"),
+        }
     }
 
     /// As short as it can be told from its neighbours `step` away: for the marks of an axis.
@@ -94,16 +104,6 @@ impl Style {
         // Half a thousandth below the next prefix is rounded up to it.
         let found = PREFIXES.iter().find(|(size, _)| large && value.abs() >= size * 0.9995);
         found.map_or((value, ""), |(size, prefix)| (value / size, *prefix))
-    }
-}
-
-/// `1.20e-5` as `1.2e-5`.
-fn trimmed(number: &str) -> String {
-    match number.split_once('e') {
-        Some((digits, power)) => {
-            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
-        }
-        None => number.to_owned(),
     }
 }
 
@@ -141,8 +141,16 @@ mod tests {
             (time, 2.8, "2.80"),
             (time, 342.9, "343"),
             (time, 12_345.6, "12346"),
-            (time, 0.0247, "2.47e-2"),
             (time, 0.25, "0.250"),
+            (time, 0.0995, "0.100"),
+            (time, 0.098, "0.0980"),
+            (time, 0.0247, "0.0247"),
+            (time, 0.009_96, "0.0100"),
+            (time, 0.004_52, "0.00452"),
+            (time, 0.000_123_4, "0.000123"),
+            (time, 0.000_001, "0.000001"),
+            (time, 5.39e-14, "0"),
+            (time, -1.61e-14, "0"),
             (Style::of("%"), -0.51, "-0.510"),
             (Style::of("macs"), 1e9, "1.00 G"),
         ] {

@@ -30,8 +30,9 @@ fn summary(report: &Report) -> String {
     let all = report.experiments.len();
     let plural = if all == 1 { "experiment" } else { "experiments" };
     let partial = report.experiments.iter().filter(|one| one.partial().is_some()).count();
-    let mut words =
-        format!("{all} {plural}, each with its plot, its numbers and the paper's beside them.");
+    let mut words = format!(
+        "{all} {plural}, each with its plot, its numbers, and the paper's beside them where a paper has any."
+    );
     if partial > 0 {
         let _ = write!(words, " {partial} of them did not end and show what they had.");
     }
@@ -92,11 +93,7 @@ fn section(experiment: &Experiment) -> String {
     }
     html += &said(&experiment.says);
     if let Some(discussion) = &experiment.discussion {
-        let _ = write!(
-            html,
-            "<h3>What agrees with the paper, and what does not</h3>\n{}",
-            prose::html(discussion)
-        );
+        let _ = write!(html, "<h3>{}</h3>\n{}", experiment.discussed(), prose::html(discussion));
     }
     html += &list("To be known", "note", &meta.notes);
     html += &list("Not drawn", "warn", &experiment.problems);

@@ -22,8 +22,8 @@ pub(super) fn files(report: &Report) -> Vec<(String, String)> {
 }
 
 fn index(report: &Report) -> String {
-    let mut text = "# Results\n\nWritten by `aldis lab report --markdown`. Each page has the plot, the numbers with the paper's \
-                    beside them, and how they were found.\n\n| source | experiment | form | date | to be known |\n\
+    let mut text = "# Results\n\nWritten by `aldis lab report --markdown`. Each page has the plot, the numbers, with the paper's \
+                    beside them where a paper has any, and how they were found.\n\n| source | experiment | form | date | to be known |\n\
                     | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for experiment in &report.experiments {
@@ -80,11 +80,7 @@ fn page(experiment: &Experiment) -> String {
         says.map(|said| format!("{}: {} ({})", said.series, said.sentence, said.from)).collect();
     text += &list("The paper says", &says);
     if let Some(discussion) = &experiment.discussion {
-        let _ = write!(
-            text,
-            "\n## What agrees with the paper, and what does not\n\n{}\n",
-            discussion.trim()
-        );
+        let _ = write!(text, "\n## {}\n\n{}\n", experiment.discussed(), discussion.trim());
     }
     text += &list("To be known", &meta.notes);
     text += &list("Not drawn", &experiment.problems);

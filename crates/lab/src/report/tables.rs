@@ -88,11 +88,13 @@ fn table(figure: &Figure, panel: &Panel) -> Table {
     let places = places(figure, panel);
     let mut table = match figure.plot.kind {
         Kind::Cdf => distribution(panel),
-        _ if places.len() <= COLUMNS_MAX => across(panel, &places),
+        _ if places.len() <= COLUMNS_MAX && !is_alone(panel) => across(panel, &places),
         _ if places.len() <= ROWS_MAX && panel.series.len() <= COLUMNS_MAX => down(panel, &places),
         _ => ends(panel),
     };
     table.title = match (&panel.axis.relative_to, panel.unit.as_str()) {
+        // What the label says already is not said twice.
+        (Some(_), _) if panel.axis.label().contains("relative to") => panel.axis.label().to_owned(),
         (Some(x), _) => format!("{}, relative to {x}", panel.axis.label()),
         (None, "") => panel.axis.label().to_owned(),
         (None, unit) => format!("{} ({unit})", panel.axis.label()),
@@ -111,6 +113,14 @@ fn table(figure: &Figure, panel: &Panel) -> Table {
             .push("the median of the repeats, in brackets the least and the greatest".into());
     }
     table
+}
+
+/// Whether there is one series, with the paper's values perhaps: its places are rows then, however few they are, as they are where
+/// another metric of the same plot has more of them.
+fn is_alone(panel: &Panel) -> bool {
+    let mut names = panel.series.iter().map(|series| &series.name);
+    let first = names.next();
+    names.all(|name| Some(name) == first)
 }
 
 const LIMITED: char = '†';

@@ -305,6 +305,52 @@ fn what_a_person_wrote_is_taken_in_and_never_written() {
 }
 
 #[test]
+fn experiments_stand_in_the_papers_order_and_numbers_by_size() {
+    let scratch = Scratch::new("order");
+    let papers = ["maestro/figure-6", "maestro/figure-10", "maestro/table-1", "beacon/figure-4a"];
+    let others = ["mine/2-a", "mine/10", "yours"];
+    for plan in papers.iter().chain(&others).rev() {
+        scratch.results(plan);
+    }
+    let report = Report::read(&scratch.0, None).unwrap();
+    let found: Vec<&str> = report.experiments.iter().map(|one| &*one.results.meta.plan).collect();
+    assert_eq!(found, [&papers[..], &others[..]].concat());
+}
+
+#[test]
+fn without_a_paper_the_expectation_is_what_may_agree() {
+    let scratch = Scratch::new("ours");
+    let folder = scratch.results("ours/presets");
+    let (plan, _) = PLAN_TEXT.split_once("[[paper]]").unwrap();
+    fs::write(folder.join(PLAN), plan).unwrap();
+    fs::create_dir_all(scratch.0.join("said/ours")).unwrap();
+    fs::write(scratch.0.join("said/ours/presets.md"), "It is met.\n").unwrap();
+    let report = Report::read(&scratch.0, Some(&scratch.0.join("said"))).unwrap();
+    let heading = "What agrees with the expectation, and what does not";
+    assert!(report.html().contains(&format!("<h3>{heading}</h3>")));
+    let files = markdown::files(&report);
+    let (_, page) = files.last().unwrap();
+    assert!(page.contains(&format!("## {heading}\n")) && !page.contains("the paper"), "{page}");
+}
+
+#[test]
+fn one_series_stands_in_a_column_and_relations_are_said_once() {
+    let title = |label: &str| {
+        let plot = format!(
+            "kind = \"lines\"\ntitle = \"t\"\ny = {{ metric = \"throughput\", label = \"{label}\", relative-to = 1 }}\n"
+        );
+        let points = [1.0, 2.0].map(|x| point("a", X::Number(x), "throughput", x));
+        let figure = Figure::new(&toml::from_str(&plot).unwrap(), &points, &[]);
+        tables::tables(&[figure]).remove(0).remove(0)
+    };
+    let table = title("Throughput");
+    assert_eq!((&*table.title, table.head[1].as_str()), ("Throughput, relative to 1", "a"));
+    let rows: Vec<_> = table.rows.iter().map(|row| row.cells.join(" ")).collect();
+    assert_eq!(rows, ["1 1.00", "2 2.00"]);
+    assert_eq!(title("Times more, relative to 1").title, "Times more, relative to 1");
+}
+
+#[test]
 fn broken_results_do_not_hide_the_others() {
     let scratch = Scratch::new("broken");
     scratch.results("maestro/table-2");

@@ -19,7 +19,8 @@ pub struct Meta {
     pub form: Form,
     /// The version of Aldis.
     pub aldis: String,
-    /// The commit it was built from; `unknown` where nobody knew.
+    /// The commit of the repository that the program lay in when it ran, with `-dirty` where files differed from it; `unknown`
+    /// where it lay in none. A program that was built from an older commit does not say so.
     pub commit: String,
     /// The command that ran it.
     pub command: String,
