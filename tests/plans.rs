@@ -209,6 +209,33 @@ fn a_table_is_printed_with_the_papers_values_and_the_way_to_the_rest() {
     assert!(said.contains("lab report 'over here'\" writes over here/report.html"), "{said}");
 }
 
+#[test]
+fn a_report_is_a_page_and_markdown() {
+    let folder = Folder::new("report");
+    let refused = lab(&folder, &["report", "."]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("no results in ."), "{refused:?}");
+    let plan = with_a_table(&folder);
+    assert!(lab(&folder, &["run", &plan]).output().unwrap().status.success());
+    let output = lab(&folder, &["report"]).output().unwrap();
+    assert_eq!(text(&output.stdout), "Written to results/report.html: 1 experiment.\n");
+    let page = fs::read_to_string(folder.0.join("results/report.html")).unwrap();
+    for words in ["<h2>A small plan", "<td>4.00</td>", "null, paper (table 9)"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let args = ["report", "results", "--out", "mine/page.html", "--markdown", "docs"];
+    let output = lab(&folder, &args).output().unwrap();
+    assert_eq!(
+        text(&output.stdout),
+        "Written to mine/page.html: 1 experiment.\nWritten to docs: 2 files.\n"
+    );
+    assert_eq!(fs::read_to_string(folder.0.join("mine/page.html")).unwrap(), page);
+    let index = fs::read_to_string(folder.0.join("docs/README.md")).unwrap();
+    assert!(index.contains("| nowhere | [A small plan](table.md) | quick |"), "{index}");
+    let page = fs::read_to_string(folder.0.join("docs/table.md")).unwrap();
+    assert!(page.contains("| null, paper (table 9) | 4.00 |"), "{page}");
+}
+
 /// A controller that is a few lines of Python: what it does once a switch has come is `then`.
 fn python(name: &str, then: &str) -> String {
     format!(
@@ -269,6 +296,58 @@ fn a_controller_that_fails_costs_its_own_points_and_is_told() {
 }
 
 #[test]
+fn a_controller_that_is_silent_or_never_listens_is_given_up_and_told() {
+    let folder = Folder::new("quiet");
+    let plan = [
+        head(100).replace("seconds = 30\nwarm-up", "seconds = 3\nwarm-up"),
+        python("silent", "time.sleep(99)"),
+        "[[controller]]\nname = \"deaf\"\ncommand = [\"sleep\", \"99\", \"{port}\"]\ninstall = \"none\"\nready-within-s = 1\n".into(),
+        run("\"deaf\", \"null\", \"silent\"", "x = \"subject\"\nmetrics = [\"throughput\"]"),
+    ]
+    .concat();
+    let plan = folder.plan("quiet.toml", &plan);
+    let begun = Instant::now();
+    let output = lab(&folder, &["run", &plan, "--overtime", "5"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(begun.elapsed() < WITHIN, "{said}");
+    for words in [
+        "quiet, deaf at deaf (1 worker, 2 switches, full even): nothing accepted a connection at 127.0.0.1:",
+        " within 1s; results/quiet/points.csv keeps what came before, and the rest of deaf is left out",
+        "quiet, silent at silent (1 worker, 2 switches, full even): it did not get through within ",
+        "in results/quiet, partial",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let Results { meta, points, .. } = Results::read(&folder.0.join("results/quiet")).unwrap();
+    let why = meta.why.unwrap();
+    assert!(meta.partial && why.contains("deaf at deaf") && why.contains("silent at silent"));
+    let series: Vec<&str> = points.iter().map(|point| point.series.as_str()).collect();
+    assert_eq!(series, ["null"]);
+}
+
+#[test]
+fn controllers_of_other_projects_are_measured_where_they_are_installed() {
+    let folder = Folder::new("others");
+    let names = ["ovs-testcontroller", "os-ken"];
+    let subjects = format!("subjects = {names:?}");
+    let run = "\n[[run]]\nSUBJECTS\nx = \"subject\"\nswitches = [2]\nmacs = [10]\nmetrics = [\"throughput\"]\n";
+    let plan = [head(300), run.replace("SUBJECTS", &subjects)].concat();
+    let plan = folder.plan("others.toml", &plan);
+    let output = lab(&folder, &["run", &plan]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Results { meta, points, .. } = Results::read(&folder.0.join("results/others")).unwrap();
+    for name in names {
+        let rps = points.iter().find(|point| point.series == name).map(|point| point.value);
+        let note = meta.notes.iter().find(|note| note.starts_with(&format!("{name} is not meas")));
+        match note {
+            Some(note) => eprintln!("skipped: {note}"),
+            None => assert!(rps.is_some_and(|rps| rps > 10.0), "{name}: {rps:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_plan_that_takes_much_longer_than_its_budget_is_cut_off_and_partial() {
     let folder = Folder::new("late");
     let head = head(700).replace("seconds = 30\nwarm-up", "seconds = 1\nwarm-up");
@@ -297,6 +376,28 @@ fn a_full_disk_is_named() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("full: cannot write results/full/points.csv: No space left"), "{said}");
+    let meta = fs::read_to_string(folder.0.join("results/full/meta.toml")).unwrap();
+    assert!(meta.contains("partial = true"), "{meta}");
+}
+
+#[test]
+fn what_was_written_before_the_disk_was_full_is_kept_and_partial() {
+    let folder = Folder::new("filled");
+    let more = "x = \"subject\"\nmetrics = [\"throughput\", \"deviation\"]";
+    let more = run("\"null\"", more).replace("switches = [2]", "switches = [200]");
+    let plan = folder.plan("filled.toml", &[head(100), more].concat());
+    // A file that may not grow fails as a full disk does: the plan and the machine fit, two hundred rows do not.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 4; exec \"$0\" lab run \"$1\""]);
+    command.args([env!("CARGO_BIN_EXE_aldis"), &plan]).current_dir(&folder.0);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("filled: cannot write results/filled/points.csv: "), "{said}");
+    let Results { meta, points, .. } = Results::read(&folder.0.join("results/filled")).unwrap();
+    assert!(meta.partial && meta.why.is_some());
+    assert!((1..200).contains(&points.len()), "{}", points.len());
+    assert_eq!(points[0].metric, "throughput");
 }
 
 /// Children of a process that are there now.
@@ -433,6 +534,8 @@ fn the_list_names_every_plan_with_its_source() {
         let line = line.unwrap_or_else(|| panic!("{name} is not listed"));
         let lengths = line.split_whitespace().filter(|word| ["s", "min"].contains(word)).count();
         assert_eq!(lengths, 3, "quick, full and long: {line}");
+        let source = aldis_lab::plan::catalogue::plan(name).unwrap().unwrap().said.source;
+        assert!(line.ends_with(&format!(" {source}")), "{source}: {line}");
     }
     let all = listed.lines().find(|line| line.starts_with("all ")).expect("how long all take");
     assert!(all.contains(" min"), "{all}");
