@@ -308,7 +308,9 @@ fn many_values_make_no_larger_a_picture_than_can_be_seen() {
 }
 
 fn any_points() -> impl Strategy<Value = Vec<Point>> {
-    let x = prop_oneof![(-1e3f64..1e6).prop_map(X::Number), "[a-z<&\"]{1,30}".prop_map(X::Word)];
+    // Without an n, so that no name has `inf` in it, which has to be missed below.
+    let word = "[a-mo-z<&\"]{1,30}".prop_map(X::Word);
+    let x = prop_oneof![(-1e3f64..1e6).prop_map(X::Number), word];
     let one =
         ("[a-d<>&]{1,2}", x, prop_oneof![any::<f64>(), -10.0f64..1e7], 0u32..4, any::<bool>());
     let point = one.prop_map(|(series, x, value, repeat, simulated)| {
