@@ -45,3 +45,20 @@ fn counts_row(handshakes: &Handshakes) -> Row {
     let value = json!({ "done": done, "failed": failed, "port_waits": port_waits });
     row("counts", value, "counts", words)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn a_generator_that_was_the_limit_is_marked() {
+        let load = Load::new(([127, 0, 0, 1], 1).into());
+        for (idle, limited) in [(0.049, true), (0.05, false)] {
+            let rows = rows(&load, &Handshakes { idle, ..Handshakes::empty() }, None, None);
+            assert_eq!(table::text(&rows).contains("** generator-limited **"), limited, "{idle}");
+            let object = Value::Object(table::object(&rows));
+            assert_eq!(object["generator"]["limited"], limited, "{idle}");
+        }
+    }
+}

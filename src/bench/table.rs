@@ -325,6 +325,26 @@ fn grouped(number: f64) -> String {
 mod tests {
     use super::*;
 
+    /// A run whose generator was idle for so much of the time: what the table says of it, and the JSON object.
+    fn idle(idle: f64) -> (String, Value) {
+        let load = Load::new(([127, 0, 0, 1], 1).into());
+        let report = Report { idle, ..Report::empty(&load) };
+        let mode = ModeArg::Latency;
+        let (usage, samples, partial) = (None, Vec::new(), None);
+        let rows = rows(&Measured { load: &load, report: &report, mode, usage, samples, partial });
+        (text(&rows), Value::Object(object(&rows)))
+    }
+
+    #[test]
+    fn a_generator_that_was_the_limit_is_marked() {
+        let (table, object) = idle(0.049);
+        assert!(table.contains("4.9 % idle") && table.contains("generator-limited"), "{table}");
+        assert_eq!(object["generator"]["limited"], true);
+        let (table, object) = idle(0.05);
+        assert!(table.contains("5.0 % idle") && !table.contains("generator-limited"), "{table}");
+        assert_eq!(object["generator"]["limited"], false);
+    }
+
     #[test]
     fn a_median_of_an_even_number_is_between_two() {
         assert_eq!(median(&[]), None);

@@ -58,7 +58,8 @@ pub struct Handshakes {
 }
 
 impl Handshakes {
-    fn empty() -> Handshakes {
+    /// Before anything has been measured.
+    pub fn empty() -> Handshakes {
         Handshakes {
             loops: Vec::new(),
             done: 0,
@@ -71,7 +72,7 @@ impl Handshakes {
         }
     }
 
-    /// Whether the generator may have been the limit.
+    /// Whether the generator was the limit, as [`super::Report::is_generator_limited`] has it.
     pub fn is_generator_limited(&self) -> bool {
         self.idle < super::IDLE_MIN
     }

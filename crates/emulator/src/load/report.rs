@@ -173,8 +173,7 @@ pub struct Stragglers {
     pub evicted_after: Vec<Duration>,
 }
 
-/// Below this share of idle time of its busiest thread the generator, not the controller, may have been the limit: what was
-/// measured then says little about the controller.
+/// The least part of the time that a generator has to be idle, or it was the limit and not the controller.
 pub const IDLE_MIN: f64 = 0.05;
 
 /// How one switch was served.
@@ -200,7 +199,8 @@ impl Served {
 }
 
 impl Report {
-    /// Whether the generator may have been the limit.
+    /// Whether the generator was the limit: it was idle for less than [`IDLE_MIN`] of the time. What was measured then says
+    /// little about the controller and meets no goal.
     pub fn is_generator_limited(&self) -> bool {
         self.idle < IDLE_MIN
     }
@@ -236,7 +236,8 @@ impl Report {
         Fairness::new(&shares(load, &self.phases, self.per_switch.len()), &self.per_switch)
     }
 
-    pub(super) fn empty(load: &Load) -> Report {
+    /// Of a load of which nothing has been measured.
+    pub fn empty(load: &Load) -> Report {
         Report {
             connected_in: Duration::ZERO,
             loops: Vec::new(),
@@ -420,5 +421,26 @@ mod demands {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
         let demands = Vec::<Option<f64>>::deserialize(from)?;
         Ok(demands.into_iter().map(|demand| demand.unwrap_or(f64::INFINITY)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generator_that_is_hardly_idle_was_the_limit() {
+        let load = Load::new(([127, 0, 0, 1], 1).into());
+        let limited = |idle| Report { idle, ..Report::empty(&load) }.is_generator_limited();
+        assert_eq!([0.0, 0.049, 0.05, 1.0].map(limited), [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_busiest_part_decides_whether_the_generator_was_the_limit() {
+        let load = Load::new(([127, 0, 0, 1], 1).into());
+        let mut report = Report { idle: 0.5, ..Report::empty(&load) };
+        report.merge(Report { idle: 0.049, ..Report::empty(&load) });
+        report.merge(Report { idle: 0.9, ..Report::empty(&load) });
+        assert!(report.is_generator_limited());
     }
 }

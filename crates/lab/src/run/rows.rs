@@ -13,9 +13,6 @@ use std::time::Duration;
 /// The most samples of a distribution: equally spaced quantiles.
 const QUANTILES: u32 = 1000;
 
-/// The generator has to be idle for so much of the time, or it was the limit.
-const IDLE_MIN: f64 = 0.05;
-
 /// Rows of one point.
 struct Rows<'a> {
     point: &'a Point,
@@ -33,7 +30,7 @@ pub(super) fn of_measured(
     measured: &Measured,
 ) -> Vec<results::Point> {
     let report = &measured.report;
-    let limited = report.idle < IDLE_MIN;
+    let limited = report.is_generator_limited();
     let offered = offered(measured);
     let mut rows = Rows {
         point,
