@@ -181,11 +181,53 @@ fn what_cannot_be_done_is_one_sentence_and_exit_code_2() {
         refused(&wrong);
     }
     refused(&["--rate", "5", "--scenario", "1"]);
+    refused(&["--mode", "latency", "-t"]);
     let null = Null::start();
     let busy = bench(&["null", "--listen", &null.address]);
     assert_eq!(busy.status.code(), Some(2));
     let none = bench(&[&null.address, "--pid", "4000000000"]);
     assert_eq!(none.status.code(), Some(2));
+}
+
+/// What two options say of each other, and what to say instead.
+#[test]
+fn options_that_cannot_be_together_are_named_both() {
+    let a_rate = "say --rate, --switch-rate, --steps or --scenario as well";
+    let another_mode = "or say another --mode";
+    for (options, named, instead) in [
+        (&["--mode", "fairness", "--spread", "skewed"][..], "--spread", a_rate),
+        (&["-t", "--spread", "zipf:0.5"], "--spread", a_rate),
+        (&["--scale", "0.5"], "--scale", a_rate),
+        (&["--on-off", "1,2"], "--on-off", a_rate),
+        (&["--mode", "latency", "--outstanding", "9"], "--outstanding", "or say --mode throughput"),
+        (&["--mode", "connect", "--outstanding", "9"], "--outstanding", another_mode),
+        (&["--mode", "connect", "--rate", "9"], "--rate", another_mode),
+        (&["--mode", "connect", "--switch-rate", "9"], "--switch-rate", another_mode),
+        (&["--mode", "connect", "--steps", "9x1"], "--steps", another_mode),
+        (&["--mode", "connect", "--scenario", "1"], "--scenario", another_mode),
+        (&["--mode", "connect", "--scale", "2"], "--scale", another_mode),
+        (&["--mode", "connect", "--spread", "skewed"], "--spread", another_mode),
+        (&["--mode", "connect", "--on-off", "1,2"], "--on-off", another_mode),
+        (&["--mode", "connect", "--weights", "1,2"], "--weights", another_mode),
+        (&["--mode", "connect", "--hot-port", "2"], "--hot-port", another_mode),
+        (&["--mode", "connect", "--storm", "1"], "--storm", another_mode),
+        (&["--mode", "connect", "--probes", "1"], "--probes", another_mode),
+        (&["--mode", "connect", "--slow", "1:1000"], "--slow", another_mode),
+        (&["--mode", "connect", "--dead", "1"], "--dead", another_mode),
+        (&["--mode", "connect", "-D", "5"], "-D", another_mode),
+        (&["--mode", "connect", "-I", "5"], "-I", another_mode),
+        (&["--mode", "connect", "-i", "5"], "-i", another_mode),
+        (&["--mode", "connect", "--poll"], "--poll", another_mode),
+    ] {
+        let output = bench(&[&["127.0.0.1:1"], options].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        assert!(
+            said.contains(&format!("{named} ")) && said.contains(instead),
+            "{options:?}: {said}"
+        );
+        assert!(said.starts_with("aldis: ") && said.lines().count() == 1, "{options:?}: {said}");
+    }
 }
 
 /// A controller of one switch that answers so many requests and then hangs up; where it listens.

@@ -1,5 +1,7 @@
 //! The options of `aldis bench` and the run that they describe.
 
+mod check;
+
 use super::probe::ProbeArgs;
 use super::secure::SecureArgs;
 use aldis_emulator::load::{self, Destinations, Load, Mode, OnOff, Rate, Spread, Step};
@@ -172,9 +174,9 @@ pub(super) struct LoadArgs {
     /// Wait so many milliseconds behind the last handshake.
     #[arg(short = 'D', long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     delay: u64,
-    /// Connect so many switches at once.
-    #[arg(short = 'I', long, visible_alias = "connect-group-size", value_name = "N", default_value_t = load::SWITCHES_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
-    connect_group: u32,
+    /// Connect so many switches at once: 1 where -i is said, as cbench has it, otherwise all of them.
+    #[arg(short = 'I', long, visible_alias = "connect-group-size", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
+    connect_group: Option<u32>,
     /// Pause so many milliseconds between groups of connecting switches.
     #[arg(short = 'i', long, visible_alias = "connect-delay", value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=600_000))]
     connect_pause: u64,
@@ -250,6 +252,7 @@ impl LoadArgs {
     /// # Errors
     /// A sentence about the options that cannot be together.
     pub(super) fn load(&self) -> Result<Load, String> {
+        check::check(self)?;
         let is_soak = self.what() == ModeArg::Soak;
         let loops = self.loops.unwrap_or(if is_soak { SOAK_LOOPS } else { 10 });
         let (rate, spread) = self.rate();
@@ -290,18 +293,23 @@ impl LoadArgs {
             loops,
             loop_length: Duration::from_millis(self.ms),
             settle: Duration::from_millis(self.delay),
-            connect_group: self.connect_group,
+            connect_group: self.connect_group(),
             connect_pause: Duration::from_millis(self.connect_pause),
             ..Load::new(self.controller()?)
         };
-        if self.on_off.is_some() && load.rate == Rate::Unlimited {
-            let why = "--on-off divides a rate over time: say --rate, --switch-rate, --steps or --scenario as well";
-            return Err(why.into());
-        }
         let dpids =
             (1..=load.switches_in_all().min(load::SWITCHES_MAX)).map(|number| load.dpid(number));
         load.secure = self.secure.secure(load.controller, dpids)?;
         Ok(load)
+    }
+
+    /// How many switches connect at once: a pause between groups of all would be none.
+    fn connect_group(&self) -> u32 {
+        match (self.connect_group, self.connect_pause) {
+            (Some(group), _) => group,
+            (None, 0) => load::SWITCHES_MAX,
+            (None, _) => 1,
+        }
     }
 
     /// The rate and how it is divided.
@@ -420,6 +428,29 @@ pub(super) fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    fn load(options: &[&str]) -> Load {
+        let args = ["aldis", "127.0.0.1:1"].iter().chain(options);
+        Joined::try_parse_from(args).unwrap().load.load().unwrap()
+    }
+
+    #[test]
+    fn a_pause_alone_is_one_between_any_two_switches() {
+        assert_eq!(load(&[]).connect_group, load::SWITCHES_MAX);
+        assert_eq!(load(&["-i", "5"]).connect_group, 1);
+        assert_eq!(load(&["-i", "5", "-I", "7"]).connect_group, 7);
+        assert_eq!(load(&["-i", "0"]).connect_group, load::SWITCHES_MAX);
+    }
+
+    #[test]
+    fn what_divides_a_rate_is_taken_with_any() {
+        for rate in [["--rate", "9"], ["--switch-rate", "9"], ["--steps", "9x1"]] {
+            let load = load(&[&rate[..], &["--spread", "skewed", "--scale", "2"]].concat());
+            assert_eq!(load.spread, SKEWED, "{rate:?}");
+        }
+        assert_eq!(load(&["--scenario", "4", "--scale", "2"]).rate, Rate::Total(1.7e6));
+    }
 
     #[test]
     fn steps_and_spreads_are_read() {
