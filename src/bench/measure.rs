@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The exit code of a run of which there is only a part.
-const EXIT_PARTIAL: u8 = 3;
+pub(super) const EXIT_PARTIAL: u8 = 3;
 
 /// How long nothing is said.
 const QUIET: Duration = Duration::from_secs(2);
@@ -63,7 +63,8 @@ fn measure(
     let here = onlooker.gather(load, args)?;
     let mut outcome = load::measure(&here, &mut onlooker);
     if let Some(coordinator) = onlooker.coordinator.take() {
-        let failure = coordinator.collect(stop, |report| outcome.report.merge(report));
+        let cut_short = outcome.failure.is_some();
+        let failure = coordinator.collect(cut_short, |report| outcome.report.merge(report));
         outcome.failure = outcome.failure.take().or(failure);
     }
     onlooker.clear();
@@ -115,7 +116,7 @@ fn connect(
     let here = onlooker.gather(load, args)?;
     let (mut result, mut failure) = load::handshakes(&here, &mut onlooker);
     if let Some(coordinator) = onlooker.coordinator.take() {
-        let lost = coordinator.collect(stop, |report| result.merge(&report));
+        let lost = coordinator.collect(failure.is_some(), |report| result.merge(&report));
         failure = failure.or(lost);
     }
     onlooker.clear();

@@ -2,15 +2,19 @@
 //!
 //! Each plays every so many-th switch of the same run. A line of JSON at a time: who joins says which Aldis it is and is told
 //! the options and which part it is; at each gate it says so and is told to go on when all are there; at last it sends its
-//! report. Histograms are merged, not percentiles. Every wait has an end.
+//! report. Where the coordinator ends before its time it tells the others to stop, and one that is left alone stops by
+//! itself. Histograms are merged, not percentiles. Every wait has an end.
 
 use super::args::{Joined, LoadArgs, ModeArg};
+use super::measure::EXIT_PARTIAL;
 use aldis_emulator::load::{self, Failure, Gate, Load, Outcome, Part, Watch};
 use clap::Parser;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -50,6 +54,8 @@ enum Word {
     Connected,
     Taught,
     Go,
+    /// The run ends before its time: what was measured until then is wanted.
+    Stop,
 }
 
 /// What a part measured: requests, or handshakes.
@@ -100,6 +106,29 @@ impl Line {
         }
         Ok(serde_json::from_slice(&line)?)
     }
+
+    /// Whether there is something to hear, its end included; at once.
+    fn has_news(&self) -> bool {
+        let peek = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        !self.socket.buffer().is_empty()
+            || !matches!(
+                rustix::net::recv(self.socket.get_ref(), &mut [0u8; 1][..], peek),
+                Err(Errno::AGAIN | Errno::INTR)
+            )
+    }
+
+    /// Hangs up once the other end has: it would lose what was said last if something it said were left unread.
+    fn end(mut self) {
+        let deadline = Instant::now() + REPORT_DEADLINE;
+        let _ = self.socket.get_ref().shutdown(Shutdown::Write);
+        while Instant::now() < deadline {
+            match self.socket.read(&mut [0; 1024]) {
+                Ok(0) => return,
+                Err(error) if !is_patience(&error) => return,
+                _ => {}
+            }
+        }
+    }
 }
 
 fn is_patience(error: &io::Error) -> bool {
@@ -144,16 +173,18 @@ impl Coordinator {
         let deadline = Instant::now() + JOIN_DEADLINE;
         let mut coordinator = Coordinator { others: Vec::new() };
         while coordinator.others.len() + 1 < parts as usize {
+            let here = coordinator.others.len() + 1;
+            if stop.load(Ordering::Relaxed) {
+                return Err(format!("told to stop when {here} of {parts} parts were there"));
+            }
+            if Instant::now() > deadline {
+                let after = JOIN_DEADLINE.as_secs();
+                return Err(format!("only {here} of {parts} parts were there after {after} s"));
+            }
             match listener.accept() {
                 Ok((socket, _)) => coordinator.admit(socket, parts, stop)?,
                 Err(error) if is_patience(&error) => std::thread::sleep(LOOK / 5),
                 Err(error) => return Err(cannot(error)),
-            }
-            if stop.load(Ordering::Relaxed) || Instant::now() > deadline {
-                let (here, after) = (coordinator.others.len() + 1, JOIN_DEADLINE.as_secs());
-                return Err(format!(
-                    "only {here} of {parts} parts were there, after {after} s at most"
-                ));
             }
         }
         Ok(coordinator)
@@ -188,6 +219,9 @@ impl Coordinator {
     pub(super) fn pass(&mut self, gate: Gate, stop: &AtomicBool) -> Result<(), Failure> {
         let of = self.others.len() + 1;
         let left = |(number, address): (usize, SocketAddr), error: &io::Error| {
+            if error.kind() == io::ErrorKind::Interrupted {
+                return Failure::Stopped;
+            }
             let why = words(error);
             Failure::Parts(format!(
                 "part {number} of {of} ({address}) was lost before measuring: {why}"
@@ -207,17 +241,24 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Hands over what the others measured, one after the other; what went wrong with the first that failed, if one did.
+    /// Hands over what the others measured, one after the other; what went wrong with the first that failed, if one did. Where
+    /// this process was `cut_short`, the others are told to stop first: what they have until then is kept as well.
     pub(super) fn collect<R: DeserializeOwned>(
-        self,
-        stop: &AtomicBool,
+        mut self,
+        cut_short: bool,
         mut add: impl FnMut(R),
     ) -> Option<Failure> {
+        if cut_short {
+            // Who has left already has said so, or will be missed below.
+            self.others.iter_mut().for_each(|line| drop(line.say(&Word::Stop)));
+        }
+        // The first signal ends what is measured, and not the wait for it.
+        let stop = AtomicBool::new(false);
         let of = self.others.len() + 1;
         let mut failure = None;
         for (mut line, number) in self.others.into_iter().zip(2..) {
             let address = line.address;
-            let why = match line.hear::<Finding<R>>(REPORT_DEADLINE, stop) {
+            let why = match line.hear::<Finding<R>>(REPORT_DEADLINE, &stop) {
                 Ok(Finding { report, failure }) => {
                     add(report);
                     failure
@@ -231,15 +272,46 @@ impl Coordinator {
     }
 }
 
-/// A part that waits at gates for its coordinator.
+/// A part that waits at gates for its coordinator, and looks meanwhile whether it says to stop.
 struct Member<'a> {
     line: &'a mut Line,
     stop: &'a AtomicBool,
+    /// Why the coordinator wants no more, once it does.
+    dismissed: Option<String>,
+}
+
+impl Member<'_> {
+    /// Where nothing but the end can be meant by what is heard.
+    fn heed(&mut self) {
+        if self.dismissed.is_none() && self.line.has_news() {
+            self.dismissed = Some(match self.line.hear::<Word>(HELLO_DEADLINE, self.stop) {
+                Ok(Word::Stop) => DISMISSED.into(),
+                Ok(_) => MISUNDERSTOOD.into(),
+                Err(error) => lost(&error),
+            });
+        }
+    }
+
+    /// With what is known of its reason.
+    fn explain(self, failure: Option<Failure>) -> Option<Failure> {
+        match (failure, self.dismissed) {
+            (Some(Failure::Stopped), Some(why)) => Some(Failure::Parts(why)),
+            (failure, _) => failure,
+        }
+    }
+}
+
+const DISMISSED: &str = "the coordinator said to stop";
+const MISUNDERSTOOD: &str = "the coordinator speaks of something else";
+
+fn lost(error: &io::Error) -> String {
+    format!("the coordinator was lost: {}", words(error))
 }
 
 impl Watch for Member<'_> {
     fn is_stopped(&mut self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.heed();
+        self.dismissed.is_some() || self.stop.load(Ordering::Relaxed)
     }
 
     fn pass(&mut self, gate: Gate) -> Result<(), Failure> {
@@ -247,42 +319,55 @@ impl Watch for Member<'_> {
         let heard = said.and_then(|()| self.line.hear::<Word>(GATE_DEADLINE, self.stop));
         match heard {
             Ok(Word::Go) => Ok(()),
-            Ok(_) => Err(Failure::Parts("the coordinator speaks of something else".into())),
-            Err(error) => {
-                Err(Failure::Parts(format!("the coordinator was lost: {}", words(&error))))
-            }
+            Ok(Word::Stop) => Err(Failure::Parts(DISMISSED.into())),
+            Ok(_) => Err(Failure::Parts(MISUNDERSTOOD.into())),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Failure::Stopped),
+            Err(error) => Err(Failure::Parts(lost(&error))),
         }
     }
 }
 
 /// Joins a coordinator and plays the part that it gives.
 pub(super) fn join(address: SocketAddr, stop: &AtomicBool) -> Result<ExitCode, String> {
-    let lost = |error: io::Error| format!("cannot join {address}: {}", words(&error));
-    let socket = TcpStream::connect_timeout(&address, HELLO_DEADLINE).map_err(lost)?;
-    let mut line = Line::new(socket).map_err(lost)?;
-    line.say(&Hello { aldis: env!("CARGO_PKG_VERSION").into() }).map_err(lost)?;
-    let Task { args, index, of } = line.hear(JOIN_DEADLINE, stop).map_err(lost)?;
+    let cannot = |error: io::Error| format!("cannot join {address}: {}", words(&error));
+    let socket = TcpStream::connect_timeout(&address, HELLO_DEADLINE).map_err(cannot)?;
+    let mut line = Line::new(socket).map_err(cannot)?;
+    line.say(&Hello { aldis: env!("CARGO_PKG_VERSION").into() }).map_err(cannot)?;
+    let Task { args, index, of } = line.hear(JOIN_DEADLINE, stop).map_err(cannot)?;
     let (load, mode) = part(args, index, of)?;
     eprintln!("part {} of {of}: {} switches", index + 1, load.switches_here());
-    let mut member = Member { line: &mut line, stop };
+    let mut member = Member { line: &mut line, stop, dismissed: None };
     if mode == ModeArg::Connect {
         let (report, failure) = load::handshakes(&load, &mut member);
-        return conclude(line, report, failure);
+        let failure = member.explain(failure);
+        let is_empty = report.elapsed.is_zero();
+        return conclude(line, report, is_empty, failure);
     }
     let Outcome { report, failure } = load::measure(&load, &mut member);
-    conclude(line, report, failure)
+    let failure = member.explain(failure);
+    let is_empty = report.is_empty();
+    conclude(line, report, is_empty, failure)
 }
 
 /// Tells the coordinator what was measured.
 fn conclude(
     mut line: Line,
     report: impl Serialize,
+    is_empty: bool,
     failure: Option<Failure>,
 ) -> Result<ExitCode, String> {
     let failure = failure.map(|failure| failure.to_string());
-    line.say(&Finding { report, failure: failure.clone() })
-        .map_err(|error| format!("the coordinator was lost: {}", words(&error)))?;
-    failure.map_or(Ok(ExitCode::SUCCESS), Err)
+    line.say(&Finding { report, failure: failure.clone() }).map_err(|error| lost(&error))?;
+    let Some(why) = failure else {
+        line.end();
+        return Ok(ExitCode::SUCCESS);
+    };
+    if is_empty {
+        return Err(why);
+    }
+    eprintln!("aldis: the result is partial: {why}");
+    line.end();
+    Ok(ExitCode::from(EXIT_PARTIAL))
 }
 
 /// The load that the coordinator's options describe, and what is measured.
