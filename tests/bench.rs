@@ -2,6 +2,8 @@
 
 #[path = "bench/parts.rs"]
 mod parts;
+#[path = "bench/saved.rs"]
+mod saved;
 #[path = "bench/stopped.rs"]
 mod stopped;
 
@@ -273,7 +275,7 @@ fn what_was_measured_before_the_controller_died_is_printed_and_saved() {
 }
 
 #[test]
-fn a_controller_that_answers_nothing_is_said_so() {
+fn a_rate_at_which_nothing_is_due_is_said_so() {
     let null = Null::start();
     let silent = ["--no-teach", "--rate", "0.001", "-l", "1", "-m", "50", "-w", "0", "-s", "1"];
     let output = bench(&[&[null.address.as_str()], &silent[..]].concat());
@@ -282,81 +284,60 @@ fn a_controller_that_answers_nothing_is_said_so() {
     assert!(said.contains("no request was due"), "{said}");
 }
 
-#[test]
-fn a_full_disk_is_said_so_and_the_table_was_printed() {
-    let null = Null::start();
-    let output = bench(&[&[null.address.as_str(), "--save", "/dev/full"], &SHORT[..]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("cannot save the result to /dev/full: No space left"), "{said}");
-    assert!(String::from_utf8(output.stdout).unwrap().contains("requests/s"));
-    let output = bench(&["127.0.0.1:1", "--save", "/no/such/place/result.json"]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("there is no directory /no/such/place"), "before anything ran: {said}");
-}
-
-/// What was measured is saved, whoever reads the table and wherever it goes.
-#[test]
-fn a_table_that_cannot_be_printed_does_not_cost_the_result() {
-    let null = Null::start();
-    let file = std::env::temp_dir().join(format!("aldis-bench-lost-{}.json", std::process::id()));
-    let save = ["--save", file.to_str().unwrap()];
-    let wanted = [&["bench", null.address.as_str()], &save[..], &SHORT].concat();
-    let run = |out: Stdio| {
-        let _ = std::fs::remove_file(&file);
-        let output = aldis(&wanted).stdout(out).stderr(Stdio::piped()).spawn().unwrap();
-        let output = output.wait_with_output().unwrap();
-        let saved: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        assert!(saved["counts"]["answered"].as_u64() > Some(0));
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
-    };
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let (code, said) = run(full.into());
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("aldis: cannot write to standard output: No space left"), "{said}");
-    // Nobody reads any more, as behind `| head`.
-    let (_, gone) = std::io::pipe().unwrap();
-    let (code, said) = run(gone.into());
-    assert_eq!(code, Some(0), "{said}");
-    assert!(!said.contains("aldis:") && !said.contains("panicked"), "{said}");
-    std::fs::remove_file(&file).unwrap();
+/// It takes in so many switches, with HELLO and a question if it is to be polite, and says no more.
+fn silent(switches: usize, is_polite: bool) -> (String, std::thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let controller = std::thread::spawn(move || {
+        let patience = Duration::from_secs(60);
+        let mut peers: Vec<_> = (0..switches)
+            .map(|_| Peer::over(listener.accept().unwrap().0, patience).unwrap())
+            .collect();
+        for peer in peers.iter_mut().filter(|_| is_polite) {
+            peer.send(&[hello(Version::V10), bare(Version::V10, 5, 2)].concat()).unwrap();
+        }
+        peers.iter_mut().for_each(|peer| peer.expect_close().unwrap());
+    });
+    (address, controller)
 }
 
 #[test]
-fn a_directory_gets_every_file_and_they_agree() {
+fn a_controller_that_answers_nothing_is_said_so() {
+    let (address, controller) = silent(2, true);
+    let load = ["--no-teach", "-s", "2", "-M", "10", "-w", "0", "-l", "1", "-m", "300"];
+    let output = bench(&[&[address.as_str(), "--outstanding", "5"], &load[..]].concat());
+    controller.join().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let why = "the controller answered none of 10 requests; is a switch application running in it?";
+    assert_eq!(said, format!("aldis: the result is partial: {why}\n"));
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains(&format!("** partial ** {why}")), "{table}");
+    assert!(table.contains("no request was timed"), "{table}");
+}
+
+/// Half a minute is how long a handshake may take.
+#[test]
+fn a_controller_that_says_nothing_at_all_is_said_so() {
+    let (address, controller) = silent(1, false);
+    let output = bench(&[&address, "-s", "1", "-M", "10"]);
+    controller.join().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("aldis: switch 1 still waits for the controller's HELLO"), "{said}");
+    assert!(said.ends_with("does the controller speak OpenFlow?\n"), "{said}");
+}
+
+#[test]
+fn modes_have_names_too() {
     let null = Null::start();
-    let dir = std::env::temp_dir().join(format!("aldis-bench-save-{}/", std::process::id()));
-    let wanted = ["--mode", "fairness", "-o", "100", "--save", dir.to_str().unwrap(), "--json"];
-    let output = bench(&[&[null.address.as_str()], &wanted[..], &SHORT].concat());
-    assert!(output.status.success(), "{output:?}");
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let mut files: Vec<_> =
-        std::fs::read_dir(&dir).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    let text: Vec<String> =
-        files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    std::fs::remove_dir_all(&dir).unwrap();
-    let [delays, switches, summary, json] = &text[..] else { panic!("{files:?}") };
-    let saved: Value = serde_json::from_str(json).unwrap();
-    for key in ["requests_per_second", "counts", "delay_us", "fairness", "generator"] {
-        assert_eq!(saved[key], printed[key], "{key}");
+    for (mode, expected) in [("latency", "latency"), ("throughput", "full"), ("fairness", "full")] {
+        let more = [null.address.as_str(), "--mode", mode, "--json"];
+        let output = bench(&[&more[..], &SHORT].concat());
+        assert!(output.status.success(), "{output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["mode"]["mode"], expected);
     }
-    let origin = &saved["origin"];
-    assert_eq!(origin["aldis"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(origin["seed"], 1);
-    assert!(origin["command"].as_str().unwrap().contains("--mode fairness"));
-    assert!(["commit", "date"].iter().all(|key| !origin[key].as_str().unwrap().is_empty()));
-    assert!(!origin["machine"]["cpu"].as_str().unwrap().is_empty());
-    // Every answer of the measured loops is some switch's, and every delay is in the histogram.
-    let served = saved["per_switch"].as_array().unwrap();
-    let dpids: Vec<_> = served.iter().map(|switch| switch["dpid"].as_u64().unwrap()).collect();
-    assert_eq!(dpids, [100, 101, 102]);
-    let histogram = saved["request_delay_histogram_ns"].as_array().unwrap();
-    let timed: u64 = histogram.iter().map(|seen| seen[1].as_u64().unwrap()).sum();
-    assert_eq!(saved["delay_us"]["samples"], timed);
-    assert_eq!(delays.lines().count(), 1 + histogram.len());
-    assert_eq!(switches.lines().count(), 1 + served.len());
-    assert!(summary.lines().any(|line| line == format!("delay_us.samples,{timed}")), "{summary}");
 }
 
 #[test]

@@ -26,14 +26,18 @@ pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
     let target = args.save.as_deref().map(save::Target::new).transpose()?;
     let stop = stop_on_signals()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
+    let measure = |load: &Load, target: Option<&save::Target>| {
+        target.map_or(Ok(()), save::Target::check)?;
+        measure(args, load, target, &stop)
+    };
     if !args.ranged_test {
-        return measure(args, &load, target.as_ref(), &stop);
+        return measure(&load, target.as_ref());
     }
     let powers = (0..).map(|power| 1 << power).take_while(|&switches| switches < load.switches);
     for switches in powers.chain([load.switches]) {
         let target = target.as_ref().map(|target| target.of_switches(switches));
         let load = Load { switches, ..load.clone() };
-        let code = measure(args, &load, target.as_ref(), &stop)?;
+        let code = measure(&load, target.as_ref())?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }

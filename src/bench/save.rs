@@ -1,12 +1,13 @@
 //! Saving a result: one JSON file, or three of CSV, or all four, with what it takes to know where the figures come from.
 
+mod place;
+
 use super::table::{self, Row};
 use aldis_emulator::load::{Delays, Served};
 use aldis_lab::calibrate::{Machine, today};
+use place::Place;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -75,32 +76,58 @@ impl Target {
         }
     }
 
+    /// Whether the files can be written, before anything is measured for them.
+    ///
+    /// # Errors
+    /// A sentence: which cannot, and why.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.paths().iter().try_for_each(|path| place(path).map(drop))
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        let tables = |base: &PathBuf| TABLES.map(|end| with(base, end));
+        self.json.iter().cloned().chain(self.csv.iter().flat_map(tables)).collect()
+    }
+
     /// Writes the files; which they are.
     ///
     /// # Errors
-    /// A sentence: which could not be written, and why. Those before it are whole.
+    /// A sentence: which could not be written, and why. What was there before is there still, in place of all of them.
     pub(super) fn write(&self, finding: &Finding<'_>) -> Result<String, String> {
         let origin = origin(finding.seed, &self.time);
-        let mut files = Vec::new();
-        if let Some(json) = &self.json {
-            files.push((json.clone(), whole(finding, origin.clone()).to_string() + "\n"));
+        let mut texts = Vec::new();
+        if self.json.is_some() {
+            texts.push(whole(finding, origin.clone()).to_string() + "\n");
         }
-        if let Some(base) = &self.csv {
+        if self.csv.is_some() {
             let object = Value::Object(table::object(finding.rows));
-            files.push((with(base, ".csv"), summary(&origin, &object)));
-            files.push((with(base, "-switches.csv"), switches(finding)));
-            files.push((with(base, "-delays.csv"), delays(finding)));
+            texts.extend([summary(&origin, &object), switches(finding), delays(finding)]);
         }
-        for (path, text) in &files {
-            let written = File::create(path).and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                file.flush()
-            });
-            written.map_err(|error| cannot("save the result to", path, &error))?;
+        let places: Vec<Place> =
+            self.paths().iter().map(|path| place(path)).collect::<Result<_, _>>()?;
+        let written = places.iter().zip(&texts).try_for_each(|(place, text)| {
+            place.write(text).map_err(|error| cannot(SAVE, &place.named, &error))
+        });
+        let settled = written.and_then(|()| {
+            places.iter().try_for_each(|place| {
+                place.settle().map_err(|error| cannot(SAVE, &place.named, &error))
+            })
+        });
+        if settled.is_err() {
+            places.iter().for_each(Place::forget);
         }
-        let names: Vec<_> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-        Ok(names.join(", "))
+        let names: Vec<_> = places.iter().map(|place| place.named.display().to_string()).collect();
+        settled.map(|()| names.join(", "))
     }
+}
+
+/// What the files of CSV add to their name: the rows, each switch, and the delays.
+const TABLES: [&str; 3] = [".csv", "-switches.csv", "-delays.csv"];
+
+const SAVE: &str = "save the result to";
+
+fn place(path: &Path) -> Result<Place, String> {
+    Place::new(path).map_err(|error| cannot(SAVE, path, &error))
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {
