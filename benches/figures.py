@@ -50,10 +50,19 @@ def compare(options, title, subjects, load, columns):
             note(options, title, name, round_, result)
     last = subjects[-1][0]
     for name, _ in subjects:
-        limited = sum(result["generator"]["limited"] for result in results[name])
         parts = [cell(results, name, last, label, pick) for label, pick in columns]
-        mark = f" · generator-limited in {limited} of {options.rounds}" if limited else ""
-        print(f"{name:<22} " + " · ".join(parts) + mark, flush=True)
+        print(f"{name:<22} " + " · ".join(parts) + mark({name: results[name], last: results[last]}), flush=True)
+
+
+def mark(results):
+    """What stands behind a figure of these results, by subject: a point of which the generator was the limit meets no goal."""
+    return limits({name: [result["generator"]["limited"] for result in of] for name, of in results.items()})
+
+
+def limits(seen):
+    """The same of which points of a subject it was so."""
+    parts = [f"{name} in {sum(limited)} of {len(limited)}" for name, limited in seen.items() if any(limited)]
+    return " · ** generator-limited: " + ", ".join(parts) + " **" if parts else ""
 
 
 def cell(results, name, last, label, pick):
@@ -143,16 +152,17 @@ def versions(options):
     print("\n## OpenFlow 1.3 with buffers, next to 1.0: 16 switches × 100,000 MACs, 400 outstanding\n")
     loads = {version: f"-s 16 -M 100000 --outstanding 400 --openflow {version}{options.waits} -l {options.seconds} -m 1000 -w 2"
              for version in ("1.3", "1.0")}
-    rates = {version: [] for version in loads}
+    results = {version: [] for version in loads}
     for round_ in range(options.rounds):
         for version, load in loads.items():
             result = measure(aldis(), load)
-            rates[version].append(RATE[1](result))
+            results[version].append(result)
             note(options, "versions", version, round_, result)
+    rates = {version: [RATE[1](result) for result in of] for version, of in results.items()}
     ratio = statistics.median(a / b for a, b in zip(rates["1.3"], rates["1.0"]))
     for version in rates:
         print(f"OpenFlow {version}: {statistics.median(rates[version]):.2f} M requests/s")
-    print(f"ratio {ratio:.3f}", flush=True)
+    print(f"ratio {ratio:.3f}" + mark(results), flush=True)
 
 
 def hot_port(options):
@@ -162,16 +172,17 @@ def hot_port(options):
     load = f"-s 1 -M 1000 --ports 8 --hot-port 10 -t --rate {rate} --storm {storms} -l {options.seconds} -m 1000 -w 0"
     print(f"\n## a hot port\n\n    taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} {load} --json\n", flush=True)
     for name in ("fair-rounds", "maestro-static-partition"):
-        seven, hot = [], []
+        seven, hot, results = [], [], []
         for round_ in range(options.rounds):
             result = measure(aldis("--design", name), load)
             asked = rate * options.seconds / 17
             answered = [port["answered"] for port in result["ports"]]
             seven.append(min(answered[1:]) / asked)
             hot.append(answered[0] / asked / 10)
+            results.append(result)
             note(options, "hot-port", name, round_, result)
         print(f"{name:<26} least of the seven {statistics.median(seven):.3f} [{min(seven):.3f} – {max(seven):.3f}] · "
-              f"hot port {statistics.median(hot):.3f}", flush=True)
+              f"hot port {statistics.median(hot):.3f}" + mark({name: results}), flush=True)
 
 
 def latency(options):
@@ -196,9 +207,9 @@ def connect(options):
             out, err = load.communicate(timeout=30)
             if load.returncode != 0:
                 sys.exit(f"figures.py: {bench}: {err.strip()}")
-            ready = json.loads(out.strip().splitlines()[-1]).get("connected_in_ms")
-            print(f"all ready in {ready} ms; resident {before // 1024} KiB before, {most // 1024} KiB with them: "
-                  f"{(most - before) / 5000 / 1024:.1f} KiB a switch", flush=True)
+            result = json.loads(out.strip().splitlines()[-1])
+            print(f"all ready in {result['connected_in_ms']} ms; resident {before // 1024} KiB before, {most // 1024} KiB with them: "
+                  f"{(most - before) / 5000 / 1024:.1f} KiB a switch" + mark({"the load": [result]}), flush=True)
 
 
 def stuck(options):
@@ -214,7 +225,8 @@ def stuck(options):
         dead = beside["dead"]
         print(f"p99 {P99[1](beside):.1f} µs beside them, {P99[1](alone):.1f} alone (ratio {P99[1](beside) / P99[1](alone):.2f}); "
               f"held {held / 1000 / 1024:.1f} KiB a stuck switch; {dead['evicted']} of 1000 dropped after "
-              f"{dead['evicted_after_ms']['min']:.0f} to {dead['evicted_after_ms']['max']:.0f} ms", flush=True)
+              f"{dead['evicted_after_ms']['min']:.0f} to {dead['evicted_after_ms']['max']:.0f} ms"
+              + mark({"alone": [alone], "beside": [beside]}), flush=True)
 
 
 def resident_under(load):

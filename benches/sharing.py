@@ -11,7 +11,7 @@ import argparse, contextlib, json, math, os, shlex, signal, statistics, subproce
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import figures
-from figures import ALDIS, CONTROLLER_CORE, LOAD_CORE, PORT, running
+from figures import ALDIS, CONTROLLER_CORE, LOAD_CORE, PORT, limits, mark, running
 
 DEFAULT, STATIC = "fair-rounds", "maestro-static-partition"
 # Shares are reckoned loop by loop: short ones follow a machine that is fast and slow by turns.
@@ -19,6 +19,8 @@ SHARED = 10
 FAIR = (DEFAULT, "maestro-round-robin", "maestro-shared-queue", STATIC)
 # Of a virtual machine's time that others have, in figures that mean something.
 STOLEN_MAX = 0.02
+# Of the time of a generator's busiest thread, or it is the limit: what `aldis bench` has.
+IDLE_MIN = 0.05
 
 
 def main():
@@ -87,7 +89,7 @@ def fairness(options):
 
 
 def deviation(result):
-    return f"worst deviation {100 * result['fairness']['worst']:+.2f} % · {rate(result):.2f} M requests/s"
+    return f"worst deviation {100 * result['fairness']['worst']:+.2f} % · {rate(result):.2f} M requests/s" + mark({"it": [result]})
 
 
 def weights(options):
@@ -100,7 +102,7 @@ def weights(options):
     try:
         for design in options.designs.split(",")[:3]:
             result = measure(options, design, "-s 79 -M 1000 -t --weights 1,2,4", options.workers, config, SHARED)
-            print(f"{design:<26} worst deviation {100 * result['fairness']['worst']:+.2f} %", flush=True)
+            print(f"{design:<26} {deviation(result)}", flush=True)
     finally:
         os.unlink(config)
 
@@ -146,16 +148,25 @@ class Loaded:
         tasks = f"/proc/{self.controller.pid}/task"
         return sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks))
 
+    def busy_ns(self):
+        """How long each thread of the load ran or waited for its processor; while it is stopped it does neither."""
+        tasks = f"/proc/{self.load.pid}/task"
+        return {task: sum(map(int, open(f"{tasks}/{task}/schedstat").read().split()[:2])) for task in os.listdir(tasks)}
+
     def turn(self, seconds):
-        """So many seconds of load: requests a second, and the controller's CPU time for each."""
-        served, cpu_ns, begun = self.rest(), self.cpu_ns(), time.monotonic()
+        """So many seconds of load: requests a second, the controller's CPU time for each, and whether the generator was the
+        limit."""
+        served, cpu_ns, busy, begun = self.rest(), self.cpu_ns(), self.busy_ns(), time.monotonic()
         self.load.send_signal(signal.SIGCONT)
         time.sleep(seconds)
         self.load.send_signal(signal.SIGSTOP)
+        passed_ns = (time.monotonic() - begun) * 1e9
+        busiest = max(ns - busy.get(task, 0) for task, ns in self.busy_ns().items())
+        limited = 1 - busiest / passed_ns < IDLE_MIN
         # What waits in the sockets is served later, and is none of the throughput.
         meanwhile, elapsed = self.requests() - served, time.monotonic() - begun
         served = self.rest() - served
-        return max(meanwhile, 1) / elapsed, (self.cpu_ns() - cpu_ns) / max(served, 1)
+        return max(meanwhile, 1) / elapsed, (self.cpu_ns() - cpu_ns) / max(served, 1), limited
 
 
 def in_turn(options, title, loads):
@@ -180,13 +191,14 @@ def in_turn(options, title, loads):
                         seen[design].append(subjects[design].turn(options.turn))
         print(f"\n## {title}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n")
         for design, turns in seen.items():
-            rates, cpus = zip(*turns)
+            rates, cpus, _ = zip(*turns)
             text = f"{design:<26} {statistics.median(rates) / 1e6:.2f} M requests/s, {statistics.median(cpus):.1f} ns CPU time a request"
             if design != STATIC and STATIC in seen and len(turns) > 1:
-                least, cheapest = zip(*seen[STATIC])
+                least, cheapest, _ = zip(*seen[STATIC])
                 text += (f"; throughput {ratio(rates, least, options.seconds)}; "
                          f"CPU time {ratio(cpus, cheapest, options.seconds)}")
-            print(text, flush=True)
+            marks = {name: [turn[-1] for turn in seen[name]] for name in (design, STATIC) if name in seen}
+            print(text + limits(marks), flush=True)
 
 
 def ratio(seen, last, turns):
@@ -216,23 +228,26 @@ def probes(options):
     for switches in (79, 1347):
         print(f"\n## probing delay beside {switches} switches that are always full\n", flush=True)
         for design in options.designs.split(","):
-            delay = measure(options, design, f"-s {switches + 20} -M 1000 -t --probes 20")["probe_delay_us"]
-            print(f"{design:<26} {words(delay)}", flush=True)
+            result = measure(options, design, f"-s {switches + 20} -M 1000 -t --probes 20")
+            print(f"{design:<26} {words(result['probe_delay_us'])}" + mark({"it": [result]}), flush=True)
 
 
 def half(options):
     """A load of half of what the controller can do, beside none."""
-    full = rate(measure(options, DEFAULT, "-s 79 -M 1000 -t")) * 1e6
+    most = measure(options, DEFAULT, "-s 79 -M 1000 -t")
+    full = rate(most) * 1e6
     loads = {"half": f"-s 99 -M 1000 --outstanding 400 --rate {full / 2:.0f} --probes 20", "idle": "-s 20 -M 1000 --probes 20"}
     seen = {name: [] for name in loads}
     for _ in range(options.rounds):
         for name, load in loads.items():
-            seen[name].append(measure(options, DEFAULT, load)["probe_delay_us"])
-    print(f"\n## probing delay at half of {full / 1e6:.1f} M requests/s\n")
-    for name, delays in seen.items():
+            seen[name].append(measure(options, DEFAULT, load))
+    print(f"\n## probing delay at half of {full / 1e6:.1f} M requests/s" + mark({"all of it": [most]}) + "\n")
+    for name, results in seen.items():
+        delays = [result["probe_delay_us"] for result in results]
         print(f"{name:<6} p50 {statistics.median(delay['p50'] for delay in delays):.0f} µs; the first round: {words(delays[0])}")
-    grown = statistics.median(a["p50"] / b["p50"] for a, b in zip(seen["half"], seen["idle"]))
-    print(f"ratio {grown:.2f}", flush=True)
+    p50 = {name: [result["probe_delay_us"]["p50"] for result in results] for name, results in seen.items()}
+    grown = statistics.median(a / b for a, b in zip(p50["half"], p50["idle"]))
+    print(f"ratio {grown:.2f}" + mark(seen), flush=True)
 
 
 def storm(options):
@@ -247,7 +262,8 @@ def storm(options):
         b["storm"]["others_per_second"] / a["requests_per_second"]["median"] for a, b in zip(alone, beside))
     late = statistics.median(b["delay_us"]["p99"] / a["delay_us"]["p99"] for a, b in zip(alone, beside))
     print(f"throughput of the normal ones, ratio {share:.3f}; their p99 delay, ratio {late:.2f} "
-          f"({statistics.median(a['delay_us']['p99'] for a in alone):.0f} µs alone)", flush=True)
+          f"({statistics.median(a['delay_us']['p99'] for a in alone):.0f} µs alone)"
+          + mark({"alone": alone, "beside": beside}), flush=True)
 
 
 def words(delay):

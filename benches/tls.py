@@ -40,7 +40,7 @@ def main():
                     results[name].append(json.loads(done.stdout.strip().splitlines()[-1]))
     for name in results:
         parts = [figures.cell(results, name, "plain", label, pick) for label, pick in (CPU, USER, RATE, GENERATOR, IDLE)]
-        print(f"{name:<6} " + " · ".join(parts), flush=True)
+        print(f"{name:<6} " + " · ".join(parts) + figures.mark({name: results[name], "plain": results["plain"]}), flush=True)
 
 
 if __name__ == "__main__":
