@@ -26,7 +26,7 @@ pub(super) fn rows(
         counts_row(handshakes),
         table::generator_row(
             handshakes.idle,
-            handshakes.is_generator_limited(),
+            handshakes.is_generator_limited().then_some(""),
             handshakes.generator_cpu.as_nanos() as f64,
             handshakes.done,
         ),

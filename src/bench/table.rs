@@ -56,7 +56,7 @@ pub(super) fn rows(measured: &Measured<'_>) -> Vec<Row> {
     rows.extend([
         generator_row(
             report.idle,
-            report.is_generator_limited(),
+            limit(report).as_deref(),
             report.generator_cpu.as_nanos() as f64,
             report.answered(),
         ),
@@ -258,13 +258,25 @@ fn forms_row(forms: Forms) -> Row {
     row("answered_by", value, "known", words.join(" · "))
 }
 
-/// What the generator itself took for `done` requests, `cpu_ns` in all.
-pub(super) fn generator_row(idle: f64, limited: bool, cpu_ns: f64, done: u64) -> Row {
+/// Where the generator was the limit, if it was: nothing more to say of a whole run.
+fn limit(report: &Report) -> Option<String> {
+    let limited = report.phases.iter().filter(|phase| phase.is_generator_limited()).count();
+    report.is_generator_limited().then(|| match report.phases.len() {
+        0 | 1 => String::new(),
+        phases => format!(" in {limited} of {phases} phases"),
+    })
+}
+
+/// What stands beside a figure that the generator limited.
+const LIMITED: &str = "  ** generator-limited **";
+
+/// What the generator itself took for `done` requests, `cpu_ns` in all, and where it was the limit, if it was.
+pub(super) fn generator_row(idle: f64, limited: Option<&str>, cpu_ns: f64, done: u64) -> Row {
     let ns = per_request(cpu_ns, done);
-    let mark = if limited { "  ** generator-limited **" } else { "" };
+    let mark = limited.map_or(String::new(), |place| format!("{LIMITED}{place}"));
     row(
         "generator",
-        json!({ "idle": idle, "limited": limited, "cpu_ns_per_request": ns }),
+        json!({ "idle": idle, "limited": limited.is_some(), "cpu_ns_per_request": ns }),
         "generator",
         format!("{:.1} % idle · {ns:.1} ns CPU per request{mark}", idle * 100.0),
     )
@@ -324,11 +336,15 @@ fn grouped(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aldis_emulator::load::Phase;
 
-    /// A run whose generator was idle for so much of the time: what the table says of it, and the JSON object.
-    fn idle(idle: f64) -> (String, Value) {
+    /// A run whose generator was idle for so much of the time, and for so much of each phase: what the table says of it, and
+    /// the JSON object.
+    fn idle(idle: f64, phases: &[f64]) -> (String, Value) {
         let load = Load::new(([127, 0, 0, 1], 1).into());
-        let report = Report { idle, ..Report::empty(&load) };
+        let phase = |&idle| Phase { idle, ..Phase::empty(&load, Some(10.0)) };
+        let phases = phases.iter().map(phase).collect();
+        let report = Report { idle, phases, ..Report::empty(&load) };
         let mode = ModeArg::Latency;
         let (usage, samples, partial) = (None, Vec::new(), None);
         let rows = rows(&Measured { load: &load, report: &report, mode, usage, samples, partial });
@@ -337,12 +353,25 @@ mod tests {
 
     #[test]
     fn a_generator_that_was_the_limit_is_marked() {
-        let (table, object) = idle(0.049);
+        let (table, object) = idle(0.049, &[0.049]);
         assert!(table.contains("4.9 % idle") && table.contains("generator-limited"), "{table}");
         assert_eq!(object["generator"]["limited"], true);
-        let (table, object) = idle(0.05);
+        let (table, object) = idle(0.05, &[0.05]);
         assert!(table.contains("5.0 % idle") && !table.contains("generator-limited"), "{table}");
         assert_eq!(object["generator"]["limited"], false);
+    }
+
+    #[test]
+    fn a_step_in_which_the_generator_was_the_limit_is_marked() {
+        let (table, object) = idle(0.5, &[0.9, 0.049, 0.05]);
+        assert!(table.contains("** generator-limited ** in 1 of 3 phases"), "{table}");
+        let steps: Vec<_> = table.lines().filter(|line| line.contains("10 a second for")).collect();
+        let marked: Vec<_> = steps.iter().map(|step| step.contains("generator-limited")).collect();
+        assert_eq!(marked, [false, true, false], "{table}");
+        assert_eq!(object["generator"]["limited"], true);
+        assert_eq!(object["phases"][1]["generator_limited"], true);
+        assert_eq!(object["phases"][1]["generator_idle"], 0.049);
+        assert_eq!(object["phases"][2]["generator_limited"], false);
     }
 
     #[test]

@@ -79,6 +79,12 @@ fn the_rate_follows_the_steps() {
     let sum = |of: fn(&load::Phase) -> u64| report.phases.iter().map(of).sum::<u64>();
     assert_eq!(report.answered(), sum(|phase| phase.answered()));
     assert_eq!(report.probes.delay.len(), sum(|phase| phase.probe_delay.len()));
+    // Of one thread of load: what the whole run was idle is what its phases were.
+    let seconds = |phase: &load::Phase| phase.elapsed.as_secs_f64();
+    let idle: f64 = report.phases.iter().map(|phase| phase.idle * seconds(phase)).sum();
+    let all: f64 = report.phases.iter().map(seconds).sum();
+    assert!((idle / all - report.idle).abs() < 0.05, "{idle} s of {all}, and {}", report.idle);
+    assert!(report.phases.iter().all(|phase| phase.idle < 1.0), "each did something");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The rows about unequal load: fairness, steps, storms, probes, a hot port, and switches that read badly.
 
-use super::{Row, delay_words, delays, grouped, row};
+use super::{LIMITED, Row, delay_words, delays, grouped, row};
 use crate::bench::args::ModeArg;
 use crate::bench::probe;
 use aldis_emulator::load::fairness::Fairness;
@@ -83,11 +83,13 @@ fn phases_row(load: &Load, report: &Report) -> Row {
         phases.push(json!({
             "offered_per_second": phase.rate, "seconds": seconds, "requests_per_second": rps.round(),
             "fairness": deviations(&fairness), "delay_us": delays(&phase.delay),
-            "probe_delay_us": delays(&phase.probe_delay),
+            "probe_delay_us": delays(&phase.probe_delay), "generator_idle": phase.idle,
+            "generator_limited": phase.is_generator_limited(),
         }));
         let offered = phase.rate.map_or("as much as possible".into(), grouped);
-        words +=
-            &format!("{offered} a second for {seconds:.1} s: {} answered a second\n", grouped(rps));
+        let mark = if phase.is_generator_limited() { LIMITED } else { "" };
+        let rps = grouped(rps);
+        words += &format!("{offered} a second for {seconds:.1} s: {rps} answered a second{mark}\n");
         words += &format!("  {}\n", fairness_words(&fairness));
         if load.probes > 0 {
             words += &format!("  probes {}\n", delay_words(&phase.probe_delay));

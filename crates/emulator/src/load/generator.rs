@@ -75,6 +75,14 @@ impl Mark {
         self.demands.iter().zip(&earlier.demands).map(since)
     }
 
+    /// The share of the time since `earlier` in which this thread neither ran nor waited for a processor.
+    fn idle_since(&self, earlier: &Mark) -> f64 {
+        let elapsed = (self.at - earlier.at).as_secs_f64().max(f64::MIN_POSITIVE);
+        let (ran, waited) =
+            (self.cpu.saturating_sub(earlier.cpu), self.delayed.saturating_sub(earlier.delayed));
+        (1.0 - (ran + waited).as_secs_f64() / elapsed).max(0.0)
+    }
+
     /// Answers a second since `earlier`.
     fn rate_since(&self, earlier: &Mark) -> f64 {
         let answered: u64 = self.answered_since(earlier).sum();
@@ -251,6 +259,7 @@ impl<'a> Generator<'a> {
         // It grows as it has to.
         let _ = delays.add(&self.desk.delays);
         if self.crew == Crew::Load {
+            phase.idle = end.idle_since(begin);
             self.place(begin.waiting.iter().copied(), &mut phase.waiting);
             for ends in marks.windows(2) {
                 let mut lap = Lap::empty(phase.waiting.len());
@@ -304,15 +313,14 @@ impl<'a> Generator<'a> {
             stragglers.counts += counts;
             stragglers.evicted_after.extend(switch.evicted_after());
         }
-        let delayed = end.delayed.saturating_sub(begin.delayed);
         if self.crew == Crew::Probes {
+            let delayed = end.delayed.saturating_sub(begin.delayed);
             let slices = end.slices.saturating_sub(begin.slices).max(1);
             report.probes.processor_wait = delayed.div_f64(slices as f64);
         }
         if self.crew == Crew::Load {
-            report.generator_cpu = end.cpu - begin.cpu;
-            let busy = report.generator_cpu + delayed;
-            report.idle = (1.0 - busy.as_secs_f64() / report.elapsed.as_secs_f64()).max(0.0);
+            report.generator_cpu = end.cpu.saturating_sub(begin.cpu);
+            report.idle = end.idle_since(begin);
         }
     }
 

@@ -120,6 +120,8 @@ pub struct Phase {
     pub waiting: Vec<f64>,
     /// Its loops, in order.
     pub laps: Vec<Lap>,
+    /// The share of it, 0 to 1, in which the busiest thread of the generator had nothing to do, as in [`Report::idle`].
+    pub idle: f64,
     /// Delays, as in [`Report::delay`].
     #[serde(with = "histogram")]
     pub delay: Delays,
@@ -199,10 +201,10 @@ impl Served {
 }
 
 impl Report {
-    /// Whether the generator was the limit: it was idle for less than [`IDLE_MIN`] of the time. What was measured then says
-    /// little about the controller and meets no goal.
+    /// Whether the generator was the limit: it was idle for less than [`IDLE_MIN`] of the time, or of one phase's, which the
+    /// others must not hide. What was measured then says little about the controller and meets no goal.
     pub fn is_generator_limited(&self) -> bool {
-        self.idle < IDLE_MIN
+        self.idle < IDLE_MIN || self.phases.iter().any(Phase::is_generator_limited)
     }
 
     /// Whether anything was measured.
@@ -293,16 +295,23 @@ impl Report {
 }
 
 impl Phase {
-    pub(super) fn empty(load: &Load, rate: Option<f64>) -> Phase {
+    /// Before anything has been measured in it, at `rate` requests a second, if there is one.
+    pub fn empty(load: &Load, rate: Option<f64>) -> Phase {
         let switches = load.switches_that_count() as usize;
         Phase {
             rate,
             elapsed: Duration::ZERO,
             waiting: vec![0.0; switches],
             laps: Vec::new(),
+            idle: 1.0,
             delay: few_delays(),
             probe_delay: few_delays(),
         }
+    }
+
+    /// Whether the generator was the limit in it: it was idle for less than [`IDLE_MIN`] of its time.
+    pub fn is_generator_limited(&self) -> bool {
+        self.idle < IDLE_MIN
     }
 
     /// Answers by switch.
@@ -332,6 +341,7 @@ impl Phase {
 
     fn merge(&mut self, other: &Phase) {
         self.elapsed = self.elapsed.max(other.elapsed);
+        self.idle = self.idle.min(other.idle);
         add(&mut self.waiting, &other.waiting);
         self.laps.resize(self.laps.len().max(other.laps.len()), Lap::empty(self.waiting.len()));
         for (mine, theirs) in self.laps.iter_mut().zip(&other.laps) {
@@ -442,5 +452,22 @@ mod tests {
         report.merge(Report { idle: 0.049, ..Report::empty(&load) });
         report.merge(Report { idle: 0.9, ..Report::empty(&load) });
         assert!(report.is_generator_limited());
+    }
+
+    #[test]
+    fn a_phase_in_which_the_generator_was_the_limit_is_not_hidden_by_the_others() {
+        let load = Load::new(([127, 0, 0, 1], 1).into());
+        let phase = |idle| Phase { idle, ..Phase::empty(&load, None) };
+        let of = |phases: [Phase; 2]| Report {
+            idle: 0.5,
+            phases: phases.into(),
+            ..Report::empty(&load)
+        };
+        let mut report = of([phase(0.05), phase(0.95)]);
+        assert!(!report.is_generator_limited());
+        // Another thread, which was busier in the second.
+        report.merge(of([phase(0.9), phase(0.049)]));
+        let limited: Vec<_> = report.phases.iter().map(Phase::is_generator_limited).collect();
+        assert_eq!((limited, report.is_generator_limited()), (vec![false, true], true));
     }
 }
