@@ -65,6 +65,15 @@ struct NullArgs {
     threads: u16,
 }
 
+/// The exit code of a run of which there is only a part.
+pub(crate) const EXIT_PARTIAL: u8 = 3;
+
+/// Says why there is only a part of a result; the exit code.
+pub(crate) fn partial(why: &str) -> ExitCode {
+    eprintln!("aldis: the result is partial: {why}");
+    ExitCode::from(EXIT_PARTIAL)
+}
+
 /// Runs the one or the other.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     match args.null {

@@ -4,6 +4,7 @@ mod json;
 mod load;
 mod words;
 
+use crate::bench;
 use crate::bench::args::{VersionArg, resolve};
 use crate::bench::probe::ProbeArgs;
 use crate::bench::secure::SecureArgs;
@@ -65,7 +66,9 @@ Switches are s1, s2 …, hosts h1, h2 …; host hN has 10.0.0.0+N, fd00::N and, 
 The switches of --probes are none of the network: a controller that discovers topologies sees single switches without links. Their
 datapath ids follow the network's; their hosts have the addresses 02:DD:DD:00:00:00 and up, with the datapath id in DD:DD.
 
-Exit code: 0, 1 if a ping had no answer, 2 if there was nothing to measure. Ctrl-C ends it; the switches disconnect.";
+Exit code: 0; 1 if a ping had no answer; 2 if there was nothing to measure; 3 where the run ended before its time or without its \
+controller: what was found until then is printed, and marked partial. Ctrl-C ends it; the switches disconnect. What was only to be \
+there until then is whole.";
 
 /// Emulate a network: switches that forward, links, hosts that answer, faults.
 #[derive(clap::Args)]
@@ -167,9 +170,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         true => say(&json::report(&args.topology, &plan, &report)),
         false => say(&words::summary(&report)),
     }
-    Ok(match unanswered(&report) && !report.stopped {
-        true => ExitCode::from(EXIT_UNANSWERED),
-        false => ExitCode::SUCCESS,
+    Ok(match &report.partial {
+        Some(why) => bench::partial(why),
+        None if unanswered(&report) => ExitCode::from(EXIT_UNANSWERED),
+        None => ExitCode::SUCCESS,
     })
 }
 
@@ -245,7 +249,7 @@ fn read_script(path: &Path) -> Result<Vec<Step>, String> {
 fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
+        flag::register_conditional_shutdown(signal, bench::EXIT_PARTIAL.into(), Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
     }

@@ -170,10 +170,10 @@ fn network(controller: &str, words: &[&str]) -> (Child, BufReader<ChildStdout>) 
     (child, out)
 }
 
-/// The next line that begins with these words.
+/// The next line that has these words.
 fn until(out: &mut impl BufRead, words: &str) -> String {
     let mut lines = out.lines().map(Result::unwrap);
-    lines.find(|line| line.starts_with(words)).unwrap_or_else(|| panic!("no line begins {words}"))
+    lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("no line has {words}"))
 }
 
 /// What it goes on to say.
@@ -216,7 +216,7 @@ fn two_networks_stand_side_by_side_at_one_controller() {
         let (said, code) = rest(network);
         assert!(said.contains("LLDP         crossed 4 of 4"), "{said}");
         assert!(said.contains("\nerrors       none\n") && said.contains("\nprobe"), "{said}");
-        assert!(!said.contains("connections") && code == Some(0), "{said}");
+        assert!(!said.contains("connections") && code == Some(3), "--for had more: {said}");
     }
     assert_eq!(controller.end("-INT"), Some(0));
 }
@@ -224,13 +224,17 @@ fn two_networks_stand_side_by_side_at_one_controller() {
 #[test]
 fn that_probes_lost_their_controller_is_told() {
     let mut controller = Running::start(&[]);
-    let words = ["--topology", "single,2", "--probes", "1", "--probe-rate", "100"];
+    let words = ["--topology", "single,2", "--for", "60", "--probes", "1", "--probe-rate", "100"];
     let network = network(&controller.address, &words);
     assert_eq!(controller.end("-INT"), Some(0));
     interrupt(&network.0);
     let (said, code) = rest(network);
     assert!(said.contains("; they ended before the run did: "), "{said}");
-    assert!(said.contains("switch 2 ") && code == Some(0), "{said}");
+    assert!(said.contains("switch 2 ") && code == Some(3), "{said}");
+    let partial = said.lines().find(|line| line.starts_with("partial ")).expect(&said);
+    for why in ["told to stop with this left: ", "; 1 of 1 switches had lost the controller"] {
+        assert!(partial.contains(why), "{partial}");
+    }
 }
 
 #[test]
@@ -252,8 +256,57 @@ fn ctrl_c_ends_a_network_that_is_only_there() {
     let network = network(&controller.address, &["--topology", "tree,2,2"]);
     interrupt(&network.0);
     let (said, code) = rest(network);
-    assert!(said.contains("connected    after"), "{said}");
+    assert!(said.contains("connected    after") && !said.contains("partial"), "{said}");
     assert_eq!(code, Some(0), "within {WITHIN:?}");
+}
+
+/// Pings that nobody answers, a load, a step of the script and time: all of it is cut.
+#[test]
+fn what_ctrl_c_cuts_is_partial_and_as_long_as_it_was() {
+    let controller = Running::start(&["--apps", "learning-switch"]);
+    let at = |step| ["--at", step];
+    let steps = ["0s link-down s1 s2", "0s pingall", "1s broadcast h1", "20s calm h1"].map(at);
+    let words = ["--topology", "linear,2,3", "--load", "100", "--for", "30", "--peers", "1"];
+    let mut network = network(&controller.address, &[&words[..], &steps.concat()].concat());
+    until(&mut network.1, "broadcast h1");
+    interrupt(&network.0);
+    let (said, code) = rest(network);
+    let line = |words: &str| said.lines().find(|line| line.contains(words)).expect(&said);
+    let pings = line("*** Results: 0% dropped (12/12 received)");
+    assert!(pings.ends_with("; ** partial ** 18 more waited for an answer, 0 were not sent"));
+    let load: Vec<&str> = line("load         100 packets/s for ").split(' ').collect();
+    let place = load.iter().position(|word| *word == "for").unwrap();
+    assert_eq!(load[place + 2..place + 5], ["s", "of", "30.000"], "{load:?}");
+    let length: f64 = load[place + 1].parse().unwrap();
+    assert!((1.0..20.0).contains(&length), "{load:?}");
+    let sent: f64 = load[place + 6].parse().unwrap();
+    assert!(sent > 0.0 && sent <= 100.0 * length + 5.0, "{load:?}");
+    let partial = line("partial      ** partial ** told to stop with this left: ");
+    for left in [" s of its time, ", " s of the load, 18 pings, ", "1 step of the script"] {
+        assert!(partial.contains(left), "{partial}");
+    }
+    assert_eq!(code, Some(3));
+}
+
+#[test]
+fn that_the_controller_died_and_stayed_away_makes_it_partial() {
+    let mut controller = Running::start(&["--apps", "learning-switch"]);
+    let words = ["--topology", "linear,2", "--for", "2", "--json"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    let command = command.args(["emulate", &controller.address]).args(words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    (0..2).for_each(|_| drop(controller.says(" is up")));
+    assert_eq!(controller.end("-INT"), Some(0));
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let why = report["partial"].as_str().expect("it is partial");
+    assert!(
+        why.starts_with("2 of 2 switches had lost the controller at the end, s1 first: "),
+        "{why}"
+    );
+    assert_eq!((&report["stopped"], output.status.code()), (&false.into(), Some(3)));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(errors, format!("aldis: the result is partial: {why}\n"));
 }
 
 #[test]

@@ -3,16 +3,13 @@
 use super::args::{LoadArgs, ModeArg};
 use super::controller::{Controller, Sample};
 use super::parts::{self, Coordinator};
-use super::{handshakes, save, table};
+use super::{EXIT_PARTIAL, handshakes, save, table};
 use aldis_emulator::load::{self, Failure, Gate, Load, Moment, Part, Watch};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// The exit code of a run of which there is only a part.
-pub(super) const EXIT_PARTIAL: u8 = 3;
 
 /// How long nothing is said.
 const QUIET: Duration = Duration::from_secs(2);
@@ -166,10 +163,7 @@ fn publish(
     }
     Ok(match partial {
         None => ExitCode::SUCCESS,
-        Some(why) => {
-            eprintln!("aldis: the result is partial: {why}");
-            ExitCode::from(EXIT_PARTIAL)
-        }
+        Some(why) => super::partial(why),
     })
 }
 

@@ -6,7 +6,7 @@
 //! itself. Histograms are merged, not percentiles. Every wait has an end.
 
 use super::args::{Joined, LoadArgs, ModeArg};
-use super::measure::EXIT_PARTIAL;
+use super::EXIT_PARTIAL;
 use aldis_emulator::load::{self, Failure, Gate, Load, Outcome, Part, Watch};
 use clap::Parser;
 use rustix::io::Errno;

@@ -28,6 +28,7 @@ pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
         },
         "length_s": seconds(report.length),
         "stopped": report.stopped,
+        "partial": report.partial,
         "frames": {
             "delivered": report.frames.delivered,
             "dropped_full": report.frames.dropped_full,
@@ -94,8 +95,10 @@ fn pings(pinged: &Pinged) -> Value {
     json!({
         "ping": pinged.action.to_string(),
         "asked_at_s": seconds(pinged.at),
-        "sent": pinged.pairs.len(),
+        "sent": pinged.sent(),
         "received": answers.len(),
+        "waiting": pinged.waiting,
+        "unsent": pinged.unsent,
         "took_s": seconds(pinged.took),
         "answered_after_s": {
             "median": at(0.5),
@@ -121,4 +124,34 @@ fn broadcast(spread: &Broadcast) -> Value {
 
 fn seconds(length: Duration) -> f64 {
     length.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_emulator::network::Action;
+    use aldis_wire::Version;
+
+    #[test]
+    fn what_was_cut_short_says_so() {
+        let shape: Shape = "single,3".parse().unwrap();
+        let topology = shape.lay_out(None, 1).unwrap();
+        let plan = Plan::new("127.0.0.1:6653".parse().unwrap(), Version::V13, topology);
+        let object =
+            |it: &Report| -> Value { serde_json::from_str(&report(&shape, &plan, it)).unwrap() };
+        let pinged = Pinged {
+            action: Action::PingAll { pairs: None, v6: false },
+            at: Duration::ZERO,
+            pairs: vec![(1, 2, Some(Duration::ZERO)), (1, 3, None)],
+            waiting: 3,
+            unsent: 1,
+            took: Duration::ZERO,
+        };
+        let whole = Report { findings: vec![Finding::Pinged(pinged)], ..Report::default() };
+        let cut = object(&Report { partial: Some("why".into()), ..whole.clone() });
+        let [sent, received, waiting, unsent] =
+            ["sent", "received", "waiting", "unsent"].map(|name| &cut["findings"][0][name]);
+        assert_eq!([sent, received, waiting, unsent], [5, 1, 3, 1].map(Value::from).each_ref());
+        assert_eq!((&cut["partial"], &object(&whole)["partial"]), (&"why".into(), &Value::Null));
+    }
 }

@@ -99,8 +99,12 @@ pub(super) fn words(offered: &Offered) -> Vec<String> {
 }
 
 fn phase(phase: &OfferedPhase) -> String {
+    let cut = match phase.length < phase.planned {
+        true => format!(" of {:.3} s", phase.planned.as_secs_f64()),
+        false => String::new(),
+    };
     let mut text = format!(
-        "{} packets/s for {:.3} s: {} sent, {} arrived",
+        "{} packets/s for {:.3} s{cut}: {} sent, {} arrived",
         (phase.rate * 1e6).round() / 1e6,
         phase.length.as_secs_f64(),
         phase.sent,
@@ -134,6 +138,7 @@ pub(super) fn object(offered: &Offered) -> Value {
         json!({
             "rate": phase.rate,
             "length_s": phase.length.as_secs_f64(),
+            "planned_s": phase.planned.as_secs_f64(),
             "due": phase.due,
             "sent": phase.sent,
             "missed": phase.missed,
@@ -198,6 +203,7 @@ mod tests {
         delay.record_n(250_000, 8).unwrap();
         let one = OfferedPhase {
             rate: 10.0,
+            planned: Duration::from_secs(1),
             length: Duration::from_secs(1),
             due: 10,
             sent: 9,
@@ -215,6 +221,8 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("delay 0.250 ms (median)"), "{said}");
+        let cut = OfferedPhase { planned: Duration::from_secs(30), ..one.clone() };
+        assert!(phase(&cut).starts_with("10 packets/s for 1.000 s of 30.000 s: 9 sent"));
         let offered = Offered { phases: vec![one], ..Offered::default() };
         assert_eq!(object(&offered)["phases"][0]["missed"], 1);
     }

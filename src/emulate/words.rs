@@ -15,13 +15,18 @@ const LOST_MAX: usize = 10;
 /// One finding, a line or several.
 pub(super) fn finding(finding: &Finding) -> String {
     match finding {
-        Finding::Pinged(Pinged { action: Action::Ping { .. }, at, pairs, .. }) => pairs
-            .iter()
-            .map(|pair| format!("{}, asked at {}\n", ping(pair), seconds(*at)))
-            .collect(),
+        Finding::Pinged(pinged) if matches!(pinged.action, Action::Ping { .. }) => one(pinged),
         Finding::Pinged(pinged) => pings(pinged),
         Finding::Broadcast(spread) => broadcast(spread),
         Finding::Recovery(recovery) => apart(recovery),
+    }
+}
+
+fn one(pinged: &Pinged) -> String {
+    let at = seconds(pinged.at);
+    match pinged.pairs.first() {
+        Some(pair) => format!("{}, asked at {at}\n", ping(pair)),
+        None => format!("{}: ** partial ** not waited for, asked at {at}\n", pinged.action),
     }
 }
 
@@ -58,7 +63,20 @@ fn pings(pinged: &Pinged) -> String {
     // Mininet rounds; that no ping is lost is only said where none is.
     let dropped = if sent > received { dropped.max(1.0).round() } else { 0.0 };
     let took = pinged.took.as_secs_f64();
-    text + &format!("*** Results: {dropped}% dropped ({received}/{sent} received), {took:.2} s\n")
+    let cut = cut(pinged);
+    text + &format!(
+        "*** Results: {dropped}% dropped ({received}/{sent} received), {took:.2} s{cut}\n"
+    )
+}
+
+/// What the end of the run left of it.
+fn cut(pinged: &Pinged) -> String {
+    match (pinged.waiting, pinged.unsent) {
+        (0, 0) => String::new(),
+        (waiting, unsent) => {
+            format!("; ** partial ** {waiting} more waited for an answer, {unsent} were not sent")
+        }
+    }
 }
 
 fn broadcast(spread: &Broadcast) -> String {
@@ -141,6 +159,9 @@ pub(super) fn summary(report: &Report) -> String {
         let (lost, never) = report.lost;
         line("connections", format!("{lost} lost, {never} more ended before the handshake"));
     }
+    if let Some(why) = &report.partial {
+        line("partial", format!("** partial ** {why}"));
+    }
     text
 }
 
@@ -186,7 +207,8 @@ mod tests {
 
     fn pinged(pairs: Vec<(u32, u32, Option<Duration>)>) -> Finding {
         let at = Duration::from_millis(1500);
-        Finding::Pinged(Pinged { action: ALL, at, pairs, took: Duration::from_secs(1) })
+        let took = Duration::from_secs(1);
+        Finding::Pinged(Pinged { action: ALL, at, pairs, waiting: 0, unsent: 0, took })
     }
 
     #[test]
@@ -201,12 +223,23 @@ mod tests {
     }
 
     #[test]
+    fn pings_that_were_cut_short_are_no_lost_ones() {
+        let Finding::Pinged(whole) = pinged(vec![(1, 2, Some(Duration::ZERO))]) else { panic!() };
+        let text = finding(&Finding::Pinged(Pinged { waiting: 32, unsent: 39, ..whole }));
+        let end = "*** Results: 0% dropped (1/1 received), 1.00 s; ** partial ** 32 more waited for an answer, 39 were not sent\n";
+        assert!(text.ends_with(end), "{text}");
+    }
+
+    #[test]
     fn a_ping_says_when_it_was_asked_for() {
         let action = Action::Ping { from: 1, to: 2, v6: false };
         let pairs = vec![(1, 2, Some(Duration::from_millis(3)))];
-        let pinged = Pinged { action, at: Duration::from_secs(2), pairs, took: Duration::ZERO };
-        let text = finding(&Finding::Pinged(pinged));
+        let (at, took) = (Duration::from_secs(2), Duration::ZERO);
+        let pinged = Pinged { action, at, pairs, waiting: 0, unsent: 0, took };
+        let text = finding(&Finding::Pinged(pinged.clone()));
         assert_eq!(text, "h1 -> h2: answered after 3.000 ms, asked at 2 s\n");
+        let text = finding(&Finding::Pinged(Pinged { pairs: Vec::new(), waiting: 1, ..pinged }));
+        assert_eq!(text, "ping h1 h2: ** partial ** not waited for, asked at 2 s\n");
     }
 
     #[test]

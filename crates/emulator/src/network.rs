@@ -17,12 +17,14 @@
 //! | `trial` | what is asked: pings, broadcasts, watches |
 //! | `offer`, `offering` | what hosts offer beside that, and how |
 //! | `run` | the loop and its phases |
+//! | `rest` | what a run leaves that ends before its time |
 
 mod fabric;
 mod frame;
 mod host;
 mod offer;
 mod offering;
+mod rest;
 mod run;
 pub mod script;
 mod session;
@@ -196,6 +198,9 @@ pub struct Report {
     pub probes: Option<(Probes, Option<String>)>,
     /// It was told to stop.
     pub stopped: bool,
+    /// Why this is only a part of what was asked for, if it is: what was left when it was told to stop, or who had lost the
+    /// controller at its end. A network that only is there, and is told to stop, is whole.
+    pub partial: Option<String>,
 }
 
 /// Why there is no report.

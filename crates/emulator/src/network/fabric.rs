@@ -33,6 +33,8 @@ struct Switch {
     session: Session,
     /// It has no power.
     gone: bool,
+    /// Its connection ended, or could not be opened, and nobody here asked for that; until it is up again.
+    lost: bool,
     /// It has something to write.
     dirty: bool,
     /// It has no links, and the datapath id of another one.
@@ -144,6 +146,7 @@ impl<'a> Fabric<'a> {
             datapath: datapath(self.plan, number, ports),
             session: Session::new(self.plan.version, self.switches.len() as u64),
             gone: false,
+            lost: false,
             dirty: false,
             double,
         });
@@ -155,6 +158,19 @@ impl<'a> Fabric<'a> {
         let up = singles().filter(|switch| switch.session.is_up()).count() as u32;
         let late = singles().find(|switch| !switch.session.is_up());
         (up, late.map(|late| late.number))
+    }
+
+    /// How many switches have lost the controller and not found it again, and the first of them. Those that read slowly and those
+    /// whose datapath id somebody else has were to lose it.
+    pub(super) fn forsaken(&self) -> (u32, Option<u32>) {
+        let doubles: HashSet<u32> =
+            self.switches.iter().filter(|switch| switch.double).map(|it| it.number).collect();
+        let forsaken = || {
+            self.switches.iter().filter(|Switch { number, session, lost, .. }| {
+                *lost && !session.is_up() && !session.is_slow() && !doubles.contains(number)
+            })
+        };
+        (forsaken().count() as u32, forsaken().next().map(|switch| switch.number))
     }
 
     /// Whether the controller is done for now with every switch that has shaken hands.
@@ -309,8 +325,9 @@ impl<'a> Fabric<'a> {
     }
 
     fn lose(&mut self, index: usize, why: Ended, now: Duration) {
-        let Switch { number, datapath, session, .. } = &mut self.switches[index];
+        let Switch { number, datapath, session, lost, .. } = &mut self.switches[index];
         self.lost.push((*number, session.is_up(), why));
+        *lost = true;
         session.end(now);
         datapath.disconnected();
     }
@@ -405,7 +422,7 @@ impl Fabric<'_> {
         if switch.gone != on {
             return;
         }
-        switch.gone = !on;
+        (switch.gone, switch.lost) = (!on, false);
         if on {
             switch.datapath = datapath(self.plan, number, switch.ports);
             switch.session.come_back(now);
@@ -438,6 +455,7 @@ impl Fabric<'_> {
         if had {
             self.lost.push((number, switch.session.is_up(), Ended::Told));
             switch.session.reset(now);
+            switch.lost = false;
             switch.datapath.disconnected();
         }
         had

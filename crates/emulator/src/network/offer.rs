@@ -123,7 +123,9 @@ pub struct Offered {
 pub struct OfferedPhase {
     /// Packets a second that were asked for.
     pub rate: f64,
-    /// For how long.
+    /// For how long they were to be offered.
+    pub planned: Duration,
+    /// For how long they were: less than that where the run was told to stop.
     pub length: Duration,
     /// Packets that became due.
     pub due: u64,

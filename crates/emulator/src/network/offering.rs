@@ -128,6 +128,7 @@ impl<'a> Offering<'a> {
         self.firsts.push(self.sent);
         self.offered.phases.push(OfferedPhase {
             rate: step.rate,
+            planned: step.length,
             length: step.length,
             due: 0,
             sent: 0,
@@ -146,7 +147,7 @@ impl<'a> Offering<'a> {
 
     /// Whether everything has been sent, and has arrived or been waited for.
     pub(super) fn is_done(&self, now: Duration, patience: Duration) -> bool {
-        let arrived: u64 = self.offered.phases.iter().map(|phase| phase.arrived).sum();
+        let arrived = self.arrived_in_all();
         let end = self.begun.map(|begun| begun + self.offer.length() + patience);
         self.ends.is_empty() && (arrived == self.sent || end.is_some_and(|end| now >= end))
     }
@@ -275,8 +276,26 @@ impl<'a> Offering<'a> {
         }
     }
 
+    /// How much longer it is to be offered, and how many packets are on their way or lost; nothing before it begins.
+    pub(super) fn rest(&self, now: Duration) -> (Duration, u64) {
+        let Some(begun) = self.begun.filter(|_| !self.ends.is_empty()) else {
+            return (Duration::ZERO, self.sent - self.arrived_in_all());
+        };
+        ((begun + self.offer.length()).saturating_sub(now), self.sent - self.arrived_in_all())
+    }
+
+    fn arrived_in_all(&self) -> u64 {
+        self.offered.phases.iter().map(|phase| phase.arrived).sum()
+    }
+
     /// What became of it until now.
-    pub(super) fn finish(self) -> Offered {
+    pub(super) fn finish(mut self, now: Duration) -> Offered {
+        if let (Some(begun), Some(&end), Some(phase)) =
+            (self.begun, self.ends.first(), self.offered.phases.last_mut())
+        {
+            let left = (begun + end).saturating_sub(now);
+            phase.length = phase.planned.saturating_sub(left);
+        }
         self.offered
     }
 }
@@ -409,7 +428,8 @@ mod tests {
         }
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, Some(Duration::ZERO))).collect();
         let action = super::super::Action::PingAll { pairs: None, v6 };
-        offering.found(&Pinged { action, at: Duration::ZERO, pairs, took: Duration::ZERO });
+        let (at, took) = (Duration::ZERO, Duration::ZERO);
+        offering.found(&Pinged { action, at, pairs, waiting: 0, unsent: 0, took });
         offering.begin(Duration::ZERO);
         for &ms in moments {
             let now = Duration::from_millis(ms);
@@ -419,7 +439,7 @@ mod tests {
         }
         let last = Duration::from_millis(*moments.last().unwrap());
         let is_done = offering.is_done(last, Duration::ZERO);
-        (offering.finish(), is_done)
+        (offering.finish(last), is_done)
     }
 
     fn steps(rates: &[(f64, u64)]) -> Vec<Step> {
@@ -456,6 +476,18 @@ mod tests {
         assert_eq!(phase.due, phase.sent + phase.missed);
         // What can be made up for is a tenth of a second a time; in its last turn each switch sends fifty.
         assert_eq!(phase.sent, 2 * (500 + 50));
+    }
+
+    #[test]
+    fn what_is_cut_is_as_long_as_it_was() {
+        let base = Offer::new(1.0, Duration::from_secs(1));
+        let offer = Offer { steps: steps(&[(100.0, 500), (100.0, 1000), (100.0, 250)]), ..base };
+        let until: Vec<u64> = (0..=800).collect();
+        let (offered, is_done) = offer_for(&offer, "linear,2", &until);
+        let lengths: Vec<u128> =
+            offered.phases.iter().map(|phase| phase.length.as_millis()).collect();
+        assert_eq!((lengths, is_done), (vec![500, 300], false), "the third did not begin");
+        assert!((29..=31).contains(&offered.phases[1].sent), "{:?}", offered.phases[1]);
     }
 
     #[test]
@@ -502,7 +534,7 @@ mod tests {
             let topology = "linear,2".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
             let mut offering = Offering::new(&offer, &topology, 1);
             offering.arrived(Stamp { number, sent_ns, place }, Duration::from_millis(now));
-            prop_assert_eq!(offering.finish().phases.len(), 0);
+            prop_assert_eq!(offering.finish(Duration::ZERO).phases.len(), 0);
         }
     }
 }

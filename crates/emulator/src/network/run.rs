@@ -3,6 +3,7 @@
 use super::fabric::Fabric;
 use super::host::Heard;
 use super::offering::Offering;
+use super::rest::Rest;
 use super::script::{Action, Node, links_between};
 use super::trial::Trials;
 use super::{Failure, Finding, Moment, Plan, Report, Step};
@@ -80,9 +81,15 @@ impl<'a> Run<'a> {
         if connected && self.summon()? && self.settle()? && self.find()? {
             let start = self.now();
             (self.tell)(Moment::Ready(start));
-            self.act(start)?;
+            self.report.partial = self.act(start)?.sentence();
             self.report.length = self.now() - start;
-            self.hear_out()?;
+            let in_time = !self.is_stopped();
+            if !self.hear_out()? && in_time {
+                let sentence = "told to stop while switches that probe waited for answers";
+                self.report.partial = Some(sentence.into());
+            }
+        } else {
+            self.report.partial = Some("told to stop before the network was ready".into());
         }
         self.report.stopped = self.is_stopped();
         Ok(self.finish())
@@ -139,14 +146,14 @@ impl<'a> Run<'a> {
         Ok(!self.is_stopped())
     }
 
-    /// Until the switches that probe have the answers to what they asked.
-    fn hear_out(&mut self) -> Result<(), Failure> {
+    /// Until the switches that probe have the answers to what they asked; whether it was not stopped.
+    fn hear_out(&mut self) -> Result<bool, Failure> {
         self.probing.iter().for_each(Probing::end);
         while self.probing.as_ref().is_some_and(|probing| !probing.is_over()) && !self.is_stopped()
         {
             self.turn(self.now() + TICK)?;
         }
-        Ok(())
+        Ok(self.probing.as_ref().is_none_or(Probing::is_over))
     }
 
     /// As long as was asked for; whether it was not stopped.
@@ -193,8 +200,8 @@ impl<'a> Run<'a> {
         Ok(false)
     }
 
-    /// The script, and as long as was asked for.
-    fn act(&mut self, start: Duration) -> Result<(), Failure> {
+    /// The script, and as long as was asked for; what is left of it when it is told to stop.
+    fn act(&mut self, start: Duration) -> Result<Rest, Failure> {
         let mut steps: Vec<Step> = self.plan.script.clone();
         // What is to happen at the same time happens in the order in which it is written.
         steps.sort_by_key(|step| step.at);
@@ -215,11 +222,17 @@ impl<'a> Run<'a> {
             let offers = self.offering.as_ref();
             let offered = offers.is_none_or(|it| it.is_done(now, self.plan.patience));
             if ends && next.is_none() && now >= end && self.trials.is_done() && offered {
-                return Ok(());
+                return Ok(Rest::default());
             }
             self.turn(next.unwrap_or(now + TICK))?;
         }
-        Ok(())
+        let now = self.now();
+        Ok(Rest {
+            steps: steps.count(),
+            open: self.trials.open(),
+            load: self.offering.as_ref().map(|offering| offering.rest(now)).unwrap_or_default(),
+            length: end.saturating_sub(now),
+        })
     }
 
     /// One turn of everything; waits until `wake` at most.
@@ -355,10 +368,26 @@ impl<'a> Run<'a> {
         self.report.spoilt = self.fabric.spoilt;
         self.report.storm = (self.trials.storm_frames, self.fabric.storm_copies);
         self.report.messages = std::mem::take(&mut self.fabric.messages);
-        self.report.offered = self.offering.map(Offering::finish);
+        let now = self.now();
+        self.report.offered = self.offering.take().map(|offering| offering.finish(now));
         let probed = self.probing.as_mut().and_then(Probing::finish);
         self.report.probes = probed.map(|(probes, why)| (probes, why.map(|why| why.to_string())));
+        let why = [self.report.partial.take(), self.forsaken()].into_iter().flatten();
+        self.report.partial = why.reduce(|told, lost| format!("{told}; {lost}"));
         self.report
+    }
+
+    /// Who has lost the controller for good, in a sentence.
+    fn forsaken(&mut self) -> Option<String> {
+        if let (count, Some(first)) = self.fabric.forsaken() {
+            let (of, why) = (self.plan.topology.switches(), self.why.take().unwrap_or_default());
+            return Some(format!(
+                "{count} of {of} switches had lost the controller at the end, s{first} first: {why}"
+            ));
+        }
+        let (_, ended) = self.report.probes.as_ref()?;
+        let why = ended.as_ref()?;
+        Some(format!("the switches that probe ended before the run did: {why}"))
     }
 }
 

@@ -4,7 +4,7 @@ use super::fabric::{Fabric, STORM};
 use super::host::Heard;
 use super::script::Action;
 use crate::load::dice::Dice;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -28,8 +28,13 @@ pub struct Pinged {
     pub action: Action,
     /// When, counted from when the network was ready: which line of the script it was, where several are alike.
     pub at: Duration,
-    /// Who pinged whom, and how long the answer took; `None` where there was none.
+    /// Who pinged whom, and how long the answer took; `None` where there was none. Those of which nobody knew when the run was
+    /// told to stop are not among them.
     pub pairs: Vec<(u32, u32, Option<Duration>)>,
+    /// Pings whose answer was still waited for then.
+    pub waiting: usize,
+    /// Pairs that had not been asked to ping yet.
+    pub unsent: usize,
     /// How long all of it took.
     pub took: Duration,
 }
@@ -38,6 +43,11 @@ impl Pinged {
     /// How many were answered.
     pub fn received(&self) -> usize {
         self.pairs.iter().filter(|(.., answer)| answer.is_some()).count()
+    }
+
+    /// How many were sent.
+    pub fn sent(&self) -> usize {
+        self.pairs.len() + self.waiting
     }
 }
 
@@ -233,7 +243,7 @@ impl Trials {
         now: Duration,
     ) {
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, None)).collect();
-        let pinged = Pinged { action, at, pairs, took: Duration::ZERO };
+        let pinged = Pinged { action, at, pairs, waiting: 0, unsent: 0, took: Duration::ZERO };
         let number = self.number();
         self.jobs.push(Job { number, pinged, silent, v6, begun: now, next: 0, open: 0 });
     }
@@ -441,10 +451,20 @@ impl Trials {
         }
     }
 
-    /// The end of the run: what is still open has no answer.
+    /// What is asked and not over: pings, broadcasts, and faults that somebody watches.
+    pub(super) fn open(&self) -> [usize; 3] {
+        let pings = |job: &Job| job.open + job.pinged.pairs.len() - job.next;
+        [
+            self.jobs.iter().map(pings).sum(),
+            self.broadcasts.len(),
+            self.watches.iter().map(|watch| watch.faults.len()).sum(),
+        ]
+    }
+
+    /// The end of the run: of what is still open nothing is known.
     pub(super) fn finish(&mut self, now: Duration) -> Vec<Finding> {
         for mut job in std::mem::take(&mut self.jobs).into_iter().filter(|job| !job.silent) {
-            job.pinged.pairs.truncate(job.next);
+            self.cut_short(&mut job);
             job.pinged.took = now - job.begun;
             self.findings.push(Finding::Pinged(job.pinged));
         }
@@ -453,6 +473,22 @@ impl Trials {
         self.patience = Duration::ZERO;
         self.give_up_watches(now);
         self.take_findings()
+    }
+
+    /// Leaves of a job's pairs those that are settled, and counts the others.
+    fn cut_short(&self, job: &mut Job) {
+        let owners = self.open.values().map(|sent| sent.owner);
+        let waiting: HashSet<usize> = owners
+            .filter_map(|owner| match owner {
+                Owner::Job(number, at) if number == job.number => Some(at),
+                Owner::Job(..) | Owner::Watch(_) => None,
+            })
+            .collect();
+        let Pinged { pairs, waiting: still, unsent, .. } = &mut job.pinged;
+        (*still, *unsent) = (waiting.len(), pairs.len() - job.next);
+        pairs.truncate(job.next);
+        let mut places = 0..;
+        pairs.retain(|_| places.next().is_none_or(|place| !waiting.contains(&place)));
     }
 }
 
