@@ -122,6 +122,10 @@ fn load_arrives_over_the_flows_that_the_controller_sets() {
         assert!(phase["delay_s"]["median"].is_number());
     }
     assert_eq!(load["switches"].as_array().unwrap().len(), 2, "those that have hosts");
+    let idle =
+        report["generator"]["idle"].as_f64().expect("load went on for more than half a second");
+    assert!((0.0..=1.0).contains(&idle), "{report:#}");
+    assert_eq!(report["generator"]["limited"], idle < 0.05);
     let (said, _) =
         emulate(&controller.address, &["--topology", "linear,2", "--load", "50", "--for", "0.2"]);
     assert!(said.contains("2 of 2 pairs of hosts found each other"), "{said}");
@@ -129,6 +133,8 @@ fn load_arrives_over_the_flows_that_the_controller_sets() {
         said.contains("load         50 packets/s for 0.200 s: 10 sent, 10 arrived; delay"),
         "{said}"
     );
+    let line = said.lines().find(|line| line.starts_with("generator    ")).expect(&said);
+    assert!(line.contains(" % idle while load and pings went on"), "{line}");
 }
 
 /// They are none of the network: LLDP has its links to cross and no others, and no ping is lost.

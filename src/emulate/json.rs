@@ -47,6 +47,9 @@ pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
         },
         "connections": { "lost": report.lost.0, "ended_before_handshake": report.lost.1 },
         "load": report.offered.as_ref().map(super::load::object),
+        "generator": report.idle.map(|idle| json!({
+            "idle": idle, "limited": report.is_generator_limited(),
+        })),
         "probes": report.probes.as_ref().map(|(probes, why)| probed(plan, probes, why.as_deref())),
         "findings": report.findings.iter().map(finding).collect::<Vec<Value>>(),
     });

@@ -152,6 +152,9 @@ pub(super) fn summary(report: &Report) -> String {
     for told in report.offered.iter().flat_map(super::load::words) {
         line("load", told);
     }
+    if let Some(idle) = report.idle {
+        line("generator", generator(idle, report.is_generator_limited()));
+    }
     if let Some((probes, why)) = &report.probes {
         line("probe µs", probed(probes, why.as_deref()));
     }
@@ -173,6 +176,15 @@ fn crossed(report: &Report) -> String {
         }
         None => all,
     }
+}
+
+/// Whether this process may have been the limit.
+fn generator(idle: f64, limited: bool) -> String {
+    let mark = match limited {
+        true => "  ** generator-limited ** the delays are the emulator's own",
+        false => "",
+    };
+    format!("{:.1} % idle while load and pings went on{mark}", idle * 100.0)
 }
 
 /// What the switches that probe saw, in microseconds as `aldis bench` has it.
@@ -247,6 +259,16 @@ mod tests {
         let pairs = (1..=1000).map(|from| (from, from + 1, (from != 5).then_some(Duration::ZERO)));
         let text = finding(&pinged(pairs.collect()));
         assert!(text.contains("h5 -> h6: no answer\n*** Results: 1% dropped (999/1000"), "{text}");
+    }
+
+    #[test]
+    fn a_generator_that_is_the_limit_says_so() {
+        let said = |idle| summary(&Report { idle, ..Report::default() });
+        assert!(!said(None).contains("generator"));
+        assert!(
+            said(Some(0.05)).contains("\ngenerator    5.0 % idle while load and pings went on\n")
+        );
+        assert!(said(Some(0.04)).contains("went on  ** generator-limited ** the delays"));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | `trial` | what is asked: pings, broadcasts, watches |
 //! | `offer`, `offering` | what hosts offer beside that, and how |
 //! | `run` | the loop and its phases |
+//! | `toil` | how much of it this thread is idle |
 //! | `rest` | what a run leaves that ends before its time |
 
 mod fabric;
@@ -29,6 +30,7 @@ mod run;
 pub mod script;
 mod session;
 mod tally;
+mod toil;
 mod trial;
 mod wires;
 
@@ -196,11 +198,21 @@ pub struct Report {
     pub offered: Option<Offered>,
     /// What the switches saw that probe, where there were any, and why they ended before the run did, if they did.
     pub probes: Option<(Probes, Option<String>)>,
+    /// The share of time, 0 to 1, in which the network's thread had nothing to do: it neither ran nor waited for a processor. Of
+    /// the time in which load was offered and pings went and came; `None` where that was under a tenth of a second.
+    pub idle: Option<f64>,
     /// It was told to stop.
     pub stopped: bool,
     /// Why this is only a part of what was asked for, if it is: what was left when it was told to stop, or who had lost the
     /// controller at its end. A network that only is there, and is told to stop, is whole.
     pub partial: Option<String>,
+}
+
+impl Report {
+    /// Whether this process may have been the limit, and not the controller: delays are its own then.
+    pub fn is_generator_limited(&self) -> bool {
+        self.idle.is_some_and(|idle| idle < load::IDLE_MIN)
+    }
 }
 
 /// Why there is no report.
@@ -302,4 +314,18 @@ pub fn run(
     tell: &mut dyn FnMut(Moment<'_>),
 ) -> Result<Report, Failure> {
     run::Run::new(plan, stop, tell)?.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_idle_for_less_than_a_twentieth_is_the_limit() {
+        let is_limited = |idle| Report { idle, ..Report::default() }.is_generator_limited();
+        let limited =
+            [Some(0.0), Some(0.0499), Some(load::IDLE_MIN), Some(1.0), None].map(is_limited);
+        assert_eq!(limited, [true, true, false, false, false]);
+        assert_eq!(load::IDLE_MIN, 0.05);
+    }
 }

@@ -5,6 +5,7 @@ mod connect;
 use super::Load;
 use super::cast::{Crew, Role};
 use super::course::{Course, Step};
+use super::effort::Spent;
 use super::failure::Failure;
 use super::pace::Pace;
 use super::packet_in::{Purpose, Sheet};
@@ -77,10 +78,10 @@ impl Mark {
 
     /// The share of the time since `earlier` in which this thread neither ran nor waited for a processor.
     fn idle_since(&self, earlier: &Mark) -> f64 {
-        let elapsed = (self.at - earlier.at).as_secs_f64().max(f64::MIN_POSITIVE);
-        let (ran, waited) =
-            (self.cpu.saturating_sub(earlier.cpu), self.delayed.saturating_sub(earlier.delayed));
-        (1.0 - (ran + waited).as_secs_f64() / elapsed).max(0.0)
+        let elapsed = self.at - earlier.at;
+        let cpu = self.cpu.saturating_sub(earlier.cpu);
+        let delayed = self.delayed.saturating_sub(earlier.delayed);
+        Spent { elapsed, cpu, delayed }.idle()
     }
 
     /// Answers a second since `earlier`.

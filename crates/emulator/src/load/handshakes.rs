@@ -6,8 +6,8 @@
 
 use super::conduct::{Gate, Moment, Watch};
 use super::demand::Lap;
+use super::effort::Effort;
 use super::failure::Failure;
-use super::generator::{schedstat, thread_cpu};
 use super::report::{Delays, add_delays, delays, histogram};
 use super::{Load, Part, conduct};
 use crate::persona::{Heard, Persona};
@@ -251,11 +251,11 @@ impl<'a> Thread<'a> {
         for place in 0..self.switches.len() {
             self.connect(place)?;
         }
-        let mut measured_cpu = None;
+        let mut since = None;
         for Lap { end, phase } in self.load.laps() {
-            if phase.is_some() && measured_cpu.is_none() {
+            if phase.is_some() && since.is_none() {
                 self.result.delay.reset();
-                measured_cpu = Some((Instant::now(), thread_cpu(), schedstat()[1]));
+                since = Some(Effort::now());
             }
             let (done, begun) = (self.done, Instant::now());
             let outcome = self.run_until(start + end, stop);
@@ -263,7 +263,7 @@ impl<'a> Thread<'a> {
                 let (done, elapsed) = (self.done - done, begun.elapsed());
                 self.result.loops.push(done as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE));
                 self.result.done += done;
-                self.conclude(measured_cpu);
+                self.conclude(since);
             }
             if !outcome? {
                 break;
@@ -272,15 +272,11 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    fn conclude(&mut self, since: Option<(Instant, Duration, u64)>) {
-        let Some((begun, cpu, delayed)) = since else { return };
-        let elapsed = begun.elapsed();
-        let cpu = thread_cpu().saturating_sub(cpu);
-        let delayed = Duration::from_nanos(schedstat()[1].saturating_sub(delayed));
-        let busy = (cpu + delayed).as_secs_f64();
-        self.result.generator_cpu = cpu;
-        self.result.elapsed = elapsed;
-        self.result.idle = (1.0 - busy / elapsed.as_secs_f64().max(f64::MIN_POSITIVE)).max(0.0);
+    fn conclude(&mut self, since: Option<Effort>) {
+        let Some(spent) = since.as_ref().map(Effort::spent) else { return };
+        self.result.generator_cpu = spent.cpu;
+        self.result.elapsed = spent.elapsed;
+        self.result.idle = spent.idle();
     }
 
     /// One loop; false when the run is to end.

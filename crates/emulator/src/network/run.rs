@@ -5,6 +5,7 @@ use super::host::Heard;
 use super::offering::Offering;
 use super::rest::Rest;
 use super::script::{Action, Node, links_between};
+use super::toil::Toil;
 use super::trial::Trials;
 use super::{Failure, Finding, Moment, Plan, Report, Step};
 use crate::descriptors;
@@ -33,6 +34,7 @@ pub(super) struct Run<'a> {
     trials: Trials,
     offering: Option<Offering<'a>>,
     probing: Option<Probing>,
+    toil: Toil,
     /// Why the last attempt to connect failed.
     why: Option<String>,
     report: Report,
@@ -66,6 +68,7 @@ impl<'a> Run<'a> {
                 .as_ref()
                 .map(|offer| Offering::new(offer, &plan.topology, plan.seed)),
             probing: None,
+            toil: Toil::default(),
             why: None,
             report: Report::default(),
         })
@@ -83,6 +86,7 @@ impl<'a> Run<'a> {
             (self.tell)(Moment::Ready(start));
             self.report.partial = self.act(start)?.sentence();
             self.report.length = self.now() - start;
+            self.report.idle = self.toil.idle();
             let in_time = !self.is_stopped();
             if !self.hear_out()? && in_time {
                 let sentence = "told to stop while switches that probe waited for answers";
@@ -224,6 +228,8 @@ impl<'a> Run<'a> {
             if ends && next.is_none() && now >= end && self.trials.is_done() && offered {
                 return Ok(Rest::default());
             }
+            let is_offered = self.offering.as_ref().is_some_and(|it| it.next_due().is_some());
+            self.toil.note(is_offered || self.trials.are_under_way(now));
             self.turn(next.unwrap_or(now + TICK))?;
         }
         let now = self.now();

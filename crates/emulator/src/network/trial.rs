@@ -18,6 +18,8 @@ const PROBES_MAX: usize = 6_000;
 const BROADCAST_QUIET: Duration = Duration::from_millis(500);
 /// Most frames that a storm sends before others have their turn; what it owes beyond that it does not send.
 const STORM_BURST: u64 = 500;
+/// How long no ping may have been sent or answered for those that are open to be waited for in vain, most likely.
+const LULL: Duration = Duration::from_millis(250);
 /// How often a storm sends.
 const STORM_EVERY: Duration = Duration::from_millis(1);
 
@@ -121,6 +123,8 @@ pub(super) struct Trials {
     /// When each ping is given up; all are given as long.
     ends: VecDeque<(Duration, u32)>,
     jobs: Vec<Job>,
+    /// When one of their pings was last sent or answered.
+    moved: Duration,
     /// What became of the pings with which hosts find each other.
     acquainted: Option<Pinged>,
     watches: Vec<Watch>,
@@ -189,6 +193,7 @@ impl Trials {
             open: HashMap::new(),
             ends: VecDeque::new(),
             jobs: Vec::new(),
+            moved: Duration::ZERO,
             acquainted: None,
             watches: Vec::new(),
             broadcasts: Vec::new(),
@@ -212,6 +217,11 @@ impl Trials {
     pub(super) fn is_done(&self) -> bool {
         let recovered = self.watches.iter().all(|watch| watch.faults.is_empty());
         self.jobs.is_empty() && self.broadcasts.is_empty() && recovered
+    }
+
+    /// Whether pings go and come, and are not only waited for.
+    pub(super) fn are_under_way(&self, now: Duration) -> bool {
+        !self.jobs.is_empty() && now.saturating_sub(self.moved) < LULL
     }
 
     /// Begins to ping, as a script asks for at `at`.
@@ -245,6 +255,7 @@ impl Trials {
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, None)).collect();
         let pinged = Pinged { action, at, pairs, waiting: 0, unsent: 0, took: Duration::ZERO };
         let number = self.number();
+        self.moved = now;
         self.jobs.push(Job { number, pinged, silent, v6, begun: now, next: 0, open: 0 });
     }
 
@@ -346,6 +357,7 @@ impl Trials {
             }
             job.next += 1;
             job.open += 1;
+            self.moved = now;
             let ((from, to, _), v6, number) = (job.pinged.pairs[at], job.v6, job.number);
             self.send(Owner::Job(number, at), (from, to), v6, fabric, now);
         }
@@ -415,6 +427,9 @@ impl Trials {
     fn settle(&mut self, sent: &Sent, answer: Option<Duration>, now: Duration) {
         let Owner::Job(number, at) = sent.owner else { return };
         let Some(index) = self.jobs.iter().position(|job| job.number == number) else { return };
+        if answer.is_some() {
+            self.moved = now;
+        }
         let job = &mut self.jobs[index];
         job.open -= 1;
         job.pinged.pairs[at].2 = answer;
