@@ -2,6 +2,7 @@
 
 mod json;
 mod load;
+mod progress;
 mod words;
 
 use crate::bench;
@@ -11,10 +12,11 @@ use crate::bench::secure::SecureArgs;
 use aldis_emulator::network::{self, Finding, Moment, Plan, Report, Step, script};
 use aldis_emulator::topology::{PORTS_MAX, Shape, Topology};
 use aldis_wire::Version;
+use progress::Progress;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -164,7 +166,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let stop = listen_for_signals()?;
     let mut teller = Teller::new(&plan, &args);
     let report = network::run(&plan, &stop, &mut |moment| teller.tell(&moment));
-    teller.clear();
+    teller.progress.clear();
     let report = report.map_err(|failure| failure.to_string())?;
     match args.json {
         true => say(&json::report(&args.topology, &plan, &report)),
@@ -261,27 +263,21 @@ fn say(text: &str) {
     print!("{text}");
 }
 
-/// Tells a person what happens while it happens: what counts on standard output, progress on a terminal.
+/// Tells a person what happens while it happens: what counts on standard output, how far it has come on standard error.
 struct Teller<'a> {
     plan: &'a Plan,
     /// What was asked for, until it was told.
     shape: Option<&'a Shape>,
     json: bool,
-    terminal: bool,
-    /// When progress was last shown.
-    shown: Option<Instant>,
+    progress: Progress,
     /// When the script began.
     ready: Option<Instant>,
 }
 
-/// How often progress is shown.
-const SHOW_EVERY: Duration = Duration::from_millis(200);
-
 impl<'a> Teller<'a> {
     fn new(plan: &'a Plan, args: &'a Args) -> Teller<'a> {
-        let terminal = io::stderr().is_terminal();
-        let shape = Some(&args.topology);
-        Teller { plan, shape, json: args.json, terminal, shown: None, ready: None }
+        let (shape, progress) = (Some(&args.topology), Progress::new());
+        Teller { plan, shape, json: args.json, progress, ready: None }
     }
 
     /// What was made, once it is known that it could be.
@@ -300,15 +296,16 @@ impl<'a> Teller<'a> {
         let switches = self.plan.topology.switches();
         match moment {
             Moment::Connected(up) if *up < switches => {
-                self.progress(&format!("{up} of {switches} switches have shaken hands"));
+                self.progress.show(|| format!("{up} of {switches} switches have shaken hands"));
             }
             Moment::Crossed(crossed) if self.plan.await_links => {
                 let crossings = 2 * self.plan.topology.links().len();
-                self.progress(&format!(
-                    "LLDP has crossed {crossed} of {crossings} directions of links"
-                ));
+                self.progress.show(|| {
+                    format!("LLDP has crossed {crossed} of {crossings} directions of links")
+                });
             }
             Moment::Connected(_) | Moment::Crossed(_) => {}
+            Moment::Goes(how) => self.progress.show(|| progress::words(how)),
             Moment::Met(met, pairs, took) => self.line(&format!(
                 "{met} of {pairs} pairs of hosts found each other in {:.3} s",
                 took.as_secs_f64()
@@ -341,22 +338,7 @@ impl<'a> Teller<'a> {
 
     fn line(&self, text: &str) {
         if !self.json {
-            self.clear();
-            say(&format!("{text}\n"));
-        }
-    }
-
-    fn progress(&mut self, text: &str) {
-        let lately = self.shown.is_some_and(|shown| shown.elapsed() < SHOW_EVERY);
-        if self.terminal && !self.json && !lately {
-            self.shown = Some(Instant::now());
-            eprint!("\r\x1b[K{text}");
-        }
-    }
-
-    fn clear(&self) {
-        if self.shown.is_some() {
-            eprint!("\r\x1b[K");
+            self.progress.aside(|| say(&format!("{text}\n")));
         }
     }
 }

@@ -24,7 +24,9 @@ fn emulate(controller: &str, words: &[&str]) -> (String, Option<i32>) {
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.is_empty(), "{errors}");
+    let is_progress =
+        |line: &str| line.contains(" switches have shaken hands") || line.contains(" s · ");
+    assert!(errors.lines().all(is_progress), "{errors}");
     (String::from_utf8(output.stdout).unwrap(), output.status.code())
 }
 
@@ -313,6 +315,25 @@ fn that_the_controller_died_and_stayed_away_makes_it_partial() {
     assert_eq!((&report["stopped"], output.status.code()), (&false.into(), Some(3)));
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(errors, format!("aldis: the result is partial: {why}\n"));
+}
+
+/// With JSON as well, which leaves standard error free.
+#[test]
+fn how_far_it_has_come_is_told_every_ten_seconds() {
+    let controller = Running::start(&["--apps", "learning-switch"]);
+    let words = ["--topology", "linear,2", "--load", "20", "--for", "12", "--ping", "h1", "h2"];
+    let (mut command, json) = (Command::new(env!("CARGO_BIN_EXE_aldis")), ["--json"]);
+    let command = command.args(["emulate", &controller.address]).args(words).args(json);
+    let output = command.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let line = errors.lines().next().expect("it says how far it has come");
+    let [time, packets, pings] = line.split(" · ").collect::<Vec<_>>()[..] else {
+        panic!("{line}")
+    };
+    assert!(time.ends_with(" s of 12 s") && pings == "1 of 1 pings answered", "{line}");
+    let sent: u64 = packets.split(' ').next().unwrap().parse().unwrap();
+    assert!((100..=240).contains(&sent) && packets.contains(" packets sent, "), "{line}");
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
 }
 
 #[test]

@@ -161,12 +161,28 @@ pub enum Moment<'a> {
     Met(usize, usize, Duration),
     /// The script begins now, so long after the start.
     Ready(Duration),
+    /// It goes on: told every 50 ms or so, from where hosts that are to offer load find each other.
+    Goes(Progress),
     /// This was done; with a note where it did not do what it says.
     Did(&'a Action, Option<String>),
     /// This was found out.
     Found(&'a Finding),
     /// So many switches lost their connection just now; the first of them, and why.
     Lost(u32, u32, &'a Ended),
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// How long it goes on: from where the script begins, or before that from where hosts began to find each other.
+    pub elapsed: Duration,
+    /// How long it goes on altogether, at the least: what was asked for, all of the load, and the last step of the script.
+    /// Nothing where hosts find each other, and where only a signal ends it.
+    pub length: Duration,
+    /// Packets of the load that were sent, and those of them that arrived.
+    pub packets: (u64, u64),
+    /// Pings that were asked for, and those of them that were answered; those of a watch are left out.
+    pub pings: (u64, u64),
 }
 
 /// What a run was.

@@ -284,6 +284,11 @@ impl<'a> Offering<'a> {
         ((begun + self.offer.length()).saturating_sub(now), self.sent - self.arrived_in_all())
     }
 
+    /// How many packets have been sent, and how many of them have arrived.
+    pub(super) fn packets(&self) -> (u64, u64) {
+        (self.sent, self.arrived_in_all())
+    }
+
     fn arrived_in_all(&self) -> u64 {
         self.offered.phases.iter().map(|phase| phase.arrived).sum()
     }

@@ -7,7 +7,7 @@ use super::rest::Rest;
 use super::script::{Action, Node, links_between};
 use super::toil::Toil;
 use super::trial::Trials;
-use super::{Failure, Finding, Moment, Plan, Report, Step};
+use super::{Failure, Finding, Moment, Offer, Plan, Progress, Report, Step};
 use crate::descriptors;
 use crate::load::{PORTS_MAX_V10, Probing};
 use aldis_wire::Version;
@@ -30,6 +30,8 @@ pub(super) struct Run<'a> {
     tell: &'a mut dyn FnMut(Moment<'_>),
     begun: Instant,
     last_tick: Duration,
+    /// Since when how far it has come is told, and how long it goes on.
+    told_since: Option<(Duration, Duration)>,
     fabric: Fabric<'a>,
     trials: Trials,
     offering: Option<Offering<'a>>,
@@ -61,6 +63,7 @@ impl<'a> Run<'a> {
             tell,
             begun: Instant::now(),
             last_tick: Duration::ZERO,
+            told_since: None,
             fabric: Fabric::new(plan, moves(plan))?,
             trials: Trials::new(plan.seed, plan.patience),
             offering: plan
@@ -190,7 +193,9 @@ impl<'a> Run<'a> {
     fn find(&mut self) -> Result<bool, Failure> {
         let Some(offering) = &self.offering else { return Ok(true) };
         let (pairs, v6) = offering.pairs();
-        self.trials.acquaint(pairs, v6, self.now());
+        let now = self.now();
+        self.trials.acquaint(pairs, v6, now);
+        self.told_since = Some((now, Duration::ZERO));
         while !self.is_stopped() {
             if let (Some(pinged), Some(offering)) =
                 (self.trials.take_acquainted(), &mut self.offering)
@@ -217,6 +222,7 @@ impl<'a> Run<'a> {
         }
         self.probing.iter().for_each(Probing::begin);
         let end = start + self.plan.length.unwrap_or(Duration::ZERO);
+        self.told_since = Some((start, self.length()));
         while !self.is_stopped() {
             let now = self.now();
             while let Some(step) = steps.next_if(|step| start + step.at <= now) {
@@ -239,6 +245,13 @@ impl<'a> Run<'a> {
             load: self.offering.as_ref().map(|offering| offering.rest(now)).unwrap_or_default(),
             length: end.saturating_sub(now),
         })
+    }
+
+    /// How long it goes on at the least.
+    fn length(&self) -> Duration {
+        let Plan { length, offer, script, .. } = self.plan;
+        let steps = script.iter().map(|step| step.at);
+        steps.chain(*length).chain(offer.as_ref().map(Offer::length)).max().unwrap_or_default()
     }
 
     /// One turn of everything; waits until `wake` at most.
@@ -276,8 +289,19 @@ impl<'a> Run<'a> {
             self.fabric.tick(now, now - self.last_tick);
             self.last_tick = now;
             self.mourn();
+            self.tell_progress(now);
         }
         Ok(())
+    }
+
+    fn tell_progress(&mut self, now: Duration) {
+        let Some((since, length)) = self.told_since else { return };
+        (self.tell)(Moment::Goes(Progress {
+            elapsed: now - since,
+            length,
+            packets: self.offering.as_ref().map(Offering::packets).unwrap_or_default(),
+            pings: self.trials.pings,
+        }));
     }
 
     fn look_at_links(&mut self, now: Duration) {

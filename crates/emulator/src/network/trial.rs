@@ -123,6 +123,8 @@ pub(super) struct Trials {
     /// When each ping is given up; all are given as long.
     ends: VecDeque<(Duration, u32)>,
     jobs: Vec<Job>,
+    /// Pings that were asked for, and those of them that were answered.
+    pub(super) pings: (u64, u64),
     /// When one of their pings was last sent or answered.
     moved: Duration,
     /// What became of the pings with which hosts find each other.
@@ -193,6 +195,7 @@ impl Trials {
             open: HashMap::new(),
             ends: VecDeque::new(),
             jobs: Vec::new(),
+            pings: (0, 0),
             moved: Duration::ZERO,
             acquainted: None,
             watches: Vec::new(),
@@ -242,7 +245,9 @@ impl Trials {
 
     /// What became of that, once all have.
     pub(super) fn take_acquainted(&mut self) -> Option<Pinged> {
-        self.acquainted.take()
+        let acquainted = self.acquainted.take()?;
+        self.pings = (0, 0);
+        Some(acquainted)
     }
 
     fn begin(
@@ -252,6 +257,7 @@ impl Trials {
         silent: bool,
         now: Duration,
     ) {
+        self.pings.0 += pairs.len() as u64;
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, None)).collect();
         let pinged = Pinged { action, at, pairs, waiting: 0, unsent: 0, took: Duration::ZERO };
         let number = self.number();
@@ -428,6 +434,7 @@ impl Trials {
         let Owner::Job(number, at) = sent.owner else { return };
         let Some(index) = self.jobs.iter().position(|job| job.number == number) else { return };
         if answer.is_some() {
+            self.pings.1 += 1;
             self.moved = now;
         }
         let job = &mut self.jobs[index];
