@@ -197,6 +197,23 @@ mod tests {
         assert!(offer("--spread skewed").unwrap_err().contains("--load"));
     }
 
+    /// Maestro's figure 6: its rates, how each is divided, and the 79 switches that it has.
+    #[test]
+    fn the_scenarios_are_those_of_the_paper() {
+        let paper = [(1, 4e6, false), (2, 4e6, true), (3, 1.4e6, true), (4, 0.85e6, true)];
+        for (number, rate, skewed) in paper {
+            let offer = offer(&format!("--scenario {number}")).unwrap().unwrap();
+            assert!(offer.steps.iter().map(|step| step.rate).eq([rate]), "scenario {number}");
+            let mut parts = offer.spread.parts(79, 1);
+            parts.sort_by(f64::total_cmp);
+            let (least, most) = (parts[0] * rate, parts[78] * rate);
+            match skewed {
+                true => assert!((most / least - 79.0).abs() < 1e-6, "scenario {number}"),
+                false => assert!(least < most && most / least < 1.1 / 0.9, "{least} to {most}"),
+            }
+        }
+    }
+
     #[test]
     fn what_became_of_it_is_told() {
         let mut delay = aldis_emulator::load::Delays::new(3).unwrap();

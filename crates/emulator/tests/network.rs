@@ -6,10 +6,11 @@ use aldis_emulator::network::{
 use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
 use aldis_emulator::topology::Shape;
 use aldis_wire::Version;
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a machine that is busy with other things.
@@ -19,6 +20,7 @@ const SHORT: Duration = Duration::from_millis(400);
 
 const FEATURES_REQUEST: u8 = 5;
 const FEATURES_REPLY: u8 = 6;
+const ECHO_REQUEST: u8 = 2;
 const ECHO_REPLY: u8 = 3;
 
 /// How the controller treats a connection.
@@ -26,6 +28,10 @@ const ECHO_REPLY: u8 = 3;
 enum Manner {
     /// One flow: everything goes out everywhere.
     Flood,
+    /// No flow.
+    Watch,
+    /// After the handshake it waits until it is told to go on, then sends echoes for ever and counts what comes back.
+    Echo,
     /// Bytes that are no message.
     Garbage,
     /// It closes before the handshake is over.
@@ -40,27 +46,37 @@ enum Manner {
 struct Controller {
     address: SocketAddr,
     over: Arc<AtomicBool>,
-    /// Handshakes that are over.
-    handshakes: Arc<AtomicU32>,
+    seen: Arc<Seen>,
+}
+
+/// What it has seen.
+#[derive(Default)]
+struct Seen {
+    /// The datapath ids of the handshakes that are over, in their order.
+    dpids: Mutex<Vec<u64>>,
+    /// Those of the connections behind a handshake that ended, and whether by a reset.
+    ends: Mutex<Vec<(u64, bool)>>,
+    /// Whether echoes may begin.
+    echoes: AtomicBool,
+    /// Bytes of echoes that came back.
+    echoed: AtomicU64,
 }
 
 impl Controller {
     fn start(manners: &'static [Manner]) -> (Controller, Receiver<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (over, handshakes) = (Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
+        let (over, seen) = (Arc::<AtomicBool>::default(), Arc::<Seen>::default());
         let (stuck, is_stuck) = channel();
-        let controller =
-            Controller { address, over: Arc::clone(&over), handshakes: Arc::clone(&handshakes) };
+        let controller = Controller { address, over: Arc::clone(&over), seen: Arc::clone(&seen) };
         std::thread::spawn(move || {
             let manners = manners.iter().copied().chain(std::iter::repeat(Manner::Flood));
             for (socket, manner) in listener.incoming().zip(manners) {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                let (socket, handshakes, stuck) =
-                    (socket.unwrap(), Arc::clone(&handshakes), stuck.clone());
-                std::thread::spawn(move || treat(socket, manner, &handshakes, &stuck));
+                let (socket, seen, stuck) = (socket.unwrap(), Arc::clone(&seen), stuck.clone());
+                std::thread::spawn(move || treat(socket, manner, &seen, &stuck));
             }
         });
         (controller, is_stuck)
@@ -78,13 +94,23 @@ impl Controller {
 }
 
 impl Controller {
-    /// Waits for so many handshakes.
-    fn await_handshakes(&self, handshakes: u32) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.handshakes.load(Ordering::Relaxed) < handshakes {
-            assert!(Instant::now() < deadline, "there were no {handshakes} handshakes");
-            std::thread::yield_now();
-        }
+    /// Waits for so many handshakes; the datapath ids of all.
+    fn await_handshakes(&self, handshakes: usize) -> Vec<u64> {
+        let enough = || self.dpids().len() >= handshakes;
+        await_that(&format!("{handshakes} handshakes"), enough);
+        self.dpids()
+    }
+
+    fn dpids(&self) -> Vec<u64> {
+        self.seen.dpids.lock().unwrap().clone()
+    }
+}
+
+fn await_that(what: &str, is: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is() {
+        assert!(Instant::now() < deadline, "there were no {what}");
+        std::thread::yield_now();
     }
 }
 
@@ -96,7 +122,7 @@ impl Drop for Controller {
 }
 
 /// Everything that any switch says from here on is passed over, until the connection ends.
-fn treat(socket: TcpStream, manner: Manner, handshakes: &AtomicU32, stuck: &Sender<()>) {
+fn treat(socket: TcpStream, manner: Manner, seen: &Seen, stuck: &Sender<()>) {
     let Ok(mut peer) = Peer::over(socket, PATIENCE) else { return };
     let _ = peer.send(&hello(Version::V10));
     match manner {
@@ -105,18 +131,48 @@ fn treat(socket: TcpStream, manner: Manner, handshakes: &AtomicU32, stuck: &Send
         _ => {}
     }
     let _ = peer.send(&bare(Version::V10, FEATURES_REQUEST, 1));
-    if peer.expect(FEATURES_REPLY).is_err() {
-        return;
-    }
+    let Ok(features) = peer.expect(FEATURES_REPLY) else { return };
+    let dpid = u64::from_be_bytes(features[8..16].try_into().unwrap());
     if manner == Manner::CloseLate {
         return;
     }
-    let _ = peer.send(&flood());
-    handshakes.fetch_add(1, Ordering::Relaxed);
-    if manner == Manner::Shout {
-        return shout(&mut peer, stuck);
+    if manner != Manner::Watch {
+        let _ = peer.send(&flood());
     }
-    while let Err(Unexpected::Silence { .. }) = peer.expect_close() {}
+    seen.dpids.lock().unwrap().push(dpid);
+    match manner {
+        Manner::Shout => return shout(&mut peer, stuck),
+        Manner::Echo => return echo(peer.socket(), seen),
+        _ => {}
+    }
+    let end = loop {
+        match peer.receive() {
+            Ok(_) | Err(Unexpected::Silence { .. }) => {}
+            Err(end) => break end,
+        }
+    };
+    let is_reset =
+        matches!(end, Unexpected::Io(error) if error.kind() == ErrorKind::ConnectionReset);
+    seen.ends.lock().unwrap().push((dpid, is_reset));
+}
+
+/// Bytes of an echo.
+const ECHO_LEN: u64 = 1000;
+
+/// Sends echoes as fast as the switch reads them, and counts what comes back.
+fn echo(mut socket: &TcpStream, seen: &Seen) {
+    await_that("order to go on", || seen.echoes.load(Ordering::Relaxed));
+    socket.set_read_timeout(None).unwrap();
+    let mut message = [0; ECHO_LEN as usize];
+    message[..8].copy_from_slice(&[1, ECHO_REQUEST, 0x03, 0xe8, 0, 0, 0, 1]);
+    let mut writer = socket;
+    std::thread::scope(|scope| {
+        scope.spawn(move || while writer.write_all(&message).is_ok() {});
+        let mut bytes = [0; 4096];
+        while let Ok(read @ 1..) = socket.read(&mut bytes) {
+            seen.echoed.fetch_add(read as u64, Ordering::Relaxed);
+        }
+    });
 }
 
 /// Sends a message that needs no answer again and again until the switch reads no more.
@@ -286,27 +342,41 @@ fn a_switch_without_power_forwards_nothing_and_comes_back_empty() {
     let report = run(&gone);
     assert!(!is_answered(&report));
     let back = "0s switch-gone s2\n0s switch-back s2\n0s ping h1 h3";
-    let before = controller.handshakes.load(Ordering::Relaxed);
+    let before = controller.dpids().len();
     assert!(is_answered(&run(&controller.plan("linear,3", back))));
-    assert_eq!(controller.handshakes.load(Ordering::Relaxed) - before, 4, "it connected again");
+    let mut dpids = controller.dpids().split_off(before);
+    dpids.sort_unstable();
+    assert_eq!(dpids, [1, 2, 2, 3], "it connected again");
 }
 
+/// The third connection, which is opened instead of the one that was reset, brings no flow: who has one has kept it.
 #[test]
 fn a_reset_connection_is_opened_again_and_the_flows_stay() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan {
-        length: Some(PATIENCE),
-        ..controller.plan("linear,2", "0s ping h1 h2\n0s reset s2")
-    };
-    let stop = AtomicBool::new(false);
-    let report = std::thread::scope(|scope| {
-        let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
-        controller.await_handshakes(3);
-        stop.store(true, Ordering::Relaxed);
-        run.join().unwrap()
+    static MANNERS: [Manner; 3] = [Manner::Flood, Manner::Flood, Manner::Watch];
+    let kept = (0..TRIES).any(|_| {
+        let (controller, _) = Controller::start(&MANNERS);
+        let script = "0s ping h1 h2\n1s reset s2\n1500ms ping h1 h2";
+        let plan = Plan { length: Some(3 * TRY / 2), ..controller.plan("linear,2", script) };
+        let report = run(&Plan { patience: TRY, ..plan });
+        let answers = report.findings.iter().map(|finding| match finding {
+            Finding::Pinged(pinged) => pinged.pairs[0].2,
+            other => panic!("{other:?}"),
+        });
+        let [before, behind] = answers.collect::<Vec<_>>()[..] else { panic!("{report:?}") };
+        if before.is_none_or(|after| after >= TRY / 2) {
+            // Somebody was too slow: there may have been no flow to keep.
+            return false;
+        }
+        assert!(behind.is_some(), "{report:?}");
+        assert_eq!((report.lost.0, controller.await_handshakes(3)[2]), (1, 2));
+        assert_eq!(controller.seen.ends.lock().unwrap()[0], (2, true), "it was no reset");
+        true
     });
-    assert_eq!(report.lost.0, 1);
+    assert!(kept);
 }
+
+/// Twice as long as what is to be done in time may take, for a try that may be too slow.
+const TRY: Duration = Duration::from_secs(2);
 
 #[test]
 fn how_long_hosts_are_apart_is_measured() {
@@ -349,12 +419,68 @@ fn a_second_switch_with_the_same_datapath_id_connects() {
     let plan =
         Plan { length: Some(PATIENCE), ..controller.plan("linear,2", "0s duplicate-dpid s2") };
     let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let mut dpids = std::thread::scope(|scope| {
         let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
-        controller.await_handshakes(3);
-        stop.store(true, Ordering::Relaxed);
-        run.join().unwrap()
+        let stop = Stop(&stop);
+        let dpids = controller.await_handshakes(3);
+        drop(stop);
+        run.join().unwrap();
+        dpids
     });
+    dpids.sort_unstable();
+    assert_eq!(dpids, [1, 2, 2]);
+}
+
+/// A run ends with this, however its test does.
+struct Stop<'s>(&'s AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has a switch read as this script says, from when its first line is done, until so many bytes of echoes have come back; how long
+/// that took, and how many there were when its second line was done.
+fn read_as(script: &str, bytes: u64) -> (Duration, Option<u64>) {
+    static MANNERS: [Manner; 1] = [Manner::Echo];
+    let (controller, _) = Controller::start(&MANNERS);
+    let plan = Plan { length: Some(PATIENCE), ..controller.plan("single,2", script) };
+    let stop = AtomicBool::new(false);
+    let echoed = || controller.seen.echoed.load(Ordering::Relaxed);
+    let (mut begun, mut then) = (None, None);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _stop = Stop(&stop);
+            await_that("echoes as they should be", || echoed() >= bytes);
+        });
+        let mut tell = |moment: Moment<'_>| match moment {
+            Moment::Did(..) if begun.is_some() => then = Some(echoed()),
+            Moment::Did(..) => {
+                begun = Some(Instant::now());
+                controller.seen.echoes.store(true, Ordering::Relaxed);
+            }
+            _ => {}
+        };
+        network::run(&plan, &stop, &mut tell).unwrap();
+    });
+    (begun.expect("the script has a line").elapsed(), then)
+}
+
+#[test]
+fn a_slow_reader_reads_at_its_rate() {
+    // It is granted what the time since it was last looked at allows, which may have begun before it was told.
+    for (rate, echoes, least_ms) in [(40_000, 100, 2_000), (400_000, 400, 800)] {
+        let (took, _) = read_as(&format!("0s slow-reader s1 {rate}"), echoes * ECHO_LEN);
+        let possible = Duration::from_millis(least_ms)..Duration::from_secs(10);
+        assert!(possible.contains(&took), "{echoes} kB at {rate} a second took {took:?}");
+    }
+}
+
+#[test]
+fn a_fast_reader_reads_as_ever_again() {
+    let (_, then) = read_as("0s slow-reader s1 0\n500ms fast-reader s1", 5000 * ECHO_LEN);
+    assert_eq!(then, Some(0), "it read nothing before");
 }
 
 #[test]
@@ -410,11 +536,7 @@ fn a_controller_that_answers_no_switch_that_probes_is_said() {
     let failure = network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let sentence = failure.to_string();
     assert!(sentence.contains("where the addresses of switch 3 live"), "{sentence}");
-    assert_eq!(
-        controller.handshakes.load(Ordering::Relaxed),
-        4,
-        "two switches, and two that probe"
-    );
+    assert_eq!(controller.dpids().len(), 4, "two switches, and two that probe");
 }
 
 #[test]

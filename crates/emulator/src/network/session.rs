@@ -27,8 +27,13 @@ pub(super) const READ_MAX: usize = 64 * 1024;
 const AGAIN_FIRST: Duration = Duration::from_millis(100);
 const AGAIN_LAST: Duration = Duration::from_millis(3200);
 
-/// What a slow reader's socket may hold unread, so that the controller notices soon.
+/// The least that a slow reader's socket may hold unread, so that the controller notices soon.
 const SLOW_RECEIVE_BUFFER: usize = 4096;
+/// What a socket may hold that reads as ever again: the system doubles it, which is then what it gives a new one.
+const RECEIVE_BUFFER: usize = 64 * 1024;
+/// How much of a slow reader's rate its socket may hold, in milliseconds of it. A sender that finds less room than a segment needs
+/// waits, Linux for 200 ms, before it fills what there is (RFC 1122 §4.2.3.4).
+const SLOW_RECEIVE_MS: u64 = 400;
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -203,7 +208,8 @@ impl Session {
         secure: Option<(&Secure, u32)>,
         poll: &Poll,
     ) -> Result<(), Ended> {
-        let socket = connect(controller, self.slow.is_some()).map_err(Ended::Refused)?;
+        let socket =
+            connect(controller, self.slow.map(|(rate, _)| rate)).map_err(Ended::Refused)?;
         poll.add(&socket, self.key, Interest::Both).map_err(Ended::Refused)?;
         self.interest = Interest::Both;
         self.tail.keep(&[]);
@@ -250,9 +256,11 @@ impl Session {
 
     /// Reads so many bytes a second from now on, or as many as there are.
     pub(super) fn read_slowly(&mut self, rate: Option<u64>, poll: &Poll) -> io::Result<()> {
+        let was_slow = self.slow.is_some();
         self.slow = rate.map(|rate| (rate, 0.0));
-        if let (Some(_), Some(socket)) = (rate, self.socket()) {
-            sockopt::set_socket_recv_buffer_size(socket, SLOW_RECEIVE_BUFFER)?;
+        if let Some(socket) = self.socket().filter(|_| was_slow || rate.is_some()) {
+            let len = rate.map_or(RECEIVE_BUFFER, slow_receive_buffer);
+            sockopt::set_socket_recv_buffer_size(socket, len)?;
         }
         self.watch(poll)
     }
@@ -414,7 +422,13 @@ impl Session {
 /// The type of a FEATURES_REPLY, in both versions.
 const FEATURES_REPLY: u8 = 6;
 
-fn connect(controller: SocketAddr, slow: bool) -> io::Result<TcpStream> {
+/// What the socket of a reader of so many bytes a second may hold unread.
+fn slow_receive_buffer(rate: u64) -> usize {
+    let held = rate.saturating_mul(SLOW_RECEIVE_MS) / 1000;
+    usize::try_from(held).unwrap_or(usize::MAX).clamp(SLOW_RECEIVE_BUFFER, RECEIVE_BUFFER)
+}
+
+fn connect(controller: SocketAddr, slow: Option<u64>) -> io::Result<TcpStream> {
     let family = match controller.is_ipv4() {
         true => AddressFamily::INET,
         false => AddressFamily::INET6,
@@ -422,8 +436,8 @@ fn connect(controller: SocketAddr, slow: bool) -> io::Result<TcpStream> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    if slow {
-        sockopt::set_socket_recv_buffer_size(&socket, SLOW_RECEIVE_BUFFER)?;
+    if let Some(rate) = slow {
+        sockopt::set_socket_recv_buffer_size(&socket, slow_receive_buffer(rate))?;
     }
     match rustix::net::connect(&socket, &controller) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
