@@ -58,7 +58,7 @@ pub struct Lab<'a> {
     pub seed: u64,
     /// What the steps of a worker cost; measured when it is first needed, where nothing is given.
     pub costs: Option<sim::Costs>,
-    /// The commit it was built from.
+    /// The commit of the repository that the program lies in, when it runs.
     pub commit: String,
     /// The command that ran it.
     pub command: String,
@@ -283,7 +283,15 @@ impl Running<'_, '_> {
         if let Some(known) = self.capacities.get(&key) {
             return Ok(*known);
         }
-        let capacity = bench.capacity(point)?;
+        let (capacity, limited) = bench.capacity(point)?;
+        if limited {
+            let (name, workers) = (point.subject.name(), point.workers);
+            self.notes.push(format!(
+                "{name}, {workers} worker{}, {} switches: the load was less than 5 % idle while the capacity was measured, which may be more than its rates are parts of.",
+                if workers == 1 { "" } else { "s" },
+                point.switches
+            ));
+        }
         self.capacities.insert(key, capacity);
         Ok(capacity)
     }

@@ -9,7 +9,6 @@ use crate::calibrate::{Conditions, median};
 use crate::plan::Plan;
 use crate::plan::expand::Point;
 use crate::results::{self, Origin};
-use aldis_emulator::load::IDLE_MIN;
 use aldis_engine::sim::Outcome;
 use aldis_engine::{pin, sim};
 use serde::Serialize;
@@ -194,7 +193,7 @@ impl Measured {
             rps: throughput(&run.report),
             deviation: run.report.fairness(&run.load).worst().abs(),
             cpu_ns: run.cpu_ns.map(|ns| ns as f64 / answered as f64),
-            generator_limited: run.report.idle < IDLE_MIN,
+            generator_limited: run.report.is_generator_limited(),
         })
     }
 }

@@ -70,11 +70,11 @@ impl Bench<'_> {
         self.under(load, &mut running, &cores, self.samples())
     }
 
-    /// What the controller of a point serves with queues always full, in requests a second.
+    /// What the controller of a point serves with queues always full, in requests a second, and whether the load was its limit.
     ///
     /// # Errors
     /// Those of [`Bench::measure`].
-    pub(super) fn capacity(&self, point: &Point) -> Result<f64, String> {
+    pub(super) fn capacity(&self, point: &Point) -> Result<(f64, bool), String> {
         let cores = Cores::divide(point.workers, point.io_threads());
         let full = point.at_full();
         let mut running = Running::start(self.aldis, &full, self.run.poll, &cores.controller)?;
@@ -88,7 +88,7 @@ impl Bench<'_> {
         let measured = self.under(load, &mut running, &cores, Samples::None)?;
         let capacity = throughput(&measured.report);
         match capacity > 0.0 {
-            true => Ok(capacity),
+            true => Ok((capacity, measured.report.is_generator_limited())),
             false => Err("it answered nothing while its capacity was measured".into()),
         }
     }
