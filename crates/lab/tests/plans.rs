@@ -119,7 +119,11 @@ fn what_is_drawn_of_a_paper_is_named_like_what_is_run() {
             assert!(drawn.contains(&paper.metric.as_str()), "{}: {}", plan.name, paper.metric);
             let is_run = points.iter().any(|point| {
                 let mut metrics = plan.said.runs[point.run].get_ref().metrics.iter();
-                point.series == paper.series && metrics.any(|metric| metric.name() == paper.metric)
+                // Where rates follow each other, each has a distribution of its own.
+                let of_rate = |rate| format!("{}, {rate}", point.series) == paper.series;
+                (point.series == paper.series
+                    || point.rates.len() > 1 && point.rates.iter().any(of_rate))
+                    && metrics.any(|metric| metric.name() == paper.metric)
             });
             let Paper { series, metric, .. } = paper;
             assert!(is_run, "{}: nothing measures {metric} of {series}", plan.name);
