@@ -19,7 +19,7 @@ const LOOP: Duration = Duration::from_millis(50);
 const COOL_DOWN: u32 = 2;
 
 /// How often counters are read where they are drawn over time.
-const SAMPLE_EVERY: Duration = Duration::from_millis(200);
+pub(super) const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 
 /// How long the queues are kept full to learn what a controller can do, and how long before: adaptive batching begins with ten
 /// requests and climbs for a second and more.

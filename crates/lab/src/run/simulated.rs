@@ -5,6 +5,7 @@
 //! have the size that they stay at.
 
 use super::internals::Counters;
+use super::measure::SAMPLE_EVERY;
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Rate, Run};
 use aldis_control::Recipe;
@@ -18,9 +19,7 @@ use std::time::Duration;
 const LENGTH_MIN: Duration = Duration::from_millis(10);
 const LENGTH_MAX: Duration = Duration::from_secs(5);
 
-/// How often counters are read where they are drawn over time, and for how long a switch with a rate makes up for what it could not send:
-/// as in a measurement.
-const SAMPLE_EVERY: Duration = Duration::from_millis(200);
+/// For how long a switch with a rate makes up for what it could not send: as the load generator does.
 const MAKES_UP_FOR: Duration = Duration::from_millis(100);
 
 /// The least number of rounds in which the load goes over all of its switches.
