@@ -44,7 +44,7 @@ Examples:
 Points that need more cores than this machine has are simulated, with what \"aldis lab calibrate\" measures at the start, or \
 with --costs, and say so. Ctrl-C ends it; what was measured by then is kept, and says that it is partial.")]
 pub(crate) struct Args {
-    /// Plans, by the name that \"aldis lab list\" has, or files.
+    /// Plans, by the name that "aldis lab list" has, or files.
     #[arg(value_name = "PLAN", required_unless_present = "all")]
     plans: Vec<String>,
     /// All plans that the program brings along.
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// The folder of the results: PLAN/meta.toml, points.csv and plan.toml are written below it.
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     out: PathBuf,
-    /// What the steps of a worker cost, as \"aldis lab calibrate\" writes it; measured at the start where it is absent.
+    /// What the steps of a worker cost, as "aldis lab calibrate" writes it; measured at the start where it is absent.
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
     /// What a plan may take beyond its budget, in seconds, before the rest of it is left out and the results are partial: 30 unless

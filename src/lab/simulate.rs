@@ -33,7 +33,7 @@ The workers are the real ones; sockets, cores and time are simulated, on one thr
 one worker alone: what many cost each other in shared caches, in memory and in the kernel is not in them, so that the \
 simulation is too kind to many cores. No claim rests on it alone.")]
 pub(crate) struct Args {
-    /// A design to simulate, by the name that \"aldis designs\" lists; may be repeated.
+    /// A design to simulate, by the name that "aldis designs" lists; may be repeated.
     #[arg(long, value_name = "NAME")]
     design: Vec<Design>,
     /// Numbers of workers, 1 to 64 each.
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// What is left to chance follows from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What things cost, as \"aldis lab calibrate\" writes it; where it is absent, some that were measured at rest on an Intel Xeon.
+    /// What things cost, as "aldis lab calibrate" writes it; where it is absent, some that were measured at rest on an Intel Xeon.
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
     /// Print one JSON object instead of the table.

@@ -281,3 +281,15 @@ fn workers_on_the_axis_are_all_simulated_where_one_has_to_be() {
     assert!(points.iter().all(|(_, _, origin)| *origin == "measured"), "{points:?}");
     assert_eq!((points.len(), notes.as_str()), (4, ""));
 }
+
+#[test]
+fn a_capacity_is_that_of_the_one_threshold_but_of_none_that_is_swept() {
+    let with = |list: &str| {
+        let lines = format!("ibt = {list}\nrates = [\"0.5x\"]\nmetrics");
+        let text = GOOD.replace(", \"null\"", "").replacen("metrics", &lines, 1);
+        let points = Plan::parse("a", "a.toml", text).unwrap().expand(Form::Full, 64).unwrap();
+        points.points.first().unwrap().at_full().settings
+    };
+    assert_eq!(with("[512]"), ["batching=fixed", "ibt=512"]);
+    assert_eq!(with("[64, 512]"), [""; 0]);
+}

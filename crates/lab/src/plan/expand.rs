@@ -275,7 +275,7 @@ impl Combining<'_> {
         expansion: &mut Expansion,
     ) -> Result<(), String> {
         let (subject, settings) = self.subject(name, rest)?;
-        let unswept = Rest { ibt: None, bdu_us: None, prt: None, ..rest };
+        let unswept = self.unswept(rest);
         // Fixed batching cannot be without its threshold.
         let base = self.subject(name, unswept).unwrap_or((subject.clone(), settings.clone()));
         let mut point = Point {
@@ -302,6 +302,18 @@ impl Combining<'_> {
             self.simulate(Point { origin: Origin::Simulated, ..point }, fits, expansion);
         }
         Ok(())
+    }
+
+    /// Without the knobs that the run sweeps. A list of one value is no sweep: the design has that value.
+    fn unswept(&self, rest: Rest) -> Rest {
+        fn kept<T: Copy>(list: &[T]) -> Option<T> {
+            match list {
+                &[only] => Some(only),
+                _ => None,
+            }
+        }
+        let run = self.run;
+        Rest { ibt: kept(&run.ibt), bdu_us: kept(&run.bdu_us), prt: kept(&run.prt), ..rest }
     }
 
     /// Whether there is a core for each worker and one for the load. The only core of a machine is shared.
