@@ -20,8 +20,8 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The exit code of a run in which a ping had no answer.
@@ -48,6 +48,8 @@ Examples:
     aldis emulate 127.0.0.1:6653 --topology tree,3,4 --load 2000 --for 30 --probes 2
   A second network beside the first, which has 21 switches and 2 that probe:
     aldis emulate 127.0.0.1:6653 --topology linear,4 --dpid-offset 24 --pingall
+  Four such grids, each on a thread of its own, joined into one measurement: 40,000 packets a second together:
+    aldis emulate 127.0.0.1:6653 --topology torus,3,3 --networks 4 --load 40000 --for 30
   Switches over TLS, with certificates of 'aldis pki pki --switch 1 --switch 2 --switch 3':
     aldis emulate 127.0.0.1:6654 --topology linear,3 --pingall --tls-authority pki/ca.pem --tls-certificate 'pki/switch-{dpid}.pem' --tls-key 'pki/switch-{dpid}.key'
   A map of the Topology Zoo, and a bad day from a file:
@@ -92,7 +94,12 @@ pub(crate) struct Args {
     /// Hosts at each switch that has any, instead of what the topology says: 0 to 4,095.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(PORTS_MAX)))]
     hosts_per_switch: Option<u32>,
-    /// What is left to chance follows from this number: random topologies, which pairs ping, and when --probes are sent.
+    /// So many such networks, each on a thread of its own and with datapath ids and addresses behind those of the one before; they
+    /// begin together and are one measurement. Offered load is divided among them evenly, everything else happens in each: 1 to 64.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    networks: u32,
+    /// What is left to chance follows from this number, in each further network from the next one: random topologies, which pairs
+    /// ping, and when --probes are sent.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How long a frame is on a link, in microseconds: 0 to 1,000,000.
@@ -162,19 +169,29 @@ fn length(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// One sentence: a topology, a script or a controller with which nothing can be measured.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let plan = plan(&args)?;
+    let plans = plans(&args)?;
     let stop = listen_for_signals()?;
-    let mut teller = Teller::new(&plan, &args);
-    let report = network::run(&plan, &stop, &mut |moment| teller.tell(&moment));
-    teller.progress.clear();
-    let report = report.map_err(|failure| failure.to_string())?;
+    let teller = Mutex::new(Teller::new(&plans, &args));
+    // Whoever panics while he tells ends the run; until then the others have something to say.
+    let told = || teller.lock().unwrap_or_else(PoisonError::into_inner);
+    let reports =
+        network::run_together(&plans, &stop, &|index, moment| told().tell(index, &moment));
+    told().progress.clear();
+    let reports = reports.map_err(|(index, failure)| match index {
+        Some(index) if plans.len() > 1 => format!("network {}: {failure}", index + 1),
+        _ => failure.to_string(),
+    })?;
+    let joined = match &reports[..] {
+        [report] => report.clone(),
+        reports => Report::joined(reports),
+    };
     match args.json {
-        true => say(&json::report(&args.topology, &plan, &report)),
-        false => say(&words::summary(&report)),
+        true => say(&json::report(&args.topology, &plans, &reports, &joined)),
+        false => say(&words::summary(&joined)),
     }
-    Ok(match &report.partial {
+    Ok(match &joined.partial {
         Some(why) => bench::partial(why),
-        None if unanswered(&report) => ExitCode::from(EXIT_UNANSWERED),
+        None if reports.iter().any(unanswered) => ExitCode::from(EXIT_UNANSWERED),
         None => ExitCode::SUCCESS,
     })
 }
@@ -186,29 +203,45 @@ fn unanswered(report: &Report) -> bool {
     })
 }
 
-fn plan(args: &Args) -> Result<Plan, String> {
-    let topology = args.topology.lay_out(args.hosts_per_switch, args.seed);
+/// The networks, one behind the other.
+fn plans(args: &Args) -> Result<Vec<Plan>, String> {
+    let mut first_dpid = args.dpid_offset;
+    let mut plans = Vec::new();
+    for index in 0..args.networks {
+        let plan = plan(args, first_dpid, args.seed.wrapping_add(index.into()))?;
+        first_dpid = first_dpid.saturating_add(plan.span());
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+fn plan(args: &Args, first_dpid: u32, seed: u64) -> Result<Plan, String> {
+    let topology = args.topology.lay_out(args.hosts_per_switch, seed);
     let topology: Topology = topology.map_err(|refusal| refusal.to_string())?;
     let version = match args.openflow {
         VersionArg::V10 => Version::V10,
         VersionArg::V13 => Version::V13,
     };
     let switches = topology.switches().saturating_add(args.probe.probes);
-    let dpids = args.dpid_offset..args.dpid_offset.saturating_add(switches);
+    let dpids = first_dpid..first_dpid.saturating_add(switches);
+    let mut offer = args.load.offer(args.length, args.ipv6)?;
+    for step in offer.iter_mut().flat_map(|offer| &mut offer.steps) {
+        step.rate /= f64::from(args.networks);
+    }
     Ok(Plan {
         secure: args.secure.secure(args.controller, dpids)?,
-        first_dpid: args.dpid_offset,
+        first_dpid,
         probes: args.probe.probes,
         probe_rate: args.probe.probe_rate,
         delay: Duration::from_micros(args.delay_us),
-        seed: args.seed,
+        seed,
         script: steps(args)?,
         connect_within: args.connect_within,
         settle: args.settle,
         await_links: args.await_links,
         patience: args.patience,
         length: args.length,
-        offer: args.load.offer(args.length, args.ipv6)?,
+        offer,
         ..Plan::new(args.controller, version, topology)
     })
 }
@@ -265,75 +298,126 @@ fn say(text: &str) {
 
 /// Tells a person what happens while it happens: what counts on standard output, how far it has come on standard error.
 struct Teller<'a> {
-    plan: &'a Plan,
+    plans: &'a [Plan],
     /// What was asked for, until it was told.
     shape: Option<&'a Shape>,
     json: bool,
     progress: Progress,
+    /// How far each network has come.
+    stages: Vec<Stage>,
     /// When the script began.
     ready: Option<Instant>,
 }
 
+/// How far a network has come.
+#[derive(Clone, Default)]
+struct Stage {
+    /// Switches that have shaken hands.
+    up: u32,
+    /// Directions of links that LLDP has crossed.
+    crossed: usize,
+    goes: network::Progress,
+}
+
 impl<'a> Teller<'a> {
-    fn new(plan: &'a Plan, args: &'a Args) -> Teller<'a> {
+    fn new(plans: &'a [Plan], args: &'a Args) -> Teller<'a> {
         let (shape, progress) = (Some(&args.topology), Progress::new());
-        Teller { plan, shape, json: args.json, progress, ready: None }
+        let stages = vec![Stage::default(); plans.len()];
+        Teller { plans, shape, json: args.json, progress, stages, ready: None }
     }
 
     /// What was made, once it is known that it could be.
     fn begin(&mut self) {
         let Some(shape) = self.shape.take() else { return };
-        let Plan { topology, version, controller, .. } = self.plan;
-        let (switches, links) = (topology.switches(), topology.links().len());
+        let networks = match self.plans.len() {
+            1 => String::new(),
+            several => format!("{several} networks of "),
+        };
+        let count = |of: fn(&Topology) -> usize| {
+            self.plans.iter().map(|plan| of(&plan.topology)).sum::<usize>()
+        };
+        let [switches, links, hosts] = [
+            count(|topology| topology.switches() as usize),
+            count(|topology| topology.links().len()),
+            count(|topology| topology.hosts().len()),
+        ];
+        let Plan { version, controller, .. } = &self.plans[0];
         self.line(&format!(
-            "{shape}: {switches} switches, {links} links, {} hosts; {version}, controller {controller}",
-            topology.hosts().len()
+            "{networks}{shape}: {switches} switches, {links} links, {hosts} hosts; {version}, controller {controller}"
         ));
     }
 
-    fn tell(&mut self, moment: &Moment<'_>) {
+    fn tell(&mut self, index: usize, moment: &Moment<'_>) {
         self.begin();
-        let switches = self.plan.topology.switches();
         match moment {
-            Moment::Connected(up) if *up < switches => {
-                self.progress.show(|| format!("{up} of {switches} switches have shaken hands"));
+            Moment::Connected(up) => {
+                self.stages[index].up = *up;
+                let up: u32 = self.stages.iter().map(|stage| stage.up).sum();
+                let of: u32 = self.plans.iter().map(|plan| plan.topology.switches()).sum();
+                if up < of {
+                    self.progress.show(|| format!("{up} of {of} switches have shaken hands"));
+                }
             }
-            Moment::Crossed(crossed) if self.plan.await_links => {
-                let crossings = 2 * self.plan.topology.links().len();
-                self.progress.show(|| {
-                    format!("LLDP has crossed {crossed} of {crossings} directions of links")
-                });
+            Moment::Crossed(crossed) => {
+                self.stages[index].crossed = *crossed;
+                let crossed: usize = self.stages.iter().map(|stage| stage.crossed).sum();
+                let links = self.plans.iter().map(|plan| plan.topology.links().len());
+                let of = 2 * links.sum::<usize>();
+                if self.plans[index].await_links {
+                    self.progress
+                        .show(|| format!("LLDP has crossed {crossed} of {of} directions of links"));
+                }
             }
-            Moment::Connected(_) | Moment::Crossed(_) => {}
-            Moment::Goes(how) => self.progress.show(|| progress::words(how)),
-            Moment::Met(met, pairs, took) => self.line(&format!(
-                "{met} of {pairs} pairs of hosts found each other in {:.3} s",
-                took.as_secs_f64()
-            )),
-            Moment::Ready(after) => {
+            Moment::Goes(how) => {
+                self.stages[index].goes = *how;
+                let all = self.stages.iter().map(|stage| stage.goes);
+                let all = all.reduce(progress::join).unwrap_or_default();
+                self.progress.show(|| progress::words(&all));
+            }
+            Moment::Met(met, pairs, took) => self.line_of(
+                index,
+                &format!(
+                    "{met} of {pairs} pairs of hosts found each other in {:.3} s",
+                    took.as_secs_f64()
+                ),
+            ),
+            // The others are ready as well by then.
+            Moment::Ready(after) if self.ready.is_none() => {
                 self.ready = Some(Instant::now());
                 self.line(&format!("ready after {:.3} s", after.as_secs_f64()));
             }
+            Moment::Ready(_) => {}
             Moment::Did(action, note) => {
                 let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-                self.event(&format!("{action}{note}"));
+                self.event(index, &format!("{action}{note}"));
             }
-            Moment::Found(finding) => self.line(words::finding(finding).trim_end()),
+            Moment::Found(finding) => self.line_of(index, words::finding(finding).trim_end()),
             Moment::Lost(1, switch, why) => {
-                self.event(&format!("s{switch} lost its connection: {why}"))
+                self.event(index, &format!("s{switch} lost its connection: {why}"));
             }
             Moment::Lost(count, switch, why) => {
-                self.event(&format!(
-                    "{count} switches lost their connections, s{switch} first: {why}"
-                ));
+                self.event(
+                    index,
+                    &format!("{count} switches lost their connections, s{switch} first: {why}"),
+                );
             }
         }
     }
 
     /// With the time, counted from where the script begins.
-    fn event(&mut self, text: &str) {
+    fn event(&self, index: usize, text: &str) {
         let at = self.ready.map_or(Duration::ZERO, |ready| ready.elapsed());
-        self.line(&format!("{:>9.3} s  {text}", at.as_secs_f64()));
+        self.line_of(index, &format!("{:>9.3} s  {text}", at.as_secs_f64()));
+    }
+
+    /// With the network's number where there are several.
+    fn line_of(&self, index: usize, text: &str) {
+        if self.plans.len() == 1 {
+            return self.line(text);
+        }
+        let number = index + 1;
+        let lines = text.lines().map(|line| format!("network {number}: {line}"));
+        self.line(&lines.collect::<Vec<_>>().join("\n"));
     }
 
     fn line(&self, text: &str) {

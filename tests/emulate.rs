@@ -246,6 +246,61 @@ fn two_networks_stand_side_by_side_at_one_controller() {
 }
 
 #[test]
+fn several_networks_are_one_measurement() {
+    let mut controller = Running::start(&["--http", "127.0.0.1:0"]);
+    let api = Api::of(&mut controller);
+    let words = ["--topology", "linear,3", "--networks", "3", "--pingall", "--probes", "1"];
+    let load = ["--load", "300", "--for", "1", "--json"];
+    let (said, code) = emulate(&controller.address, &[&words[..], &load].concat());
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(code, Some(0), "{report:#}");
+    let networks = report["networks"].as_array().unwrap();
+    let sum = |path: &str| {
+        let counts = networks.iter().map(|network| network.pointer(path).unwrap());
+        counts.map(|count| count.as_f64().unwrap()).sum::<f64>()
+    };
+    for (path, expected) in [
+        ("/switches", Some(9.0)),
+        ("/hosts", Some(9.0)),
+        ("/links", Some(6.0)),
+        ("/load/phases/0/rate", Some(300.0)),
+        ("/load/phases/0/sent", None),
+        ("/load/phases/0/arrived", None),
+        ("/messages/packet_ins", None),
+        ("/messages/packet_outs", None),
+        ("/messages/flow_mods", None),
+        ("/probes/offered", None),
+        ("/probes/answered", None),
+    ] {
+        let whole = report.pointer(path).unwrap().as_f64().unwrap();
+        assert_eq!(whole, sum(path), "{path}: {report:#}");
+        assert_eq!(whole, expected.unwrap_or(whole), "{path}");
+        assert!(whole > 0.0, "{path}: {report:#}");
+    }
+    let received = networks.iter().map(|network| &network["findings"][0]["received"]);
+    assert!(received.eq([6; 3].map(Value::from).iter()), "{report:#}");
+    let first: Vec<_> = networks.iter().map(|network| network["first_dpid"].as_u64()).collect();
+    assert_eq!(first, [Some(1), Some(5), Some(9)], "three switches and one that probes each");
+    let hosts = api.get("/v1.0/topology/hosts").json();
+    let macs = hosts.as_array().unwrap().iter().map(|host| host["mac"].as_str().unwrap());
+    let macs: BTreeSet<&str> = macs.filter(|mac| mac.starts_with("00:")).collect();
+    assert_eq!(macs.len(), 9, "no two networks have an address in common: {hosts}");
+
+    let words = ["--topology", "single,2", "--networks", "2", "--pingall"];
+    let (said, code) = emulate(&controller.address, &words);
+    assert!(said.starts_with("2 networks of single,2: 2 switches, 0 links, 4 hosts"), "{said}");
+    for network in ["network 1: ", "network 2: "] {
+        assert!(
+            said.contains(&format!("{network}*** Results: 0% dropped (2/2 received)")),
+            "{said}"
+        );
+    }
+    assert_eq!(said.matches("ready after").count(), 1, "{said}");
+    assert_eq!(code, Some(0));
+    assert_eq!(controller.end("-INT"), Some(0));
+}
+
+#[test]
 fn that_probes_lost_their_controller_is_told() {
     let mut controller = Running::start(&[]);
     let words = ["--topology", "single,2", "--for", "60", "--probes", "1", "--probe-rate", "100"];
@@ -386,6 +441,11 @@ fn what_cannot_be_emulated_is_a_sentence() {
         ),
         (&["--topology", "linear,3", "--probe-rate", "nan"], "above 0 and at most 100"),
         (&["--topology", "linear,3", "-o", "0"], "0 is not in 1..=55535"),
+        (&["--topology", "linear,3", "--networks", "65"], "65 is not in 1..=64"),
+        (
+            &["--topology", "linear,10000", "--networks", "7"],
+            "the first datapath id must be 1 to 55,535",
+        ),
         (&["--topology", "linear,3", "--spread", "skewed"], "say --load, --load-steps or"),
     ] {
         let said = refused(&[&["emulate", "127.0.0.1:1"], words].concat());

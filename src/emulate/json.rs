@@ -9,17 +9,31 @@ use std::time::Duration;
 /// Most pairs without an answer that are listed.
 const LOST_MAX: usize = 1000;
 
-/// The object, and the end of its line.
-pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
+/// The object, and the end of its line. That of several networks has each of them in `networks`, and beside that what they were
+/// together.
+pub(super) fn report(shape: &Shape, plans: &[Plan], reports: &[Report], joined: &Report) -> String {
+    let mut whole = object(shape, plans, joined);
+    if let [_, _, ..] = plans {
+        let each = plans.iter().zip(reports);
+        let each = each.map(|(plan, report)| object(shape, std::slice::from_ref(plan), report));
+        whole["networks"] = each.collect();
+    }
+    format!("{whole:#}\n")
+}
+
+/// What networks were together, one or several.
+fn object(shape: &Shape, plans: &[Plan], report: &Report) -> Value {
     let messages = &report.messages;
-    let object = json!({
+    let first = &plans[0];
+    let sum = |of: fn(&Plan) -> usize| plans.iter().map(of).sum::<usize>();
+    json!({
         "topology": shape.to_string(),
-        "seed": plan.seed,
-        "first_dpid": plan.first_dpid,
-        "openflow": plan.version.to_string(),
-        "switches": plan.topology.switches(),
-        "links": plan.topology.links().len(),
-        "hosts": plan.topology.hosts().len(),
+        "seed": first.seed,
+        "first_dpid": first.first_dpid,
+        "openflow": first.version.to_string(),
+        "switches": sum(|plan| plan.topology.switches() as usize),
+        "links": sum(|plan| plan.topology.links().len()),
+        "hosts": sum(|plan| plan.topology.hosts().len()),
         "connected_after_s": report.connected_after.map(seconds),
         "lldp": {
             "directions": report.crossings,
@@ -50,19 +64,18 @@ pub(super) fn report(shape: &Shape, plan: &Plan, report: &Report) -> String {
         "generator": report.idle.map(|idle| json!({
             "idle": idle, "limited": report.is_generator_limited(),
         })),
-        "probes": report.probes.as_ref().map(|(probes, why)| probed(plan, probes, why.as_deref())),
+        "probes": report.probes.as_ref().map(|(probes, why)| probed(plans, probes, why.as_deref())),
         "findings": report.findings.iter().map(finding).collect::<Vec<Value>>(),
-    });
-    format!("{object:#}\n")
+    })
 }
 
 /// What the switches that probe saw, and why they ended before the run did, if they did.
-fn probed(plan: &Plan, probes: &Probes, ended: Option<&str>) -> Value {
+fn probed(plans: &[Plan], probes: &Probes, ended: Option<&str>) -> Value {
     let Probes { counts, delay, processor_wait } = probes;
     let at = |ns: u64| (!delay.is_empty()).then_some(ns as f64 / 1e9);
     json!({
-        "switches": plan.probes,
-        "rate": plan.probe_rate,
+        "switches": plans.iter().map(|plan| plan.probes).sum::<u32>(),
+        "rate": plans[0].probe_rate,
         "offered": counts.offered,
         "answered": counts.answered,
         "unanswered": counts.offered - counts.answered,
@@ -140,8 +153,7 @@ mod tests {
         let shape: Shape = "single,3".parse().unwrap();
         let topology = shape.lay_out(None, 1).unwrap();
         let plan = Plan::new("127.0.0.1:6653".parse().unwrap(), Version::V13, topology);
-        let object =
-            |it: &Report| -> Value { serde_json::from_str(&report(&shape, &plan, it)).unwrap() };
+        let object = |it: &Report| object(&shape, std::slice::from_ref(&plan), it);
         let pinged = Pinged {
             action: Action::PingAll { pairs: None, v6: false },
             at: Duration::ZERO,

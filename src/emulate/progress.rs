@@ -53,6 +53,17 @@ impl Progress {
     }
 }
 
+/// How far two networks have come that ran together.
+pub(super) fn join(one: network::Progress, other: network::Progress) -> network::Progress {
+    let sum = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+    network::Progress {
+        elapsed: one.elapsed.max(other.elapsed),
+        length: one.length.max(other.length),
+        packets: sum(one.packets, other.packets),
+        pings: sum(one.pings, other.pings),
+    }
+}
+
 /// How far a run has come.
 pub(super) fn words(progress: &network::Progress) -> String {
     let network::Progress { elapsed, length, packets, pings } = *progress;

@@ -5,6 +5,8 @@
 //! asked for, and until the controller has done what it does at first, or LLDP has crossed every link), *find* (until hosts that
 //! are to offer load know each other), and then the script and the load, whose times count from there.
 //!
+//! Several networks may stand side by side, each on a thread of its own: they begin together, and their reports are joined.
+//!
 //! Switches that probe the same controller are none of the network's: they have no links and no hosts, and another thread.
 //!
 //! | file | what lives there |
@@ -19,10 +21,13 @@
 //! | `run` | the loop and its phases |
 //! | `toil` | how much of it this thread is idle |
 //! | `rest` | what a run leaves that ends before its time |
+//! | `together` | several networks that begin together |
+//! | `joined` | their reports as one |
 
 mod fabric;
 mod frame;
 mod host;
+mod joined;
 mod offer;
 mod offering;
 mod rest;
@@ -30,6 +35,7 @@ mod run;
 pub mod script;
 mod session;
 mod tally;
+mod together;
 mod toil;
 mod trial;
 mod wires;
@@ -41,6 +47,7 @@ pub use offer::{
 pub use script::{Action, Node, Step};
 pub use session::Ended;
 pub use tally::Messages;
+pub use together::run_together;
 pub use trial::{Broadcast, Finding, Pinged, Recovery};
 pub use wires::Frames;
 
@@ -53,6 +60,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use together::Together;
 
 /// A network, and what is to happen in it.
 #[derive(Clone, Debug)]
@@ -116,6 +124,13 @@ impl Plan {
             patience: Duration::from_secs(5),
             length: None,
         }
+    }
+
+    /// By how much the first datapath id of a network behind this one has to be higher, if they are to have neither datapath ids
+    /// nor addresses of hosts in common.
+    pub fn span(&self) -> u32 {
+        let hosts = self.topology.hosts().len() as u32;
+        self.topology.switches().saturating_add(self.probes).max(hosts.div_ceil(HOSTS_A_SWITCH))
     }
 
     /// The datapath id of a switch.
@@ -329,7 +344,8 @@ pub fn run(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Moment<'_>),
 ) -> Result<Report, Failure> {
-    run::Run::new(plan, stop, tell)?.run()
+    run::admit(std::slice::from_ref(plan))?;
+    run::Run::new(plan, stop, &Together::of(1), tell)?.run()
 }
 
 #[cfg(test)]

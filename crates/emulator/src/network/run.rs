@@ -5,6 +5,7 @@ use super::host::Heard;
 use super::offering::Offering;
 use super::rest::Rest;
 use super::script::{Action, Node, links_between};
+use super::together::Together;
 use super::toil::Toil;
 use super::trial::Trials;
 use super::{Failure, Finding, Moment, Offer, Plan, Progress, Report, Step};
@@ -18,6 +19,9 @@ use std::time::{Duration, Instant};
 /// How often is looked at what no socket and no frame announces.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How often a network that is ready looks whether those beside it are.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// How long a controller is waited for that is not done with its switches.
 const QUIET_WITHIN: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,7 @@ const DESCRIPTORS_SPARE: u64 = 64;
 pub(super) struct Run<'a> {
     plan: &'a Plan,
     stop: &'a AtomicBool,
+    together: &'a Together,
     tell: &'a mut dyn FnMut(Moment<'_>),
     begun: Instant,
     last_tick: Duration,
@@ -46,20 +51,13 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         stop: &'a AtomicBool,
+        together: &'a Together,
         tell: &'a mut dyn FnMut(Moment<'_>),
     ) -> Result<Run<'a>, Failure> {
-        check(plan)?;
-        let doubles = plan.script.iter();
-        let doubles =
-            doubles.filter(|step| matches!(step.action, Action::DuplicateDpid(_))).count() as u64;
-        let needed = u64::from(plan.topology.switches()) + doubles + DESCRIPTORS_SPARE;
-        let allowed = descriptors::allow(needed)?;
-        if allowed < needed {
-            return Err(Failure::Descriptors { needed, allowed });
-        }
         Ok(Run {
             plan,
             stop,
+            together,
             tell,
             begun: Instant::now(),
             last_tick: Duration::ZERO,
@@ -84,7 +82,7 @@ impl<'a> Run<'a> {
     pub(super) fn run(mut self) -> Result<Report, Failure> {
         self.fabric.tick(Duration::ZERO, Duration::ZERO);
         let connected = self.connect()?;
-        if connected && self.summon()? && self.settle()? && self.find()? {
+        if connected && self.summon()? && self.settle()? && self.find()? && self.gather()? {
             let start = self.now();
             (self.tell)(Moment::Ready(start));
             self.report.partial = self.act(start)?.sentence();
@@ -103,7 +101,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.together.is_broken()
     }
 
     /// Until every handshake is over; whether it is.
@@ -141,7 +139,7 @@ impl<'a> Run<'a> {
         }
         while let Some(probing) = &mut self.probing
             && !probing.is_ready()
-            && !self.stop.load(Ordering::Relaxed)
+            && !(self.stop.load(Ordering::Relaxed) || self.together.is_broken())
         {
             if probing.is_over()
                 && let Some((_, Some(failure))) = probing.finish()
@@ -207,6 +205,15 @@ impl<'a> Run<'a> {
             self.turn(self.now() + TICK)?;
         }
         Ok(false)
+    }
+
+    /// Until the networks beside this one are ready as well; whether it was not stopped.
+    fn gather(&mut self) -> Result<bool, Failure> {
+        self.together.arrive();
+        while !self.together.is_complete() && !self.is_stopped() {
+            self.turn(self.now() + LOOK)?;
+        }
+        Ok(!self.is_stopped())
     }
 
     /// The script, and as long as was asked for; what is left of it when it is told to stop.
@@ -419,6 +426,38 @@ impl<'a> Run<'a> {
         let why = ended.as_ref()?;
         Some(format!("the switches that probe ended before the run did: {why}"))
     }
+}
+
+/// Refuses what cannot run, before anything connects: each plan for itself, and all of them beside each other.
+pub(super) fn admit(plans: &[Plan]) -> Result<(), Failure> {
+    plans.iter().try_for_each(check)?;
+    let mut in_order: Vec<&Plan> = plans.iter().collect();
+    in_order.sort_by_key(|plan| plan.first_dpid);
+    for pair in in_order.windows(2) {
+        let [plan, next] = [pair[0], pair[1]];
+        if next.first_dpid - plan.first_dpid < plan.span() {
+            return Err(Failure::Plan(format!(
+                "a network that begins with the datapath id {} has some or addresses in common with one that begins with {}: \
+                 {} at the least",
+                next.first_dpid,
+                plan.first_dpid,
+                plan.first_dpid.saturating_add(plan.span())
+            )));
+        }
+    }
+    let needed = plans.iter().map(descriptors_of).sum::<u64>() + DESCRIPTORS_SPARE;
+    let allowed = descriptors::allow(needed)?;
+    match allowed < needed {
+        true => Err(Failure::Descriptors { needed, allowed }),
+        false => Ok(()),
+    }
+}
+
+/// A network's sockets.
+fn descriptors_of(plan: &Plan) -> u64 {
+    let is_double = |step: &&Step| matches!(step.action, Action::DuplicateDpid(_));
+    let doubles = plan.script.iter().filter(is_double).count() as u64;
+    u64::from(plan.topology.switches()) + u64::from(plan.probes) + doubles
 }
 
 fn check(plan: &Plan) -> Result<(), Failure> {

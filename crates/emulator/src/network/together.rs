@@ -1,0 +1,68 @@
+//! Several networks in one run, each on a thread of its own.
+
+use super::run::{Run, admit};
+use super::{Failure, Moment, Plan, Report};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// Networks that begin together: none acts before all are ready, and where one cannot go on all end.
+#[derive(Debug)]
+pub(super) struct Together {
+    /// How many are not ready.
+    missing: AtomicUsize,
+    /// One cannot go on.
+    broken: AtomicBool,
+}
+
+impl Together {
+    pub(super) fn of(networks: usize) -> Together {
+        Together { missing: AtomicUsize::new(networks), broken: AtomicBool::new(false) }
+    }
+
+    /// One of them is ready. Each says so once.
+    pub(super) fn arrive(&self) {
+        self.missing.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing.load(Ordering::Relaxed) == 0
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs networks beside each other as [`super::run`] runs one, each on a thread of its own; what each is to do begins when all
+/// are ready. `tell` is called on their threads, with the network's place among the plans. The reports are in the same order;
+/// [`Report::joined`] makes one of them.
+///
+/// # Errors
+/// The first failure, and the place of whose it is where that is one network's; the others have ended by then.
+pub fn run_together(
+    plans: &[Plan],
+    stop: &AtomicBool,
+    tell: &(dyn Fn(usize, Moment<'_>) + Sync),
+) -> Result<Vec<Report>, (Option<usize>, Failure)> {
+    admit(plans).map_err(|failure| (None, failure))?;
+    let together = &Together::of(plans.len());
+    let one = |index: usize, plan: &Plan| {
+        let mut tell = |moment: Moment<'_>| tell(index, moment);
+        let report = Run::new(plan, stop, together, &mut tell).and_then(Run::run);
+        if report.is_err() {
+            together.broken.store(true, Ordering::Relaxed);
+        }
+        report
+    };
+    let one = &one;
+    let reports: Vec<Result<Report, Failure>> = thread::scope(|scope| {
+        let started = plans.iter().enumerate();
+        let started: Vec<_> =
+            started.map(|(index, plan)| scope.spawn(move || one(index, plan))).collect();
+        let ended = started.into_iter().map(|thread| thread.join());
+        ended.map(|report| report.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let reports = reports.into_iter().enumerate();
+    reports.map(|(index, report)| report.map_err(|failure| (Some(index), failure))).collect()
+}
