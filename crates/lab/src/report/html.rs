@@ -93,7 +93,14 @@ fn section(experiment: &Experiment) -> String {
     }
     html += &said(&experiment.says);
     if let Some(discussion) = &experiment.discussion {
-        let _ = write!(html, "<h3>{}</h3>\n{}", experiment.discussed(), prose::html(discussion));
+        let _ = write!(
+            html,
+            "<h3>{}</h3>\n<p class=\"small\">As somebody wrote in <code>{}.md</code>: of another run, where its numbers are \
+             not these.</p>\n{}",
+            experiment.discussed(),
+            escape(&meta.plan),
+            prose::html(discussion)
+        );
     }
     html += &list("To be known", "note", &meta.notes);
     html += &list("Not drawn", "warn", &experiment.problems);

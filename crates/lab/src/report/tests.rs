@@ -296,6 +296,8 @@ fn what_a_person_wrote_is_taken_in_and_never_written() {
     assert!(report.html().contains(
         "<p>The order agrees.</p>\n<p>The *size* does not: see <code>fair-rounds</code>.</p>"
     ));
+    let origin = "As somebody wrote in <code>results/maestro.md</code>: of another run, where";
+    assert!(report.html().contains(origin), "whoever ran it did not write it");
     report.write_markdown(&scratch.0.join("docs")).unwrap();
     let page = fs::read_to_string(scratch.0.join("docs/results/maestro.md")).unwrap();
     assert!(page.contains(
