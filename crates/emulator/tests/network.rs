@@ -1,5 +1,8 @@
 //! Emulated networks under a controller that makes hubs of them, and under controllers that misbehave.
 
+#[path = "network/together.rs"]
+mod together;
+
 use aldis_emulator::network::{
     self, Broadcast, Ended, Failure, Finding, Moment, Offer, Offered, Pinged, Plan, Report,
 };
@@ -568,97 +571,4 @@ fn what_cannot_be_done_is_refused_before_anything_connects() {
         sentence,
         "switch s1 would have 2000 ports, and one that speaks OpenFlow 1.0 has at most 1364"
     );
-}
-
-/// Beside a network of linear,2 one of linear,3 that takes longer to settle.
-fn two(controller: &Controller, script: &str) -> [Plan; 2] {
-    let first = controller.plan("linear,2", script);
-    let settle = SHORT;
-    let second = Plan {
-        first_dpid: first.first_dpid + first.span(),
-        settle,
-        ..controller.plan("linear,3", script)
-    };
-    [first, second]
-}
-
-#[test]
-fn networks_begin_together_and_are_one_measurement() {
-    let (controller, _) = Controller::start(&[]);
-    let offer = Some(Offer::new(200.0, SHORT));
-    let plans = two(&controller, "0s pingall").map(|plan| Plan { offer: offer.clone(), ..plan });
-    let ready = Mutex::new(Vec::new());
-    let tell = |index: usize, moment: Moment<'_>| {
-        if let Moment::Ready(after) = moment {
-            ready.lock().unwrap().push((index, after));
-        }
-    };
-    let reports = network::run_together(&plans, &AtomicBool::new(false), &tell).unwrap();
-    let mut ready = ready.into_inner().unwrap();
-    ready.sort();
-    assert!(ready.iter().map(|(index, _)| *index).eq([0, 1]));
-    assert!(ready.iter().all(|(_, after)| *after >= SHORT), "one did not wait: {ready:?}");
-    assert_eq!(controller.dpids().iter().sum::<u64>(), 15, "s1 to s5, each once");
-
-    let [first, second] = &reports[..] else { panic!("{reports:?}") };
-    assert_eq!([first, second].map(|report| pinged(report).received()), [2, 6]);
-    let joined = Report::joined(&reports);
-    let sum = |of: fn(&Report) -> u64| assert_eq!(of(&joined), of(first) + of(second));
-    sum(|report| report.frames.delivered);
-    sum(|report| report.messages.packet_outs + report.messages.flow_mods);
-    sum(|report| report.crossings as u64);
-    for count in [
-        |it: &Report| offered(it).phases[0].sent,
-        |it: &Report| offered(it).phases[0].arrived,
-        |it: &Report| offered(it).phases[0].delay.len(),
-    ] {
-        sum(count);
-        assert!(count(first) > 0 && count(second) > 0);
-    }
-    assert_eq!(offered(&joined).phases[0].rate, 400.0);
-    assert_eq!(joined.connected_after, first.connected_after.max(second.connected_after));
-    assert_eq!((joined.partial, joined.stopped, joined.findings.len()), (None, false, 0));
-}
-
-#[test]
-fn a_network_that_cannot_go_on_ends_those_beside_it() {
-    let (controller, _) = Controller::start(&[]);
-    let [first, second] = two(&controller, "");
-    let nowhere = "127.0.0.1:1".parse().unwrap();
-    let second = Plan { controller: nowhere, connect_within: SHORT, ..second };
-    let ended = network::run_together(&[first, second], &AtomicBool::new(false), &|_, _| {});
-    assert!(
-        matches!(ended, Err((Some(1), Failure::NotConnected { up: 0, of: 3, .. }))),
-        "{ended:?}"
-    );
-}
-
-#[test]
-fn networks_with_something_in_common_are_refused() {
-    let (controller, _) = Controller::start(&[]);
-    let [first, second] = two(&controller, "0s pingall");
-    let refused =
-        |plans: &[Plan]| match network::run_together(plans, &AtomicBool::new(false), &|_, _| {}) {
-            Err((None, Failure::Plan(sentence))) => sentence,
-            other => panic!("{other:?}"),
-        };
-    let sentence = refused(&[Plan { first_dpid: 2, ..second.clone() }, first.clone()]);
-    assert!(sentence.contains("the datapath id 2 has some or addresses in common"), "{sentence}");
-    assert!(sentence.ends_with("begins with 1: 3 at the least"), "{sentence}");
-    // 600 hosts at one switch have the addresses of three.
-    let crowd = controller.plan("single,600", "");
-    assert_eq!((first.span(), crowd.span()), (2, 3));
-    assert!(refused(&[crowd, Plan { first_dpid: 3, ..second }]).ends_with("4 at the least"));
-}
-
-#[test]
-fn what_only_some_networks_say_is_said_with_whose_it_is() {
-    let joined = |said: [Option<&str>; 3]| {
-        let report =
-            |said: Option<&str>| Report { partial: said.map(Into::into), ..Report::default() };
-        Report::joined(&said.map(report)).partial
-    };
-    assert_eq!(joined([None; 3]), None);
-    assert_eq!(joined([Some("told to stop"); 3]).as_deref(), Some("told to stop"));
-    assert_eq!(joined([None, Some("a"), Some("b")]).as_deref(), Some("network 2: a; network 3: b"));
 }
