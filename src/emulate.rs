@@ -172,7 +172,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let plans = plans(&args)?;
     let stop = listen_for_signals()?;
     let teller = Mutex::new(Teller::new(&plans, &args));
-    // Whoever panics while he tells ends the run; until then the others have something to say.
+    // A thread that panics while it tells ends the run; until then the others have something to say.
     let told = || teller.lock().unwrap_or_else(PoisonError::into_inner);
     let reports =
         network::run_together(&plans, &stop, &|index, moment| told().tell(index, &moment));
@@ -181,15 +181,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         Some(index) if plans.len() > 1 => format!("network {}: {failure}", index + 1),
         _ => failure.to_string(),
     })?;
-    let joined = match &reports[..] {
-        [report] => report.clone(),
-        reports => Report::joined(reports),
-    };
+    let joined = (reports.len() > 1).then(|| Report::joined(&reports));
+    let whole = joined.as_ref().unwrap_or(&reports[0]);
     match args.json {
-        true => say(&json::report(&args.topology, &plans, &reports, &joined)),
-        false => say(&words::summary(&joined)),
+        true => say(&json::report(&args.topology, &plans, &reports, whole)),
+        false => say(&words::summary(whole)),
     }
-    Ok(match &joined.partial {
+    Ok(match &whole.partial {
         Some(why) => bench::partial(why),
         None if reports.iter().any(unanswered) => ExitCode::from(EXIT_UNANSWERED),
         None => ExitCode::SUCCESS,

@@ -345,7 +345,7 @@ pub fn run(
     tell: &mut dyn FnMut(Moment<'_>),
 ) -> Result<Report, Failure> {
     run::admit(std::slice::from_ref(plan))?;
-    run::Run::new(plan, stop, &Together::of(1), tell)?.run()
+    run::Run::new(plan, &Together::of(1, stop), tell)?.run()
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::descriptors;
 use crate::load::{PORTS_MAX_V10, Probing};
 use aldis_wire::Version;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often is looked at what no socket and no frame announces.
@@ -30,8 +29,7 @@ const DESCRIPTORS_SPARE: u64 = 64;
 
 pub(super) struct Run<'a> {
     plan: &'a Plan,
-    stop: &'a AtomicBool,
-    together: &'a Together,
+    together: &'a Together<'a>,
     tell: &'a mut dyn FnMut(Moment<'_>),
     begun: Instant,
     last_tick: Duration,
@@ -50,13 +48,11 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn new(
         plan: &'a Plan,
-        stop: &'a AtomicBool,
-        together: &'a Together,
+        together: &'a Together<'a>,
         tell: &'a mut dyn FnMut(Moment<'_>),
     ) -> Result<Run<'a>, Failure> {
         Ok(Run {
             plan,
-            stop,
             together,
             tell,
             begun: Instant::now(),
@@ -101,7 +97,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.together.is_broken()
+        self.together.is_over()
     }
 
     /// Until every handshake is over; whether it is.
@@ -139,7 +135,7 @@ impl<'a> Run<'a> {
         }
         while let Some(probing) = &mut self.probing
             && !probing.is_ready()
-            && !(self.stop.load(Ordering::Relaxed) || self.together.is_broken())
+            && !self.together.is_over()
         {
             if probing.is_over()
                 && let Some((_, Some(failure))) = probing.finish()

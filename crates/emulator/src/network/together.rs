@@ -8,16 +8,18 @@ use std::thread;
 
 /// Networks that begin together: none acts before all are ready, and where one cannot go on all end.
 #[derive(Debug)]
-pub(super) struct Together {
+pub(super) struct Together<'a> {
+    /// Told from outside.
+    stop: &'a AtomicBool,
     /// How many are not ready.
     missing: AtomicUsize,
     /// One cannot go on.
     broken: AtomicBool,
 }
 
-impl Together {
-    pub(super) fn of(networks: usize) -> Together {
-        Together { missing: AtomicUsize::new(networks), broken: AtomicBool::new(false) }
+impl<'a> Together<'a> {
+    pub(super) fn of(networks: usize, stop: &'a AtomicBool) -> Together<'a> {
+        Together { stop, missing: AtomicUsize::new(networks), broken: AtomicBool::new(false) }
     }
 
     /// One of them is ready. Each says so once.
@@ -29,8 +31,18 @@ impl Together {
         self.missing.load(Ordering::Relaxed) == 0
     }
 
-    pub(super) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
+    /// Whether all are to end.
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
+    }
+}
+
+/// Ends all networks when it goes, unless it was [forgotten](std::mem::forget): so where one panics, too.
+struct Breaker<'a>(&'a Together<'a>);
+
+impl Drop for Breaker<'_> {
+    fn drop(&mut self) {
+        self.0.broken.store(true, Ordering::Relaxed);
     }
 }
 
@@ -46,14 +58,13 @@ pub fn run_together(
     tell: &(dyn Fn(usize, Moment<'_>) + Sync),
 ) -> Result<Vec<Report>, (Option<usize>, Failure)> {
     admit(plans).map_err(|failure| (None, failure))?;
-    let together = &Together::of(plans.len());
+    let together = &Together::of(plans.len(), stop);
     let one = |index: usize, plan: &Plan| {
         let mut tell = |moment: Moment<'_>| tell(index, moment);
-        let report = Run::new(plan, stop, together, &mut tell).and_then(Run::run);
-        if report.is_err() {
-            together.broken.store(true, Ordering::Relaxed);
-        }
-        report
+        let breaker = Breaker(together);
+        let report = Run::new(plan, together, &mut tell)?.run()?;
+        std::mem::forget(breaker);
+        Ok(report)
     };
     let one = &one;
     let reports: Vec<Result<Report, Failure>> = thread::scope(|scope| {

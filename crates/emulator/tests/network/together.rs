@@ -94,3 +94,31 @@ fn what_only_some_networks_say_is_said_with_whose_it_is() {
     assert_eq!(joined([Some("told to stop"); 3]).as_deref(), Some("told to stop"));
     assert_eq!(joined([None, Some("a"), Some("b")]).as_deref(), Some("network 2: a; network 3: b"));
 }
+
+#[test]
+#[should_panic = "nobody hears this"]
+fn a_network_that_panics_ends_those_beside_it() {
+    let (controller, _) = Controller::start(&[]);
+    let plans = two(&controller, "").map(|plan| Plan { length: None, ..plan });
+    let _ = network::run_together(&plans, &AtomicBool::new(false), &|index, moment| {
+        assert!(index == 0 || !matches!(moment, Moment::Ready(_)), "nobody hears this");
+    });
+}
+
+#[test]
+fn the_busiest_thread_and_every_loss_are_in_the_joined_report() {
+    let report = |idle, lost: u64| Report {
+        idle,
+        lost: (lost, 10 * lost),
+        storm: (lost + 1, lost + 2),
+        spoilt: lost + 3,
+        crossed_after: Some(Duration::from_secs(lost)),
+        ..Report::default()
+    };
+    let joined = Report::joined(&[report(Some(0.5), 1), report(None, 2), report(Some(0.04), 4)]);
+    assert_eq!((joined.idle, joined.is_generator_limited()), (Some(0.04), true));
+    assert_eq!((joined.lost, joined.storm, joined.spoilt), ((7, 70), (10, 13), 16));
+    assert_eq!(joined.crossed_after, Some(Duration::from_secs(4)));
+    let unready = Report { crossed_after: None, ..report(None, 1) };
+    assert_eq!(Report::joined(&[report(None, 1), unready]).crossed_after, None);
+}
