@@ -17,7 +17,9 @@ const NEIGHBOURS_MAX: usize = 10_000;
 /// Most pings that wait for the address of their target; the next are not sent.
 const WAITING_MAX: usize = 64;
 
-/// How long a question goes unanswered before it is asked again (RFC 4861 §10, RETRANS_TIMER; Linux does so for ARP).
+/// How long a question goes unanswered before it is asked again (RFC 4861 §10, RETRANS_TIMER; Linux does so for ARP). Then twice as
+/// long each time: where a question goes to a thousand switches, hosts that all ask every second would keep a network busy that
+/// is late with its answers because it is busy.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A host.
@@ -31,6 +33,7 @@ pub(super) struct Host {
 struct Waiting {
     target: IpAddr,
     number: u32,
+    asked_at: Duration,
     ask_at: Duration,
 }
 
@@ -70,11 +73,12 @@ impl Host {
             return;
         }
         let asked = self.waiting.iter().find(|waiting| waiting.target == target);
-        let ask_at = asked.map(|waiting| waiting.ask_at);
-        if ask_at.is_none() {
+        let asked = asked.map(|waiting| (waiting.asked_at, waiting.ask_at));
+        if asked.is_none() {
             out.push(self.address.solicit(target));
         }
-        self.waiting.push(Waiting { target, number, ask_at: ask_at.unwrap_or(now + ASK_AGAIN) });
+        let (asked_at, ask_at) = asked.unwrap_or((now, now + ASK_AGAIN));
+        self.waiting.push(Waiting { target, number, asked_at, ask_at });
     }
 
     /// The hardware address of another host, once that is known.
@@ -85,10 +89,10 @@ impl Host {
     /// Asks again for what was asked for a while ago.
     pub(super) fn ask_again(&mut self, now: Duration, out: &mut Vec<Vec<u8>>) {
         let Some(due) = self.waiting.iter().find(|waiting| waiting.ask_at <= now) else { return };
-        let target = due.target;
+        let (target, waited) = (due.target, due.ask_at - due.asked_at);
         out.push(self.address.solicit(target));
         for waiting in self.waiting.iter_mut().filter(|waiting| waiting.target == target) {
-            waiting.ask_at = now + ASK_AGAIN;
+            (waiting.asked_at, waiting.ask_at) = (now, now + 2 * waited);
         }
     }
 
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_asked_once_for_many_pings_and_again_after_a_second() {
+    fn a_question_is_asked_once_for_many_pings_and_again_ever_later() {
         let (mut a, mut b) = (Host::new(1), Host::new(2));
         let (mut out, target) = (Vec::new(), IpAddr::from(b.address.ipv4));
         for number in 1..=3 {
@@ -287,6 +291,10 @@ mod tests {
         assert_eq!(out.len(), 1);
         a.ask_again(ASK_AGAIN, &mut out);
         assert_eq!(out[0], out[1]);
+        for (milliseconds, asked) in [(2999, 2), (3000, 3), (6999, 3), (7000, 4)] {
+            a.ask_again(Duration::from_millis(milliseconds), &mut out);
+            assert_eq!(out.len(), asked, "after {milliseconds} ms");
+        }
         a.give_up(2);
         assert_eq!(talk(&mut a, &mut b, out), [Heard::Pong(1), Heard::Pong(3)]);
     }
