@@ -30,9 +30,9 @@ pub(super) const TIMES: u64 = 8;
 /// room, and at half of it seven in a thousand. Eight megabytes.
 const FRAMES_MAX: usize = 1 << 20;
 
-/// Those of them that may be flooded while it is not known yet what all ports lead to. Each comes back by every link of every
-/// switch then; with more, the probes by which it becomes known would be late. Half a megabyte.
-const CAREFUL_MAX: usize = 1 << 16;
+/// Those of them that a large network floods while it is not known what all ports lead to. Each comes back by every link of every
+/// switch then; with more, the probes by which that becomes known are late, and so it stays unknown. 32 kilobytes.
+const CAREFUL_MAX: usize = 1 << 12;
 
 /// How often people are told of a storm.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -100,24 +100,39 @@ impl Repeats {
             .settled()
             .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
         let times = if is_long_settled { TIMES } else { 1 };
-        if !ports.is_empty() && !self.admit(now, at, frame, times) {
+        let key = self.key(at, frame);
+        let spares_probes = is_long_settled || !outlets.is_large();
+        if !ports.is_empty()
+            && !(self.admit(now, key, times) && (spares_probes || self.spare(now, key)))
+        {
             ports.clear();
         }
         ports
     }
 
-    /// Whether a frame may be flooded by a switch, where that may happen so many times a second; notes it if so.
-    fn admit(&self, now: Time, at: Inlet, frame: &[u8], times: u64) -> bool {
+    /// What a frame that a switch is to flood is known by.
+    fn key(&self, at: Inlet, frame: &[u8]) -> u64 {
         let source = frame.get(6..12).and_then(|source| source.first_chunk()).copied();
         let hash = frame_hash(self.secret, at.dpid, MacAddr(source.unwrap_or_default()), frame);
-        let hash = self.frames.hash((hash, at.joined.0));
-        let mut verdicts =
-            (0..times).map(|nth| self.frames.note(now, hash.rotate_left(nth as u32)));
-        let Some(verdict) = verdicts.find(|verdict| *verdict != Verdict::Known) else {
-            return false;
-        };
-        let has_room = verdict == Verdict::New
-            && (times == TIMES || self.careful.note(now, hash) != Verdict::Full);
+        self.frames.hash((hash, at.joined.0))
+    }
+
+    /// Whether a frame may be flooded by a switch, where that may happen so many times a second; notes it if so.
+    fn admit(&self, now: Time, key: u64, times: u64) -> bool {
+        let mut verdicts = (0..times).map(|nth| self.frames.note(now, key.rotate_left(nth as u32)));
+        match verdicts.find(|verdict| *verdict != Verdict::Known) {
+            Some(verdict) => self.has_room(verdict),
+            None => false,
+        }
+    }
+
+    /// Whether one more frame may be flooded while probes have to find out what the ports of many switches lead to; notes it.
+    fn spare(&self, now: Time, key: u64) -> bool {
+        self.has_room(self.careful.note(now, key))
+    }
+
+    fn has_room(&self, verdict: Verdict) -> bool {
+        let has_room = verdict != Verdict::Full;
         if !has_room {
             self.refused.fetch_add(1, Relaxed);
         }
@@ -235,7 +250,8 @@ mod tests {
         let repeats = Repeats::new([1; 16]);
         let admitted_since = |now, joined, dpid, times| {
             let at = Inlet { dpid: DatapathId(dpid), joined, port: PortNo(1) };
-            let admits = |_: &usize| repeats.admit(now, at, b"the same frame", times);
+            let key = repeats.key(at, b"the same frame");
+            let admits = |_: &usize| repeats.admit(now, key, times);
             (0..20usize).filter(admits).count()
         };
         let admitted = |now, dpid, times| admitted_since(now, Time::START, dpid, times);
@@ -256,11 +272,20 @@ mod tests {
         let asks = (1..=1347).flat_map(|dpid| (0..100u8).map(move |host| (dpid, host)));
         let is_dropped = |(dpid, host): &(u64, u8)| {
             let at = Inlet { dpid: DatapathId(*dpid), joined: Time::START, port: PortNo(1) };
-            !repeats.admit(Time::START, at, &[*host; 60], TIMES)
+            !repeats.admit(Time::START, repeats.key(at, &[*host; 60]), TIMES)
         };
         let dropped = asks.filter(is_dropped).count() as u64;
         assert!(dropped <= 10, "{dropped} of 134,700");
         assert_eq!(repeats.refused(Time::START), (dropped > 0).then_some(dropped));
+    }
+
+    #[test]
+    fn while_probes_are_out_a_large_network_floods_some_thousand_frames_and_no_more() {
+        let repeats = Repeats::new([1; 16]);
+        let spared = (0..65_536).filter(|key| repeats.spare(Time::START, key << 32 | key)).count();
+        assert_eq!(spared, CAREFUL_MAX);
+        assert_eq!(repeats.refused(Time::START), Some(65_536 - CAREFUL_MAX as u64));
+        assert!(repeats.spare(Time::START + Duration::from_secs(1), 1 << 50));
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::topology::{Map, Port, Switch};
 /// milliseconds where there are a thousand switches. For so long floods may leave by a port that is no more.
 const REVISE_EVERY: Duration = Duration::from_millis(10);
 
+/// Switches of a network that is large.
+const LARGE: usize = 256;
+
 /// How broadcasts leave a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Manner {
@@ -67,6 +70,11 @@ impl Outlets {
     pub fn switch(&self, dpid: DatapathId) -> Option<&Outlet> {
         let at = self.switches.binary_search_by_key(&dpid, |switch| switch.dpid).ok()?;
         self.switches.get(at)
+    }
+
+    /// Whether floods by every port would keep probes from being heard in time: where there are hundreds of switches.
+    pub(super) fn is_large(&self) -> bool {
+        self.switches.len() >= LARGE
     }
 
     /// Since when it is known of every port of the network what it leads to, if it is.
