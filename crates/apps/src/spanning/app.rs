@@ -32,7 +32,7 @@ const FRAMES_MAX: usize = 1 << 20;
 
 /// Those of them that a large network floods while it is not known what all ports lead to. Each comes back by every link of every
 /// switch then; with more, the probes by which that becomes known are late, and so it stays unknown. 32 kilobytes.
-const CAREFUL_MAX: usize = 1 << 12;
+pub(super) const CAREFUL_MAX: usize = 1 << 12;
 
 /// How often people are told of a storm.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -99,12 +99,18 @@ impl Repeats {
         let is_long_settled = outlets
             .settled()
             .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
-        let times = if is_long_settled { TIMES } else { 1 };
+        if ports.is_empty() {
+            return ports;
+        }
         let key = self.key(at, frame);
-        let spares_probes = is_long_settled || !outlets.is_large();
-        if !ports.is_empty()
-            && !(self.admit(now, key, times) && (spares_probes || self.spare(now, key)))
-        {
+        let admitted = match is_long_settled {
+            true => self.admit(now, key, TIMES),
+            false => {
+                self.admit(now, key, 1)
+                    && (!outlets.is_large() || self.leaves_probes_room(now, key))
+            }
+        };
+        if !admitted {
             ports.clear();
         }
         ports
@@ -127,7 +133,7 @@ impl Repeats {
     }
 
     /// Whether one more frame may be flooded while probes have to find out what the ports of many switches lead to; notes it.
-    fn spare(&self, now: Time, key: u64) -> bool {
+    fn leaves_probes_room(&self, now: Time, key: u64) -> bool {
         self.has_room(self.careful.note(now, key))
     }
 
@@ -282,10 +288,10 @@ mod tests {
     #[test]
     fn while_probes_are_out_a_large_network_floods_some_thousand_frames_and_no_more() {
         let repeats = Repeats::new([1; 16]);
-        let spared = (0..65_536).filter(|key| repeats.spare(Time::START, key << 32 | key)).count();
-        assert_eq!(spared, CAREFUL_MAX);
+        let leaves = |key: &u64| repeats.leaves_probes_room(Time::START, key << 32 | key);
+        assert_eq!((0..65_536).filter(leaves).count(), CAREFUL_MAX);
         assert_eq!(repeats.refused(Time::START), Some(65_536 - CAREFUL_MAX as u64));
-        assert!(repeats.spare(Time::START + Duration::from_secs(1), 1 << 50));
+        assert!(repeats.leaves_probes_room(Time::START + Duration::from_secs(1), 1 << 50));
     }
 
     #[test]

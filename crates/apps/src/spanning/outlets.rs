@@ -16,8 +16,8 @@ use crate::topology::{Map, Port, Switch};
 /// milliseconds where there are a thousand switches. For so long floods may leave by a port that is no more.
 const REVISE_EVERY: Duration = Duration::from_millis(10);
 
-/// Switches of a network that is large.
-const LARGE: usize = 256;
+/// Switches of a network that is large: with 1,347, floods by every port kept it from being found out.
+pub(super) const LARGE: usize = 256;
 
 /// How broadcasts leave a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,8 @@ use aldis_wire::{DatapathId, MacAddr, Version};
 use petgraph::unionfind::UnionFind;
 use proptest::prelude::*;
 
-use super::app::Inlet;
+use super::app::{CAREFUL_MAX, Inlet};
+use super::outlets::LARGE;
 use super::*;
 use crate::place::SwitchPort;
 use crate::routing::tests::{a_history, both};
@@ -358,6 +359,39 @@ fn a_switch_that_nobody_heard_of_floods_by_the_ports_that_it_joined_with() {
     assert_eq!(flood(Time::START), [PortNo(2)]);
     assert_eq!(flood(Time::START), []);
     assert_eq!(flood(Time::START + Duration::from_secs(1)), [PortNo(2)]);
+}
+
+#[test]
+fn a_large_network_floods_less_while_it_is_being_found_out() {
+    let flooded = |switches: usize, known| {
+        let port = |number| Port {
+            number: PortNo(number),
+            mac: MacAddr::default(),
+            speed_kbps: 0,
+            known,
+            host: false,
+            link: None,
+            far: vec![],
+        };
+        let dpids = (1..=switches as u64).map(DatapathId);
+        let (version, since) = (Version::V13, Time::START);
+        let switch = |dpid| Switch { dpid, version, since, ports: vec![port(1), port(2)] };
+        let map: Map = dpids.clone().map(switch).collect();
+        let mut charter = crate::routing::Charter::default();
+        charter.follow(&map);
+        let outlets = Outlets::of(&map, &Forest::of(charter.graph()));
+        let repeats = Repeats::new([1; 16]);
+        let frames = dpids.flat_map(|dpid| (0..40u8).map(move |frame| (dpid, [frame; 60])));
+        let is_flooded = |(dpid, frame): &(DatapathId, [u8; 60])| {
+            let at = Inlet { dpid: *dpid, joined: Time::START, port: PortNo(1) };
+            !repeats.flood(Time::START, at, frame, (&outlets, &[])).is_empty()
+        };
+        frames.filter(is_flooded).count()
+    };
+    assert_eq!(flooded(LARGE - 1, false), 40 * (LARGE - 1));
+    assert_eq!(flooded(LARGE, true), 40 * LARGE);
+    let large = flooded(LARGE, false);
+    assert!((CAREFUL_MAX * 9 / 10..=CAREFUL_MAX).contains(&large), "{large}");
 }
 
 #[test]
