@@ -111,16 +111,16 @@ pub(crate) static ALL: &[Known] = &[
         name: RouteFlow::NAME,
         says: "installs the whole path of a flow, and leads it around links that go",
         add: |recipe, config| {
-            let (style, secret) = (config.route_flow.style(config.tables()), random());
+            let style = config.route_flow.style(config.tables());
             let book = Arc::new(Book::new(config.route_flow.paths_max()));
-            recipe.with(move || RouteFlow::new(style, secret, Arc::clone(&book)))
+            recipe.with(move || RouteFlow::new(style, Arc::clone(&book)))
         },
     },
     Known {
         name: Spanning::NAME,
         says: "floods what nobody answered, without loops; comes last",
         add: |recipe, _| {
-            let repeats = Arc::new(Repeats::new(random()));
+            let repeats = Arc::new(Repeats::default());
             recipe.with(move || Spanning::new(Arc::clone(&repeats)))
         },
     },

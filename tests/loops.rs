@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start() -> Running {
     let book = Arc::new(Book::new(10_000));
-    let repeats = Arc::new(Repeats::new([3; 16]));
+    let repeats = Arc::new(Repeats::default());
     let key = Key::new([5; 32]);
     let style = Style::of_route_flow(60, Tables::One);
     let controller = Controller::new()
@@ -32,7 +32,7 @@ fn start() -> Running {
         .with(move || Discovery::new(topology::Config::default(), key.clone()))
         .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
         .with(|| Routing::new(Arc::new(Shortest::default()), false))
-        .with(move || RouteFlow::new(style, [9; 16], Arc::clone(&book)))
+        .with(move || RouteFlow::new(style, Arc::clone(&book)))
         .with(move || Spanning::new(Arc::clone(&repeats)));
     controller.start().unwrap()
 }

@@ -190,7 +190,7 @@ impl Bench {
         let recipe = Recipe::default()
             .with(|| Known)
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
-            .with(move || RouteFlow::new(style, *SECRET, Arc::clone(&book)));
+            .with(move || RouteFlow::new(style, Arc::clone(&book)));
         let program = recipe.settle().expect("they work together");
         let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
         let mut world = program.world();

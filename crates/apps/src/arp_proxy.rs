@@ -88,7 +88,7 @@ impl App for ArpProxy {
     fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
-        front::serve(batch, out, decide);
+        front::serve(batch, out, |frame| frame.ethertype() == ethertype::ARP, decide);
     }
 }
 

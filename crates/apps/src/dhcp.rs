@@ -154,8 +154,11 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn new(frame: &'a [u8]) -> Option<Message<'a>> {
-        let frame = Ethernet::new(frame).filter(|frame| frame.ethertype() == ethertype::IPV4)?;
+    #[inline]
+    fn new(frame: &Ethernet<'a>) -> Option<Message<'a>> {
+        if frame.ethertype() != ethertype::IPV4 {
+            return None;
+        }
         let ip = Ipv4::new(frame.payload()).filter(|ip| ip.protocol() == protocol::UDP)?;
         let udp = Udp::new(ip.transport()?)?;
         let from_server = match udp.destination_port() {
@@ -163,7 +166,7 @@ impl<'a> Message<'a> {
             dhcp::CLIENT_PORT if udp.source_port() == dhcp::SERVER_PORT => true,
             _ => return None,
         };
-        Some(Message { frame, from_server, dhcp: Dhcp::new(udp.payload()) })
+        Some(Message { frame: *frame, from_server, dhcp: Dhcp::new(udp.payload()) })
     }
 
     fn mac(&self) -> MacAddr {
@@ -204,7 +207,8 @@ impl Servers {
         hosts: &Hosts,
         heard: &Heard,
     ) -> Decision {
-        let Some(message) = Message::new(frame) else { return Decision::Pass };
+        let message = Ethernet::new(frame).and_then(|frame| Message::new(&frame));
+        let Some(message) = message else { return Decision::Pass };
         let known = hosts.by_mac(message.mac(), message.vlan());
         if !message.is_whole() {
             return Decision::Drop(Reason::Malformed);
@@ -307,7 +311,8 @@ impl App for DhcpProxy {
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let heard = batch.world.part::<Heard>();
         let DhcpProxy(servers) = self;
-        front::serve(batch, out, |now, frame, at, hosts| {
+        let is_ours = |frame: &Ethernet<'_>| Message::new(frame).is_some();
+        front::serve(batch, out, is_ours, |now, frame, at, hosts| {
             servers.decide(now, frame, at, hosts, heard)
         });
         for news in servers.news.drain(..) {

@@ -37,8 +37,8 @@ pub use dispute::{ASK_EVERY, ASKS, Claim, DISPUTES_MAX, PORT_DISPUTES_MAX, REFUS
 pub use host::{FURTHER_MAX, Host, Identity};
 pub use keeper::Seen;
 pub use ledger::{Config, Counters, Effect, Gone, Ledger, PortState};
+pub(crate) use lookout::Edges;
 pub use lookout::Lookout;
-pub(crate) use lookout::place as edge;
 pub use sighting::{Refusal, Sighting};
 pub(crate) use table::BATCH as AT_ONCE;
 pub use table::Hosts;

@@ -25,16 +25,8 @@ const HOPS: u8 = 255;
 
 /// What becomes of a frame that came in at `at`, a port that is no link between switches.
 pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> Decision {
-    let Some(frame) = Ethernet::new(frame).filter(|frame| frame.ethertype() == ethertype::IPV6)
-    else {
-        return Decision::Pass;
-    };
-    let Some(ip) = Ipv6::new(frame.payload()) else { return Decision::Pass };
-    let Some((protocol::ICMPV6, bytes)) = ip.transport() else { return Decision::Pass };
-    let kind = Icmpv6::new(bytes).map(|message| message.kind());
-    if !matches!(kind, Some(icmpv6::NEIGHBOUR_SOLICITATION | icmpv6::NEIGHBOUR_ADVERTISEMENT)) {
-        return Decision::Pass;
-    }
+    let Some(frame) = Ethernet::new(frame) else { return Decision::Pass };
+    let Some((ip, bytes)) = discovery(&frame) else { return Decision::Pass };
     let Some(said) = Icmpv6::new(bytes).and_then(|message| message.neighbour()) else {
         return Decision::Drop(Reason::Malformed);
     };
@@ -49,6 +41,19 @@ pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> Decisio
         false if said.is_advertisement() => Decision::Flood,
         false => question(now, (&frame, &ip, &said), at, hosts),
     }
+}
+
+/// The message of Neighbour Discovery that a frame carries, with its IPv6 header.
+#[inline]
+fn discovery<'a>(frame: &Ethernet<'a>) -> Option<(Ipv6<'a>, &'a [u8])> {
+    if frame.ethertype() != ethertype::IPV6 {
+        return None;
+    }
+    let ip = Ipv6::new(frame.payload())?;
+    let (protocol::ICMPV6, bytes) = ip.transport()? else { return None };
+    let kind = Icmpv6::new(bytes)?.kind();
+    matches!(kind, icmpv6::NEIGHBOUR_SOLICITATION | icmpv6::NEIGHBOUR_ADVERTISEMENT)
+        .then_some((ip, bytes))
 }
 
 /// Whether a message is one that hosts have to believe (§7.1).
@@ -120,7 +125,7 @@ impl App for NdProxy {
     fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
-        front::serve(batch, out, decide);
+        front::serve(batch, out, |frame| discovery(frame).is_some(), decide);
     }
 }
 

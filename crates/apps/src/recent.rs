@@ -1,12 +1,19 @@
 //! What happened a moment ago: a bounded set whose members leave by themselves, shared by several workers without a lock.
 //!
-//! Who asks whether something is new notes it in the same step, so that of two workers who ask at once exactly one is told
-//! yes. The set is an array of rows of eight words. A word is a member: 32 bits of its hash, and when it came in ticks of
-//! 2²⁴ ns (17 ms). A key has one row, and in it the place of the oldest member is the next to be taken: whatever time it is
-//! to whoever asks, all choose the same place, and one of them wins it.
+//! Asking whether a key is new notes it in the same step, so that of two workers that ask at once exactly one is told yes.
+//! The set is an array of rows of eight words: a row is one cache line, so that a look-up costs one miss of the cache. A word
+//! is a member:
 //!
-//! Two keys are taken for one another once in five hundred million look-ups. After 1.1 years without a look at its row a
-//! member may seem young again, and hold its place for as long. Modelled with loom.
+//! ```text
+//! hash 32 | times 4 | tick 28        0 where there is none
+//! ```
+//!
+//! A tick is 2²⁴ ns (17 ms). `times` is how often the member was noted since it came, less one: a caller may let a key come
+//! several times before it is known ([`Recent::note_times`]). A key has one row, and in it the place of the oldest member
+//! is the next to be taken: whatever the clocks of the workers say, all choose the same place, and one of them wins it.
+//!
+//! Two keys are taken for one another once in five hundred million look-ups. A member whose row nothing was noted in for
+//! 52 days may seem young again, for as long as a young one stays. Modelled with loom.
 
 use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::AtomicU64;
@@ -24,6 +31,18 @@ const ROW: usize = 8;
 
 /// Bits of a time in nanoseconds that a tick leaves out.
 const TICK: u32 = 24;
+
+/// Bits of a word that are its tick.
+const TICK_BITS: u32 = 28;
+
+/// One of the times that a word counts.
+const ONCE: u64 = 1 << TICK_BITS;
+
+/// The most times that a word can count.
+pub const TIMES_MAX: u64 = 16;
+
+/// Ticks that the clocks of two workers may be apart: a member from further ahead is one from long ago.
+const APART_MAX: i32 = 64;
 
 /// Members that left their places by themselves a while after they came.
 #[derive(Debug)]
@@ -50,12 +69,12 @@ pub enum Verdict {
 }
 
 impl Recent {
-    /// Of members that stay for `stay`, rounded up to ticks and at most a year, with room for about `room` of them: rounded up
-    /// to a power of two, and at the least eight. A row may be full while others are not.
+    /// Of members that stay for `stay`, rounded up to ticks and at most 12 days, with room for about `room` of them: rounded
+    /// up to a power of two, and at the least eight. A row may be full while others are not.
     pub fn new(room: usize, stay: Duration) -> Recent {
         let rows = room.div_ceil(ROW).max(1).next_power_of_two();
         let ticks = (stay.as_nanos() >> TICK) + 1;
-        let stay = i32::try_from(ticks).unwrap_or(i32::MAX).min(i32::MAX / 2);
+        let stay = i32::try_from(ticks).unwrap_or(i32::MAX).min(1 << (TICK_BITS - 2));
         let hasher = RandomState::default();
         Recent { rows: (0..rows).map(|_| Row::default()).collect(), stay, hasher }
     }
@@ -72,10 +91,18 @@ impl Recent {
         prefetch(self.row(hash));
     }
 
-    /// Whether what has this hash is new, and notes it if so. What is known is not noted again: it leaves when it would
-    /// have left. The hash is of a function that whoever sends packets cannot foresee.
+    /// Whether the key with this hash is new, and notes it if so. A known key is not noted again: it leaves when it would
+    /// have left. The sender of a packet cannot foresee the hash function.
+    #[inline]
     pub fn note(&self, now: Time, hash: u64) -> Verdict {
-        note(&self.row(hash).0, self.stay, (now.0 >> TICK) as u32, hash)
+        self.note_times(now, hash, 1)
+    }
+
+    /// The same, where a key may come so many times, [`TIMES_MAX`] at most, before it is known. All of them leave together,
+    /// when the first would have left.
+    #[inline]
+    pub fn note_times(&self, now: Time, hash: u64, times: u64) -> Verdict {
+        note(&self.row(hash).0, self.stay, (now.0 >> TICK) as u32, (hash, times))
     }
 }
 
@@ -86,24 +113,45 @@ impl Recent {
     }
 }
 
-/// [`Recent::note`] in one row, of eight places at most.
+/// [`Recent::note_times`] in one row, of eight places at most.
 #[inline]
-fn note<W: Word, const N: usize>(row: &[W; N], stay: i32, tick: u32, hash: u64) -> Verdict {
-    // Never 0, which is nobody.
-    let member = hash >> 32 << 32 | u64::from(tick);
-    let member = if member >> 32 == 0 { member | 1 << 32 } else { member };
+fn note<W: Word, const N: usize>(
+    row: &[W; N],
+    stay: i32,
+    tick: u32,
+    (hash, times): (u64, u64),
+) -> Verdict {
+    debug_assert!((1..=TIMES_MAX).contains(&times), "{times} times");
+    let name = hash >> 32;
+    // Never 0, by which a place is free.
+    let name = if name == 0 { 1 } else { name };
+    let member = name << 32 | u64::from(tick) & (ONCE - 1);
     loop {
         let found = row.each_ref().map(Word::load);
-        // Without a branch for each place: where a member is nobody can foresee.
-        let (mut is_known, mut oldest) = (false, i64::MIN);
+        // Without a branch for each place: where a member is cannot be foreseen.
+        let mut known = N;
+        for (at, &found) in found.iter().enumerate() {
+            known = if found >> 32 == name { at } else { known };
+        }
+        // One that came too long ago keeps its place until another takes it, so a name may stand there twice: once young.
+        if known < N && age(found[known], tick) >= stay {
+            let is_young = |at: &usize| found[*at] >> 32 == name && age(found[*at], tick) < stay;
+            known = (0..N).find(is_young).unwrap_or(N);
+        }
+        if known < N {
+            if (found[known] >> TICK_BITS) % TIMES_MAX + 1 >= times {
+                return Verdict::Known;
+            }
+            if row[known].replace(found[known], found[known] + ONCE).is_ok() {
+                return Verdict::New;
+            }
+            continue;
+        }
+        let mut oldest = i64::MIN;
         for (at, &found) in found.iter().enumerate() {
             let age = if found == 0 { i32::MAX } else { age(found, tick) };
-            is_known |= (found >> 32 == member >> 32) & (age < stay);
             // Of several as old the first.
             oldest = oldest.max(i64::from(age) << 3 | (N - 1 - at) as i64);
-        }
-        if is_known {
-            return Verdict::Known;
         }
         if oldest >> 3 < i64::from(stay) {
             return Verdict::Full;
@@ -116,8 +164,12 @@ fn note<W: Word, const N: usize>(row: &[W; N], stay: i32, tick: u32, hash: u64) 
 }
 
 /// Ticks since a member came; negative where a worker whose clock was read later noted it.
+#[inline]
 fn age(member: u64, tick: u32) -> i32 {
-    tick.wrapping_sub(member as u32) as i32
+    const UNUSED: u32 = u32::BITS - TICK_BITS;
+    // The difference of two numbers of 28 bits, with its sign.
+    let age = (tick.wrapping_sub(member as u32) << UNUSED) as i32 >> UNUSED;
+    if age < -APART_MAX { i32::MAX - 1 } else { age }
 }
 
 #[cfg(test)]
@@ -167,15 +219,62 @@ mod tests {
             let row = Arc::new([Watched::new(0), Watched::new(hash(7) >> 32 << 32)]);
             let asks = |tick, key| {
                 let row = Arc::clone(&row);
-                loom::thread::spawn(move || note(&row, 60, tick, hash(key)))
+                loom::thread::spawn(move || note(&row, 60, tick, (hash(key), 1)))
             };
             let others = [asks(101, 1), asks(100, 2)];
-            let mine = note(&row, 60, 100, hash(1));
+            let mine = note(&row, 60, 100, (hash(1), 1));
             let [same, third] = others.map(|other| other.join().unwrap());
             assert!((mine == Verdict::New) != (same == Verdict::New), "{mine:?} and {same:?}");
             assert_eq!(third, Verdict::New);
-            assert_eq!([1, 2].map(|key| note(&row, 60, 101, hash(key))), [Verdict::Known; 2]);
+            let again = [1, 2].map(|key| note(&row, 60, 101, (hash(key), 1)));
+            assert_eq!(again, [Verdict::Known; 2]);
         });
+    }
+
+    /// Every interleaving of three workers that note one key which may come twice.
+    #[test]
+    fn a_key_that_may_come_twice_comes_twice_whichever_workers_ask() {
+        use loom::sync::Arc;
+        use loom::sync::atomic::AtomicU64 as Watched;
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(|| {
+            let row = Arc::new([Watched::new(0), Watched::new(0)]);
+            let others = [100, 101].map(|tick| {
+                let row = Arc::clone(&row);
+                loom::thread::spawn(move || note(&row, 60, tick, (hash(1), 2)))
+            });
+            let mine = note(&row, 60, 100, (hash(1), 2));
+            let verdicts = others.map(|other| other.join().unwrap());
+            let new = verdicts.iter().chain([&mine]).filter(|&&verdict| verdict == Verdict::New);
+            assert_eq!(new.count(), 2, "{mine:?}, {verdicts:?}");
+        });
+    }
+
+    #[test]
+    fn a_key_that_may_come_several_times_leaves_when_its_first_time_would() {
+        let recent = Recent::new(64, SECOND);
+        let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
+        let note = |milliseconds| recent.note_times(at(milliseconds), hash(1), 3);
+        assert_eq!([0, 300, 900].map(note), [Verdict::New; 3]);
+        assert_eq!(note(950), Verdict::Known);
+        assert_eq!(note(1100), Verdict::New);
+        let all = (0..TIMES_MAX + 4).map(|_| recent.note_times(at(0), hash(2), TIMES_MAX));
+        assert_eq!(all.filter(|&verdict| verdict == Verdict::New).count(), TIMES_MAX as usize);
+        // It takes one place of its row, however often it came.
+        let row = Recent::new(1, SECOND);
+        (0..8).for_each(|_| assert_eq!(row.note_times(at(0), hash(9), 8), Verdict::New));
+        assert!((1..=7).all(|key| row.note(at(0), hash(key)) == Verdict::New));
+    }
+
+    #[test]
+    fn a_member_from_long_ago_does_not_hold_its_place() {
+        const DAY: Duration = Duration::from_secs(24 * 3600);
+        for days in [1, 12, 25, 27, 40, 51, 53, 100, 1000] {
+            let recent = Recent::new(1, SECOND);
+            let all = |now| (1..=8).all(|key| recent.note(now, hash(key)) == Verdict::New);
+            assert!(all(Time::START) && all(Time::START + days * DAY), "{days} days");
+        }
     }
 
     #[test]

@@ -16,10 +16,11 @@
 
 mod app;
 mod forest;
+mod heads;
 mod outlets;
 #[cfg(test)]
 mod tests;
 
-pub use app::{Repeats, Spanning, frame_hash};
+pub use app::{Repeats, Spanning};
 pub use forest::Forest;
 pub use outlets::{Manner, Outlet, Outlets};

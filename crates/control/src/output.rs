@@ -119,6 +119,22 @@ impl Output {
         self.room[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
+    /// The bytes as `change` makes them; where that says false, nothing.
+    #[inline]
+    pub(crate) fn append_changed(
+        &mut self,
+        bytes: &[u8],
+        change: impl FnOnce(&mut [u8]) -> bool,
+    ) -> bool {
+        let at = self.len;
+        self.append(bytes);
+        let good = change(&mut self.room[at..self.len]);
+        if !good {
+            self.len = at;
+        }
+        good
+    }
+
     /// What `encode` appends to the vector it is given.
     pub fn append_with<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let mut scratch = mem::take(&mut self.scratch);

@@ -59,6 +59,7 @@ pub use crate::v13::table_mod::{TableMod, TableNo};
 pub use error::{ErrorCode, SwitchError};
 pub use features::Features;
 pub use flow_mod::DEFAULT_PRIORITY;
+pub use packet_out::PacketOutHead;
 pub use port::{Port, PortChange, PortChangeReason, PortDetails, PortNo};
 pub use text::{Incomplete, Misread};
 pub use unsupported::{EncodeError, Unsupported};

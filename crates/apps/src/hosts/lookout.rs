@@ -8,13 +8,13 @@ use aldis_control::fact::{Found, HostNow};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Far, On, Output, Part, Time};
-use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{PacketOut, PortNo};
+use aldis_wire::{DatapathId, NO_BUFFER};
 
 use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::say::send_out;
-use crate::topology::{self, Map, Search, Told};
+use crate::topology::{self, Map, Search, Switch, Told};
 
 use super::ask::ASKER;
 use super::dispute::{Claim, Subject};
@@ -22,7 +22,7 @@ use super::host::{Host, Identity};
 use super::keeper::{Keeper, Seen};
 use super::ledger::{Config, Effect, Gone};
 use super::sighting::Sighting;
-use super::table::Hosts;
+use super::table::{BATCH as AT_ONCE, Hosts};
 
 /// For how long a worker does not say the same thing again: by then it was published, if it is believed.
 const SAID_FOR: Duration = Duration::from_millis(100);
@@ -44,7 +44,7 @@ const NEWCOMER_EVERY: Duration = Duration::from_millis(10);
 const NEWCOMERS_MAX: usize = 16_384;
 
 /// How many all ports of a worker may bring in that time.
-const NEWCOMERS_AT_ONCE: u32 = 64;
+const NEWCOMERS_AT_ONCE: u32 = 16;
 
 /// The application: one instance for each worker.
 #[derive(Debug)]
@@ -55,9 +55,10 @@ pub struct Lookout {
     newcomers: Recent,
     /// How many came since then.
     newcome: (Time, u32),
-    // Of one batch.
-    seen: Vec<Sighting>,
+    // Of one batch: which hosts were seen, where, and what else those few say whose frames say more.
     ids: Vec<Identity>,
+    at: Vec<SwitchPort>,
+    claims: Vec<(usize, Sighting)>,
 }
 
 impl Lookout {
@@ -69,8 +70,9 @@ impl Lookout {
             shown: Recent::new(SHOWN_MAX, SHOWN_EVERY),
             newcomers: Recent::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
             newcome: (Time::START, 0),
-            seen: Vec::new(),
             ids: Vec::new(),
+            at: Vec::new(),
+            claims: Vec::new(),
         }
     }
 
@@ -97,6 +99,25 @@ impl Lookout {
         }
     }
 
+    /// Reports a sighting of a host, if it is news.
+    #[inline]
+    fn look(
+        &mut self,
+        now: Time,
+        (hosts, map, is_full): (&Hosts, &Map, bool),
+        (host, sighting): (Option<&Host>, Sighting),
+        out: &mut Output,
+    ) {
+        if is_full && host.is_none() && !self.admits(now, sighting.at) {
+            return self.show(now, map, sighting.at, out);
+        }
+        if hosts.is_news_of(host, &sighting, now)
+            && host.is_none_or(|host| may_have_moved(host, sighting.at, map))
+        {
+            self.report(now, map, sighting, out);
+        }
+    }
+
     /// Whether one more host that nobody knows may push another out of the full table. Those that may not are seen again.
     fn admits(&mut self, now: Time, at: SwitchPort) -> bool {
         let (since, count) = self.newcome;
@@ -111,16 +132,40 @@ impl Lookout {
     }
 }
 
-/// Where a request came in, if a host may be there.
-pub(crate) fn place(asked: &Asked<'_>, map: &Map) -> Option<SwitchPort> {
-    let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
-    if at.port == PortNo::LOCAL {
-        return Some(at);
+/// Where the requests of a batch came in, as far as hosts may be there. The requests of one switch follow each other, so that
+/// it is looked for once.
+#[derive(Debug)]
+pub(crate) struct Edges<'m> {
+    map: &'m Map,
+    found: Option<(DatapathId, Option<&'m Switch>)>,
+}
+
+impl<'m> Edges<'m> {
+    /// Of the network as it is in this version of the map.
+    pub(crate) fn new(map: &'m Map) -> Edges<'m> {
+        Edges { map, found: None }
     }
-    match map.switch(at.dpid) {
-        // It joined a moment ago: the keeper decides.
-        None => at.port.is_real().then_some(at),
-        Some(switch) => switch.port(at.port).filter(|port| !port.is_link()).map(|_| at),
+
+    /// Where a request came in, if a host may be there.
+    #[inline]
+    pub(crate) fn of(&mut self, asked: &Asked<'_>) -> Option<SwitchPort> {
+        let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
+        if at.port == PortNo::LOCAL {
+            return Some(at);
+        }
+        let switch = match self.found {
+            Some((dpid, switch)) if dpid == at.dpid => switch,
+            _ => {
+                let switch = self.map.switch(at.dpid);
+                self.found = Some((at.dpid, switch));
+                switch
+            }
+        };
+        match switch {
+            // It joined a moment ago: the keeper decides.
+            None => at.port.is_real().then_some(at),
+            Some(switch) => switch.port(at.port).filter(|port| !port.is_link()).map(|_| at),
+        }
     }
 }
 
@@ -128,8 +173,8 @@ pub(crate) fn place(asked: &Asked<'_>, map: &Map) -> Option<SwitchPort> {
 /// broadcast comes in by links too, unless it cannot be where it was any more.
 fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
     let known = |port: &topology::Port| port.known;
-    let stays = map.port(host.at()).is_some_and(|port| !port.is_link());
-    host.at() == to || !stays || map.port(to).is_some_and(known)
+    let stays = || map.port(host.at()).is_some_and(|port| !port.is_link());
+    host.at() == to || !stays() || map.port(to).is_some_and(known)
 }
 
 /// What people are told of a claim that is not believed.
@@ -157,13 +202,18 @@ impl App for Lookout {
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let (now, world) = (batch.now, batch.world);
         let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
-        let (mut seen, mut ids) = (std::mem::take(&mut self.seen), std::mem::take(&mut self.ids));
+        let mut edges = Edges::new(map);
+        let (mut ids, mut places) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.at));
+        let mut claims = std::mem::take(&mut self.claims);
         batch.each(|asked| {
-            let Some(at) = place(asked, map) else { return Next::Continue };
+            let Some(at) = edges.of(asked) else { return Next::Continue };
             let Ok(sighting) = Sighting::of_frame(asked.frame, at) else { return Next::Continue };
             if asked.dst() != Some(ASKER) {
+                if sighting.says_more() {
+                    claims.push((ids.len(), sighting));
+                }
                 ids.push(sighting.id);
-                seen.push(sighting);
+                places.push(at);
                 return Next::Continue;
             }
             // An answer to us. It says nothing new, and that is what was asked.
@@ -174,21 +224,23 @@ impl App for Lookout {
             }
             Next::Stop
         });
-        let mut found = Vec::with_capacity(ids.len());
-        hosts.by_macs(&ids, &mut found);
-        let is_full = hosts.len() >= self.config.hosts_max;
-        for (sighting, host) in seen.drain(..).zip(found) {
-            if is_full && host.is_none() && !self.admits(now, sighting.at) {
-                self.show(now, map, sighting.at, out);
-                continue;
-            }
-            let believed = host.is_none_or(|host| may_have_moved(host, sighting.at, map));
-            if believed && hosts.is_news_of(host, &sighting, now) {
-                self.report(now, map, sighting, out);
+        let mut found = [None; AT_ONCE];
+        let (mut claimed, is_full) =
+            (claims.iter().peekable(), hosts.len() >= self.config.hosts_max);
+        for from in (0..ids.len()).step_by(AT_ONCE) {
+            let some = &ids[from..ids.len().min(from + AT_ONCE)];
+            hosts.by_few_macs(some, &mut found);
+            for ((place, &id), &host) in (from..).zip(some).zip(&found) {
+                let plain = Sighting { id, at: places[place], ip: None, router: None };
+                let claim = claimed.next_if(|(at, _)| *at == place);
+                let sighting = claim.map_or(plain, |(_, sighting)| *sighting);
+                self.look(now, (hosts, map, is_full), (host, sighting), out);
             }
         }
         ids.clear();
-        (self.seen, self.ids) = (seen, ids);
+        places.clear();
+        claims.clear();
+        (self.ids, self.at, self.claims) = (ids, places, claims);
     }
 
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {

@@ -52,6 +52,14 @@ impl Sighting {
     }
 }
 
+impl Sighting {
+    /// Whether it says more than that the host is there.
+    #[inline]
+    pub(super) fn says_more(&self) -> bool {
+        self.ip.is_some() || self.router.is_some()
+    }
+}
+
 fn claim(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Refusal> {
     match frame.ethertype() {
         ethertype::ARP => arp(frame).map(|ip| (ip, None)),

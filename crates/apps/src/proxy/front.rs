@@ -4,11 +4,12 @@ use aldis_control::app::Next;
 use aldis_control::batch::Asked;
 use aldis_control::world::PartId;
 use aldis_control::{Batch, Output, Part, Time};
+use aldis_packet::Ethernet;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, PacketOut};
 
 use super::Decision;
-use crate::hosts::{Hosts, edge};
+use crate::hosts::{Edges, Hosts};
 use crate::place::SwitchPort;
 use crate::say::send_out;
 use crate::topology::Map;
@@ -16,17 +17,29 @@ use crate::topology::Map;
 /// What every proxy reads.
 pub(crate) const READS: &[PartId] = &[Hosts::ID, Map::ID];
 
-/// Carries out what `decide` says of each request from a port that is no link between switches. What has to go to everyone goes
-/// on to the applications that know how.
+/// Carries out what `decide` says of each request that is the proxy's business, by its frame, and comes from a port that is
+/// no link between switches. What has to go to everyone goes on to the applications that know how.
+///
+/// Nearly all frames are none of a proxy's business. They cost it a look at their ethertype and no look at the map.
+#[inline]
 pub(crate) fn serve(
     batch: &mut Batch<'_>,
     out: &mut Output,
+    is_ours: impl Fn(&Ethernet<'_>) -> bool,
     mut decide: impl FnMut(Time, &[u8], SwitchPort, &Hosts) -> Decision,
 ) {
+    let concerns = |frame: &[u8]| Ethernet::new(frame).is_some_and(|frame| is_ours(&frame));
+    if !batch.requests.iter().any(|request| concerns(batch.frame(request))) {
+        return;
+    }
     let (now, world) = (batch.now, batch.world);
     let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
+    let mut edges = Edges::new(map);
     batch.each(|asked| {
-        let Some(at) = edge(asked, map) else { return Next::Continue };
+        if !concerns(asked.frame) {
+            return Next::Continue;
+        }
+        let Some(at) = edges.of(asked) else { return Next::Continue };
         match decide(now, asked.frame, at, hosts) {
             Decision::Pass | Decision::Flood => return Next::Continue,
             Decision::Drop(_) => {}

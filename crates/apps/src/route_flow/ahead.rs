@@ -3,8 +3,8 @@
 
 use aldis_control::Batch;
 use aldis_packet::Ethernet;
-use aldis_wire::MacAddr;
 use aldis_wire::msg::PortNo;
+use aldis_wire::{DatapathId, MacAddr};
 
 use super::planner::Planner;
 use super::rule::Key;
@@ -13,22 +13,41 @@ use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
 
 /// What the requests of a batch are about, by their places there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ahead {
-    flows: Vec<Option<Flow>>,
-    /// Where each came from; of those that are about no flow it does not matter.
-    from: Vec<SwitchPort>,
+    asks: Vec<Ask>,
+    runs: Vec<From>,
+    /// What those are about that were looked into lately, by the places of their requests.
+    flows: Box<[Option<Flow>; RING]>,
     /// So many of them were looked into.
     found: usize,
 }
 
-/// A flow from one host to another.
+/// Flows that are at hand: those that are looked into together, and those before them that wait for their answers.
+const RING: usize = 2 * AT_ONCE;
+
+/// What a request is about, before anything is looked for.
+#[derive(Clone, Copy, Debug)]
+struct Ask {
+    /// None where it is about no flow from one host to another.
+    key: Option<Key>,
+    in_port: u32,
+    /// Its run.
+    run: u32,
+}
+
+/// The switch of a run.
+#[derive(Clone, Copy, Debug)]
+struct From {
+    dpid: DatapathId,
+    node: Option<Node>,
+}
+
+/// A flow from one host to another whose place is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     /// Which one.
     pub(super) key: Key,
-    /// Whether anybody knows where its receiver is. The rest means nothing where not.
-    pub(super) is_known: bool,
     /// Where its receiver is.
     pub(super) to: SwitchPort,
     /// What the planner calls it.
@@ -49,9 +68,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn of(at: SwitchPort, graph: &Graph) -> Place {
-        let node = graph.node(at.dpid);
-        Place { node, leads_on: node.is_some_and(|node| graph.is_end_of(node, at.port)) }
+    #[inline]
+    fn of(node: Option<Node>, port: PortNo, graph: &Graph) -> Place {
+        Place { node, leads_on: node.is_some_and(|node| graph.is_end_of(node, port)) }
     }
 }
 
@@ -66,68 +85,83 @@ pub(super) struct Known<'w> {
     pub(super) version: u64,
 }
 
-impl Ahead {
-    /// Reads the frames of a batch.
-    pub(super) fn read(&mut self, batch: &Batch<'_>) {
-        self.found = 0;
-        self.flows.clear();
-        self.flows.resize(batch.requests.len(), None);
-        self.from.clear();
-        self.from.resize(batch.requests.len(), SwitchPort::default());
-        for run in batch.runs {
-            let dpid = batch.switches[run.switch].info.dpid;
-            let requests = &batch.requests[run.requests.clone()];
-            let flows = self.flows[run.requests.clone()].iter_mut();
-            let places = flows.zip(&mut self.from[run.requests.clone()]);
-            for ((flow, from), request) in places.zip(requests) {
-                *flow = key(batch.frame(request)).map(Flow::of);
-                *from = SwitchPort::of(dpid, PortNo(request.in_port));
-            }
-        }
-    }
-
-    /// What a request is about; nothing where it is not about a flow from one host to another. Those that come behind it are looked
-    /// into meanwhile, so that what they need is at hand when they are asked for, and not so early that it is gone again.
-    #[inline]
-    pub(super) fn flow(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Option<Flow> {
-        while self.found <= at + AT_ONCE && self.found < self.flows.len() {
-            let some = self.found..self.flows.len().min(self.found + AT_ONCE);
-            self.found = some.end;
-            find(&mut self.flows[some.clone()], &self.from[some], known, planner);
-        }
-        *self.flows.get(at)?
+impl Default for Ahead {
+    fn default() -> Self {
+        Ahead { asks: Vec::new(), runs: Vec::new(), flows: Box::new([None; RING]), found: 0 }
     }
 }
 
-impl Flow {
-    fn of(key: Key) -> Flow {
-        let (first, last) = (Place::default(), Place::default());
-        Flow { key, is_known: false, to: SwitchPort::default(), hash: 0, first, last }
+impl Ahead {
+    /// Reads the frames of a batch; whether any of its requests is left to be answered.
+    pub(super) fn read(&mut self, batch: &Batch<'_>, graph: &Graph) -> bool {
+        self.found = 0;
+        self.asks.clear();
+        self.asks.resize(batch.requests.len(), Ask { key: None, in_port: 0, run: 0 });
+        self.runs.clear();
+        let mut is_left = false;
+        for (at, run) in batch.runs.iter().enumerate() {
+            let dpid = batch.switches[run.switch].info.dpid;
+            self.runs.push(From { dpid, node: graph.node(dpid) });
+            let requests = &batch.requests[run.requests.clone()];
+            for (ask, request) in self.asks[run.requests.clone()].iter_mut().zip(requests) {
+                if !request.stopped {
+                    is_left = true;
+                    let key = key(batch.frame(request));
+                    *ask = Ask { key, in_port: request.in_port, run: at as u32 };
+                }
+            }
+        }
+        is_left
+    }
+
+    /// What a request is about; nothing where it is not about a flow to a host whose place is known. Those that come behind it
+    /// are looked into meanwhile, so that what they need is at hand when they are asked for, and not so early that it is gone
+    /// again. Requests are asked for in their order.
+    #[inline]
+    pub(super) fn flow(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Option<&Flow> {
+        while self.found <= at + AT_ONCE / 2 && self.found < self.asks.len() {
+            let some = self.found..self.asks.len().min(self.found + AT_ONCE);
+            self.found = some.end;
+            // Blocks of half of the ring: the one before it is not written over.
+            let first = some.start % RING;
+            let flows = &mut self.flows[first..first + some.len()];
+            find((&self.asks[some], &self.runs), known, planner, flows);
+        }
+        self.flows[at % RING].as_ref()
     }
 }
 
 /// What is done for one flow here does not wait for what is done for another.
-fn find(flows: &mut [Option<Flow>], from: &[SwitchPort], known: Known<'_>, planner: &Planner) {
+fn find(
+    (asks, runs): (&[Ask], &[From]),
+    known: Known<'_>,
+    planner: &Planner,
+    flows: &mut [Option<Flow>],
+) {
     let Known { hosts, graph, version } = known;
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
     let mut asked = [nobody; AT_ONCE];
-    for (flow, id) in flows.iter().zip(&mut asked) {
-        if let Some(Flow { key, .. }) = flow {
+    for (ask, id) in asks.iter().zip(&mut asked) {
+        if let Some(key) = ask.key {
             *id = Identity { mac: key.dst, vlan: key.host_vlan() };
         }
     }
     let mut found = [None; AT_ONCE];
-    hosts.by_few_macs(&asked[..flows.len()], &mut found);
-    for ((flow, &from), host) in flows.iter_mut().zip(from).zip(found) {
-        if let (Some(flow), Some(host)) = (flow, host) {
-            (flow.is_known, flow.to) = (true, host.at());
-            flow.hash = planner.foresee(flow.key, (from, flow.to), version);
-            (flow.first, flow.last) = (Place::of(from, graph), Place::of(flow.to, graph));
-        }
+    hosts.by_few_macs(&asked[..asks.len()], &mut found);
+    for ((flow, ask), host) in flows.iter_mut().zip(asks).zip(found) {
+        *flow = None;
+        let (Some(key), Some(host)) = (ask.key, host) else { continue };
+        let (from, to) = (runs[ask.run as usize], host.at());
+        let port = PortNo(ask.in_port);
+        let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), version);
+        let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };
+        let first = Place::of(from.node, port, graph);
+        *flow = Some(Flow { key, to, hash, first, last: Place::of(node, to.port, graph) });
     }
 }
 
 /// The flow of a frame from one host to another.
+#[inline]
 fn key(frame: &[u8]) -> Option<Key> {
     let frame = Ethernet::new(frame)?;
     let [src, dst] = [frame.source(), frame.destination()].map(MacAddr);

@@ -6,8 +6,8 @@ use aldis_control::app::{At, Moment, Next, Parallel, Slots};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Asked, Batch, Event, Far, On, Output, Part, Time};
+use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
-use aldis_wire::{DatapathId, NO_BUFFER};
 
 use super::ahead::{Ahead, Flow, Known};
 use super::book::{Book, Page};
@@ -21,14 +21,12 @@ use crate::hosts::{Effect, Host, Hosts, Identity};
 use crate::place::SwitchPort;
 use crate::recent::Verdict;
 use crate::routing::Routes;
-use crate::spanning::frame_hash;
 use crate::topology::{Change, Map};
 
 /// Plans and installs paths.
 #[derive(Debug)]
 pub struct RouteFlow {
     book: Arc<Book>,
-    secret: [u8; 16],
     pen: Pen,
     planner: Planner,
     ahead: Ahead,
@@ -45,11 +43,11 @@ struct Sight<'w> {
 }
 
 impl RouteFlow {
-    /// The instance of one worker; all have the same book. `secret` is random, the same for all instances.
-    pub fn new(style: Style, secret: [u8; 16], book: Arc<Book>) -> RouteFlow {
+    /// The instance of one worker; all have the same book.
+    pub fn new(style: Style, book: Arc<Book>) -> RouteFlow {
         let planner = Planner::new(book.in_flight());
         let (pen, ahead, page) = (Pen::new(style), Ahead::default(), Page::default());
-        RouteFlow { book, secret, pen, planner, ahead, page }
+        RouteFlow { book, pen, planner, ahead, page }
     }
 
     /// What becomes of one request. Where the switch's table is full the packet is sent on, and no flow: then a packet between
@@ -61,16 +59,14 @@ impl RouteFlow {
         sight: &Sight<'_>,
         out: &mut Output,
     ) -> Next {
-        let flow = self.ahead.flow(asked.at, sight.known, &self.planner);
-        let Some(Flow { key, is_known: true, to, hash, first, last }) = flow else {
-            return Next::Continue;
-        };
+        let RouteFlow { book, pen, planner, page, ahead } = self;
+        let flow = ahead.flow(asked.at, sight.known, planner);
+        let Some(&Flow { key, to, hash, first, last }) = flow else { return Next::Continue };
         let from = SwitchPort::of(asked.switch.dpid, asked.in_port());
         if last.leads_on {
             // It was thought to be there before it was known what the port leads to.
             return Next::Continue;
         }
-        let RouteFlow { book, secret, pen, planner, page, .. } = self;
         let foreseen = Foreseen { hash, nodes: first.node.zip(last.node) };
         match planner.answer_foreseen(sight.now, (sight.routes, foreseen), key, (from, to)) {
             // It is flooded on: a copy that nobody can send on its way yet must not stand for those that come later.
@@ -79,7 +75,7 @@ impl RouteFlow {
             Answer::Install { release: to, .. } if is_full => {
                 release(pen, asked, to, sight.fleet, out);
             }
-            _ if !is_full && first.leads_on && is_copy(book, *secret, asked, (to, sight)) => {
+            _ if !is_full && first.leads_on && is_copy(book, asked, (to, sight)) => {
                 forget(asked, out);
             }
             Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
@@ -141,9 +137,15 @@ impl App for RouteFlow {
         let (routes, hosts, fleet) = (world.part::<Routes>(), world.part(), world.part());
         let known = Known { hosts, graph: routes.graph(), version: world.version() };
         let sight = Sight { now, routes, fleet, known };
-        self.ahead.read(batch);
+        if !self.ahead.read(batch, routes.graph()) {
+            return;
+        }
+        // The requests of one switch follow each other: its slot is looked at once.
+        let (mut run, mut is_full) = (usize::MAX, false);
         batch.each(|asked| {
-            let is_full = slots.of(asked.place).is_full(now);
+            if asked.run != run {
+                (run, is_full) = (asked.run, slots.of(asked.place).is_full(now));
+            }
             self.answer(asked, is_full, &sight, out)
         });
         if !self.page.is_empty() {
@@ -231,16 +233,9 @@ fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, far: &mut Far) {
 /// Whether another copy of this packet, met between switches, was sent on its way to that port a moment ago: when its receiver was
 /// not known yet it was flooded, and comes from several sides. What was sent there before its switch joined is no copy: the
 /// network may be another one by now, as when Mininet was started again.
-fn is_copy(
-    book: &Book,
-    secret: [u8; 16],
-    asked: &Asked<'_>,
-    (to, sight): (SwitchPort, &Sight<'_>),
-) -> bool {
-    let src = asked.src().unwrap_or_default();
-    let hash = frame_hash(secret, DatapathId(0), src, asked.frame);
+fn is_copy(book: &Book, asked: &Asked<'_>, (to, sight): (SwitchPort, &Sight<'_>)) -> bool {
     let strays = book.strays();
-    let hash = strays.hash((hash, sight.fleet.joined(to.dpid)));
+    let hash = strays.hash((sight.fleet.joined(to.dpid), asked.frame));
     strays.note(sight.now, hash) == Verdict::Known
 }
 

@@ -123,7 +123,7 @@ impl Lab {
             .with(move || Atlas(Arc::clone(&atlas)))
             .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
-            .with(move || RouteFlow::new(style, [7; 16], Arc::clone(&book)));
+            .with(move || RouteFlow::new(style, Arc::clone(&book)));
         let program = recipe.settle().unwrap();
         let (mut pipeline, mut out, world) =
             (program.pipeline(0), program.output(0), program.world());

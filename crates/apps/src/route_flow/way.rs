@@ -46,6 +46,11 @@ impl Way {
     ) -> Found {
         self.hops.clear();
         self.rules.clear();
+        if from.dpid == to.dpid && from.port != to.port && nodes.is_some() {
+            // Most flows stay in one switch where networks are measured: no search, and no hop.
+            self.rules.push(Rule { dpid: to.dpid, in_port: from.port, out_port: to.port });
+            return Found::Way;
+        }
         let found = nodes.is_some_and(|nodes| self.follow(routes, nodes, key, (from, to)));
         if !found {
             self.rules.clear();

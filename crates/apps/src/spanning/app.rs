@@ -1,19 +1,18 @@
 //! The application: what no other answered leaves by the ports that it should.
 
-use core::hash::Hasher;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
-use std::hash::DefaultHasher;
 use std::sync::Arc;
 
 use aldis_control::app::{Next, Parallel, Slots};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers};
 use aldis_control::{App, Asked, Batch, On, Output, Part, Time};
-use aldis_wire::msg::{Action, PacketOut, Port, PortNo};
+use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
+use super::heads::Heads;
 use super::outlets::{Outlets, Spans};
 use crate::recent::{Recent, Verdict};
 
@@ -40,8 +39,11 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004, table 7-10).
 const BRIDGES: u64 = 0x0180_c200_0000;
 
+/// Requests that are looked ahead: as many lines as memory brings at a time, twice over.
+const AHEAD: usize = 32;
+
 /// Where a frame came in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Inlet {
     pub(super) dpid: DatapathId,
     /// When the switch joined. What it flooded before it went away is no repeat: the network may be another one by now, as when
@@ -53,7 +55,6 @@ pub(super) struct Inlet {
 /// Shared by the instances of the application.
 #[derive(Debug)]
 pub struct Repeats {
-    secret: [u8; 16],
     frames: Recent,
     /// Those of them that were flooded while it was not known what all ports lead to.
     careful: Recent,
@@ -63,14 +64,16 @@ pub struct Repeats {
     tell_at: AtomicU64,
 }
 
-impl Repeats {
-    /// Nothing was flooded yet. `secret` is random, so that nobody can make two frames that look alike.
-    pub fn new(secret: [u8; 16]) -> Repeats {
+impl Default for Repeats {
+    /// Nothing was flooded yet.
+    fn default() -> Repeats {
         let [frames, careful] =
             [FRAMES_MAX, CAREFUL_MAX].map(|room| Recent::new(room, REPEAT_WITHIN));
-        Repeats { secret, frames, careful, refused: AtomicU64::new(0), tell_at: AtomicU64::new(0) }
+        Repeats { frames, careful, refused: AtomicU64::new(0), tell_at: AtomicU64::new(0) }
     }
+}
 
+impl Repeats {
     /// How many frames were not flooded because too many others were a moment ago, if people are to be told so now.
     fn refused(&self, now: Time) -> Option<u64> {
         let tell_at = self.tell_at.load(Relaxed);
@@ -82,54 +85,36 @@ impl Repeats {
         Some(self.refused.swap(0, Relaxed)).filter(|refused| *refused > 0)
     }
 
-    /// The ports by which a switch floods a frame that came in there; none where it does not. `at_first` are its ports when it
-    /// joined: they count as long as the outlets do not have it.
-    pub(super) fn flood(
-        &self,
-        now: Time,
-        at: Inlet,
-        frame: &[u8],
-        (outlets, at_first): (&Outlets, &[Port]),
-    ) -> Vec<PortNo> {
-        let mut ports: Vec<PortNo> = match outlets.switch(at.dpid) {
-            Some(outlet) => outlet.flood(at.port).collect(),
-            None => ports_at_first(at_first).filter(|port| *port != at.port).collect(),
-        };
+    /// What a frame that a switch is to flood is known by: the switch, since when it is here, and all of the frame. The
+    /// hash is of a function that this controller alone has, so that a sender cannot make two frames that look alike.
+    pub(super) fn key(&self, at: Inlet, frame: &[u8]) -> u64 {
+        self.frames.hash((at.dpid.0, at.joined.0, frame))
+    }
+
+    /// Starts to bring what is known of such a frame.
+    fn ask_for(&self, key: u64) {
+        self.frames.ask_for(key);
+    }
+
+    /// Whether a switch may flood this frame now; notes it if so.
+    pub(super) fn admits(&self, now: Time, key: u64, outlets: &Outlets) -> bool {
         // A frame that was flooded with care counts as such for as long as a copy of it may come back.
         let is_long_settled = outlets
             .settled()
             .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
-        if ports.is_empty() {
-            return ports;
-        }
-        let key = self.key(at, frame);
-        let admitted = match is_long_settled {
+        match is_long_settled {
             true => self.admit(now, key, TIMES),
             false => {
                 self.admit(now, key, 1)
                     && (!outlets.is_large() || self.leaves_probes_room(now, key))
             }
-        };
-        if !admitted {
-            ports.clear();
         }
-        ports
-    }
-
-    /// What a frame that a switch is to flood is known by.
-    fn key(&self, at: Inlet, frame: &[u8]) -> u64 {
-        let source = frame.get(6..12).and_then(|source| source.first_chunk()).copied();
-        let hash = frame_hash(self.secret, at.dpid, MacAddr(source.unwrap_or_default()), frame);
-        self.frames.hash((hash, at.joined.0))
     }
 
     /// Whether a frame may be flooded by a switch, where that may happen so many times a second; notes it if so.
     fn admit(&self, now: Time, key: u64, times: u64) -> bool {
-        let mut verdicts = (0..times).map(|nth| self.frames.note(now, key.rotate_left(nth as u32)));
-        match verdicts.find(|verdict| *verdict != Verdict::Known) {
-            Some(verdict) => self.has_room(verdict),
-            None => false,
-        }
+        let verdict = self.frames.note_times(now, key, times);
+        verdict != Verdict::Known && self.has_room(verdict)
     }
 
     /// Whether one more frame may be flooded while probes have to find out what the ports of many switches lead to; notes it.
@@ -150,34 +135,71 @@ impl Repeats {
 #[derive(Debug)]
 pub struct Spanning {
     repeats: Arc<Repeats>,
+    heads: Heads,
+    /// What the frames of a batch are known by, by the places of their requests; none of those that leave by no port.
+    keys: Vec<Option<u64>>,
 }
 
 impl Spanning {
     /// The instance of one worker; all have the same repeats.
     pub fn new(repeats: Arc<Repeats>) -> Spanning {
-        Spanning { repeats }
+        Spanning { repeats, heads: Heads::default(), keys: Vec::new() }
     }
 
-    fn flood(
-        &self,
-        (now, joined): (Time, Time),
-        asked: &Asked<'_>,
-        outlets: &Outlets,
-        out: &mut Output,
+    /// Reads the frames of a batch, so that what is known of each can be brought before it is needed.
+    fn read(
+        &mut self,
+        batch: &Batch<'_>,
+        slots: &Slots<'_, Parallel<Time>>,
+        (version, outlets): (u64, &Outlets),
     ) {
-        let is_for_bridges = |mac: MacAddr| mac.to_u64() & !0xf == BRIDGES;
-        if asked.dst().is_none_or(is_for_bridges) {
-            return drop_packet(asked, out);
+        self.keys.clear();
+        self.keys.resize(batch.requests.len(), None);
+        for run in batch.runs {
+            let (switch, joined) = (&batch.switches[run.switch].info, *slots.of(run.switch));
+            let requests = &batch.requests[run.requests.clone()];
+            for (key, request) in self.keys[run.requests.clone()].iter_mut().zip(requests) {
+                let at = Inlet { dpid: switch.dpid, joined, port: PortNo(request.in_port) };
+                let frame = batch.frame(request);
+                if !request.stopped
+                    && !stays(frame)
+                    && self.heads.of(version, at, (outlets, switch)).is_some()
+                {
+                    *key = Some(self.repeats.key(at, frame));
+                }
+            }
         }
-        let at = Inlet { dpid: asked.switch.dpid, joined, port: asked.in_port() };
-        let ports = self.repeats.flood(now, at, asked.frame, (outlets, &asked.switch.ports));
-        if ports.is_empty() {
-            return drop_packet(asked, out);
-        }
-        if let Some(packet) = asked.packet() {
-            out.answer(asked, packet.actions(ports.into_iter().map(Action::output)));
+        for key in self.keys.iter().take(AHEAD).flatten() {
+            self.repeats.ask_for(*key);
         }
     }
+
+    /// Floods the packet of a request, or has its switch forget it.
+    #[inline]
+    fn answer(
+        &mut self,
+        now: Time,
+        (asked, joined): (&Asked<'_>, Time),
+        (version, outlets): (u64, &Outlets),
+        out: &mut Output,
+    ) {
+        if let Some(Some(ahead)) = self.keys.get(asked.at + AHEAD) {
+            self.repeats.ask_for(*ahead);
+        }
+        let key = self.keys.get(asked.at).copied().flatten();
+        let admitted = key.is_some_and(|key| self.repeats.admits(now, key, outlets));
+        let at = Inlet { dpid: asked.switch.dpid, joined, port: asked.in_port() };
+        let head = self.heads.of(version, at, (outlets, asked.switch)).filter(|_| admitted);
+        if head.is_none_or(|head| !out.send(asked, head)) {
+            drop_packet(asked, out);
+        }
+    }
+}
+
+/// Whether a frame goes to no other switch: it is too short to have a receiver, or for bridges only.
+fn stays(frame: &[u8]) -> bool {
+    let is_for_bridges = |mac: &[u8; 6]| MacAddr(*mac).to_u64() & !0xf == BRIDGES;
+    frame.first_chunk().is_none_or(is_for_bridges)
 }
 
 impl App for Spanning {
@@ -196,9 +218,19 @@ impl App for Spanning {
         slots: Slots<'_, Parallel<Time>>,
         out: &mut Output,
     ) {
-        let (now, outlets) = (batch.now, batch.world.part::<Outlets>());
+        let now = batch.now;
+        let outlets = (batch.world.version(), batch.world.part::<Outlets>());
+        if batch.requests.iter().all(|request| request.stopped) {
+            return;
+        }
+        self.read(batch, &slots, outlets);
+        // The requests of one switch follow each other: its slot is looked at once.
+        let (mut run, mut joined) = (usize::MAX, Time::START);
         batch.each(|asked| {
-            self.flood((now, *slots.of(asked.place)), asked, outlets, out);
+            if asked.run != run {
+                (run, joined) = (asked.run, *slots.of(asked.place));
+            }
+            self.answer(now, (asked, joined), outlets, out);
             Next::Stop
         });
         if let Some(refused) = self.repeats.refused(now) {
@@ -213,10 +245,6 @@ impl App for Spanning {
     }
 }
 
-fn ports_at_first(ports: &[Port]) -> impl Iterator<Item = PortNo> {
-    ports.iter().filter(|port| port.is_up() && port.number.is_real()).map(|port| port.number)
-}
-
 /// The switch need not keep the packet any longer.
 fn drop_packet(asked: &Asked<'_>, out: &mut Output) {
     let buffer_id = asked.request.buffer_id;
@@ -225,35 +253,29 @@ fn drop_packet(asked: &Asked<'_>, out: &mut Output) {
     }
 }
 
-/// What tells a repeat: the switch, the sender, and all of the frame. `secret` is the same for all of one controller's run
-/// and nobody else's, so that nobody can make two frames that look alike.
-pub fn frame_hash(secret: [u8; 16], dpid: DatapathId, source: MacAddr, frame: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(&secret);
-    hasher.write_u64(dpid.0);
-    hasher.write_u64(source.to_u64());
-    hasher.write(frame);
-    hasher.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn frames_that_differ_in_anything_are_told_apart() {
-        let hash = |secret, dpid, source: u64, frame: &[u8]| {
-            frame_hash([secret; 16], DatapathId(dpid), MacAddr::from_u64(source), frame)
+        let repeats = Repeats::default();
+        let key = |dpid, joined, frame: &[u8]| {
+            let at = Inlet { dpid: DatapathId(dpid), joined: Time(joined), port: PortNo(1) };
+            repeats.key(at, frame)
         };
-        let one = hash(1, 1, 1, b"frame");
-        assert_eq!(one, hash(1, 1, 1, b"frame"));
-        let others = [hash(2, 1, 1, b"frame"), hash(1, 2, 1, b"frame"), hash(1, 1, 2, b"frame")];
-        assert!(others.into_iter().chain([hash(1, 1, 1, b"frames")]).all(|other| other != one));
+        let one = key(1, 1, b"frame");
+        assert_eq!(one, key(1, 1, b"frame"));
+        let others = [key(2, 1, b"frame"), key(1, 2, b"frame"), key(1, 1, b"frames")];
+        assert!(others.into_iter().all(|other| other != one));
+        // Another controller has another hash.
+        let at = Inlet { dpid: DatapathId(1), joined: Time(1), port: PortNo(1) };
+        assert_ne!(Repeats::default().key(at, b"frame"), one);
     }
 
     #[test]
     fn a_frame_is_admitted_so_many_times_a_second() {
-        let repeats = Repeats::new([1; 16]);
+        let repeats = Repeats::default();
         let admitted_since = |now, joined, dpid, times| {
             let at = Inlet { dpid: DatapathId(dpid), joined, port: PortNo(1) };
             let key = repeats.key(at, b"the same frame");
@@ -274,7 +296,7 @@ mod tests {
     /// What a hundred hosts ask in one second is no storm, in the largest network of the papers.
     #[test]
     fn a_thousand_switches_flood_what_a_hundred_hosts_say_at_once() {
-        let repeats = Repeats::new([1; 16]);
+        let repeats = Repeats::default();
         let asks = (1..=1347).flat_map(|dpid| (0..100u8).map(move |host| (dpid, host)));
         let is_dropped = |(dpid, host): &(u64, u8)| {
             let at = Inlet { dpid: DatapathId(*dpid), joined: Time::START, port: PortNo(1) };
@@ -287,7 +309,7 @@ mod tests {
 
     #[test]
     fn while_probes_are_out_a_large_network_floods_some_thousand_frames_and_no_more() {
-        let repeats = Repeats::new([1; 16]);
+        let repeats = Repeats::default();
         let leaves = |key: &u64| repeats.leaves_probes_room(Time::START, key << 32 | key);
         assert_eq!((0..65_536).filter(leaves).count(), CAREFUL_MAX);
         assert_eq!(repeats.refused(Time::START), Some(65_536 - CAREFUL_MAX as u64));
@@ -296,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_not_flooded_for_want_of_room_is_told_once_a_second() {
-        let repeats = Repeats { refused: AtomicU64::new(7), ..Repeats::new([1; 16]) };
+        let repeats = Repeats { refused: AtomicU64::new(7), ..Repeats::default() };
         let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
         assert_eq!(repeats.refused(at(5000)), Some(7));
         assert_eq!(repeats.refused(at(7000)), None);

@@ -11,12 +11,25 @@ use petgraph::unionfind::UnionFind;
 use proptest::prelude::*;
 
 use super::app::{CAREFUL_MAX, Inlet};
+use super::heads::ports;
 use super::outlets::LARGE;
 use super::*;
 use crate::place::SwitchPort;
 use crate::routing::tests::{a_history, both};
 use crate::routing::{Change, Graph};
 use crate::topology::{Map, Peer, Port, State, Switch};
+
+/// The ports by which the application floods a frame.
+fn flood(
+    repeats: &Repeats,
+    now: Time,
+    (at, frame): (Inlet, &[u8]),
+    (outlets, at_first): (&Outlets, &[aldis_wire::msg::Port]),
+) -> Vec<PortNo> {
+    let ports: Vec<PortNo> = ports(at, outlets, at_first).collect();
+    let floods = !ports.is_empty() && repeats.admits(now, repeats.key(at, frame), outlets);
+    if floods { ports } else { Vec::new() }
+}
 
 /// Where every switch has its host.
 const HOST: PortNo = PortNo(100);
@@ -44,7 +57,7 @@ impl Net {
         let mut net = Net {
             links: links(graph),
             outlets: Outlets::default(),
-            repeats: Repeats::new([1; 16]),
+            repeats: Repeats::default(),
             switches: vec![],
             flight: vec![],
             heard: BTreeMap::new(),
@@ -78,7 +91,7 @@ impl Net {
 
     fn floods(&mut self, arrived: SwitchPort) {
         let at = Inlet { dpid: arrived.dpid, joined: Time::START, port: arrived.port };
-        for port in self.repeats.flood(self.now, at, &self.frame, (&self.outlets, &[])) {
+        for port in flood(&self.repeats, self.now, (at, &self.frame), (&self.outlets, &[])) {
             if port == HOST {
                 *self.heard.entry(arrived.dpid).or_default() += 1;
             } else {
@@ -353,9 +366,9 @@ fn a_switch_that_nobody_heard_of_floods_by_the_ports_that_it_joined_with() {
     let ports =
         [(1, false), (2, false), (3, true)].map(|(number, down)| port(PortNo(number), down));
     let ports = [&ports[..], &[port(PortNo::LOCAL, false)]].concat();
-    let (repeats, outlets) = (Repeats::new([1; 16]), Outlets::default());
+    let (repeats, outlets) = (Repeats::default(), Outlets::default());
     let at = Inlet { dpid: DatapathId(1), joined: Time::START, port: PortNo(1) };
-    let flood = |now| repeats.flood(now, at, &[0; 60], (&outlets, &ports));
+    let flood = |now| flood(&repeats, now, (at, &[0; 60]), (&outlets, &ports));
     assert_eq!(flood(Time::START), [PortNo(2)]);
     assert_eq!(flood(Time::START), []);
     assert_eq!(flood(Time::START + Duration::from_secs(1)), [PortNo(2)]);
@@ -380,11 +393,11 @@ fn a_large_network_floods_less_while_it_is_being_found_out() {
         let mut charter = crate::routing::Charter::default();
         charter.follow(&map);
         let outlets = Outlets::of(&map, &Forest::of(charter.graph()));
-        let repeats = Repeats::new([1; 16]);
+        let repeats = Repeats::default();
         let frames = dpids.flat_map(|dpid| (0..40u8).map(move |frame| (dpid, [frame; 60])));
         let is_flooded = |(dpid, frame): &(DatapathId, [u8; 60])| {
             let at = Inlet { dpid: *dpid, joined: Time::START, port: PortNo(1) };
-            !repeats.flood(Time::START, at, frame, (&outlets, &[])).is_empty()
+            !flood(&repeats, Time::START, (at, frame), (&outlets, &[])).is_empty()
         };
         frames.filter(is_flooded).count()
     };

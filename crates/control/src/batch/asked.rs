@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use aldis_wire::msg::{Message, PacketOut, PortNo};
+use aldis_wire::msg::{Message, PacketOut, PacketOutHead, PortNo};
 use aldis_wire::{MacAddr, NO_BUFFER};
 
 use super::{Batch, Request};
@@ -82,6 +82,24 @@ impl Output {
     pub fn answer(&mut self, asked: &Asked<'_>, message: impl Into<Message>) -> bool {
         self.turn_to(asked.run);
         self.say(asked.switch, asked.request.xid, message)
+    }
+
+    /// Sends the packet of a request behind this head. False, and nothing is sent, where the switch neither holds it nor
+    /// sent all of it, or where it is too long.
+    #[inline]
+    pub fn send(&mut self, asked: &Asked<'_>, head: &PacketOutHead) -> bool {
+        let Request { buffer_id, frame_len, total_len, xid, .. } = asked.request;
+        let frame = match buffer_id {
+            NO_BUFFER if frame_len < total_len => return false,
+            NO_BUFFER => asked.frame,
+            _ => &[],
+        };
+        self.turn_to(asked.run);
+        let stamp = |bytes: &mut [u8]| head.stamp(bytes, xid, buffer_id, frame.len());
+        self.append_changed(head.bytes(), stamp) && {
+            self.append(frame);
+            true
+        }
     }
 
     /// Says something to the switch in hand, with this transaction id. What its version cannot say is not sent: false.

@@ -1,0 +1,72 @@
+//! The beginnings of the PACKET_OUTs that flood: one for each switch and port of entry, encoded once.
+//!
+//! A storm asks the same over and over: what differs from one packet to the next is its transaction id, its buffer and its
+//! frame. The heads are kept in a table of fixed size, in which another switch and port may take the place of one.
+
+use aldis_control::switch::Info;
+use aldis_wire::msg::{Action, PacketOutHead, Port, PortNo};
+
+use super::app::Inlet;
+use super::outlets::Outlets;
+
+/// Places of the table, a power of two: so many switches and ports that flood at a time. Some ten kilobytes.
+const PLACES: usize = 256;
+
+/// Heads that were encoded for one version of the World.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    places: Vec<Option<Place>>,
+}
+
+#[derive(Debug)]
+struct Place {
+    version: u64,
+    at: Inlet,
+    /// None where the frame leaves by no port.
+    head: Option<PacketOutHead>,
+}
+
+impl Heads {
+    /// The head of what a switch floods that came in at `at`; none where it leaves by no port. `version` is that of the
+    /// World which has the outlets.
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        version: u64,
+        at: Inlet,
+        (outlets, switch): (&Outlets, &Info),
+    ) -> Option<&PacketOutHead> {
+        if self.places.is_empty() {
+            self.places.resize_with(PLACES, || None);
+        }
+        let mixed =
+            (at.dpid.0.rotate_left(32) ^ u64::from(at.port.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = &mut self.places[(mixed >> 56) as usize % PLACES];
+        let is_it = |place: &Place| place.version == version && place.at == at;
+        if !place.as_ref().is_some_and(is_it) {
+            *place = Some(Place { version, at, head: head(at, outlets, switch) });
+        }
+        place.as_ref().and_then(|place| place.head.as_ref())
+    }
+}
+
+fn head(at: Inlet, outlets: &Outlets, switch: &Info) -> Option<PacketOutHead> {
+    let mut ports = ports(at, outlets, &switch.ports).peekable();
+    ports.peek()?;
+    // With more ports than a message can name nothing is flooded.
+    PacketOutHead::new(switch.version, at.port, ports.map(Action::output)).ok()
+}
+
+/// The ports by which a switch floods a frame that came in there; none where it does not. `at_first` are its ports when it
+/// joined: they count as long as the outlets do not have it.
+pub(super) fn ports(
+    at: Inlet,
+    outlets: &Outlets,
+    at_first: &[Port],
+) -> impl Iterator<Item = PortNo> {
+    let outlet = outlets.switch(at.dpid);
+    let is_up = |port: &&Port| port.is_up() && port.number.is_real();
+    let first = at_first.iter().filter(is_up).map(|port| port.number);
+    let first = first.filter(move |port| outlet.is_none() && *port != at.port);
+    outlet.into_iter().flat_map(move |outlet| outlet.flood(at.port)).chain(first)
+}
