@@ -288,6 +288,16 @@ impl Servers {
     }
 }
 
+/// Whether a packet of IPv4 may be of DHCP, by its protocol and its ports.
+#[inline]
+fn may_be(frame: &Ethernet<'_>) -> bool {
+    let Some(packet) = frame.payload().first_chunk::<24>() else { return false };
+    // Behind options the ports are elsewhere.
+    let (has_options, port) = (packet[0] & 0xf != 5, [packet[22], packet[23]]);
+    let is_port = [dhcp::SERVER_PORT, dhcp::CLIENT_PORT].contains(&u16::from_be_bytes(port));
+    packet[9] == protocol::UDP && (has_options || is_port)
+}
+
 /// The application: one instance for each worker.
 #[derive(Clone, Debug)]
 pub struct DhcpProxy(Servers);
@@ -311,7 +321,8 @@ impl App for DhcpProxy {
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let heard = batch.world.part::<Heard>();
         let DhcpProxy(servers) = self;
-        let is_ours = |frame: &Ethernet<'_>| Message::new(frame).is_some();
+        // Nearly all packets of IPv4 have another protocol or other ports: seen without reading their headers whole.
+        let is_ours = |frame: &Ethernet<'_>| frame.ethertype() == ethertype::IPV4 && may_be(frame);
         front::serve(batch, out, is_ours, |now, frame, at, hosts| {
             servers.decide(now, frame, at, hosts, heard)
         });

@@ -42,14 +42,14 @@ const ONCE: u64 = 1 << TICK_BITS;
 pub const TIMES_MAX: u64 = 16;
 
 /// Ticks that the clocks of two workers may be apart: a member from further ahead is one from long ago.
-const APART_MAX: i32 = 64;
+const APART_MAX: u32 = 64;
 
 /// Members that left their places by themselves a while after they came.
 #[derive(Debug)]
 pub struct Recent {
     rows: Box<[Row]>,
-    // In ticks.
-    stay: i32,
+    // In ticks, and as much as clocks may be apart.
+    stay: u32,
     hasher: RandomState,
 }
 
@@ -74,7 +74,7 @@ impl Recent {
     pub fn new(room: usize, stay: Duration) -> Recent {
         let rows = room.div_ceil(ROW).max(1).next_power_of_two();
         let ticks = (stay.as_nanos() >> TICK) + 1;
-        let stay = i32::try_from(ticks).unwrap_or(i32::MAX).min(1 << (TICK_BITS - 2));
+        let stay = u32::try_from(ticks).unwrap_or(u32::MAX).min(1 << (TICK_BITS - 2)) + APART_MAX;
         let hasher = RandomState::default();
         Recent { rows: (0..rows).map(|_| Row::default()).collect(), stay, hasher }
     }
@@ -117,59 +117,77 @@ impl Recent {
 #[inline]
 fn note<W: Word, const N: usize>(
     row: &[W; N],
-    stay: i32,
+    stay: u32,
     tick: u32,
     (hash, times): (u64, u64),
 ) -> Verdict {
     debug_assert!((1..=TIMES_MAX).contains(&times), "{times} times");
-    let name = hash >> 32;
+    let name = (hash >> 32) as u32;
     // Never 0, by which a place is free.
     let name = if name == 0 { 1 } else { name };
-    let member = name << 32 | u64::from(tick) & (ONCE - 1);
+    let tick = tick & (ONCE as u32 - 1);
     loop {
+        // All of it is decided on one look at the row: what another worker changes meanwhile makes the replacement fail.
         let found = row.each_ref().map(Word::load);
         // Without a branch for each place: where a member is cannot be foreseen.
-        let mut known = N;
-        for (at, &found) in found.iter().enumerate() {
-            known = if found >> 32 == name { at } else { known };
+        let mut known = 0;
+        for (at, word) in found.iter().enumerate() {
+            known |= u32::from((word >> 32) as u32 == name) << at;
         }
-        // One that came too long ago keeps its place until another takes it, so a name may stand there twice: once young.
-        if known < N && age(found[known], tick) >= stay {
-            let is_young = |at: &usize| found[*at] >> 32 == name && age(found[*at], tick) < stay;
-            known = (0..N).find(is_young).unwrap_or(N);
-        }
-        if known < N {
-            if (found[known] >> TICK_BITS) % TIMES_MAX + 1 >= times {
+        // One that came too long ago keeps its place until another takes it, so that a name may stand there twice: once young.
+        let mut known = Bits(known).map(|at| (at, found[at]));
+        let is_young =
+            |(_, word): &(usize, u64)| (*word >> 32) as u32 == name && age(*word, tick) < stay;
+        if let Some((at, word)) = known.find(is_young) {
+            if (word >> TICK_BITS) % TIMES_MAX + 1 >= times {
                 return Verdict::Known;
             }
-            if row[known].replace(found[known], found[known] + ONCE).is_ok() {
+            if row[at].replace(word, word + ONCE).is_ok() {
                 return Verdict::New;
             }
             continue;
         }
-        let mut oldest = i64::MIN;
-        for (at, &found) in found.iter().enumerate() {
-            let age = if found == 0 { i32::MAX } else { age(found, tick) };
-            // Of several as old the first.
-            oldest = oldest.max(i64::from(age) << 3 | (N - 1 - at) as i64);
-        }
-        if oldest >> 3 < i64::from(stay) {
+        let (at, word) = oldest(&found, tick);
+        if word != 0 && age(word, tick) < stay {
             return Verdict::Full;
         }
-        let at = N - 1 - (oldest & 7) as usize;
-        if row[at].replace(found[at], member).is_ok() {
+        if row[at].replace(word, u64::from(name) << 32 | u64::from(tick)).is_ok() {
             return Verdict::New;
         }
     }
 }
 
-/// Ticks since a member came; negative where a worker whose clock was read later noted it.
+/// The place of the oldest member, of several as old the first, and what is there.
 #[inline]
-fn age(member: u64, tick: u32) -> i32 {
-    const UNUSED: u32 = u32::BITS - TICK_BITS;
-    // The difference of two numbers of 28 bits, with its sign.
-    let age = (tick.wrapping_sub(member as u32) << UNUSED) as i32 >> UNUSED;
-    if age < -APART_MAX { i32::MAX - 1 } else { age }
+fn oldest<const N: usize>(row: &[u64; N], tick: u32) -> (usize, u64) {
+    let (mut most, mut oldest) = (0, (0, 0));
+    for (at, &word) in row.iter().enumerate() {
+        // A free place is older than any.
+        let age = if word == 0 { u64::MAX } else { u64::from(age(word, tick)) + 1 };
+        (most, oldest) = if age > most { (age, (at, word)) } else { (most, oldest) };
+    }
+    oldest
+}
+
+/// Ticks since a member came, and [`APART_MAX`] more: one that a worker noted whose clock was read later is as young as can
+/// be.
+#[inline]
+fn age(member: u64, tick: u32) -> u32 {
+    (tick + APART_MAX).wrapping_sub(member as u32) & (ONCE as u32 - 1)
+}
+
+/// The places of the bits of a word that are set, from the lowest on.
+struct Bits(u32);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let at = self.0.trailing_zeros();
+        self.0 &= self.0.wrapping_sub(1);
+        (at < u32::BITS).then_some(at as usize)
+    }
 }
 
 #[cfg(test)]
@@ -219,14 +237,14 @@ mod tests {
             let row = Arc::new([Watched::new(0), Watched::new(hash(7) >> 32 << 32)]);
             let asks = |tick, key| {
                 let row = Arc::clone(&row);
-                loom::thread::spawn(move || note(&row, 60, tick, (hash(key), 1)))
+                loom::thread::spawn(move || note(&row, 60 + APART_MAX, tick, (hash(key), 1)))
             };
             let others = [asks(101, 1), asks(100, 2)];
-            let mine = note(&row, 60, 100, (hash(1), 1));
+            let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 1));
             let [same, third] = others.map(|other| other.join().unwrap());
             assert!((mine == Verdict::New) != (same == Verdict::New), "{mine:?} and {same:?}");
             assert_eq!(third, Verdict::New);
-            let again = [1, 2].map(|key| note(&row, 60, 101, (hash(key), 1)));
+            let again = [1, 2].map(|key| note(&row, 60 + APART_MAX, 101, (hash(key), 1)));
             assert_eq!(again, [Verdict::Known; 2]);
         });
     }
@@ -242,9 +260,9 @@ mod tests {
             let row = Arc::new([Watched::new(0), Watched::new(0)]);
             let others = [100, 101].map(|tick| {
                 let row = Arc::clone(&row);
-                loom::thread::spawn(move || note(&row, 60, tick, (hash(1), 2)))
+                loom::thread::spawn(move || note(&row, 60 + APART_MAX, tick, (hash(1), 2)))
             });
-            let mine = note(&row, 60, 100, (hash(1), 2));
+            let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 2));
             let verdicts = others.map(|other| other.join().unwrap());
             let new = verdicts.iter().chain([&mine]).filter(|&&verdict| verdict == Verdict::New);
             assert_eq!(new.count(), 2, "{mine:?}, {verdicts:?}");

@@ -65,6 +65,8 @@ fn number_of(word: u64) -> u32 {
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     words: Paged<u64, SLOTS>,
+    /// Pages at the end of this round of splits, a power of two, less one.
+    mask: usize,
     len: usize,
     pages_max: usize,
 }
@@ -76,7 +78,7 @@ impl Index {
         let pages_max = (keys_max + keys_max / 4) / CROWDED + 2;
         let mut words = Paged::default();
         words.push_page();
-        Index { words, len: 0, pages_max: pages_max.min(1 << PAGE_BITS) }
+        Index { words, mask: 0, len: 0, pages_max: pages_max.min(1 << PAGE_BITS) }
     }
 
     /// How many keys there are.
@@ -87,38 +89,22 @@ impl Index {
     /// The page that a hash belongs to.
     #[inline]
     fn page_of(&self, hash: Hash) -> usize {
-        let pages = self.words.pages();
-        let round = pages.next_power_of_two();
-        let page = hash.0 as usize & (round - 1);
-        if page < pages { page } else { page & (round / 2 - 1) }
+        let page = hash.0 as usize & self.mask;
+        if page < self.words.pages() { page } else { page & (self.mask >> 1) }
     }
 
-    /// Starts to bring what is known of a hash.
+    /// Where a hash is looked for. Starts to bring what is known of it.
     #[inline]
-    pub(super) fn ask_for(&self, hash: Hash) {
-        prefetch(&self.words.page(self.page_of(hash))[hash.slot()]);
-    }
-
-    /// The first number that has this hash, which is the one looked for but in one of a thousand cases.
-    #[inline]
-    pub(super) fn first(&self, hash: Hash) -> Option<u32> {
-        self.find(hash, |_| true)
+    pub(super) fn ask_for(&self, hash: Hash) -> Page<'_> {
+        let page = Page(self.words.page(self.page_of(hash)));
+        prefetch(&page.0[hash.slot()]);
+        page
     }
 
     /// The number with this hash of which `is` holds.
     #[inline]
     pub(super) fn find(&self, hash: Hash, is: impl Fn(u32) -> bool) -> Option<u32> {
-        let page = self.words.page(self.page_of(hash));
-        for step in 0..SLOTS {
-            let word = page[(hash.slot() + step) % SLOTS];
-            if word == 0 {
-                return None;
-            }
-            if hash_of(word) == hash && is(number_of(word)) {
-                return Some(number_of(word));
-            }
-        }
-        None
+        Page(self.words.page(self.page_of(hash))).find(hash, is)
     }
 
     /// Adds a number that is not there under this hash yet; false where there is no room for it.
@@ -154,6 +140,7 @@ impl Index {
         let from = pages - (pages + 1).next_power_of_two() / 2;
         let words = *self.words.page(from);
         self.words.push_page();
+        self.mask = (pages + 1).next_power_of_two() - 1;
         let (mut stay, mut go) = ([0; SLOTS], [0; SLOTS]);
         for word in words.into_iter().filter(|&word| word != 0) {
             let goes = self.page_of(hash_of(word)) == pages;
@@ -168,6 +155,32 @@ impl Index {
     #[cfg(test)]
     pub(super) fn own_pages(&self, other: &Index) -> usize {
         self.words.own_pages(&other.words)
+    }
+}
+
+/// A page of an index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page<'i>(&'i [u64; SLOTS]);
+
+impl Page<'_> {
+    /// The first number that has this hash, which is the one looked for but in one of a thousand cases.
+    #[inline]
+    pub(super) fn first(self, hash: Hash) -> Option<u32> {
+        self.find(hash, |_| true)
+    }
+
+    #[inline]
+    fn find(self, hash: Hash, is: impl Fn(u32) -> bool) -> Option<u32> {
+        for step in 0..SLOTS {
+            let word = self.0[(hash.slot() + step) % SLOTS];
+            if word == 0 {
+                return None;
+            }
+            if hash_of(word) == hash && is(number_of(word)) {
+                return Some(number_of(word));
+            }
+        }
+        None
     }
 }
 

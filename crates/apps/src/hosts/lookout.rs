@@ -9,7 +9,7 @@ use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Far, On, Output, Part, Time};
 use aldis_wire::msg::{PacketOut, PortNo};
-use aldis_wire::{DatapathId, NO_BUFFER};
+use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
@@ -55,10 +55,36 @@ pub struct Lookout {
     newcomers: Recent,
     /// How many came since then.
     newcome: (Time, u32),
-    // Of one batch: which hosts were seen, where, and what else those few say whose frames say more.
-    ids: Vec<Identity>,
-    at: Vec<SwitchPort>,
-    claims: Vec<(usize, Sighting)>,
+    /// Taken while a batch is read.
+    block: Option<Box<Block>>,
+}
+
+/// Sightings that are looked into together.
+#[derive(Debug)]
+struct Block {
+    len: usize,
+    /// The first `len` of each are in use.
+    ids: [Identity; AT_ONCE],
+    seen: [Sighting; AT_ONCE],
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        let id = Identity { mac: MacAddr([0; 6]), vlan: 0 };
+        let nothing = Sighting { id, at: SwitchPort::default(), ip: None, router: None };
+        Block { len: 0, ids: [id; AT_ONCE], seen: [nothing; AT_ONCE] }
+    }
+}
+
+impl Block {
+    /// Adds a sighting, for which there is room; whether the block is full then.
+    #[inline]
+    fn is_full_with(&mut self, sighting: Sighting) -> bool {
+        let at = self.len % AT_ONCE;
+        (self.ids[at], self.seen[at]) = (sighting.id, sighting);
+        self.len = at + 1;
+        self.len == AT_ONCE
+    }
 }
 
 impl Lookout {
@@ -70,9 +96,7 @@ impl Lookout {
             shown: Recent::new(SHOWN_MAX, SHOWN_EVERY),
             newcomers: Recent::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
             newcome: (Time::START, 0),
-            ids: Vec::new(),
-            at: Vec::new(),
-            claims: Vec::new(),
+            block: None,
         }
     }
 
@@ -99,23 +123,26 @@ impl Lookout {
         }
     }
 
-    /// Reports a sighting of a host, if it is news.
-    #[inline]
+    /// Reports those sightings of a block that are news, and empties it.
     fn look(
         &mut self,
         now: Time,
         (hosts, map, is_full): (&Hosts, &Map, bool),
-        (host, sighting): (Option<&Host>, Sighting),
+        block: &mut Block,
         out: &mut Output,
     ) {
-        if is_full && host.is_none() && !self.admits(now, sighting.at) {
-            return self.show(now, map, sighting.at, out);
+        let mut found = [None; AT_ONCE];
+        hosts.by_few_macs(&block.ids[..block.len], &mut found);
+        for (&sighting, &host) in block.seen[..block.len].iter().zip(&found) {
+            if is_full && host.is_none() && !self.admits(now, sighting.at) {
+                self.show(now, map, sighting.at, out);
+            } else if hosts.is_news_of(host, &sighting, now)
+                && host.is_none_or(|host| may_have_moved(host, sighting.at, map))
+            {
+                self.report(now, map, sighting, out);
+            }
         }
-        if hosts.is_news_of(host, &sighting, now)
-            && host.is_none_or(|host| may_have_moved(host, sighting.at, map))
-        {
-            self.report(now, map, sighting, out);
-        }
+        block.len = 0;
     }
 
     /// Whether one more host that nobody knows may push another out of the full table. Those that may not are seen again.
@@ -133,38 +160,50 @@ impl Lookout {
 }
 
 /// Where the requests of a batch came in, as far as hosts may be there. The requests of one switch follow each other, so that
-/// it is looked for once.
+/// the switch is looked for once, and each of its lower ports once.
 #[derive(Debug)]
 pub(crate) struct Edges<'m> {
     map: &'m Map,
-    found: Option<(DatapathId, Option<&'m Switch>)>,
+    dpid: Option<DatapathId>,
+    switch: Option<&'m Switch>,
+    /// A bit for each port below 64 that was looked at, and one where hosts may be there.
+    looked: u64,
+    edges: u64,
 }
 
 impl<'m> Edges<'m> {
     /// Of the network as it is in this version of the map.
     pub(crate) fn new(map: &'m Map) -> Edges<'m> {
-        Edges { map, found: None }
+        Edges { map, dpid: None, switch: None, looked: 0, edges: 0 }
     }
 
     /// Where a request came in, if a host may be there.
     #[inline]
     pub(crate) fn of(&mut self, asked: &Asked<'_>) -> Option<SwitchPort> {
         let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
-        if at.port == PortNo::LOCAL {
-            return Some(at);
+        if self.dpid != Some(at.dpid) {
+            *self = Edges {
+                dpid: Some(at.dpid),
+                switch: self.map.switch(at.dpid),
+                ..Edges::new(self.map)
+            };
         }
-        let switch = match self.found {
-            Some((dpid, switch)) if dpid == at.dpid => switch,
-            _ => {
-                let switch = self.map.switch(at.dpid);
-                self.found = Some((at.dpid, switch));
-                switch
-            }
-        };
-        match switch {
+        let bit = if at.port.0 < u64::BITS { 1 << at.port.0 } else { 0 };
+        if self.looked & bit == 0 {
+            let is_edge = self.is_edge(at.port);
+            self.looked |= bit;
+            self.edges |= if is_edge { bit } else { 0 };
+            return is_edge.then_some(at);
+        }
+        (self.edges & bit != 0).then_some(at)
+    }
+
+    fn is_edge(&self, port: PortNo) -> bool {
+        match self.switch {
+            _ if port == PortNo::LOCAL => true,
             // It joined a moment ago: the keeper decides.
-            None => at.port.is_real().then_some(at),
-            Some(switch) => switch.port(at.port).filter(|port| !port.is_link()).map(|_| at),
+            None => port.is_real(),
+            Some(switch) => switch.port(port).is_some_and(|port| !port.is_link()),
         }
     }
 }
@@ -202,18 +241,15 @@ impl App for Lookout {
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let (now, world) = (batch.now, batch.world);
         let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
-        let mut edges = Edges::new(map);
-        let (mut ids, mut places) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.at));
-        let mut claims = std::mem::take(&mut self.claims);
+        let is_full = hosts.len() >= self.config.hosts_max;
+        let (mut edges, mut block) = (Edges::new(map), self.block.take().unwrap_or_default());
         batch.each(|asked| {
             let Some(at) = edges.of(asked) else { return Next::Continue };
             let Ok(sighting) = Sighting::of_frame(asked.frame, at) else { return Next::Continue };
             if asked.dst() != Some(ASKER) {
-                if sighting.says_more() {
-                    claims.push((ids.len(), sighting));
+                if block.is_full_with(sighting) {
+                    self.look(now, (hosts, map, is_full), &mut block, out);
                 }
-                ids.push(sighting.id);
-                places.push(at);
                 return Next::Continue;
             }
             // An answer to us. It says nothing new, and that is what was asked.
@@ -224,23 +260,8 @@ impl App for Lookout {
             }
             Next::Stop
         });
-        let mut found = [None; AT_ONCE];
-        let (mut claimed, is_full) =
-            (claims.iter().peekable(), hosts.len() >= self.config.hosts_max);
-        for from in (0..ids.len()).step_by(AT_ONCE) {
-            let some = &ids[from..ids.len().min(from + AT_ONCE)];
-            hosts.by_few_macs(some, &mut found);
-            for ((place, &id), &host) in (from..).zip(some).zip(&found) {
-                let plain = Sighting { id, at: places[place], ip: None, router: None };
-                let claim = claimed.next_if(|(at, _)| *at == place);
-                let sighting = claim.map_or(plain, |(_, sighting)| *sighting);
-                self.look(now, (hosts, map, is_full), (host, sighting), out);
-            }
-        }
-        ids.clear();
-        places.clear();
-        claims.clear();
-        (self.ids, self.at, self.claims) = (ids, places, claims);
+        self.look(now, (hosts, map, is_full), &mut block, out);
+        self.block = Some(block);
     }
 
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {

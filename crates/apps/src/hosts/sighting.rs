@@ -40,23 +40,20 @@ pub enum Refusal {
 
 impl Sighting {
     /// What a frame says that came in at `at`.
+    #[inline]
     pub fn of_frame(frame: &[u8], at: SwitchPort) -> Result<Sighting, Refusal> {
         let frame = Ethernet::new(frame).ok_or(Refusal::Short)?;
         let mac = MacAddr(frame.source());
         if mac.is_group() || mac.to_u64() == 0 || mac == ASKER {
             return Err(Refusal::Source);
         }
+        if frame.ethertype() == ethertype::IPV4 && frame.vlan().is_none() {
+            // Most frames: they claim nothing.
+            return Ok(Sighting { id: Identity { mac, vlan: 0 }, at, ip: None, router: None });
+        }
         let id = Identity { mac, vlan: frame.vlan().unwrap_or(0) };
         let (ip, router) = claim(&frame)?;
         Ok(Sighting { id, at, ip, router })
-    }
-}
-
-impl Sighting {
-    /// Whether it says more than that the host is there.
-    #[inline]
-    pub(super) fn says_more(&self) -> bool {
-        self.ip.is_some() || self.router.is_some()
     }
 }
 

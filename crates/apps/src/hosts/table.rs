@@ -173,13 +173,14 @@ impl Hosts {
         ),
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let mut hashes = [Hash::new(0); BATCH];
+        let nothing = Hash::new(0);
+        let mut hashes = [(nothing, index.ask_for(nothing)); BATCH];
         for (key, place) in asked.iter().zip(&mut hashes) {
-            *place = hash(key);
-            index.ask_for(*place);
+            let hash = hash(key);
+            *place = (hash, index.ask_for(hash));
         }
-        for (hash, place) in hashes.iter().zip(&mut *found).take(asked.len()) {
-            *place = index.first(*hash).map(|number| self.hosts.item(number as usize));
+        for ((hash, page), place) in hashes.iter().zip(&mut *found).take(asked.len()) {
+            *place = page.first(*hash).map(|number| self.hosts.item(number as usize));
             place.inspect(|host| prefetch(*host));
         }
         for (key, place) in asked.iter().zip(found) {

@@ -20,8 +20,8 @@ use crate::place::SwitchPort;
 use crate::recent::Recent;
 
 /// Requests whose flows may be on their way at once: what a core answers in [`IN_FLIGHT`]. Where there are more, flows are
-/// sent twice. A megabyte.
-const IN_FLIGHT_MAX: usize = 1 << 17;
+/// sent twice. Two megabytes, a large page of memory.
+const IN_FLIGHT_MAX: usize = 1 << 18;
 
 /// Paths on pages that wait. While a batch is gone through, which takes milliseconds, others hand in some thousands. Further
 /// ones are not remembered, and counted.
