@@ -160,13 +160,17 @@ fn note<W: Word, const N: usize>(
 /// The place of the oldest member, of several as old the first, and what is there.
 #[inline]
 fn oldest<const N: usize>(row: &[u64; N], tick: u32) -> (usize, u64) {
-    let (mut most, mut oldest) = (0, (0, 0));
+    // The age above, and the places below in the order in which they are taken: one number to compare.
+    const PLACE_BITS: u32 = u32::BITS - TICK_BITS - 1;
+    const { assert!(N <= 1 << PLACE_BITS) };
+    let mut oldest = 0;
     for (at, &word) in row.iter().enumerate() {
-        // A free place is older than any.
-        let age = if word == 0 { u64::MAX } else { u64::from(age(word, tick)) + 1 };
-        (most, oldest) = if age > most { (age, (at, word)) } else { (most, oldest) };
+        // A free place is as old as can be.
+        let age = if word == 0 { ONCE as u32 - 1 } else { age(word, tick) };
+        oldest = oldest.max(age << PLACE_BITS | (N - 1 - at) as u32);
     }
-    oldest
+    let at = N - 1 - (oldest as usize & ((1 << PLACE_BITS) - 1));
+    (at, row[at])
 }
 
 /// Ticks since a member came, and [`APART_MAX`] more: one that a worker noted whose clock was read later is as young as can
