@@ -85,6 +85,25 @@ fn a_network_of_more_than_a_thousand_switches_is_routed() {
     assert_eq!(controller.end("-INT"), Some(0));
 }
 
+/// It says so by one gratuitous ARP, which comes in before the switch could say that the port is up. A host that the others know at a
+/// port that went down is reached within two seconds.
+#[test]
+fn a_host_that_moves_and_says_so_once_is_reached_where_it_is() {
+    for openflow in ["1.0", "1.3"] {
+        let mut controller = Running::start(&[]);
+        let words = ["--topology", "linear,4", "--openflow", openflow, "--await-links"];
+        let before = ["--at", "1s ping h1 h3", "--at", "1s ping h4 h3"];
+        let moves = ["--at", "3s host-move h3 s1"];
+        let after = ["--at", "4500ms ping h1 h3", "--at", "4500ms ping h4 h3"];
+        let again = ["--at", "5s host-move h3 s4", "--at", "6500ms ping h1 h3"];
+        let words = [&words[..], &before, &moves, &after, &again].concat();
+        let (said, code) = emulate(&controller.address, &words);
+        assert_eq!(said.matches(" -> h3: answered after ").count(), 5, "{openflow}: {said}");
+        assert!(!said.contains("no answer") && code == Some(0), "{openflow}: {said}");
+        assert_eq!(controller.end("-INT"), Some(0));
+    }
+}
+
 /// The same switches and hosts say the same again, within the second in which a frame is not flooded twice.
 #[test]
 fn a_network_that_was_started_again_works_at_once() {

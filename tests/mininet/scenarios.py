@@ -12,6 +12,7 @@ from mininet.topolib import TorusTopo, TreeTopo
 import full
 import guide
 import kept
+import movers
 import proxies
 import rest
 import secure
@@ -45,6 +46,7 @@ def all_of_them():
             yield f"{body.__name__} {version}", functools.partial(body, version)
     yield from full.all_of_them(VERSIONS)
     yield from kept.all_of_them(VERSIONS)
+    yield from movers.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)
     yield from rest.all_of_them(VERSIONS)
     yield from secure.all_of_them(VERSIONS)

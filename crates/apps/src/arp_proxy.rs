@@ -48,9 +48,9 @@ pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> Decisio
 
 fn is_spoofed(frame: &Ethernet<'_>, arp: &Arp<'_>, at: SwitchPort, hosts: &Hosts) -> bool {
     let (mac, vlan) = (MacAddr(frame.source()), frame.vlan().unwrap_or(0));
-    let is_elsewhere = hosts.by_mac(mac, vlan).is_some_and(|host| host.at() != at);
+    let is_elsewhere = hosts.by_mac(mac, vlan).is_some_and(|host| host.is_elsewhere(at));
     let owner = hosts.by_ip(IpAddr::V4(arp.sender_ip()), vlan);
-    let is_anothers = owner.is_some_and(|owner| owner.mac() != mac);
+    let is_anothers = owner.is_some_and(|owner| owner.mac() != mac && !owner.is_nowhere());
     arp.sender_mac() != mac.0 || mac.is_group() || is_elsewhere || is_anothers
 }
 
@@ -63,12 +63,13 @@ fn question(
 ) -> Decision {
     let vlan = frame.vlan().unwrap_or(0);
     let Some(host) = hosts.by_ip(IpAddr::V4(arp.target_ip()), vlan) else { return Decision::Flood };
-    if host.at() == at || host.mac().0 == frame.source() {
+    let Some(place) = host.place() else { return Decision::Flood };
+    if place == at || host.mac().0 == frame.source() {
         return Decision::Drop(Reason::Heard);
     }
     let is_probe = arp.sender_ip().is_unspecified();
     if is_probe || !host.was_seen_within(SPEAK_FOR, now) {
-        return Decision::send_to(host.at());
+        return Decision::send_to(place);
     }
     let reply = arp::Message::reply(arp, host.mac().0).to_bytes();
     Decision::Answer(answer(frame, host.mac().0, &[&reply]))
@@ -95,7 +96,7 @@ impl App for ArpProxy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::testing::{at_s, host_mac, network, place};
+    use crate::hosts::testing::{at_s, host_mac, network, network_without, place};
     use aldis_packet::ethernet;
     use proptest::prelude::*;
     use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetFrame, EthernetProtocol};
@@ -123,6 +124,22 @@ mod tests {
         assert_eq!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 99]), Decision::Flood);
         assert_eq!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 1]), Decision::Flood);
         assert_eq!(decided(1, 10, [0; 4], [10, 0, 0, 1]), Decision::Drop(Reason::Heard));
+    }
+
+    #[test]
+    fn for_who_is_nowhere_nobody_speaks_and_nothing_is_sent() {
+        let asked = |s, sender: [u8; 4], hosts: &Hosts| {
+            decide(at_s(s), &asks(1, sender, [10, 0, 0, 2]), place(1), hosts)
+        };
+        let hosts = network_without(place(2));
+        for s in [10, 100] {
+            assert_eq!(asked(s, [10, 0, 0, 1], &hosts), Decision::Flood);
+            assert_eq!(asked(s, [0; 4], &hosts), Decision::Flood);
+        }
+        // It comes back elsewhere, and another takes its address.
+        let announces = asks(2, [10, 0, 0, 2], [10, 0, 0, 2]);
+        assert_eq!(decide(at_s(10), &announces, place(1), &hosts), Decision::Flood);
+        assert_eq!(asked(10, [10, 0, 0, 6], &hosts), Decision::Flood);
     }
 
     #[test]

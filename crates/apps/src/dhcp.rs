@@ -215,7 +215,7 @@ impl Servers {
         }
         if message.is_spoofed()
             || message.mac().is_group()
-            || known.is_some_and(|host| host.at() != at)
+            || known.is_some_and(|host| host.is_elsewhere(at))
         {
             return Decision::Drop(Reason::Spoofed);
         }
@@ -247,7 +247,7 @@ impl Servers {
         let client = message.dhcp.as_ref().and_then(|dhcp| dhcp.chaddr());
         match client.and_then(|mac| hosts.by_mac(MacAddr(mac), message.vlan())) {
             _ if is_for_one(&message.frame) => Decision::Pass,
-            Some(client) if client.at() != server.at => Decision::send_to(client.at()),
+            Some(client) if client.is_elsewhere(server.at) => Decision::send_to(client.at()),
             _ => Decision::Flood,
         }
     }

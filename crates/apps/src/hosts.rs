@@ -19,6 +19,7 @@
 mod ask;
 mod chains;
 mod dispute;
+mod held;
 mod host;
 mod index;
 mod keeper;

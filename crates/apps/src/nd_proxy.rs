@@ -75,10 +75,12 @@ fn is_spoofed(
     hosts: &Hosts,
 ) -> bool {
     let (mac, vlan) = (MacAddr(frame.source()), frame.vlan().unwrap_or(0));
-    let is_anothers =
-        |ip: Ipv6Addr| hosts.by_ip(IpAddr::V6(ip), vlan).is_some_and(|owner| owner.mac() != mac);
+    let is_anothers = |ip: Ipv6Addr| {
+        let owner = hosts.by_ip(IpAddr::V6(ip), vlan);
+        owner.is_some_and(|owner| owner.mac() != mac && !owner.is_nowhere())
+    };
     let says_other = |said: Option<[u8; 6]>| said.is_some_and(|said| said != mac.0);
-    let is_elsewhere = hosts.by_mac(mac, vlan).is_some_and(|host| host.at() != at);
+    let is_elsewhere = hosts.by_mac(mac, vlan).is_some_and(|host| host.is_elsewhere(at));
     mac.is_group()
         || is_elsewhere
         || is_anothers(ip.source())
@@ -95,7 +97,8 @@ fn question(
 ) -> Decision {
     let vlan = frame.vlan().unwrap_or(0);
     let Some(host) = hosts.by_ip(IpAddr::V6(said.target()), vlan) else { return Decision::Flood };
-    if host.at() == at || host.mac().0 == frame.source() {
+    let Some(place) = host.place() else { return Decision::Flood };
+    if place == at || host.mac().0 == frame.source() {
         return Decision::Drop(Reason::Heard);
     }
     let looks = ip.source().is_unspecified();
@@ -107,7 +110,7 @@ fn question(
             let head = ipv6::header(neighbour::LEN as u16, protocol::ICMPV6, HOPS, (from, to));
             Decision::Answer(answer(frame, mac, &[&head, &message]))
         }
-        _ => Decision::send_to(host.at()),
+        _ => Decision::send_to(place),
     }
 }
 
@@ -132,7 +135,7 @@ impl App for NdProxy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::testing::{at_s, host_ipv6, host_mac, network, place};
+    use crate::hosts::testing::{at_s, host_ipv6, host_mac, network, network_without, place};
     use aldis_packet::ethernet;
     use proptest::prelude::*;
     use smoltcp::phy::ChecksumCapabilities;
@@ -165,6 +168,16 @@ mod tests {
         let later = decide(at_s(100), &asks(1, host_ipv6(1), host_ipv6(2)), place(1), &network());
         assert_eq!(later, Decision::send_to(place(2)));
         assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(99)), 1), Decision::Flood);
+    }
+
+    #[test]
+    fn for_who_is_nowhere_nobody_speaks_and_nothing_is_sent() {
+        let hosts = network_without(place(2));
+        let decided = |frame: &[u8], at: u64| decide(at_s(10), frame, place(at), &hosts);
+        assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(2)), 1), Decision::Flood);
+        // It comes back elsewhere, and another takes its address.
+        assert!(matches!(decided(&asks(2, host_ipv6(2), host_ipv6(4)), 1), Decision::Answer(_)));
+        assert!(matches!(decided(&asks(1, host_ipv6(2), host_ipv6(4)), 1), Decision::Answer(_)));
     }
 
     #[test]

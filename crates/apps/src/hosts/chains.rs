@@ -49,6 +49,12 @@ impl Links {
         chain.len += 1;
     }
 
+    /// The numbers of a chain, in the order in which they were put there.
+    pub(super) fn of(&self, chain: &Chain) -> impl Iterator<Item = u32> {
+        let next = |&at: &u32| Some(self.0[at as usize][1]).filter(|&next| next != NONE);
+        core::iter::successors(chain.first(), next)
+    }
+
     /// Takes a number out of the chain that it is in.
     pub(super) fn remove(&mut self, chain: &mut Chain, number: u32) {
         let [before, after] = self.0[number as usize];
@@ -71,10 +77,7 @@ mod tests {
     #[test]
     fn a_chain_keeps_the_order_in_which_numbers_came() {
         let (mut links, mut chain) = (Links::default(), Chain::default());
-        let all = |links: &Links, chain: &Chain| {
-            let next = |&at: &u32| Some(links.0[at as usize][1]).filter(|&next| next != NONE);
-            core::iter::successors(chain.first(), next).collect::<Vec<_>>()
-        };
+        let all = |links: &Links, chain: &Chain| links.of(chain).collect::<Vec<_>>();
         [5, 1, 7, 2].into_iter().for_each(|number| links.push(&mut chain, number));
         for (gone, left) in [(7, &[5, 1, 2][..]), (5, &[1, 2]), (2, &[1]), (1, &[])] {
             links.remove(&mut chain, gone);

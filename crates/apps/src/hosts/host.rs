@@ -20,6 +20,7 @@ pub const FURTHER_MAX: usize = 14;
 const VLAN: u16 = 0x0fff;
 const ADVERTISED: u16 = 0x1000;
 const ROUTER: u16 = 0x2000;
+const NOWHERE: u16 = 0x4000;
 
 /// What tells hosts apart: the address, and the VLAN that it was seen in (0 where frames carry none).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,10 +116,28 @@ impl Host {
         MacAddr(self.mac)
     }
 
-    /// Where it is attached.
+    /// Where it is attached, or was last ([`Host::is_nowhere`]).
     #[inline]
     pub fn at(&self) -> SwitchPort {
         SwitchPort { dpid: DatapathId(self.dpid), port: PortNo(self.port) }
+    }
+
+    /// Whether its port went down, and it was seen nowhere since: what is for it has to go everywhere.
+    #[inline]
+    pub fn is_nowhere(&self) -> bool {
+        self.tags & NOWHERE != 0
+    }
+
+    /// Where to send what is for it; nothing while it is nowhere.
+    #[inline]
+    pub fn place(&self) -> Option<SwitchPort> {
+        (!self.is_nowhere()).then(|| self.at())
+    }
+
+    /// Whether it is known to be at another port than this one.
+    #[inline]
+    pub(crate) fn is_elsewhere(&self, at: SwitchPort) -> bool {
+        !self.is_nowhere() && self.at() != at
     }
 
     /// When it was first seen, in seconds since the controller started.
@@ -164,12 +183,20 @@ impl Host {
         self.last_seen_s = self.last_seen_s.max(now_s);
     }
 
+    /// It is there now.
     pub(super) fn move_to(&mut self, at: SwitchPort) {
         (self.dpid, self.port) = (at.dpid.0, at.port.0);
+        self.tags &= !NOWHERE;
+    }
+
+    /// Its port went down.
+    pub(super) fn lose(&mut self) {
+        self.tags |= NOWHERE;
     }
 
     pub(super) fn say_router(&mut self, router: bool) {
-        self.tags = self.tags & VLAN | ADVERTISED | if router { ROUTER } else { 0 };
+        self.tags &= !ROUTER;
+        self.tags |= ADVERTISED | if router { ROUTER } else { 0 };
     }
 
     /// Adds an address that it does not have; answers the one that had to go for it.
@@ -228,5 +255,10 @@ mod tests {
             (host.id(), host.at(), host.is_router()),
             (id, SwitchPort::new(1, 2), Some(true))
         );
+        host.lose();
+        host.say_router(false);
+        assert_eq!((host.place(), host.is_router(), host.id()), (None, Some(false), id));
+        host.move_to(SwitchPort::new(1, 2));
+        assert_eq!((host.place(), host.is_nowhere()), (Some(SwitchPort::new(1, 2)), false));
     }
 }

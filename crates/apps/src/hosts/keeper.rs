@@ -3,10 +3,13 @@
 
 use aldis_control::world::{News, PartId};
 use aldis_control::{Part, Publisher, Time};
+use aldis_wire::msg::PortNo;
 
 use crate::log::Log;
+use crate::place::SwitchPort;
 use crate::topology::{Change, Map, Port};
 
+use super::held::{Held, is_fresh};
 use super::ledger::{Config, Effect, Ledger, PortState};
 use super::sighting::Sighting;
 use super::table::Hosts;
@@ -26,25 +29,78 @@ pub(super) struct Keeper {
     ledger: Ledger,
     /// The network as the ledger was told of it.
     map: Map,
+    /// Sightings that the map does not say enough about.
+    held: Held,
     changes: Log<Effect>,
 }
 
 impl Keeper {
     pub(super) fn new(config: Config) -> Keeper {
-        Keeper { ledger: Ledger::new(config), map: Map::default(), changes: Log::default() }
+        let (ledger, map) = (Ledger::new(config), Map::default());
+        Keeper { ledger, map, held: Held::default(), changes: Log::default() }
     }
 
     fn follow(&mut self, now: Time, map: &Map, effects: &mut Vec<Effect>) {
+        let (mut again, mut some_went_down) = (Vec::new(), false);
         for change in map.changes_since(&self.map) {
             match change {
-                Change::Port { at, before, now: is } if state(before) != state(is) => {
-                    self.ledger.port(now, at, state(is), effects);
+                Change::Port { at, before, now: is } => {
+                    if went_down(before, is) {
+                        some_went_down = true;
+                        self.ledger.port(now, at, PortState::Down, effects);
+                    }
+                    if state(before) != state(is) || went_down(before, is) {
+                        self.ledger.port(now, at, state(is), effects);
+                    }
+                    self.held.take_port(at, &mut again);
                 }
                 Change::SwitchDown(dpid) => self.ledger.switch_gone(now, dpid, effects),
-                Change::Port { .. } | Change::SwitchUp(_) => {}
+                Change::SwitchUp(switch) => {
+                    let local = SwitchPort::of(switch.dpid, PortNo::LOCAL);
+                    self.held.take_port(local, &mut again);
+                }
             }
         }
         self.map = map.clone();
+        if some_went_down {
+            // Whose hosts are nowhere now is believed wherever it was seen.
+            self.held.take_all(&mut again);
+        }
+        for seen in again.into_iter().filter(|seen| is_fresh(now, seen)) {
+            self.see(now, seen, effects);
+        }
+    }
+
+    /// A worker saw a host; it may have been a while ago.
+    fn see(&mut self, now: Time, seen: Seen, effects: &mut Vec<Effect>) {
+        if self.can_judge(&seen.sighting) {
+            self.ledger.see(seen.now.max(now), &seen.sighting, effects);
+        } else {
+            self.held.keep(now, seen);
+        }
+    }
+
+    /// Whether enough is known of the port where a host was seen. One that is elsewhere is not believed there before it is known
+    /// what the port leads to, for a broadcast comes in by links too.
+    fn can_judge(&self, sighting: &Sighting) -> bool {
+        let Sighting { id, at, .. } = *sighting;
+        let Some(switch) = self.map.switch(at.dpid) else { return false };
+        let is_clear =
+            |port: &Port| port.known || port.is_link() || !self.ledger.is_elsewhere(id, at);
+        at.port == PortNo::LOCAL || switch.port(at.port).is_some_and(is_clear)
+    }
+}
+
+/// Whether a port went down, though it may be up again: it lost what makes a port settle, and no link, or is another.
+fn went_down(before: Option<&Port>, now: Option<&Port>) -> bool {
+    match (before, now) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(before), Some(now)) => {
+            let unsettled = before.known && !now.known && before.peers().next().is_none();
+            let is_unshown = before.host && !now.host;
+            before.mac != now.mac || !now.is_link() && (is_unshown || unsettled)
+        }
     }
 }
 
@@ -71,8 +127,8 @@ impl Publisher for Keeper {
         if news.changed::<Map>() {
             self.follow(now, news.world().part::<Map>(), &mut effects);
         }
-        while let Some(Seen { now, sighting }) = news.report() {
-            self.ledger.see(now, &sighting, &mut effects);
+        while let Some(seen) = news.report() {
+            self.see(seen.now, seen, &mut effects);
         }
         self.ledger.tick(now, &mut effects);
         let table = self.ledger.publish(now);

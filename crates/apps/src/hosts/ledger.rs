@@ -61,7 +61,7 @@ pub enum PortState {
     Edge,
     /// A link to another switch: frames that come in there say nothing about where their senders are.
     Link,
-    /// Down or gone, or its switch is: who was there may be anywhere.
+    /// Down or gone, or its switch is: who was there may be anywhere, and is nowhere until it is seen.
     Down,
 }
 
@@ -247,10 +247,21 @@ impl Ledger {
         }
     }
 
-    /// A switch is gone, and with it what it could say about its hosts: all its ports are down.
+    /// A switch is gone, and with it what it could say about its hosts: all its ports are down. What its ports were is
+    /// forgotten.
     pub fn switch_gone(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Effect>) {
         let ports: Vec<_> = self.ports.range(SwitchPort::all_of(dpid)).map(|(&at, _)| at).collect();
-        ports.into_iter().for_each(|at| self.port(now, at, PortState::Down, out));
+        for at in ports {
+            self.port(now, at, PortState::Down, out);
+            self.port(now, at, PortState::Edge, out);
+        }
+    }
+
+    /// Whether a host is where it can be asked, and that is another port than this one.
+    pub(super) fn is_elsewhere(&self, id: Identity, at: SwitchPort) -> bool {
+        self.hosts
+            .by_mac(id.mac, id.vlan)
+            .is_some_and(|host| host.is_elsewhere(at) && self.state(host.at()) == PortState::Edge)
     }
 
     fn state(&self, at: SwitchPort) -> PortState {
@@ -269,17 +280,15 @@ impl Ledger {
             return self.learn(now, sighting, out);
         };
         let what = Subject::Place(sighting.id);
-        let from = self.hosts.host(number).at();
-        if from == sighting.at {
+        if self.hosts.host(number).at() == sighting.at {
             self.touch(now, number);
             self.refute(now, what, out);
             return true;
         }
-        let claim = Claim { what, by: sighting.id, at: sighting.at };
-        if self.state(from) != PortState::Edge {
+        if !self.is_elsewhere(sighting.id, sighting.at) {
             return self.relocate(now, number, sighting.at, out);
         }
-        self.dispute(now, claim, out);
+        self.dispute(now, Claim { what, by: sighting.id, at: sighting.at }, out);
         false
     }
 
@@ -299,9 +308,10 @@ impl Ledger {
             Some(owner) if owner == number => self.refute(now, what, out),
             Some(owner) => {
                 let claim = Claim { what, by: sighting.id, at: sighting.at };
-                match self.state(self.hosts.host(owner).at()) {
-                    PortState::Edge => self.dispute(now, claim, out),
-                    PortState::Link | PortState::Down => self.grant(now, claim, out),
+                let owner = self.hosts.host(owner);
+                match self.state(owner.at()) {
+                    PortState::Edge if !owner.is_nowhere() => self.dispute(now, claim, out),
+                    _ => self.grant(now, claim, out),
                 }
             }
         }
@@ -372,8 +382,14 @@ impl Ledger {
         }
     }
 
+    /// A host was seen where it was.
     fn touch(&mut self, now: Time, number: u32) {
         let now_s = seconds(now);
+        let (at, is_back) = (self.hosts.host(number).at(), self.hosts.host(number).is_nowhere());
+        if is_back {
+            self.hosts.host_mut(number).move_to(at);
+            self.changed = true;
+        }
         if self.hosts.host(number).last_seen_s() < now_s {
             self.hosts.host_mut(number).seen(now_s);
             self.changed = true;
@@ -474,8 +490,14 @@ impl Ledger {
         }
     }
 
-    /// A port went down: whoever was there and is claimed elsewhere is there.
+    /// A port went down: whoever was there and is claimed elsewhere is there, and all others are nowhere. That is published with
+    /// the next version of the World, whenever the last one was, for nothing is to be sent there any more.
     fn left(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Effect>) {
+        let Some(port) = self.ports.get(&at) else { return };
+        for number in self.by_port.of(&port.hosts) {
+            self.hosts.host_mut(number).lose();
+            (self.changed, self.publish_at) = (true, Time::START);
+        }
         let at_port = |ledger: &Ledger, claim: &Claim| {
             match claim.what {
                 Subject::Place(id) => ledger.hosts.by_mac(id.mac, id.vlan),

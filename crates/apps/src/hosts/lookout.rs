@@ -100,6 +100,15 @@ impl Lookout {
         }
     }
 
+    /// Reports a sighting of which the keeper has to find out whether it can be believed: its port is not known yet. With more of
+    /// them than a worker remembers at once, some are not told.
+    fn report_doubtful(&self, now: Time, sighting: Sighting, out: &mut Output) {
+        let Sighting { id, at, ip, router } = sighting;
+        if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::New {
+            let _ = out.report::<Hosts>(Seen { now, sighting });
+        }
+    }
+
     /// Reports a sighting that is news, and that its port shows a host.
     fn report(&self, now: Time, map: &Map, sighting: Sighting, out: &mut Output) {
         let Sighting { id, at, ip, router } = sighting;
@@ -136,10 +145,12 @@ impl Lookout {
         for (&sighting, &host) in block.seen[..block.len].iter().zip(&found) {
             if is_full && host.is_none() && !self.admits(now, sighting.at) {
                 self.show(now, map, sighting.at, out);
-            } else if hosts.is_news_of(host, &sighting, now)
-                && host.is_none_or(|host| may_have_moved(host, sighting.at, map))
-            {
+            } else if !hosts.is_news_of(host, &sighting, now) {
+                continue;
+            } else if host.is_none_or(|host| may_have_moved(host, sighting.at, map)) {
                 self.report(now, map, sighting, out);
+            } else {
+                self.report_doubtful(now, sighting, out);
             }
         }
         block.len = 0;
@@ -164,6 +175,8 @@ impl Lookout {
 #[derive(Debug)]
 pub(crate) struct Edges<'m> {
     map: &'m Map,
+    /// Whether hosts may be at a port that the map does not have.
+    unknown: bool,
     dpid: Option<DatapathId>,
     switch: Option<&'m Switch>,
     /// A bit for each port below 64 that was looked at, and one where hosts may be there.
@@ -174,7 +187,12 @@ pub(crate) struct Edges<'m> {
 impl<'m> Edges<'m> {
     /// Of the network as it is in this version of the map.
     pub(crate) fn new(map: &'m Map) -> Edges<'m> {
-        Edges { map, dpid: None, switch: None, looked: 0, edges: 0 }
+        Edges { map, unknown: false, dpid: None, switch: None, looked: 0, edges: 0 }
+    }
+
+    /// The same, with ports that are not known yet: the keeper decides about what was seen there.
+    fn shown(map: &'m Map) -> Edges<'m> {
+        Edges { unknown: true, ..Edges::new(map) }
     }
 
     /// Where a request came in, if a host may be there.
@@ -185,6 +203,7 @@ impl<'m> Edges<'m> {
             *self = Edges {
                 dpid: Some(at.dpid),
                 switch: self.map.switch(at.dpid),
+                unknown: self.unknown,
                 ..Edges::new(self.map)
             };
         }
@@ -203,7 +222,10 @@ impl<'m> Edges<'m> {
             _ if port == PortNo::LOCAL => true,
             // It joined a moment ago: the keeper decides.
             None => port.is_real(),
-            Some(switch) => switch.port(port).is_some_and(|port| !port.is_link()),
+            Some(switch) => match switch.port(port) {
+                Some(port) => !port.is_link(),
+                None => self.unknown && port.is_real(),
+            },
         }
     }
 }
@@ -212,7 +234,7 @@ impl<'m> Edges<'m> {
 /// broadcast comes in by links too, unless it cannot be where it was any more.
 fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
     let known = |port: &topology::Port| port.known;
-    let stays = || map.port(host.at()).is_some_and(|port| !port.is_link());
+    let stays = || !host.is_nowhere() && map.port(host.at()).is_some_and(|port| !port.is_link());
     host.at() == to || !stays() || map.port(to).is_some_and(known)
 }
 
@@ -242,7 +264,7 @@ impl App for Lookout {
         let (now, world) = (batch.now, batch.world);
         let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
         let is_full = hosts.len() >= self.config.hosts_max;
-        let (mut edges, mut block) = (Edges::new(map), self.block.take().unwrap_or_default());
+        let (mut edges, mut block) = (Edges::shown(map), self.block.take().unwrap_or_default());
         batch.each(|asked| {
             let Some(at) = edges.of(asked) else { return Next::Continue };
             let Ok(sighting) = Sighting::of_frame(asked.frame, at) else { return Next::Continue };

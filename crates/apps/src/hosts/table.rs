@@ -136,6 +136,7 @@ impl Hosts {
     pub(super) fn is_news_of(&self, host: Option<&Host>, sighting: &Sighting, now: Time) -> bool {
         let Some(host) = host else { return true };
         host.at() != sighting.at
+            || host.is_nowhere()
             || seconds(now).saturating_sub(host.last_seen_s()) >= self.epoch_s
             || sighting.ip.is_some_and(|ip| !host.has(ip))
             || sighting.router.is_some() && sighting.router != host.is_router()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_wire::MacAddr;
 
-use super::{Config, Hosts, Identity, Ledger, Sighting};
+use super::{Config, Hosts, Identity, Ledger, PortState, Sighting};
 use crate::learning_switch::Seed;
 use crate::place::SwitchPort;
 
@@ -30,8 +30,19 @@ pub(crate) fn place(host: u64) -> SwitchPort {
     SwitchPort::new(host % 4, 1)
 }
 
+/// [`network`], in which a port went down.
+pub(crate) fn network_without(at: SwitchPort) -> Hosts {
+    let mut ledger = ledger();
+    ledger.port(at_s(6), at, PortState::Down, &mut Vec::new());
+    ledger.hosts().clone()
+}
+
 /// Eight hosts, seen after five seconds. Those of even numbers said that they are no routers, the last that it is one.
 pub(crate) fn network() -> Hosts {
+    ledger().hosts().clone()
+}
+
+fn ledger() -> Ledger {
     let mut ledger = Ledger::new(Config::new(Seed::new([7; 16])));
     for host in 0..8 {
         let router = match host {
@@ -45,5 +56,5 @@ pub(crate) fn network() -> Hosts {
             ledger.see(at_s(5), &sighting, &mut Vec::new());
         }
     }
-    ledger.hosts().clone()
+    ledger
 }

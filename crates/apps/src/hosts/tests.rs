@@ -125,6 +125,31 @@ fn a_host_whose_port_went_down_moves_at_once() {
 }
 
 #[test]
+fn a_host_whose_port_went_down_is_nowhere_until_it_is_seen() {
+    let mut lab = Lab::new(config());
+    (1..100).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
+    lab.see(0, says(200, THERE, ip(200)));
+    lab.ledger.publish(at(0));
+    assert_eq!(lab.port(0, HERE, PortState::Down), []);
+    let hosts = lab.ledger.publish(at(0)).expect("it is published with the port");
+    let place = |hosts: &Hosts, host| hosts.by_ip(ip(host), 0).and_then(Host::place);
+    assert!((1..100).all(|host| place(&hosts, host).is_none()));
+    assert_eq!(place(&hosts, 200), Some(THERE));
+    lab.port(1, HERE, PortState::Edge);
+    assert_eq!(lab.see(2, seen(1, HERE)), []);
+    let learnt = [Effect::Lost(id(3), ip(3)), Effect::Learnt(id(2), ip(3))];
+    assert_eq!(lab.see(2, says(2, HERE, ip(3))), learnt, "nobody stands against it");
+    let hosts = lab.ledger.publish(at(2)).unwrap();
+    let places = [1, 2, 4].map(|host| place(&hosts, host));
+    assert_eq!(places, [Some(HERE), Some(HERE), None]);
+    assert!(hosts.is_news(&seen(4, HERE), at(2)) && !hosts.is_news(&seen(1, HERE), at(2)));
+    let from = HERE;
+    assert_eq!(lab.see(3, seen(4, THERE)), [Effect::Moved { id: id(4), from, to: THERE }]);
+    lab.ledger.switch_gone(at(4), DatapathId(2), &mut lab.said);
+    assert_eq!((lab.ledger.behind(THERE), place(lab.ledger.hosts(), 4)), (2, None));
+}
+
+#[test]
 fn a_port_that_goes_down_decides_a_dispute() {
     let mut lab = Lab::new(config());
     lab.see(0, says(1, HERE, ip(1)));

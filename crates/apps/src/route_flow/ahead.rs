@@ -8,7 +8,7 @@ use aldis_wire::{DatapathId, MacAddr};
 
 use super::planner::Planner;
 use super::rule::Key;
-use crate::hosts::{AT_ONCE, Hosts, Identity};
+use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
 use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
 
@@ -150,8 +150,9 @@ fn find(
     hosts.by_few_macs(&asked[..asks.len()], &mut found);
     for ((flow, ask), host) in flows.iter_mut().zip(asks).zip(found) {
         *flow = None;
-        let (Some(key), Some(host)) = (ask.key, host) else { continue };
-        let (from, to) = (runs[ask.run as usize], host.at());
+        let place = host.and_then(Host::place);
+        let (Some(key), Some(to)) = (ask.key, place) else { continue };
+        let from = runs[ask.run as usize];
         let port = PortNo(ask.in_port);
         let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), version);
         let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };

@@ -225,7 +225,7 @@ fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, far: &mut Far) {
     let mut found = Vec::new();
     let places = |asked: &[Identity], places: &mut Vec<_>| {
         hosts.by_macs(asked, &mut found);
-        places.extend(found.drain(..).map(|host| host.map(Host::at)));
+        places.extend(found.drain(..).map(|host| host.and_then(Host::place)));
     };
     keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
 }

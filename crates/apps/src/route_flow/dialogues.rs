@@ -389,6 +389,8 @@ fn paths_to_a_host_that_moved_or_lost_its_port_are_removed() {
     lab.asks(1, HOST, frame(1, 2));
     let removed = ["s1 no - for 2 in 9 of 1 → 1", "s2 no - for 2 in 2 of 1 → 9"];
     assert_eq!(lab.is(ring(&[], &[SwitchPort::new(2, HOST)])), removed);
+    // It is nowhere: what is for it is left to others, who flood it.
+    assert!(lab.asks(1, HOST, frame(1, 2)).is_empty());
     // It appears elsewhere: nobody is asked about the port that is down.
     lab.asks(4, HOST, frame(2, 0xff));
     lab.passes();

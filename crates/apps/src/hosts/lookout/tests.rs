@@ -134,6 +134,110 @@ fn who_was_behind_a_port_that_went_down_is_believed_elsewhere_at_once() {
     assert_eq!(place_of(&lab, 1), Some(SwitchPort::new(1, 3)));
 }
 
+/// A broadcast by which a host says where it is: a gratuitous ARP, or a RARP request as hypervisors send it.
+fn announcements(host: u8) -> [Vec<u8>; 2] {
+    let (address, mac) = ([10, 0, 0, host].into(), mac(host).0);
+    let arp = arp::Message::request(mac, address, address).to_bytes();
+    // Hardware and protocol as in ARP, operation 3, and no addresses but the sender's own (RFC 903).
+    let rarp = [&[0, 1, 8, 0, 6, 4, 0, 3][..], &mac, &[0; 4], &mac, &[0; 4]].concat();
+    [(ethertype::ARP, &arp[..]), (0x8035, &rarp)].map(|(ethertype, payload)| {
+        let head = ethernet::header(ethernet::BROADCAST, mac, ethertype);
+        [&head[..], payload, &[0; 18]].concat()
+    })
+}
+
+/// How long it takes until a host is at a port, in milliseconds.
+fn moved_after(lab: &mut Lab, host: u8, at: SwitchPort) -> Option<u64> {
+    (0..5000).find(|_| {
+        lab.pass(1);
+        place_of(lab, host) == Some(at)
+    })
+}
+
+#[test]
+fn who_moves_and_says_so_once_before_its_port_is_known_is_believed_there() {
+    for announcement in announcements(1) {
+        let mut lab = two();
+        lab.turn(THERE, false);
+        lab.asks(HERE, &says(1));
+        lab.pass(10);
+        // As the switches tell it: one knows the new port, and what came in there, before the other misses the old one.
+        lab.turn(THERE, true);
+        lab.asks(THERE, &announcement);
+        lab.pass(10);
+        assert_eq!(place_of(&lab, 1), Some(HERE));
+        lab.turn(HERE, false);
+        let after = moved_after(&mut lab, 1, THERE);
+        assert!(after.is_some_and(|ms| ms < 10), "{after:?} ms");
+    }
+}
+
+#[test]
+fn who_moves_from_a_port_that_stays_up_to_a_new_one_and_says_so_once_is_believed_there() {
+    for announcement in announcements(1) {
+        let mut lab = two();
+        lab.turn(THERE, false);
+        lab.asks(HERE, &says(1));
+        lab.pass(10);
+        lab.turn(THERE, true);
+        lab.pass(10);
+        lab.asks(THERE, &announcement);
+        let after = moved_after(&mut lab, 1, THERE);
+        // Until it is known what the new port leads to, and three questions at the old one.
+        assert!(after.is_some_and(|ms| ms < 2000), "{after:?} ms");
+    }
+}
+
+#[test]
+fn a_broadcast_that_comes_in_by_a_new_link_moves_nobody() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    let ends = [SwitchPort::new(1, 3), SwitchPort::new(2, 3)];
+    ends.into_iter().for_each(|at| lab.turn(at, false));
+    lab.plug(ends[0], ends[1]);
+    lab.pass(10);
+    ends.into_iter().for_each(|at| lab.turn(at, true));
+    ends.into_iter().for_each(|at| lab.asks(at, &announcements(1)[0]));
+    for _ in 0..4000 {
+        lab.pass(1);
+        assert_eq!(place_of(&lab, 1), Some(HERE));
+    }
+    assert_eq!(lab.part::<Map>().links().count(), 2, "and shows no host there");
+    assert_eq!(lab.part::<Hosts>().counters().asked, 0);
+}
+
+#[test]
+fn who_was_behind_a_port_that_went_down_is_nowhere_until_it_is_seen() {
+    let mut lab = two();
+    let place = |lab: &Lab| lab.part::<Hosts>().by_ip(ip(1), 0).map(Host::place);
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    assert_eq!(place(&lab), Some(Some(HERE)));
+    lab.turn(HERE, false);
+    lab.pass(2);
+    assert_eq!(place(&lab), Some(None));
+    lab.turn(HERE, true);
+    // A worker says the same once in a tenth of a second.
+    lab.pass(150);
+    assert_eq!(place(&lab), Some(None));
+    lab.asks(HERE, &says(1));
+    lab.pass(2);
+    assert_eq!(place(&lab), Some(Some(HERE)));
+    // Down and up again, so soon that nobody was told in between.
+    lab.pass(1000);
+    lab.turn(HERE, false);
+    lab.turn(HERE, true);
+    lab.pass(10);
+    assert_eq!(place(&lab), Some(None));
+    lab.asks(HERE, &says(1));
+    lab.pass(2);
+    assert_eq!(place(&lab), Some(Some(HERE)));
+    lab.leave(1);
+    lab.pass(10);
+    assert_eq!(place(&lab), Some(None));
+}
+
 #[test]
 fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
     let mut lab = two();
