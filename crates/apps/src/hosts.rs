@@ -26,6 +26,7 @@ mod keeper;
 mod ledger;
 mod lookout;
 mod paged;
+mod shares;
 mod sighting;
 mod table;
 #[cfg(test)]

@@ -17,6 +17,7 @@ use super::chains::{Chain, Links};
 use super::dispute::{Claim, Disputes, Due, Subject, Verdict};
 use super::host::{Host, Identity};
 use super::index::NUMBER_MAX;
+use super::shares::Shares;
 use super::sighting::Sighting;
 use super::table::{Hosts, seconds};
 
@@ -37,9 +38,10 @@ const EPOCHS: u32 = 8;
 pub struct Config {
     /// Spreads hosts over the table: random.
     pub seed: Seed,
-    /// Hosts that there is room for; 16,777,214 at most. Who was not seen for longest makes room for others.
+    /// Hosts that there is room for; 16,777,214 at most. Where there is no more, one of the switch that has most goes for each that
+    /// comes, there one of the port that has most: the one that was not seen for longest.
     pub hosts_max: usize,
-    /// Of which so many may be behind one port, so that a port that makes them up does not push out all others.
+    /// Of which so many may be behind one port, so that a port that makes them up leaves room for others.
     pub port_hosts_max: usize,
     /// A host that was silent for so long is forgotten; 8 s at least.
     pub ageing: Duration,
@@ -132,6 +134,7 @@ pub struct Counters {
 #[derive(Debug, Default)]
 struct Port {
     state: PortState,
+    /// The hosts behind it, those not seen for longest first.
     hosts: Chain,
 }
 
@@ -146,6 +149,7 @@ pub struct Ledger {
     by_seen: Links,
     by_port: Links,
     ports: BTreeMap<SwitchPort, Port>,
+    shares: Shares,
     disputes: Disputes,
     counters: Counters,
     changed: bool,
@@ -165,6 +169,7 @@ impl Ledger {
             by_seen: Links::default(),
             by_port: Links::default(),
             ports: BTreeMap::new(),
+            shares: Shares::default(),
             disputes: Disputes::default(),
             counters: Counters::default(),
             changed: false,
@@ -322,11 +327,8 @@ impl Ledger {
         if !self.has_room(at) {
             return false;
         }
-        if self.hosts.len() >= self.config.hosts_max
-            && let Some(oldest) = self.seen.first()
-        {
-            self.counters.evicted += 1;
-            self.forget(oldest, Gone::Evicted, out);
+        if self.hosts.len() >= self.config.hosts_max {
+            self.make_room(at, out);
         }
         if self.free.is_empty() {
             self.free.extend(self.hosts.widen().rev());
@@ -338,7 +340,7 @@ impl Ledger {
             return false;
         }
         self.by_seen.push(&mut self.seen, number);
-        self.by_port.push(&mut self.ports.entry(at).or_default().hosts, number);
+        self.arrive(number, at);
         self.counters.new += 1;
         self.changed = true;
         out.push(Effect::New(sighting.id, at));
@@ -366,10 +368,28 @@ impl Ledger {
         out.push(Effect::Gone(host.id(), host.at(), why));
     }
 
+    /// Forgets a host of whoever has most of the table, for one more at a port.
+    fn make_room(&mut self, at: SwitchPort, out: &mut Vec<Effect>) {
+        let greediest = self.shares.greediest(at, self.behind(at));
+        let port = greediest.and_then(|greediest| self.ports.get(&greediest));
+        if let Some(oldest) = port.and_then(|port| port.hosts.first()) {
+            self.counters.evicted += 1;
+            self.forget(oldest, Gone::Evicted, out);
+        }
+    }
+
+    /// Puts a host into the list of its port.
+    fn arrive(&mut self, number: u32, at: SwitchPort) {
+        let hosts = &mut self.ports.entry(at).or_default().hosts;
+        self.by_port.push(hosts, number);
+        self.shares.port(at, hosts.len() - 1, hosts.len());
+    }
+
     /// Takes a host out of the list of its port.
     fn leave(&mut self, number: u32, at: SwitchPort) {
-        if let Some(port) = self.ports.get_mut(&at) {
-            self.by_port.remove(&mut port.hosts, number);
+        if let Some(Port { hosts, .. }) = self.ports.get_mut(&at) {
+            self.by_port.remove(hosts, number);
+            self.shares.port(at, hosts.len() + 1, hosts.len());
         }
         self.tidy(at);
     }
@@ -395,6 +415,10 @@ impl Ledger {
             self.changed = true;
             self.by_seen.remove(&mut self.seen, number);
             self.by_seen.push(&mut self.seen, number);
+            if let Some(Port { hosts, .. }) = self.ports.get_mut(&at) {
+                self.by_port.remove(hosts, number);
+                self.by_port.push(hosts, number);
+            }
         }
     }
 
@@ -416,7 +440,7 @@ impl Ledger {
         self.disputes.end(Subject::Place(id));
         self.leave(number, from);
         self.hosts.host_mut(number).move_to(to);
-        self.by_port.push(&mut self.ports.entry(to).or_default().hosts, number);
+        self.arrive(number, to);
         self.touch(now, number);
         self.counters.moved += 1;
         self.changed = true;

@@ -46,6 +46,9 @@ const NEWCOMERS_MAX: usize = 16_384;
 /// How many all ports of a worker may bring in that time.
 const NEWCOMERS_AT_ONCE: u32 = 16;
 
+/// Of which so many may come by one switch, so that one that makes up ports leaves room for others.
+const SWITCH_NEWCOMERS_AT_ONCE: u32 = 16;
+
 /// The application: one instance for each worker.
 #[derive(Debug)]
 pub struct Lookout {
@@ -164,7 +167,9 @@ impl Lookout {
         } else if count >= NEWCOMERS_AT_ONCE {
             return false;
         }
-        let admits = self.newcomers.note(now, self.newcomers.hash(at)) != Verdict::Known;
+        let is_new = |hash| self.newcomers.note(now, hash) != Verdict::Known;
+        let of_switch = (at.dpid, self.newcome.1 % SWITCH_NEWCOMERS_AT_ONCE);
+        let admits = is_new(self.newcomers.hash(at)) && is_new(self.newcomers.hash(of_switch));
         self.newcome.1 += u32::from(admits);
         admits
     }

@@ -235,6 +235,68 @@ fn the_silent_are_forgotten_and_the_oldest_make_room() {
     assert_eq!((lab.ledger.counters().no_room, lab.ledger.counters().evicted), (1, 1));
 }
 
+/// Fifty switches of ten ports with a host each, in a table with room for four times as many.
+fn honest() -> (Lab, Vec<(u64, SwitchPort)>) {
+    let mut lab = Lab::new(Config { hosts_max: 2000, ..config() });
+    let place = |host: u64| (host, SwitchPort::new(1 + host / 10, 1 + (host % 10) as u32));
+    let hosts: Vec<_> = (0..500).map(place).collect();
+    hosts.iter().for_each(|&(host, at)| drop(lab.see(0, says(host, at, ip(host)))));
+    (lab, hosts)
+}
+
+/// Whether all of them are where they are, and what was evicted besides them is told.
+fn all_stay(lab: &Lab, hosts: &[(u64, SwitchPort)]) -> bool {
+    let stays = |&(host, at): &(u64, SwitchPort)| {
+        lab.place(host) == Some(at) && lab.owner(ip(host)) == Some(id(host))
+    };
+    hosts.iter().all(stays)
+}
+
+#[test]
+fn a_port_that_makes_hosts_up_pushes_out_its_own() {
+    // At a switch of its own, and beside honest hosts.
+    for liar in [SwitchPort::new(1000, 1), SwitchPort::new(7, 11)] {
+        let (mut lab, honest) = honest();
+        for host in 0..50_000 {
+            lab.see(host / 100, seen(1_000_000 + host, liar));
+        }
+        assert!(all_stay(&lab, &honest));
+        assert_eq!((lab.ledger.hosts().len(), lab.ledger.behind(liar)), (2000, 1500));
+        // Who comes later finds room, and is not pushed out either.
+        lab.see(5000, says(700, SwitchPort::new(3, 1), ip(700)));
+        (0..10_000).for_each(|host| drop(lab.see(5000, seen(2_000_000 + host, liar))));
+        assert!(lab.place(700).is_some() && all_stay(&lab, &honest));
+        assert_eq!(lab.ledger.behind(liar), 1499);
+        // It goes for those that were not seen for longest.
+        assert!(lab.place(2_000_000 + 9_999).is_some() && lab.place(2_000_000).is_none());
+    }
+}
+
+#[test]
+fn a_switch_that_makes_ports_up_pushes_out_its_own_hosts() {
+    let (mut lab, honest) = honest();
+    for host in 0..100_000 {
+        let at = SwitchPort::new(1000, 1 + (host % 5000) as u32);
+        lab.see(host / 100, seen(1_000_000 + host, at));
+    }
+    assert!(all_stay(&lab, &honest));
+    assert_eq!(lab.ledger.hosts().on_switch(DatapathId(1000)).count(), 1500);
+}
+
+#[test]
+fn the_oldest_of_the_greediest_goes_first() {
+    let mut lab = Lab::new(Config { hosts_max: 4, ..config() });
+    (1..=3).for_each(|host| drop(lab.see(host * 1000, seen(host, HERE))));
+    lab.see(4000, seen(4, THERE));
+    lab.see(5000, seen(1, HERE));
+    let gone = |lab: &mut Lab, ms, host| match lab.see(ms, seen(host, THERE))[..] {
+        [Effect::Gone(gone, _, Gone::Evicted), Effect::New(..)] => gone,
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(gone(&mut lab, 6000, 5), id(2), "host 1 was seen since");
+    assert_eq!(gone(&mut lab, 7000, 6), id(4), "both have two now");
+}
+
 #[test]
 fn a_version_shares_what_did_not_change() {
     let mut lab = Lab::new(config());
