@@ -3,6 +3,7 @@
 //! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their number is logged.
 //! Lines that somebody outside can cause at will, about strangers and about what switches refuse, are limited.
 
+mod crowd;
 mod full;
 
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use aldis_control::fact::{Fact, Facts};
+use aldis_control::fact::{Fact, Facts, Found};
 use aldis_control::session::Close;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tracing::{debug, info, warn};
 
 use super::config::LogLevel;
+use crowd::Crowd;
 use full::Full;
 
 /// Facts that wait to be logged.
@@ -97,6 +99,7 @@ struct Log {
     strangers: Limit,
     refusals: Limit,
     full: Full,
+    crowd: Crowd,
     notes: Limit,
     news: Limit,
 }
@@ -110,19 +113,44 @@ impl Log {
             strangers: limit(),
             refusals: limit(),
             full: Full::default(),
+            crowd: Crowd::default(),
             notes: limit(),
             news: Limit { most: NEWS_MAX, ..limit() },
         }
     }
 
     fn run(mut self, facts: &Receiver<Fact>) {
-        for fact in facts {
-            self.write(fact);
+        while let Some(fact) = self.next(facts) {
+            if let Some(fact) = fact {
+                self.write(fact);
+            }
             if self.missing_told.elapsed() >= MISSING_EVERY {
                 self.tell_missing();
             }
         }
+        self.tell_counted(true);
         self.tell_missing();
+    }
+
+    /// The next fact; none of them where it is time to say what was counted first, and nothing at all when every taker is gone.
+    fn next(&mut self, facts: &Receiver<Fact>) -> Option<Option<Fact>> {
+        self.tell_counted(false);
+        let Some(wait) = self.crowd.wait(Instant::now()) else {
+            return facts.recv().ok().map(Some);
+        };
+        match facts.recv_timeout(wait) {
+            Ok(fact) => Some(Some(fact)),
+            Err(RecvTimeoutError::Timeout) => Some(None),
+            Err(RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Says how many hosts did what since this was last said, when it is time or this is the end.
+    fn tell_counted(&mut self, is_end: bool) {
+        let words = if is_end { self.crowd.end() } else { self.crowd.due(Instant::now()) };
+        if let Some(words) = words {
+            info!("{words}");
+        }
     }
 
     fn tell_missing(&mut self) {
@@ -172,16 +200,17 @@ impl Log {
                     warn!("{words}");
                 }
             }
-            Fact::Found { .. } => {
+            Fact::Found { found: Found::Host { now, .. }, .. } => {
+                if self.crowd.lists(Instant::now(), now) {
+                    info!("{fact}");
+                }
+            }
+            Fact::Found { found: Found::Link { .. }, .. } => {
                 if self.news.allows() {
                     info!("{fact}");
                 }
             }
-            Fact::NotTold { .. } => {
-                if self.notes.allows() {
-                    warn!("{fact}");
-                }
-            }
+            Fact::NotTold { count } => self.crowd.not_told(Instant::now(), count),
             Fact::Noted { words, warns: false } => {
                 if self.news.allows() {
                     info!("{words}");
