@@ -16,6 +16,7 @@
 //! Not here: a host is believed where it is first seen, and an address for whom it is first claimed; a network that cannot
 //! afford that has to say beforehand who may be where.
 
+mod absent;
 mod ask;
 mod chains;
 mod dispute;

@@ -3,12 +3,14 @@
 
 use aldis_control::world::{News, PartId};
 use aldis_control::{Part, Publisher, Time};
+use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use crate::log::Log;
 use crate::place::SwitchPort;
 use crate::topology::{Change, Map, Port};
 
+use super::absent::Absent;
 use super::held::{Held, is_fresh};
 use super::ledger::{Config, Effect, Ledger, PortState};
 use super::sighting::Sighting;
@@ -31,18 +33,20 @@ pub(super) struct Keeper {
     map: Map,
     /// Sightings that the map does not say enough about.
     held: Held,
+    absent: Absent,
     changes: Log<Effect>,
 }
 
 impl Keeper {
     pub(super) fn new(config: Config) -> Keeper {
-        let (ledger, map) = (Ledger::new(config), Map::default());
-        Keeper { ledger, map, held: Held::default(), changes: Log::default() }
+        let (ledger, map, absent) = (Ledger::new(config), Map::default(), Absent::default());
+        Keeper { ledger, map, held: Held::default(), absent, changes: Log::default() }
     }
 
     fn follow(&mut self, now: Time, map: &Map, effects: &mut Vec<Effect>) {
+        let old = std::mem::replace(&mut self.map, map.clone());
         let (mut again, mut some_went_down) = (Vec::new(), false);
-        for change in map.changes_since(&self.map) {
+        for change in map.changes_since(&old) {
             match change {
                 Change::Port { at, before, now: is } => {
                     if went_down(before, is) {
@@ -52,23 +56,33 @@ impl Keeper {
                     if state(before) != state(is) || went_down(before, is) {
                         self.ledger.port(now, at, state(is), effects);
                     }
+                    if let Some(port) = is.filter(|port| port.known) {
+                        self.ask_who_is_back(now, at, port, effects);
+                    }
                     self.held.take_port(at, &mut again);
                 }
-                Change::SwitchDown(dpid) => self.ledger.switch_gone(now, dpid, effects),
+                Change::SwitchDown(dpid) => self.leave(now, dpid, &old, effects),
                 Change::SwitchUp(switch) => {
                     let local = SwitchPort::of(switch.dpid, PortNo::LOCAL);
                     self.held.take_port(local, &mut again);
                 }
             }
         }
-        self.map = map.clone();
         if some_went_down {
             // Whose hosts are nowhere now is believed wherever it was seen.
             self.held.take_all(&mut again);
         }
         for seen in again.into_iter().filter(|seen| is_fresh(now, seen)) {
-            self.see(now, seen, effects);
+            if self.is_of_this_session(&seen) {
+                self.see(now, seen, effects);
+            }
         }
+    }
+
+    /// Whether what was seen was seen since its switch connected: under its name there may have been another one before.
+    fn is_of_this_session(&self, seen: &Seen) -> bool {
+        let switch = self.map.switch(seen.sighting.at.dpid);
+        switch.is_none_or(|switch| seen.now >= switch.since)
     }
 
     /// A worker saw a host; it may have been a while ago.
@@ -88,6 +102,27 @@ impl Keeper {
         let is_clear =
             |port: &Port| port.known || port.is_link() || !self.ledger.is_elsewhere(id, at);
         at.port == PortNo::LOCAL || switch.port(at.port).is_some_and(is_clear)
+    }
+
+    /// A switch is gone. Its hosts are asked for where it comes back, behind the ports that were up to the end.
+    fn leave(&mut self, now: Time, dpid: DatapathId, old: &Map, effects: &mut Vec<Effect>) {
+        let hosts = self.ledger.can_be_asked(dpid);
+        let hosts = hosts.filter_map(|ask| Some((old.port(ask.at)?.mac, ask)));
+        self.absent.leave(now, hosts);
+        self.ledger.switch_gone(now, dpid, effects);
+    }
+
+    fn ask_who_is_back(
+        &mut self,
+        now: Time,
+        at: SwitchPort,
+        port: &Port,
+        effects: &mut Vec<Effect>,
+    ) {
+        let asks = self.absent.back(now, at, port.mac);
+        if !port.is_link() {
+            effects.extend(asks.into_iter().map(Effect::Ask));
+        }
     }
 }
 

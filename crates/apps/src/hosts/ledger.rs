@@ -76,6 +76,8 @@ pub enum Gone {
     Evicted,
     /// Its port turned out to be a link between switches.
     Link,
+    /// Its switch is gone: what connects under its name next may be another, with other hosts.
+    Switch,
 }
 
 /// What happened to the table, and what it asks for.
@@ -252,14 +254,30 @@ impl Ledger {
         }
     }
 
-    /// A switch is gone, and with it what it could say about its hosts: all its ports are down. What its ports were is
-    /// forgotten.
+    /// A switch is gone: its ports are down, and its hosts are forgotten. So is what its ports were.
     pub fn switch_gone(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Effect>) {
-        let ports: Vec<_> = self.ports.range(SwitchPort::all_of(dpid)).map(|(&at, _)| at).collect();
-        for at in ports {
+        for at in self.ports_of(dpid) {
             self.port(now, at, PortState::Down, out);
+            while let Some(number) = self.ports.get(&at).and_then(|port| port.hosts.first()) {
+                self.forget(number, Gone::Switch, out);
+            }
             self.port(now, at, PortState::Edge, out);
         }
+    }
+
+    /// The hosts of a switch that have an address, each with one of them.
+    pub(super) fn can_be_asked(&self, dpid: DatapathId) -> impl Iterator<Item = Ask> {
+        let ports = self.ports.range(SwitchPort::all_of(dpid));
+        let numbers = ports.flat_map(|(_, port)| self.by_port.of(&port.hosts));
+        numbers.filter_map(|number| {
+            let host = self.hosts.host(number);
+            let ip = host.addresses().next()?;
+            Some(Ask { at: host.at(), id: host.id(), ip })
+        })
+    }
+
+    fn ports_of(&self, dpid: DatapathId) -> Vec<SwitchPort> {
+        self.ports.range(SwitchPort::all_of(dpid)).map(|(&at, _)| at).collect()
     }
 
     /// Whether a host is where it can be asked, and that is another port than this one.

@@ -312,6 +312,7 @@ impl App for Lookout {
                         Gone::Aged => "it was silent for too long",
                         Gone::Evicted => "there was no room for it",
                         Gone::Link => "its port leads to a switch",
+                        Gone::Switch => "its switch is gone",
                     };
                     far.found(Lookout::NAME, found(id, at, HostNow::Gone { why }));
                 }

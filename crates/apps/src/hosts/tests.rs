@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use aldis_control::Time;
+use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 use proptest::prelude::*;
 
@@ -158,6 +159,25 @@ fn a_port_that_goes_down_decides_a_dispute() {
     lab.ledger.switch_gone(at(20), DatapathId(1), &mut lab.said);
     assert_eq!(std::mem::take(&mut lab.said), moved);
     assert_eq!((lab.tick(5000), lab.place(1)), (vec![], Some(THERE)));
+}
+
+#[test]
+fn the_hosts_of_a_switch_that_is_gone_are_forgotten() {
+    let mut lab = Lab::new(config());
+    let (beside, own) = (SwitchPort::new(1, 7), SwitchPort::of(DatapathId(1), PortNo::LOCAL));
+    let all = [(1, HERE), (2, beside), (3, own), (4, THERE)];
+    for (host, place) in all {
+        lab.see(0, says(host, place, ip(host)));
+    }
+    lab.ledger.switch_gone(at(10), DatapathId(1), &mut lab.said);
+    let gone = all[..3].iter().map(|&(host, at)| Effect::Gone(id(host), at, Gone::Switch));
+    assert!(gone.eq(std::mem::take(&mut lab.said)));
+    assert_eq!(lab.ledger.hosts().len(), 1);
+    // In the next network another host has the address, and the first one is elsewhere.
+    assert_eq!(lab.see(20, seen(3, own)), [Effect::New(id(3), own)]);
+    let learnt = [Effect::New(id(5), HERE), Effect::Learnt(id(5), ip(1))];
+    assert_eq!(lab.see(20, says(5, HERE, ip(1))), learnt);
+    assert_eq!(lab.see(20, seen(1, THERE)), [Effect::New(id(1), THERE)]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::say::{XID_NONE, send_out};
 
-use super::frame::{FAR_ETHERTYPE, Key, Probe, Read};
+use super::frame::{FAR_ETHERTYPE, Key, Probe, Reach, Read};
 use super::link::State;
 use super::map::{Change, Map, Peer, Port};
 use super::search::{Mapper, Search, Searcher, Told, What};
@@ -125,12 +125,13 @@ fn listen(switch: &Info, out: &mut Output) {
 }
 
 /// Says to people which links came and went. Each is told at its lower end.
-fn tell(change: &Change<'_>, far: &mut Far) {
+fn tell(config: &Config, change: &Change<'_>, far: &mut Far) {
     let Change::Port { at, before, now } = *change else { return };
     let peers = |port: Option<&Port>| -> BTreeMap<SwitchPort, Peer> {
         let peers = port.into_iter().flat_map(Port::peers).filter(|peer| at < peer.at);
         peers.map(|peer| (peer.at, *peer)).collect()
     };
+    let now_port = now;
     let (before, now) = (peers(before), peers(now));
     for (to, peer) in &now {
         let was = before.get(to);
@@ -143,6 +144,9 @@ fn tell(change: &Change<'_>, far: &mut Far) {
                 State::Unproven => LinkNow::Unproven,
             };
             far.found(Discovery::NAME, link(at, *to, now));
+            let is_cable = now_port.and_then(|port| port.link).is_some_and(|link| link.at == *to);
+            let reach = if is_cable { Reach::Direct } else { Reach::Far };
+            tell_doubt(far, (at, *to), (was, peer), config.patience(reach));
         }
         if peer.slow && !was.is_some_and(|was| was.slow) {
             far.note(format!(
@@ -152,6 +156,25 @@ fn tell(change: &Change<'_>, far: &mut Far) {
     }
     for to in before.keys().filter(|to| !now.contains_key(to)) {
         far.found(Discovery::NAME, link(at, *to, LinkNow::Gone));
+    }
+}
+
+/// A link that has to prove itself looks like one and carries nothing: who waits for traffic has to know why, for how long, and when
+/// it is over.
+fn tell_doubt(
+    far: &mut Far,
+    (at, to): (SwitchPort, SwitchPort),
+    (was, now): (Option<&Peer>, &Peer),
+    patience: Duration,
+) {
+    let is_doubted = |peer: &Peer| peer.state == State::Unproven;
+    if is_doubted(now) {
+        far.note(format!(
+            "topology: the link {at} - {to} carries nothing until it has proven itself, which takes {} s: a host was seen at one of its ports before",
+            patience.as_secs()
+        ));
+    } else if was.is_some_and(is_doubted) && now.state == State::Up {
+        far.news(format!("topology: the link {at} - {to} has proven itself, and carries traffic"));
     }
 }
 
@@ -263,7 +286,7 @@ impl App for Discovery {
 
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
         let (old, new) = (before.part::<Map>(), moment.world.part::<Map>());
-        new.changes_since(old).iter().for_each(|change| tell(change, far));
+        new.changes_since(old).iter().for_each(|change| tell(&self.config, change, far));
         let (old, new) = (before.part::<Search>(), moment.world.part::<Search>());
         if new.probes().ended() == old.probes().ended() {
             return;

@@ -13,7 +13,7 @@ use super::link::{Ends, Link, State};
 use super::map;
 use super::past::Past;
 use super::port::{FAR_MAX, FAST_TURNS, Port};
-use super::relay::{SAMPLES, SAMPLES_MIN, Usual, Window};
+use super::relay::{SAMPLES_MIN, Usual, Window};
 use super::schedule::Schedule;
 use super::{Config, Counters, Refusal};
 
@@ -38,6 +38,10 @@ const FRESH: Duration = Duration::from_secs(5);
 /// shortens nothing: whoever relays probes between two ports could let a host of theirs move about.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
 
+/// Probes that a link which has to prove itself needs, where there is nothing to compare it with: half a second apart they are
+/// twelve seconds. Nobody who hands probes on is found out by a longer wait, and until it is over a link carries nothing.
+const PATIENCE: u32 = 24;
+
 /// How often it is looked at what links are usually like.
 const USUAL_EVERY: Duration = Duration::from_secs(1);
 
@@ -57,6 +61,19 @@ enum Doubt {
     Past,
     /// There is a host.
     Host,
+}
+
+impl Config {
+    fn fast(&self) -> Duration {
+        FAST.min(self.interval)
+    }
+
+    /// How long a link has to prove itself where there is nothing to compare it with. Through a switch that is not ours each third
+    /// probe counts.
+    pub(super) fn patience(&self, reach: Reach) -> Duration {
+        let turns = if reach == Reach::Far { FAR_TURN } else { 1 };
+        self.fast() * PATIENCE * turns
+    }
 }
 
 /// All ports and links.
@@ -157,7 +174,8 @@ impl Topology {
         self.touched.insert(dpid);
     }
 
-    /// A switch is gone, and with it all its ports.
+    /// A switch is gone, and with it all its ports and what was known of them: what connects under its name next may be another
+    /// one, of another network.
     pub fn switch_down(&mut self, now: Time, dpid: DatapathId) {
         self.switches.remove(&dpid);
         self.touched.insert(dpid);
@@ -166,6 +184,7 @@ impl Topology {
         for port in ports {
             self.port_down(now, port);
         }
+        self.past.forget_switch(dpid);
     }
 
     /// A port with this address of a switch that joined came up: it is probed at once. One that is up already may have got
@@ -175,7 +194,7 @@ impl Topology {
             Some(port) if port.mac == mac => return,
             Some(port) => port.mac = mac,
             None if self.switches.contains_key(&at.dpid) => {
-                let history = self.past.take(now, at);
+                let history = self.past.take(now, at, mac);
                 self.ports.insert(at, Port::new(mac, now, history));
                 self.schedule.add(now, at);
             }
@@ -193,7 +212,7 @@ impl Topology {
         // What showed at a port that led to other switches may have come from there.
         let led_on = port.had_any() || port.link.iter().chain(&port.far).any(is_believed);
         if let Some(then) = port.shown.map(|_| now).or(port.history).filter(|_| !led_on) {
-            self.past.note(now, at, then);
+            self.past.note(now, (at, port.mac), then);
         }
         for ends in port.link.into_iter().chain(port.far) {
             self.lose(now, ends);
@@ -422,7 +441,7 @@ impl Topology {
         let is_known = slow.iter().all(Option::is_some);
         let probed = link.halves.iter().flatten().map(|half| half.window.len()).min();
         // Where there is nothing to compare with, or no round trip known, all that can be asked for is patience.
-        let had_time = now.since(link.since) >= self.config.interval * SAMPLES as u32;
+        let had_time = now.since(link.since) >= self.config.patience(link.reach);
         let compared = is_known && probed.is_some_and(|probed| probed >= SAMPLES_MIN);
         if link.is_both_ways() && !stands_out && (compared || had_time) {
             link.must_prove = false;
@@ -481,7 +500,7 @@ impl Topology {
             unheard || link.state == State::Unproven
         };
         if port.turns + 1 < FAST_TURNS || port.link.iter().chain(&port.far).any(waits) {
-            return FAST.min(self.config.interval);
+            return self.config.fast();
         }
         // Four to six fifths, by a byte of the nonce.
         self.config.interval * (4 * 255 + 2 * random as u32) / (5 * 255)

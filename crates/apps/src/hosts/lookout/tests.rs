@@ -304,3 +304,72 @@ fn newcomers_push_others_out_of_a_full_table_one_by_one() {
     assert_eq!(place_of(&lab, 201), Some(SwitchPort::new(1, 3)));
     assert!(lab.part::<Map>().port(HERE).unwrap().host);
 }
+
+/// An answer to our question.
+fn answers(host: u8) -> Vec<u8> {
+    let message = arp::Message::request(mac(host).0, [10, 0, 0, host].into(), [0; 4].into());
+    [&ethernet::header(ASKER.0, mac(host).0, ethertype::ARP)[..], &message.to_bytes(), &[0; 18]]
+        .concat()
+}
+
+#[test]
+fn hosts_of_a_switch_that_comes_back_are_asked_and_are_there_when_they_answer() {
+    let mut lab = two();
+    (1..4).for_each(|host| lab.asks(if host == 3 { THERE } else { HERE }, &says(host)));
+    lab.pass(10);
+    lab.leave(1);
+    lab.pass(100);
+    assert_eq!([1, 2, 3].map(|host| place_of(&lab, host)), [None, None, Some(THERE)]);
+    lab.left.clear();
+    lab.join(1, Version::V10, 3);
+    lab.pass(1000);
+    let asked = |lab: &Lab, host| {
+        let is_asked = |frame: &[u8]| frame[..6] == mac(host).0 && frame[6..12] == ASKER.0;
+        lab.left.iter().filter(|(at, frame)| *at == HERE && is_asked(frame)).count()
+    };
+    assert_eq!(asked(&lab, 1), 0, "it is not known yet what the port leads to");
+    lab.pass(1000);
+    assert_eq!([1, 2, 3].map(|host| asked(&lab, host)), [1, 1, 0]);
+    assert_eq!(place_of(&lab, 1), None);
+    lab.asks(HERE, &answers(1));
+    lab.pass(10);
+    assert_eq!([1, 2].map(|host| place_of(&lab, host)), [Some(HERE), None]);
+    assert!(lab.said.iter().any(|said| said.contains("its switch is gone")), "{:?}", lab.said);
+}
+
+/// In the network that comes next there is a cable where the host was.
+#[test]
+fn where_a_cable_is_now_nobody_is_asked_for() {
+    let mut lab = two();
+    (1..3).for_each(|host| lab.asks(if host == 1 { HERE } else { THERE }, &says(host)));
+    lab.pass(10);
+    [1, 2].into_iter().for_each(|dpid| lab.leave(dpid));
+    lab.pass(100);
+    lab.plug(HERE, THERE);
+    lab.sent.clear();
+    [1, 2].into_iter().for_each(|dpid| lab.join(dpid, Version::V13, 3));
+    lab.pass(3000);
+    assert!(lab.part::<Map>().port(HERE).unwrap().is_link());
+    assert!(lab.sent.iter().all(|(_, frame)| frame[6..12] != ASKER.0));
+    assert!(lab.part::<Hosts>().is_empty());
+}
+
+#[test]
+fn a_link_that_has_to_prove_itself_is_warned_of_and_so_is_the_end_told() {
+    let mut lab = two();
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    lab.turn(HERE, false);
+    lab.plug(HERE, THERE);
+    lab.pass(100);
+    lab.turn(HERE, true);
+    lab.pass(1000);
+    let ends = "the link 0000000000000001/2 - 0000000000000002/2";
+    let said = |lab: &Lab, words: &str| lab.said.iter().any(|said| said.contains(words));
+    let warning = format!("{ends} carries nothing until it has proven itself, which takes 12 s");
+    assert!(said(&lab, &warning), "{:?}", lab.said);
+    let end = format!("{ends} has proven itself, and carries traffic");
+    assert!(!said(&lab, &end));
+    lab.pass(13_000);
+    assert!(said(&lab, &end), "{:?}", lab.said);
+}

@@ -112,6 +112,58 @@ fn a_link_of_switches_that_went_and_came_has_nothing_to_prove() {
     assert_eq!(net.states(), net.real());
 }
 
+/// A network ends and another one begins, with switches of the same names and addresses: there is a cable where hosts were.
+#[test]
+fn what_showed_before_a_switch_went_says_nothing_of_one_that_comes_under_its_name() {
+    for flaps in [false, true] {
+        let mut net = Net::of_two();
+        if flaps {
+            flap(&mut net, Ends::new(port(1, 2), port(2, 2)));
+        }
+        [1, 2].into_iter().for_each(|dpid| net.leave(dpid));
+        net.unplug(port(1, 1));
+        net.plug(port(1, 2), port(2, 3));
+        net.run(1000);
+        for dpid in 1..3 {
+            net.join(dpid);
+            (1..4).for_each(|number| net.port_up(port(dpid, number)));
+        }
+        net.run(2000);
+        assert_eq!((net.states(), net.real().len()), (net.real(), 1), "{flaps}");
+    }
+}
+
+#[test]
+fn a_port_with_another_address_is_another_port() {
+    for other_mac in [false, true] {
+        let mut net = Net::of_two();
+        let cable = Ends::new(port(1, 2), port(2, 2));
+        cable.ports().iter().for_each(|&at| net.port_down(at));
+        net.plug(port(1, 2), port(2, 2));
+        for at in cable.ports() {
+            if other_mac {
+                net.topology.port_up(net.now, at, MacAddr::from_u64(0x0a00_0000_0000));
+            }
+            net.port_up(at);
+        }
+        net.run(2000);
+        let expected = if other_mac { State::Up } else { State::Unproven };
+        assert_eq!(net.states().get(&cable), Some(&expected));
+    }
+}
+
+#[test]
+fn a_cable_proves_itself_in_seconds() {
+    let mut net = Net::of_two();
+    let cable = Ends::new(port(1, 2), port(2, 2));
+    flap(&mut net, cable);
+    net.plug(port(1, 2), port(2, 2));
+    net.run(11_000);
+    assert_eq!(net.states().get(&cable), Some(&State::Unproven));
+    net.run(3_000);
+    assert_eq!(net.states(), net.real());
+}
+
 #[test]
 fn where_a_link_was_no_other_one_is_excused() {
     let mut net = Net::of_two();
