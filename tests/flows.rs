@@ -97,6 +97,54 @@ fn what_is_written_is_there_and_what_is_removed_is_gone() {
     }
 }
 
+/// Whatever the way in: bits that a mask ignores are zero, and what a field needs is added.
+#[test]
+fn every_way_in_reads_a_match_alike() {
+    for version in Version::ALL {
+        let scene = scene(version);
+        let ours = json!({"ipv4_dst": "10.9.9.7/24", "tcp_dst": 80});
+        let native = json!({"flows": [{"priority": 7001, "match": ours, "actions": ["output:2"]}]});
+        assert_eq!(scene.post("/api/v1/switches/1/flows", &native).status, 200);
+        let ryu = json!({
+            "dpid": 1, "priority": 7002, "match": {"nw_dst": "10.9.9.7/24", "tcp_dst": 80},
+            "actions": [{"type": "OUTPUT", "port": 2}],
+        });
+        assert_eq!(scene.post("/stats/flowentry/add", &ryu).status, 200);
+        let floodlight = json!({
+            "switch": "1", "name": "one", "priority": "7003", "ipv4_dst": "10.9.9.7/24", "tcp_dst": "80", "actions": "output=2",
+        });
+        assert_eq!(scene.post("/wm/staticentrypusher/json", &floodlight).status, 200);
+        let kept = json!({"switch": "1", "priority": 7004, "match": ours, "actions": ["output:2"]});
+        let put =
+            scene.api.ask("PUT", "/api/v1/static-flows/one", &[JSON], kept.to_string().as_bytes());
+        assert_eq!(put.status, 200, "{put:?}");
+        let deadline = Instant::now() + WITHIN;
+        while scene.api.get("/api/v1/static-flows/one").json()["there"] != 1 {
+            assert!(Instant::now() < deadline, "the flow is not there");
+            std::thread::yield_now();
+        }
+        let expected = json!({
+            "eth_type": "0x0800", "ip_proto": "6", "ipv4_dst": "10.9.9.0/24", "tcp_dst": "80",
+        });
+        for priority in 7001..=7004 {
+            let flows = scene.flows(1, priority);
+            assert_eq!(flows.len(), 1, "{version}: {priority}");
+            assert_eq!(flows[0]["match"], expected, "{version}: {priority}");
+        }
+        // As a filter, too.
+        let found = scene.api.get("/api/v1/switches/1/flows?match=ipv4_dst=10.9.9.7/24");
+        assert_eq!((found.status, &found.json()["total"]), (200, &json!(4)), "{found:?}");
+        let gone = scene
+            .delete("/api/v1/switches/1/flows?priority=7001&match=ipv4_dst=10.9.9.7/24,tcp_dst=80");
+        assert_eq!(gone.status, 200, "{gone:?}");
+        assert!(scene.flows(1, 7001).is_empty());
+        let choice = json!({"flows": [{"match": {"tcp_dst": 80}}]});
+        let refused = scene.post("/api/v1/switches/1/flows", &choice);
+        let words = "tcp-dst needs eth-type 0x0800 (IPv4) or 0x86dd (IPv6); say which";
+        assert!(refused.is_problem(422, words), "{refused:?}");
+    }
+}
+
 #[test]
 fn many_are_written_in_one_request_each_with_its_result() {
     let scene = scene(Version::V13);

@@ -96,6 +96,44 @@ impl Scene {
 }
 
 #[test]
+fn what_people_copy_from_documents_and_later_versions_does_what_it_says() {
+    for version in Version::ALL {
+        let scene = quiet(version);
+        // With the comments of a page, and with bits that the prefix leaves out.
+        scene.done(
+            "/stats/flowentry/add",
+            "{ # one flow\n 'dpid': 1,     # the switch\n 'priority': 7001,\n 'match': {'nw_dst': '10.9.9.7/24', 'nw_proto': 6, \
+             'dl_type': 2048, 'tp_dst': 80},\n 'actions': [{'type': 'OUTPUT', 'port': 2}] # and out\n}\n",
+        );
+        let flow = &scene.flows(7001)[0];
+        let net = if version == Version::V10 { "10.9.9.0/24" } else { "10.9.9.0/255.255.255.0" };
+        let matching = json!({"dl_type": 2048, "nw_proto": 6, "nw_dst": net, "tp_dst": 80});
+        assert_eq!((&flow["match"], &flow["actions"]), (&matching, &json!(["OUTPUT:2"])));
+        // Ryu has `instructions` for 1.4: for a switch of 1.3 it would leave them out, and the flow would drop.
+        let apply = r#"{"type": "APPLY_ACTIONS", "actions": [{"type": "OUTPUT", "port": 2}]}"#;
+        let flow = |what: &str| {
+            format!(r#"{{"dpid": 1, "priority": 7002, "match": {{"in_port": 1}}, {what}}}"#)
+        };
+        scene.done("/stats/flowentry/add", &flow(&format!(r#""instructions": [{apply}]"#)));
+        assert_eq!(scene.flows(7002)[0]["actions"], json!(["OUTPUT:2"]), "{version}");
+        let goto = r#"{"type": "GOTO_TABLE", "table_id": 1}"#;
+        let both = flow(&format!(r#""instructions": [{goto}, {apply}]"#));
+        match version {
+            Version::V13 => {
+                scene.done("/stats/flowentry/add", &both);
+                let actions = json!(["OUTPUT:2", "GOTO_TABLE:1"]);
+                assert_eq!(scene.flows(7002)[0]["actions"], actions);
+            }
+            Version::V10 => scene.refused("/stats/flowentry/add", &both, 501, "OpenFlow 1.0"),
+        }
+        let bare = flow(r#""instructions": [{"type": "OUTPUT", "port": 2}]"#);
+        scene.refused("/stats/flowentry/add", &bare, 400, r#"{"type": "APPLY_ACTIONS""#);
+        let two = flow(&format!(r#""actions": [], "instructions": [{apply}]"#));
+        scene.refused("/stats/flowentry/add", &two, 400, "write one of them");
+    }
+}
+
+#[test]
 fn a_flow_is_added_shown_changed_and_removed_on_1_3() {
     let scene = quiet(Version::V13);
     // As `curl -d` sends it, with a number that is none of JSON.

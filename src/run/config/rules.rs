@@ -390,6 +390,17 @@ mod tests {
     }
 
     #[test]
+    fn bits_that_a_prefix_leaves_out_are_zero() {
+        let config: Config = toml::from_str(
+            "[[acl]]\nname = \"a\"\naction = \"deny\"\nmatch = { ipv4-dst = \"10.9.9.7/24\", tcp-dst = 80 }",
+        )
+        .unwrap();
+        let fields: Vec<_> =
+            config.acl()[0].match_.fields.iter().map(|field| field.in_words().1).collect();
+        assert_eq!(fields, ["0x0800", "6", "10.9.9.0/24", "80"]);
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let rule = |rest: &str| format!("[[acl]]\nname = \"a\"\n{rest}");
         let flow = |rest: &str| format!("[[static-flow]]\nname = \"a\"\nswitch = 1\n{rest}");

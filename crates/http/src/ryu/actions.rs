@@ -21,20 +21,35 @@ const VID_PRESENT: u16 = 0x1000;
 /// How much of a packet an output to the controller takes where nothing is said (`OFPCML_MAX`).
 const LENGTH: u32 = 0xffe5;
 
-/// The field `actions` of a body as instructions, in the order in which a switch carries them out.
+/// The field `actions` of a body as instructions, in the order in which a switch carries them out; or its field `instructions`, which
+/// Ryu has for OpenFlow 1.4, where `APPLY_ACTIONS` stands around what is done at once. Ryu would leave that out for an older version,
+/// and the flow would drop.
 ///
 /// # Errors
-/// One that is not known, which Ryu would leave out, or what it needs is missing.
+/// One that is not known, which Ryu would leave out, or what it needs is missing; both fields.
 pub(crate) fn instructions(
     body: &Dict<'_>,
     match_: &Match,
     version: Version,
 ) -> Result<Vec<Instruction>, Problem> {
     let (mut all, mut apply) = (vec![], vec![]);
-    for dict in body.dicts("actions")? {
-        match instruction(&dict, match_, version)? {
-            Some(instruction) => all.push(instruction),
-            None => apply.push(dict),
+    match (body.field("actions"), body.field("instructions")) {
+        (Some(_), Some(_)) => {
+            let detail = "actions, instructions: both say what is done; write one of them";
+            return Err(Problem::bad("bad-field", detail));
+        }
+        (None, Some(_)) => {
+            for dict in body.dicts("instructions")? {
+                all.push(enclosed(&dict, match_, version)?);
+            }
+        }
+        (_, None) => {
+            for dict in body.dicts("actions")? {
+                match instruction(&dict, match_, version)? {
+                    Some(instruction) => all.push(instruction),
+                    None => apply.push(dict),
+                }
+            }
         }
     }
     if !apply.is_empty() {
@@ -48,6 +63,24 @@ pub(crate) fn instructions(
         _ => 4,
     });
     Ok(all)
+}
+
+/// One of `instructions`.
+fn enclosed(dict: &Dict<'_>, match_: &Match, version: Version) -> Result<Instruction, Problem> {
+    let kind = dict.text("type")?;
+    if kind == "APPLY_ACTIONS" {
+        let all = actions(&dict.dicts("actions")?, match_, version)?;
+        return Ok(Instruction::ApplyActions(all));
+    }
+    instruction(dict, match_, version)?.ok_or_else(|| {
+        let (at, kind) = (dict.named("type"), beginning(kind));
+        let others = "GOTO_TABLE, WRITE_METADATA, WRITE_ACTIONS, CLEAR_ACTIONS, METER";
+        let apply = r#"{"type": "APPLY_ACTIONS", "actions": […]}"#;
+        let detail = format!(
+            "{at}: {kind:?} is no instruction of OpenFlow 1.3; there are {others}, and {apply} around actions"
+        );
+        Problem::bad("bad-field", detail)
+    })
 }
 
 /// One that is no action.
@@ -415,6 +448,52 @@ mod tests {
                     again(match_, json!([action, {"type": "OUTPUT", "port": 1}]), Version::V10);
                 assert_eq!(shown, Ok(json!([text, "OUTPUT:1"])), "{action}");
             }
+        }
+    }
+
+    #[test]
+    fn instructions_as_ryu_has_them_for_1_4_are_read() {
+        let read = |body: Value, version| {
+            let body = Body::read(body.to_string().as_bytes()).unwrap();
+            let match_ = fields::read(&body.dict(), version).unwrap();
+            let read = instructions(&body.dict(), &match_, version);
+            read.map(|read| show_instructions(&read, &match_, version)).map_err(|why| why.detail)
+        };
+        let output = json!([{"type": "OUTPUT", "port": 2, "max_len": 65535}]);
+        let apply = json!({"type": "APPLY_ACTIONS", "actions": output});
+        for version in Version::ALL {
+            let shown = read(json!({"instructions": [apply]}), version);
+            assert_eq!(shown, Ok(json!(["OUTPUT:2"])), "{version}");
+            let none = read(json!({"instructions": []}), version);
+            assert_eq!(none, Ok(json!([])), "{version}");
+        }
+        let all = json!([
+            {"type": "GOTO_TABLE", "table_id": 1}, {"type": "WRITE_METADATA", "metadata": 1, "metadata_mask": 3}, apply,
+            {"type": "CLEAR_ACTIONS"}, {"type": "METER", "meter_id": 3}, {"type": "WRITE_ACTIONS", "actions": [{"type": "POP_VLAN"}]},
+        ]);
+        let expected = json!([
+            "METER:3", "OUTPUT:2", "CLEAR_ACTIONS", {"WRITE_ACTIONS": ["POP_VLAN"]}, "GOTO_TABLE:1", "WRITE_METADATA:0x1/0x3",
+        ]);
+        assert_eq!(read(json!({"instructions": all}), Version::V13), Ok(expected));
+        for (body, words) in [
+            (
+                json!({"instructions": [{"type": "OUTPUT", "port": 2}]}),
+                "instructions[0].type: \"OUTPUT\" is no instruction of OpenFlow 1.3; there are GOTO_TABLE",
+            ),
+            (
+                json!({"instructions": [apply, {"type": "STAT_TRIGGER"}]}),
+                "{\"type\": \"APPLY_ACTIONS\", \"actions\": […]} around actions",
+            ),
+            (json!({"instructions": [apply], "actions": output}), "both say what is done"),
+            (
+                json!({"instructions": [{"type": "APPLY_ACTIONS", "actions": [{"type": "FLY"}]}]}),
+                "instructions[0].actions[0].type: there is no \"FLY\"",
+            ),
+            (json!({"instructions": apply}), "instructions: {"),
+            (json!({"instructions": [{}]}), "instructions[0].type"),
+        ] {
+            let refused = read(body, Version::V13).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn read(body: &Dict<'_>, version: Version) -> Result<Match, Problem> 
     let all = dict.map.iter().filter(|(_, value)| !value.is_null());
     let fields = all.map(|(name, value)| field(&dict, name, value, version));
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
-    let whole = Match { fields }.completed();
+    let whole = Match { fields }.completed_in(version);
     whole.map_err(|why| Problem::bad("bad-field", format!("{}: {why}", body.named("match"))))
 }
 
@@ -60,7 +60,8 @@ fn field(dict: &Dict<'_>, name: &str, value: &Value, version: Version) -> Result
                 let proto = said(["nw_proto", "ip_proto"]);
                 transport(new, proto)
                     .ok_or_else(|| {
-                        let needs = "needs nw_proto 6 (TCP), 17 (UDP), 132 (SCTP) or 1 (ICMP)";
+                        let needs =
+                            "needs nw_proto or ip_proto 6 (TCP), 17 (UDP), 132 (SCTP) or 1 (ICMP)";
                         Problem::bad("bad-field", format!("{}: {needs}", dict.named(new)))
                     })?
                     .into()
@@ -129,7 +130,9 @@ fn vlan(value: &Value, version: Version) -> Option<Masked<u16>> {
         && let Some((value, mask)) = text.split_once('/')
     {
         let part = |text: &str| u16::try_from(super::body::number(text.trim())?).ok();
-        return Some(Masked::with(part(value)?, part(mask)?));
+        let (value, mask) = (part(value)?, part(mask)?);
+        // Bits that do not count are zero, as in every other field.
+        return Some(Masked::with(value & mask, mask));
     }
     let raw = matches!(value, Value::String(text) if text.trim().starts_with("0x"));
     let number = u16::try_from(whole(value)?).ok()?;
@@ -290,6 +293,11 @@ mod tests {
             ),
             (json!({"dl_vlan": 100, "vlan_pcp": 3}), json!({"dl_vlan": "100", "vlan_pcp": 3})),
             (json!({"vlan_vid": "0x1000/0x1000"}), json!({"dl_vlan": "0x1000/0x1000"})),
+            (json!({"vlan_vid": "0x1007/0x1001"}), json!({"dl_vlan": "0x1001/0x1001"})),
+            (
+                json!({"nw_dst": "10.9.9.7/24"}),
+                json!({"dl_type": 2048, "nw_dst": "10.9.9.0/255.255.255.0"}),
+            ),
             (json!({"vlan_vid": "0x0000"}), json!({"dl_vlan": "0x0000"})),
             (json!({"metadata": "5/0xff"}), json!({"metadata": "5/255"})),
             (
@@ -318,6 +326,12 @@ mod tests {
                 json!({"dl_type": 2048, "nw_proto": 1, "tp_src": 8, "dl_vlan": 100, "dl_vlan_pcp": 7}),
             ),
             (json!({"nw_proto": 2, "dl_type": 2054}), json!({"nw_proto": 2, "dl_type": 2054})),
+            (
+                json!({"nw_proto": 6, "tp_dst": 80}),
+                json!({"dl_type": 2048, "nw_proto": 6, "tp_dst": 80}),
+            ),
+            (json!({"tcp_dst": 80}), json!({"dl_type": 2048, "nw_proto": 6, "tp_dst": 80})),
+            (json!({"nw_src": "10.9.9.7/24"}), json!({"dl_type": 2048, "nw_src": "10.9.9.0/24"})),
         ] {
             assert_eq!(again(match_.clone(), Version::V10), Ok(shown.clone()), "{match_}");
             assert_eq!(again(shown.clone(), Version::V10), Ok(shown));
@@ -329,6 +343,10 @@ mod tests {
         for (match_, words) in [
             (json!({"nw_sorc": "10.0.0.1"}), "match.nw_sorc: there is no such field"),
             (json!({"tp_dst": 80}), "match.tp_dst: needs nw_proto"),
+            (
+                json!({"tcp_dst": 80}),
+                "match: tcp-dst needs eth-type 0x0800 (IPv4) or 0x86dd (IPv6)",
+            ),
             (json!({"dl_vlan": 4096 * 2}), "match.dl_vlan: 8192; accepted: 0 to 4095"),
             (json!({"dl_type": 65536}), "match.dl_type: 65536; accepted: 0 to 65535"),
             (json!({"nw_src": "10.0.0.0/33"}), "match.nw_src"),

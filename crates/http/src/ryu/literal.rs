@@ -1,8 +1,9 @@
 //! Bodies as clients of Ryu write them: JSON, or a literal of Python.
 //!
 //! Ryu reads bodies with `ast.literal_eval`, so that scripts send what `str(dict)` gives as well as what `json.dumps` does:
-//! `{'dpid': 1, 'match': {'dl_type': 0x800}, 'actions': (),}`. Both are read here into the same values. What Python would
-//! read otherwise than it was meant is refused: a key that is there twice.
+//! `{'dpid': 1, 'match': {'dl_type': 0x800}, 'actions': (),}`. Both are read here into the same values. Outside of texts, a `#`
+//! begins a comment, to the end of its line. What Python would read otherwise than it was meant is refused: a key that is there
+//! twice.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -42,10 +43,16 @@ impl<'a> Reader<'a> {
         self.chars.peek().map_or(self.text.len(), |(at, _)| *at)
     }
 
-    /// The next character that is no space, left where it is.
+    /// The next character that is no space and in no comment, left where it is.
     fn next_token(&mut self) -> Option<char> {
-        while self.chars.next_if(|(_, c)| c.is_ascii_whitespace()).is_some() {}
-        self.chars.peek().map(|(_, c)| *c)
+        loop {
+            while self.chars.next_if(|(_, c)| c.is_ascii_whitespace()).is_some() {}
+            let (_, next) = *self.chars.peek()?;
+            if next != '#' {
+                return Some(next);
+            }
+            while self.chars.next_if(|(_, c)| !matches!(c, '\n' | '\r')).is_some() {}
+        }
     }
 
     fn takes(&mut self, wanted: char) -> bool {
@@ -220,6 +227,21 @@ mod tests {
         assert_eq!(parse("-1"), Ok(json!(-1)));
         assert_eq!(parse("6.76e+08"), Ok(json!(676_000_000.0)));
         assert_eq!(parse("18446744073709551615"), Ok(json!(u64::MAX)));
+    }
+
+    #[test]
+    fn comments_are_passed_over_and_texts_stay_whole() {
+        let python = "# a flow\n{ # the switch, by its \"number\"\n 'dpid': 1, # {\r\n 'name': 'a # b', \"n\": \"#\"# , }\n \
+                      , 'actions': [ # none }\n ], 'both': 0x10# sixteen\r}\n# the end";
+        let expected = json!({"dpid": 1, "name": "a # b", "n": "#", "actions": [], "both": 16});
+        assert_eq!(parse(python), Ok(expected));
+        assert_eq!(parse("'a\\# b'").unwrap_err(), "this is no escape, at character 4");
+        assert_eq!(parse("# alone").unwrap_err(), "it ends too early, at character 8");
+        assert_eq!(parse("{'a': # 1}").unwrap_err(), "it ends too early, at character 11");
+        assert_eq!(
+            parse(&"#".repeat(1 << 20)),
+            Err("it ends too early, at character 1048577".into())
+        );
     }
 
     #[test]

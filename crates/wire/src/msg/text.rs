@@ -78,7 +78,8 @@ macro_rules! fields {
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
             /// The field of this name with the value that `text` says, which may have a mask behind a `/` where the field
-            /// may. A number is decimal, or hexadecimal behind `0x`.
+            /// may; bits that the mask ignores are zero in the field, whatever they are in the text (`10.9.9.7/24` is
+            /// `10.9.9.0/24`). A number is decimal, or hexadecimal behind `0x`.
             ///
             /// # Errors
             /// No such field, or no value of it.
@@ -86,6 +87,7 @@ macro_rules! fields {
                 $(if same(name, $name) {
                     let value = Text::read(text.trim());
                     $(let value = value.filter(|value| Text::is_within(value, $most));)?
+                    let value = value.map(Text::plain);
                     return value.map(Field::$Field).ok_or(Misread::of(text, accepted($name)));
                 })*
                 match same(name, "vlan_vid") {
@@ -201,7 +203,22 @@ mod tests {
             ("vlan-vid", "any", Field::VlanVid(Masked::with(VID_PRESENT, VID_PRESENT))),
             ("ipv4-src", "10.0.0.0/8", Field::Ipv4Src(net)),
             ("ipv4-dst", "10.0.0.0/255.0.0.0", Field::Ipv4Dst(net)),
+            ("ipv4-dst", "10.9.9.7/8", Field::Ipv4Dst(net)),
+            ("arp-tpa", "10.255.0.1/255.0.0.0", Field::ArpTpa(net)),
             ("ipv6-src", "fe80::/10", Field::Ipv6Src(Masked::with(link, ten))),
+            ("ipv6-src", "febf::7/10", Field::Ipv6Src(Masked::with(link, ten))),
+            (
+                "eth-dst",
+                "03:00:00:00:00:07/01:00:00:00:00:00",
+                Field::EthDst(Masked::with(
+                    MacAddr([1, 0, 0, 0, 0, 0]),
+                    MacAddr([1, 0, 0, 0, 0, 0]),
+                )),
+            ),
+            ("tunnel-id", "0xff07/0xff00", Field::TunnelId(Masked::with(0xff00, 0xff00))),
+            ("pbb-isid", "7/4", Field::PbbIsid(Masked::with(U24::truncated(4), U24::truncated(4)))),
+            ("ipv6-exthdr", "7/4", Field::Ipv6Exthdr(Masked::with(Ipv6Exthdr(4), Ipv6Exthdr(4)))),
+            ("ipv6-flabel", "7/4", Field::Ipv6Flabel(Masked::with(4, 4))),
             ("tcp-dst", "23", Field::TcpDst(23)),
             ("ip-dscp", "63", Field::IpDscp(63)),
             ("metadata", "5/0xff", Field::Metadata(Masked::with(5, 0xff))),
@@ -232,6 +249,7 @@ mod tests {
             ("tcp-dst", "80/8", "0 to 65535"),
             ("tcp-dst", "-1", "0 to 65535"),
             ("tcp-dst", "+1", "0 to 65535"),
+            ("ipv6-flabel", "0x100000/0xfffff", "0 to 1048575"),
             ("ipv4-src", "10.0.0.0/33", "10.0.0.0/8"),
             ("ipv6-dst", "fe80::/129", "fe80::/10"),
             ("eth-src", "02:00:00:00:00", "02:00:00:00:00:01"),

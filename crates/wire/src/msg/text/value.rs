@@ -23,6 +23,11 @@ pub(super) trait Text: Sized {
     fn is_within(&self, _most: u64) -> bool {
         true
     }
+
+    /// Without the bits that do not count: a switch refuses a match that has some (1.3.5, §7.2.3.5).
+    fn plain(self) -> Self {
+        self
+    }
 }
 
 macro_rules! numbers {
@@ -93,13 +98,40 @@ trait Mask: Text {
     fn mask(text: &str) -> Option<Self> {
         Self::read(text)
     }
+
+    /// The bits that both have.
+    fn and(&self, mask: &Self) -> Self;
 }
 
-impl Mask for u32 {}
-impl Mask for u64 {}
-impl Mask for U24 {}
-impl Mask for Ipv6Exthdr {}
-impl Mask for MacAddr {}
+impl Mask for u32 {
+    fn and(&self, mask: &u32) -> u32 {
+        self & mask
+    }
+}
+
+impl Mask for u64 {
+    fn and(&self, mask: &u64) -> u64 {
+        self & mask
+    }
+}
+
+impl Mask for U24 {
+    fn and(&self, mask: &U24) -> U24 {
+        U24::truncated(self.to_u32() & mask.to_u32())
+    }
+}
+
+impl Mask for Ipv6Exthdr {
+    fn and(&self, mask: &Ipv6Exthdr) -> Ipv6Exthdr {
+        Ipv6Exthdr(self.0 & mask.0)
+    }
+}
+
+impl Mask for MacAddr {
+    fn and(&self, mask: &MacAddr) -> MacAddr {
+        MacAddr::from_u64(self.to_u64() & mask.to_u64())
+    }
+}
 
 /// A mask, or the length of a prefix.
 impl Mask for Ipv4Addr {
@@ -108,6 +140,10 @@ impl Mask for Ipv4Addr {
             let bits = number::<u32>(text).filter(|&bits| bits <= 32)?;
             Some(Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - bits).unwrap_or(0)))
         })
+    }
+
+    fn and(&self, mask: &Ipv4Addr) -> Ipv4Addr {
+        self & mask
     }
 }
 
@@ -118,6 +154,10 @@ impl Mask for Ipv6Addr {
             let bits = number::<u32>(text).filter(|&bits| bits <= 128)?;
             Some(Ipv6Addr::from_bits(u128::MAX.checked_shl(128 - bits).unwrap_or(0)))
         })
+    }
+
+    fn and(&self, mask: &Ipv6Addr) -> Ipv6Addr {
+        self & mask
     }
 }
 
@@ -131,6 +171,13 @@ impl<T: Mask> Text for Masked<T> {
 
     fn is_within(&self, most: u64) -> bool {
         self.value.is_within(most) && self.mask.as_ref().is_none_or(|mask| mask.is_within(most))
+    }
+
+    fn plain(self) -> Masked<T> {
+        match self.mask {
+            Some(mask) => Masked::with(self.value.and(&mask), mask),
+            None => self,
+        }
     }
 }
 
