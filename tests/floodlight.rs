@@ -1,5 +1,7 @@
 //! Floodlight's routes, with what scripts send that were written for it, against emulated switches of both versions.
 
+#[path = "floodlight/circuit.rs"]
+mod circuit;
 #[path = "http/client.rs"]
 #[allow(dead_code)]
 mod client;
@@ -212,16 +214,18 @@ fn the_controller_its_switches_and_the_network_are_shown() {
         );
         assert!(links[0]["src-port"].is_u64());
         assert_eq!(scene.get("/wm/topology/switchclusters/json"), json!({ONE: [ONE, TWO]}));
-        let devices =
-            scene.when("/wm/device/", |all| all["devices"].as_array().unwrap().len() == 2);
-        let host = &devices["devices"][0];
+        let devices = scene.when("/wm/device/", |all| all.as_array().unwrap().len() == 2);
+        let host = &devices[0];
         let ip = host["ipv4"][0].as_str().unwrap();
-        assert!(
-            host["attachmentPoint"][0]["port"].is_string() && host["lastSeen"].is_u64(),
-            "{host}"
-        );
-        let found = scene.get(&format!("/wm/device/?ipv4={ip}"));
-        assert_eq!(found["devices"], json!([host]));
+        let at = &host["attachmentPoint"][0];
+        assert!(at["port"].is_u64() && host["lastSeen"].is_u64(), "{host}");
+        assert!([ONE, TWO].map(Value::from).contains(&at["switchDPID"]), "{host}");
+        assert_eq!(scene.get(&format!("/wm/device/?ipv4={ip}")), json!([host]));
+        // As it is since 1.2, for those who ask for all.
+        let all = scene.get(&format!("/wm/device/all/json?ipv4={ip}"));
+        let later = &all["devices"][0]["attachmentPoint"][0];
+        assert_eq!(later["switch"], at["switchDPID"]);
+        assert_eq!(later["port"], at["port"].to_string());
         let summary = scene.get("/wm/core/controller/summary/json");
         let expected = json!({"# Switches": 2, "# hosts": 2, "# inter-switch links": 2, "# quarantine ports": 0});
         assert_eq!(summary, expected);

@@ -44,8 +44,14 @@ pub(crate) fn add(routes: Routes) -> Routes {
             "Parts that hang together",
             network::clusters,
         )
-        .shown(tag, "/wm/device/", "Hosts", network::devices)
-        .shown(tag, "/wm/device/all/json", "Hosts", network::devices);
+        .shown(
+            tag,
+            "/wm/topology/route/{src_dpid}/{src_port}/{dst_dpid}/{dst_port}/json",
+            "A way between two ports",
+            network::route,
+        )
+        .shown(tag, "/wm/device/", "Hosts, as a list", network::devices)
+        .shown(tag, "/wm/device/all/json", "Hosts, as `devices`", network::all_devices);
     pushers().into_iter().fold(routes, |routes, [entry, list, clear]| {
         routes
             .told(tag, entry, "Keep an entry", entries::push)
@@ -56,7 +62,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
 }
 
 /// The static entries, under the name that they have and those that they had.
-fn pushers() -> [[&'static str; 3]; 2] {
+fn pushers() -> [[&'static str; 3]; 3] {
     [
         [
             "/wm/staticentrypusher/json",
@@ -67,6 +73,11 @@ fn pushers() -> [[&'static str; 3]; 2] {
             "/wm/staticflowpusher/json",
             "/wm/staticflowpusher/list/{dpid}/json",
             "/wm/staticflowpusher/clear/{dpid}/json",
+        ],
+        [
+            "/wm/staticflowentrypusher/json",
+            "/wm/staticflowentrypusher/list/{dpid}/json",
+            "/wm/staticflowentrypusher/clear/{dpid}/json",
         ],
     ]
 }

@@ -27,8 +27,11 @@ const QUESTIONS: [&str; 4] = [
 ];
 
 /// What is asked for without a body, and changes something: as scripts of Floodlight's ask for it.
-const ORDERS: [&str; 2] =
-    ["/wm/staticentrypusher/clear/{dpid}/json", "/wm/staticflowpusher/clear/{dpid}/json"];
+const ORDERS: [&str; 3] = [
+    "/wm/staticentrypusher/clear/{dpid}/json",
+    "/wm/staticflowpusher/clear/{dpid}/json",
+    "/wm/staticflowentrypusher/clear/{dpid}/json",
+];
 
 impl Role {
     /// All, the least first.
@@ -108,6 +111,7 @@ mod tests {
             ("post", "/stats/flowentry/add", Role::Write),
             ("get", "/wm/staticentrypusher/list/{dpid}/json", Role::Read),
             ("get", "/wm/staticentrypusher/clear/{dpid}/json", Role::Write),
+            ("get", "/wm/staticflowentrypusher/clear/{dpid}/json", Role::Write),
         ] {
             assert_eq!(Role::needed(method, path), role, "{method} {path}");
         }

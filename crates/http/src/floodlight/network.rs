@@ -1,4 +1,4 @@
-//! `/wm/topology` and `/wm/device`: links and hosts.
+//! `/wm/topology` and `/wm/device`: links, ways and hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,14 @@ use serde_json::{Value, json};
 use super::words::dpid;
 use crate::api::links::LinkState;
 use crate::api::not_published;
-use crate::extract::{Dpid, Query};
+use crate::api::switches::not_connected;
+use crate::extract::{Dpid, Path, Query};
+use crate::limits::PATHS_HOPS_MAX;
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
+use crate::ryu::body::{beginning, number};
 use crate::ryu::topology::carrying;
-use crate::source::{Host, Link};
+use crate::source::{Crossing, Host, Link};
 
 type Listed = Result<Json<Vec<Value>>, Problem>;
 
@@ -88,6 +91,54 @@ fn parts(
     parts
 }
 
+/// A switch and a port of it.
+type Place = (DatapathId, u32);
+
+/// From where to where.
+#[derive(Debug, Deserialize)]
+pub(super) struct Between {
+    src_dpid: String,
+    src_port: String,
+    dst_dpid: String,
+    dst_port: String,
+}
+
+/// The ports that a packet passes from one to the other, both included: an even number of them, in and out of a switch by turns.
+/// None where no way leads there.
+pub(super) async fn route(State(shared): From, Path(between): Path<Between>) -> Listed {
+    let [src, dst] = between.ends()?;
+    for (dpid, _) in [src, dst] {
+        shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
+    }
+    let ways = shared.controller.ways(src.0, dst.0, 1, PATHS_HOPS_MAX);
+    let ways = ways.ok_or_else(|| not_published("ways"))?;
+    let passed = ways.paths.first().map_or(vec![], |path| passed(src, path, dst));
+    let show = |(switch, port): &Place| json!({ "switch": dpid(*switch), "port": port });
+    Ok(Json(passed.iter().map(show).collect()))
+}
+
+impl Between {
+    fn ends(&self) -> Result<[Place; 2], Problem> {
+        let end = |dpid: &str, port: &str| -> Result<Place, Problem> {
+            let Dpid(dpid) = Dpid::read(dpid)?;
+            let number = number(port).and_then(|number| u32::try_from(number).ok());
+            let refused =
+                || Problem::bad("bad-port", format!("{:?} is no port number", beginning(port)));
+            Ok((dpid, number.ok_or_else(refused)?))
+        };
+        Ok([end(&self.src_dpid, &self.src_port)?, end(&self.dst_dpid, &self.dst_port)?])
+    }
+}
+
+/// No packet leaves by the port that it came in by.
+fn passed(src: Place, path: &[Crossing], dst: Place) -> Vec<Place> {
+    if path.is_empty() && src == dst {
+        return vec![];
+    }
+    let between = path.iter().flat_map(|crossing| [crossing.from, crossing.to]);
+    std::iter::once(src).chain(between).chain([dst]).collect()
+}
+
 /// Which hosts.
 #[derive(Debug, Deserialize)]
 pub(super) struct Which {
@@ -99,40 +150,61 @@ pub(super) struct Which {
     port: Option<String>,
 }
 
-pub(super) async fn devices(
+/// A list of them, as it was before Floodlight 1.2, and as most scripts read it: ports are numbers.
+pub(super) async fn devices(State(shared): From, Query(which): Query<Which>) -> Listed {
+    let hosts = which.found(&shared)?;
+    Ok(Json(hosts.iter().map(|host| show_host(&shared, host, host.at.1.into())).collect()))
+}
+
+/// Under the name that they have since 1.2: ports are texts.
+pub(super) async fn all_devices(
     State(shared): From,
     Query(which): Query<Which>,
 ) -> Result<Json<Value>, Problem> {
-    let at = which.dpid.as_deref().map(Dpid::read).transpose()?;
-    let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
-    hosts.sort_unstable_by_key(|host| (host.mac.to_u64(), host.vlan));
-    let lets = |host: &&Host| {
+    let hosts = which.found(&shared)?;
+    let shown = hosts.iter().map(|host| show_host(&shared, host, host.at.1.to_string().into()));
+    Ok(Json(json!({ "devices": shown.collect::<Vec<_>>() })))
+}
+
+impl Which {
+    fn found(&self, shared: &Shared) -> Result<Vec<Host>, Problem> {
+        let at = self.dpid.as_deref().map(Dpid::read).transpose()?.map(|Dpid(dpid)| dpid);
+        let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
+        hosts.retain(|host| self.lets(host) && at.is_none_or(|at| at == host.at.0));
+        hosts.sort_unstable_by_key(|host| (host.mac.to_u64(), host.vlan));
+        Ok(hosts)
+    }
+
+    fn lets(&self, host: &Host) -> bool {
         let is =
             |wanted: &Option<String>, has: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(has);
         let has_ip = |wanted: &str| host.ips.iter().any(|ip| wanted.parse() == Ok(*ip));
-        is(&which.mac, &|mac| mac.eq_ignore_ascii_case(&host.mac.to_string()))
-            && is(&which.ipv4, &has_ip)
-            && is(&which.ipv6, &has_ip)
-            && is(&which.vlan, &|vlan| crate::ryu::body::number(vlan) == Some(host.vlan.into()))
-            && is(&which.port, &|port| port == host.at.1.to_string())
-            && at.is_none_or(|Dpid(at)| at == host.at.0)
+        is(&self.mac, &|mac| mac.eq_ignore_ascii_case(&host.mac.to_string()))
+            && is(&self.ipv4, &has_ip)
+            && is(&self.ipv6, &has_ip)
+            && is(&self.vlan, &|vlan| number(vlan) == Some(host.vlan.into()))
+            && is(&self.port, &|port| port == host.at.1.to_string())
+    }
+}
+
+/// The switch has the name that it had before 1.2 beside the later one.
+fn show_host(shared: &Shared, host: &Host, port: Value) -> Value {
+    let ips = |v4: bool| {
+        let those = host.ips.iter().filter(move |ip| ip.is_ipv4() == v4);
+        those.map(ToString::to_string).collect::<Vec<_>>()
     };
-    let show = |host: &Host| {
-        let ips = |v4: bool| {
-            let those = host.ips.iter().filter(move |ip| ip.is_ipv4() == v4);
-            those.map(ToString::to_string).collect::<Vec<_>>()
-        };
-        json!({
-            "entityClass": "DefaultEntityClass",
-            "mac": [host.mac.to_string()],
-            "ipv4": ips(true),
-            "ipv6": ips(false),
-            "vlan": [format!("{:#x}", host.vlan)],
-            "attachmentPoint": [{ "switch": dpid(host.at.0), "port": host.at.1.to_string() }],
-            "lastSeen": shared.calendar.millis(host.last_seen),
-        })
-    };
-    Ok(Json(json!({ "devices": hosts.iter().filter(lets).map(show).collect::<Vec<_>>() })))
+    let switch = dpid(host.at.0);
+    json!({
+        "entityClass": "DefaultEntityClass",
+        "mac": [host.mac.to_string()],
+        "ipv4": ips(true),
+        "ipv6": ips(false),
+        "vlan": [format!("{:#x}", host.vlan)],
+        "attachmentPoint": [
+            { "switchDPID": switch, "switch": switch, "port": port, "errorStatus": null },
+        ],
+        "lastSeen": shared.calendar.millis(host.last_seen),
+    })
 }
 
 #[cfg(test)]
@@ -148,5 +220,16 @@ mod tests {
             parts.values().map(|part| part.iter().map(|dpid| dpid.0).collect()).collect();
         assert_eq!(numbers, [vec![1], vec![2, 4, 5], vec![3], vec![6]]);
         assert!(parts.iter().all(|(first, part)| part.first() == Some(first)));
+    }
+
+    #[test]
+    fn a_route_is_the_ports_that_a_packet_passes() {
+        let at = |dpid, port| (DatapathId(dpid), port);
+        let path =
+            [Crossing { from: at(1, 3), to: at(2, 1) }, Crossing { from: at(2, 2), to: at(3, 7) }];
+        let all = [at(1, 1), at(1, 3), at(2, 1), at(2, 2), at(3, 7), at(3, 1)];
+        assert_eq!(passed(at(1, 1), &path, at(3, 1)), all);
+        assert_eq!(passed(at(1, 1), &[], at(1, 2)), [at(1, 1), at(1, 2)]);
+        assert!(passed(at(1, 1), &[], at(1, 1)).is_empty());
     }
 }
