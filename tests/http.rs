@@ -16,6 +16,8 @@ mod locked;
 mod network;
 #[path = "http/paths.rs"]
 mod paths;
+#[path = "http/ports.rs"]
+mod ports;
 #[path = "common/running.rs"]
 #[allow(dead_code)]
 mod running;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aldis_apps::hosts::Hosts;
+use aldis_apps::monitor::Statistics;
 use aldis_apps::routing::Routes;
 use aldis_apps::topology::Map;
 use aldis_control::Time;
@@ -20,7 +21,7 @@ use aldis_engine::{Commander, Watch};
 use aldis_http::api::apps::Apps;
 use aldis_http::api::weights::Design;
 use aldis_http::events::{Incoming, Taker};
-use aldis_http::source::{Host, Link, Ways};
+use aldis_http::source::{Host, Link, PortsCounted, Ways};
 use aldis_http::{Access, Commanded, Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
@@ -162,6 +163,11 @@ impl Controller for Watched {
     fn ways(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Option<Ways> {
         let world = self.watch.world();
         world.part::<Routes>().map(|routes| shown::ways(routes, (from, to), max, hops_max))
+    }
+
+    fn ports_counted(&self, max: usize) -> Option<PortsCounted> {
+        let world = self.watch.world();
+        world.part::<Statistics>().map(|statistics| shown::ports_counted(statistics, max))
     }
 
     fn apps(&self) -> Apps {

@@ -144,3 +144,7 @@ pub const PATHS_HOPS_MAX: usize = 16_384;
 
 /// Switches that a packet is followed through, copies of it counted apart: a network of a thousand, flooded once.
 pub const HOPS_MAX: usize = 2048;
+
+/// Ports whose counters `/metrics` shows, eight lines each: four megabytes. Those of the highest datapath ids are left out, always the
+/// same, and their number is said.
+pub const METRICS_PORTS_MAX: usize = 5_000;

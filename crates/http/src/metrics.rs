@@ -3,6 +3,7 @@
 //! Everything is read when it is asked for. Distributions are those of all workers together; counters are given for each
 //! worker and for each switch, so that sums are the reader's.
 
+mod ports;
 mod process;
 mod text;
 
@@ -113,6 +114,7 @@ fn render(shared: &Shared) -> String {
             text.sample(&name, &[("dpid", switch.dpid.to_string())], *unit, of(switch));
         }
     }
+    ports::render(&mut text, shared);
     apps(&mut text, &shared.controller.apps());
     process::render(&mut text);
     text.finish()

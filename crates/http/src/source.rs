@@ -9,7 +9,7 @@ use aldis_control::Time;
 use aldis_control::command::{Failure, Outcome};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
-use aldis_wire::msg::Message;
+use aldis_wire::msg::{Message, PortStats};
 use aldis_wire::{DatapathId, MacAddr};
 
 use crate::api::apps::Apps;
@@ -44,6 +44,10 @@ pub trait Controller: Send + Sync + 'static {
     /// nothing where no application looks for ways.
     fn ways(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Option<Ways>;
 
+    /// What ports counted when their switches were last asked: of so many at most, by datapath id; nothing where no application asks
+    /// them.
+    fn ports_counted(&self, max: usize) -> Option<PortsCounted>;
+
     /// The applications that run.
     fn apps(&self) -> Apps;
 
@@ -77,6 +81,15 @@ pub struct Host {
     pub last_seen: Time,
     /// Whether it is a router, where it said so or the contrary.
     pub router: Option<bool>,
+}
+
+/// What ports counted, as their switches said.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PortsCounted {
+    /// The counters of each, `u64::MAX` where the switch does not count.
+    pub ports: Vec<(DatapathId, PortStats)>,
+    /// Ports that are not among them.
+    pub left_out: u64,
 }
 
 /// Ways of equal cost.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use aldis_apps::hosts::Lookout;
 use aldis_apps::kept::{KeptFlows, Status, Whose};
+use aldis_apps::monitor::Statistics;
 use aldis_apps::routing::{Hop, Node, Routes, Routing};
 use aldis_apps::static_flows::Pusher;
 use aldis_apps::topology::{Discovery, Map, Peer, Search, State};
@@ -15,7 +16,7 @@ use aldis_engine::design::{Batching, Read, Write};
 use aldis_http::api::apps::{App, Apps, Counted, Sequence, WorldPart};
 use aldis_http::api::links::LinkState;
 use aldis_http::api::weights::Design;
-use aldis_http::source::{Crossing, Host, Link, Ways};
+use aldis_http::source::{Crossing, Host, Link, PortsCounted, Ways};
 use aldis_wire::DatapathId;
 
 use crate::catalogue;
@@ -140,6 +141,19 @@ fn flows<W: Whose>(world: &World) -> [(&'static str, u64); 2] {
     let (there, missing): (Vec<_>, Vec<_>) =
         entries.partition(|entry| entry.status == Status::There);
     [("flows_there", there.len() as u64), ("flows_missing", missing.len() as u64)]
+}
+
+/// Of the switches with the lowest datapath ids, as many as there is room for.
+pub(super) fn ports_counted(statistics: &Statistics, max: usize) -> PortsCounted {
+    let mut switches: Vec<_> = statistics.iter().collect();
+    switches.sort_unstable_by_key(|(dpid, _)| *dpid);
+    let mut counted = PortsCounted::default();
+    for (dpid, switch) in switches {
+        let (rows, room) = (&switch.ports.rows, max - counted.ports.len());
+        counted.ports.extend(rows.iter().take(room).map(|row| (dpid, row.stats.clone())));
+        counted.left_out += switch.ports.left_out + rows.len().saturating_sub(room) as u64;
+    }
+    counted
 }
 
 pub(super) fn host(host: &hosts::Host) -> Host {
