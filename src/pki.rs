@@ -1,12 +1,15 @@
 //! `aldis pki`: an authority of one's own, and the certificates that it signs: for the controller, its HTTP, and switches.
 //!
-//! Elliptic curves (P-256) throughout. A switch's certificate names its datapath id, to which `aldis run` holds it.
+//! Elliptic curves (P-256) throughout. A switch's certificate names its datapath id, to which `aldis run` holds it. Bridges of one
+//! Open vSwitch have one certificate, for it has one for each database: that names the datapath ids of all.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aldis_wire::DatapathId;
@@ -26,25 +29,30 @@ const AUTHORITY_DAYS: u64 = 3650;
 
 const DAY_S: u64 = 86_400;
 
+/// Switches that share a certificate: with more it would be longer than a record of TLS, and no Open vSwitch has as many bridges.
+const SHARED_MAX: usize = 256;
+
 /// Arguments of `aldis pki`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   aldis pki pki --name controller.example --switch 1 --switch 2
+  aldis pki pki --switch 3,4,5                        one certificate for three bridges of one Open vSwitch
   aldis run --tls-certificate pki/controller.pem --tls-key pki/controller.key --tls-authority pki/ca.pem
   ovs-vsctl set-ssl pki/switch-0000000000000001.key pki/switch-0000000000000001.pem pki/ca.pem
   ovs-vsctl set-controller s1 ssl:127.0.0.1:6654
 
 In the folder are afterwards: ca.pem and ca.key, the authority; controller.pem and .key, for switches to see; http.pem and .key,
-for HTTP; switch-DPID.pem and .key for each switch. Keys can be read by their owner alone. Run again, it signs more switches with
-the same authority. No file is replaced, except with --renew, and never the authority. It is meant for laboratories and small
+for HTTP; switch-DPID.pem and .key for each switch, of several that share one by the first. Keys can be read by their owner alone.
+Run again, it signs more switches with the same authority. No file is replaced, except with --renew, and never the authority. It is meant for laboratories and small
 networks: whoever reads ca.key can pretend to be any switch.")]
 pub(crate) struct Args {
     /// The folder, which is made where there is none
     folder: PathBuf,
-    /// Make a certificate for the switch of this datapath id; may be given several times
-    #[arg(long, value_name = "DPID")]
-    switch: Vec<DatapathId>,
+    /// Make a certificate for the switch of this datapath id, or one for all of these: the bridges of an Open vSwitch share
+    /// theirs; may be given several times
+    #[arg(long, value_name = "DPID[,DPID…]")]
+    switch: Vec<Bridges>,
     /// Another name or address of the controller; may be given several times
     #[arg(long, value_name = "HOST")]
     name: Vec<String>,
@@ -54,6 +62,26 @@ pub(crate) struct Args {
     /// Replace the certificates that are there already, with new keys; not the authority
     #[arg(long)]
     renew: bool,
+}
+
+/// Switches that share a certificate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Bridges(Vec<DatapathId>);
+
+impl FromStr for Bridges {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Bridges, String> {
+        let read = |part: &str| {
+            let part = part.trim();
+            part.parse::<DatapathId>().map_err(|why| format!("\"{part}\" is {why}"))
+        };
+        let all: Vec<_> = text.split(',').map(read).collect::<Result<_, _>>()?;
+        match all.len() {
+            1..=SHARED_MAX => Ok(Bridges(all)),
+            many => Err(format!("{many} switches; accepted are {SHARED_MAX} for one certificate")),
+        }
+    }
 }
 
 /// Makes what is missing.
@@ -96,21 +124,33 @@ fn wanted(args: &Args) -> Result<Vec<Wanted>, String> {
             wanted.push(Wanted { file: file.into(), params });
         }
     }
-    for DatapathId(dpid) in &args.switch {
-        let name = format!("dpid-{dpid:016x}");
-        let file = format!("switch-{dpid:016x}");
-        if let Some(there) = ends(&args.folder, &file).iter().find(|file| file.exists())
-            && !args.renew
-        {
-            return Err(format!(
-                "{} is there already: --renew replaces it, and the controller's certificates too",
-                there.display()
-            ));
-        }
-        let use_ = ExtendedKeyUsagePurpose::ClientAuth;
-        wanted.push(Wanted { file, params: params(&name, vec![name.clone()], args.days, use_)? });
+    let all = args.switch.iter().flat_map(|Bridges(all)| all);
+    let mut seen = HashSet::new();
+    if let Some(twice) = all.copied().find(|dpid| !seen.insert(*dpid)) {
+        return Err(format!("switch {twice} is named twice: one certificate is enough for it"));
+    }
+    for Bridges(all) in &args.switch {
+        wanted.extend(shared(args, all)?);
     }
     Ok(wanted)
+}
+
+/// The certificate of these switches, after the first of them.
+fn shared(args: &Args, all: &[DatapathId]) -> Result<Option<Wanted>, String> {
+    let Some(DatapathId(first)) = all.first() else { return Ok(None) };
+    let file = format!("switch-{first:016x}");
+    if let Some(there) = ends(&args.folder, &file).iter().find(|file| file.exists())
+        && !args.renew
+    {
+        return Err(format!(
+            "{} is there already: --renew replaces it, and the controller's certificates too",
+            there.display()
+        ));
+    }
+    let names: Vec<_> = all.iter().map(|DatapathId(dpid)| format!("dpid-{dpid:016x}")).collect();
+    let name = names[0].clone();
+    let params = params(&name, names, args.days, ExtendedKeyUsagePurpose::ClientAuth)?;
+    Ok(Some(Wanted { file, params }))
 }
 
 fn params(

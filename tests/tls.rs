@@ -217,6 +217,41 @@ fn a_switch_is_served_over_tls_and_stays_while_certificates_are_renewed() {
 }
 
 #[test]
+fn bridges_of_one_open_vswitch_share_a_certificate() {
+    let folder = Folder::new("tls-shared");
+    let refused = |more: &[&str], words: &str| {
+        let said = String::from_utf8(folder.pki("pki", more).stderr).unwrap();
+        assert!(said.contains(words), "{said}");
+        assert!(!folder.0.join("pki").exists());
+    };
+    refused(&["--switch", "1,2,1"], "switch 0000000000000001 is named twice");
+    refused(&["--switch", "1,2", "--switch", "2"], "switch 0000000000000002 is named twice");
+    refused(&["--switch", "1,,2"], "\"\" is not a datapath id");
+    refused(&["--switch", "1,s2"], "\"s2\" is not a datapath id");
+    let made = folder.pki("pki", &["--switch", "1, 2", "--switch", "9"]);
+    let said = String::from_utf8(made.stdout).unwrap();
+    let files = ["switch-0000000000000001.pem", "switch-0000000000000009.pem"];
+    assert!(made.status.success() && files.iter().all(|file| said.contains(file)), "{said}");
+    assert!(!folder.0.join("pki/switch-0000000000000002.pem").exists());
+
+    let mut controller = folder.controller(&["--http", "127.0.0.1:0"]);
+    let address = secure_address(&mut controller);
+    let api = Api::of(&mut controller);
+    let shared = folder.client("pki/ca.pem", Some("pki/switch-0000000000000001"));
+    controller.address = tunnel(shared, address);
+    // The third switch shows what the first two share, and is told apart from them.
+    let _network = Network::start(&controller, Version::V13, "linear,3", &[]);
+    let said = controller.says("was not let in over TLS");
+    assert!(said.contains("it says that it is switch 0000000000000003"), "{said}");
+    assert!(said.contains("is for dpid-0000000000000001"), "{said}");
+    when(&api, "/api/v1/switches", |page| {
+        let items = page["items"].as_array().unwrap();
+        let dpids: Vec<_> = items.iter().map(|switch| switch["dpid"].as_str().unwrap()).collect();
+        dpids == ["0000000000000001", "0000000000000002"]
+    });
+}
+
+#[test]
 fn whoever_is_not_let_in_is_told_about_in_words() {
     let folder = Folder::new("tls-refused");
     assert!(folder.pki("pki", &["--switch", "1", "--switch", "2"]).status.success());
