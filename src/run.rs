@@ -29,7 +29,7 @@ use tracing::{error, info, warn};
 
 use crate::catalogue::AppName;
 pub(crate) use config::Config;
-use config::{Begins, LogLevel, Workers};
+use config::{Begins, LogFormat, LogLevel, Workers};
 use desk::Desk;
 use greeting::greeting;
 use http::ServeAt;
@@ -120,6 +120,9 @@ pub(crate) struct Args {
     /// How much to log: error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevel>,
+    /// How lines of the log look: text, json or journald [default: text; journald where systemd reads them]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
 }
 
 /// Runs until Ctrl-C or SIGTERM.
@@ -131,7 +134,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let mut kept = Kept::open(config.store.as_deref())?;
     let config = settle(config, &args, &kept)?;
     let words = Words::listen()?;
-    let reporter = Reporter::start(config.log)?;
+    let format = config.log_format.unwrap_or_else(report::format_of_stderr);
+    let reporter = Reporter::start(config.log, format)?;
     let config = begin(config, &mut kept);
     let recipe = config.recipe()?;
     let access = config.http.access()?;
@@ -154,11 +158,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     desk.serves(Doors { http: admission, switches: secure.map(|secure| secure.identity) });
     let served = http.as_ref().map(Server::url);
     let listening = [engine.listening(), engine.listening_tls()];
-    say(&greeting(&settings.now(), listening, served.as_deref()));
+    tell(format, &greeting(&settings.now(), listening, served.as_deref()));
     let mut running = Running { desk, settings, engine, look_at: None };
     running.mind_weights();
     let why = running.until_stopped(&words);
-    say(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
+    tell(format, &format!("aldis: stopping on {why}; flows stay on the switches\n"));
     let Running { engine, settings, desk: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
@@ -168,12 +172,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     if let Some(file) = &settings.now().stats
         && let Err(sentence) = counters::write(&snapshot, Some(file))
     {
-        say(&format!("aldis: {sentence}\n"));
+        tell(format, &format!("aldis: {sentence}\n"));
     }
-    say(&format!(
+    let stopped = format!(
         "aldis: stopped after {} flow requests in {} batches, on {} connections\n",
         snapshot.total.requests, snapshot.total.batches, snapshot.total.connections
-    ));
+    );
+    tell(format, &stopped);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -246,6 +251,16 @@ impl Running {
     }
 }
 
+/// Tells people what the log does not say; programs find it in the log, where every line is theirs to read.
+fn tell(format: LogFormat, text: &str) {
+    match format {
+        LogFormat::Text => say(text),
+        LogFormat::Json | LogFormat::Journald => {
+            text.lines().map(str::trim).for_each(|line| info!("{line}"));
+        }
+    }
+}
+
 /// Tells people, as far as they are there: a terminal that is gone stops nobody.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -273,6 +288,7 @@ fn read(args: &Args) -> Result<Config, String> {
     config.preset = args.design.unwrap_or(config.preset);
     config.poll |= args.poll;
     config.log = args.log.unwrap_or(config.log);
+    config.log_format = args.log_format.or(config.log_format);
     config.stats = args.stats.clone().or(config.stats);
     config.stats.as_deref().map_or(Ok(()), counters::check)?;
     config.store = args.store.clone().or(config.store);

@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod running;
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 
 use running::{Running, WITHIN, refused};
@@ -83,6 +83,64 @@ fn what_cannot_be_printed_is_one_sentence() {
     }
 }
 
+/// All that it says on standard error from its start to its end, the lines of greeting and farewell among them.
+fn said(args: &[&str], journal: bool) -> Vec<String> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aldis"));
+    command.args(["run", "--listen", "127.0.0.1:0", "--http", "off"]).args(args);
+    let file = rustix::fs::fstat(&writer).unwrap();
+    if journal {
+        command.env("JOURNAL_STREAM", format!("{}:{}", file.st_dev, file.st_ino));
+    } else {
+        command.env("JOURNAL_STREAM", format!("{}:{}", file.st_dev, file.st_ino + 1));
+    }
+    let mut child = command.stderr(writer).spawn().unwrap();
+    drop(command);
+    let mut lines = vec![];
+    for line in BufReader::new(reader).lines() {
+        let line = line.unwrap();
+        if line.contains("Ctrl-C stops") {
+            let pid = child.id().to_string();
+            let kill = std::process::Command::new("kill").args(["-TERM", &pid]).status();
+            assert!(kill.unwrap().success());
+        }
+        lines.push(line);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{lines:?}");
+    lines
+}
+
+#[test]
+fn every_line_is_json_where_that_is_asked_for() {
+    let lines = said(&["--log-format", "json"], true);
+    let all: Vec<serde_json::Value> =
+        lines.iter().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let has =
+        |words: &str| all.iter().any(|line| line["message"].as_str().unwrap().contains(words));
+    assert!(
+        has("Listening for switches on 127.0.0.1:") && has("aldis: stopped after"),
+        "{lines:?}"
+    );
+    let are = all.iter().all(|line| line["level"] == "info" && line["time"].is_string());
+    assert!(are, "{lines:?}");
+}
+
+#[test]
+fn the_journal_gets_priorities_and_no_times() {
+    for (args, journal) in [(&[][..], true), (&["--log-format", "journald"], false)] {
+        let lines = said(args, journal);
+        assert!(lines.iter().all(|line| line.starts_with("<6>")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.starts_with("<6>Listening for switches on ")));
+        assert!(!lines.iter().any(|line| line.contains('\u{1b}')), "{lines:?}");
+    }
+    // Standard error went elsewhere since, or text was asked for.
+    for (args, journal) in [(&[][..], false), (&["--log-format", "text"], true)] {
+        let lines = said(args, journal);
+        assert!(lines.iter().any(|line| line.starts_with("Listening for ")), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.starts_with('<')), "{lines:?}");
+    }
+}
+
 #[test]
 fn a_busy_port_is_one_sentence() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -108,6 +166,7 @@ fn a_bad_value_is_said_with_what_is_accepted() {
         (&["--workers", "0"], "from 1 to 256"),
         (&["--listen", "here"], "--listen"),
         (&["--log", "loud"], "trace"),
+        (&["--log-format", "xml"], "text, json, journald"),
     ];
     for (args, accepted) in cases {
         let said = refused(&[&["run"], args].concat());

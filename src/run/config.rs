@@ -5,6 +5,7 @@
 
 mod begins;
 mod dhcp;
+mod learning;
 mod monitor;
 mod network;
 mod paths;
@@ -29,7 +30,7 @@ use serde::Deserialize;
 pub(crate) use begins::Begins;
 use place::{explain, line_at, place};
 use value::Seconds;
-pub(crate) use value::{LogLevel, Workers};
+pub(crate) use value::{LogFormat, LogLevel, Workers};
 
 use crate::catalogue::{AppName, without_leftovers};
 
@@ -87,9 +88,11 @@ pub(crate) struct Config {
     pub(crate) poll: bool,
     /// How much is logged.
     pub(crate) log: LogLevel,
+    /// How lines of the log look; as standard error wants them when absent.
+    pub(crate) log_format: Option<LogFormat>,
     session: SessionSettings,
     pub(crate) tls: super::secure::Settings,
-    learning_switch: LearningSwitchSettings,
+    learning_switch: learning::LearningSwitchSettings,
     pub(crate) monitor: monitor::Settings,
     /// The rules of the application `acl`, in order.
     #[serde(rename = "acl")]
@@ -133,9 +136,10 @@ impl Default for Config {
             stats: None,
             poll: false,
             log: LogLevel(tracing::Level::INFO),
+            log_format: None,
             session: SessionSettings::default(),
             tls: super::secure::Settings::default(),
-            learning_switch: LearningSwitchSettings::default(),
+            learning_switch: learning::LearningSwitchSettings::default(),
             monitor: monitor::Settings::default(),
             acl_rules: vec![],
             static_flow: vec![],
@@ -304,6 +308,7 @@ impl Config {
             ("store", self.store != other.store),
             ("poll", self.poll != other.poll),
             ("log", self.log != other.log),
+            ("log-format", self.log_format != other.log_format),
             ("[tls]", self.tls.differ(&other.tls)),
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),
@@ -376,22 +381,6 @@ impl Default for SessionSettings {
     }
 }
 
-/// `[learning-switch]`
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct LearningSwitchSettings {
-    /// Seconds after which a flow that carries nothing is removed, 1 to 65535; 0 keeps it for ever.
-    idle_timeout_s: u16,
-}
-
-impl Default for LearningSwitchSettings {
-    fn default() -> Self {
-        LearningSwitchSettings {
-            idle_timeout_s: learning_switch::Config::new(Seed::new([0; 16])).idle_timeout_s,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -433,6 +422,7 @@ mod tests {
             stats = "/tmp/stats.json"
             poll = true
             log = "debug"
+            log-format = "json"
             [knobs]
             bdu-us = 300
             [weights]
@@ -481,6 +471,7 @@ mod tests {
         let hosts::Config { hosts_max, port_hosts_max, ageing, .. } = config.hosts();
         assert_eq!((hosts_max, port_hosts_max, ageing.as_secs()), (1000, 30, 60));
         assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
+        assert_eq!(config.log_format, Some(LogFormat::Json));
         assert_eq!(config.stats, Some("/tmp/stats.json".into()));
         assert_eq!(engine.knobs.weights.of(DatapathId(2)).number(), 4);
         let bdu = Bdu::new(Duration::from_micros(300)).unwrap();

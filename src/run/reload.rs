@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_rest_waits_and_is_told_until_it_is_undone() {
         let mut running = config("workers = 1");
-        let new = "workers = 2\nhttp = \"off\"\nlisten = [\"127.0.0.1:1\"]\ndesign = \"nox\"\npoll = true\nlog = \"warn\"\n\
+        let new = "workers = 2\nhttp = \"off\"\nlisten = [\"127.0.0.1:1\"]\ndesign = \"nox\"\npoll = true\nlog = \"warn\"\nlog-format = \"json\"\n\
                    [session]\ndelete-flows = true\n[learning-switch]\nidle-timeout-s = 3\n\
                    [knobs]\nmax-read-bytes = 4096\n";
         for _ in 0..2 {
@@ -227,6 +227,7 @@ mod tests {
                     "design",
                     "poll",
                     "log",
+                    "log-format",
                     "[session]",
                     "[learning-switch]",
                     "max-read-bytes"

@@ -5,6 +5,7 @@
 
 mod crowd;
 mod full;
+mod lines;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +17,10 @@ use aldis_control::session::Close;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tracing::{debug, info, warn};
 
-use super::config::LogLevel;
+use super::config::{LogFormat, LogLevel};
 use crowd::Crowd;
 use full::Full;
+pub(crate) use lines::format_of_stderr;
 
 /// Facts that wait to be logged.
 const FACTS_MAX: usize = 16_384;
@@ -57,16 +59,16 @@ impl Facts for Taker {
 }
 
 impl Reporter {
-    /// Starts the log at the given level, on standard error.
+    /// Starts the log at the given level and in this format, on standard error.
     ///
     /// # Errors
     /// When the system has no thread to spare.
-    pub(crate) fn start(level: LogLevel) -> Result<Reporter, String> {
+    pub(crate) fn start(level: LogLevel, format: LogFormat) -> Result<Reporter, String> {
         tracing_subscriber::fmt()
             .with_max_level(level.0)
-            .with_target(false)
-            .with_writer(std::io::stderr)
             .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+            .event_format(lines::Lines::new(format))
+            .with_writer(std::io::stderr)
             .init();
         let (sender, receiver) = bounded(FACTS_MAX);
         let dropped = Arc::new(AtomicU64::new(0));

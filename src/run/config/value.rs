@@ -80,6 +80,38 @@ impl<'de> Deserialize<'de> for LogLevel {
     }
 }
 
+/// How a line of the log looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+    /// For systemd's journal.
+    Journald,
+}
+
+impl FromStr for LogFormat {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            "journald" => Ok(LogFormat::Journald),
+            _ => Err(format!(
+                "there is no log format \"{name}\"; the formats are: text, json, journald"
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LogFormat {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        parsed(from)
+    }
+}
+
 pub(in super::super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(
     from: D,
 ) -> Result<T, D::Error> {

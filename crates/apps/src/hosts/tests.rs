@@ -147,7 +147,7 @@ fn a_host_whose_port_went_down_is_nowhere_until_it_is_seen() {
     let from = HERE;
     assert_eq!(lab.see(3, seen(4, THERE)), [Effect::Moved { id: id(4), from, to: THERE }]);
     lab.ledger.switch_gone(at(4), DatapathId(2), &mut lab.said);
-    assert_eq!((lab.ledger.behind(THERE), place(lab.ledger.hosts(), 4)), (2, None));
+    assert_eq!((lab.ledger.behind(THERE), place(lab.ledger.hosts(), 4)), (0, None));
 }
 
 #[test]

@@ -233,9 +233,10 @@ fn who_was_behind_a_port_that_went_down_is_nowhere_until_it_is_seen() {
     lab.asks(HERE, &says(1));
     lab.pass(2);
     assert_eq!(place(&lab), Some(Some(HERE)));
+    // Whose switch is gone is forgotten.
     lab.leave(1);
     lab.pass(10);
-    assert_eq!(place(&lab), Some(None));
+    assert_eq!(place(&lab), None);
 }
 
 #[test]
