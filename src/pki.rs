@@ -44,8 +44,8 @@ Examples:
 
 In the folder are afterwards: ca.pem and ca.key, the authority; controller.pem and .key, for switches to see; http.pem and .key,
 for HTTP; switch-DPID.pem and .key for each switch, of several that share one by the first. Keys can be read by their owner alone.
-Run again, it signs more switches with the same authority. No file is replaced, except with --renew, and never the authority. It is meant for laboratories and small
-networks: whoever reads ca.key can pretend to be any switch.")]
+Run again, it signs more switches with the same authority. No file is replaced, except with --renew, and never the authority. It
+is meant for laboratories and small networks: whoever reads ca.key can pretend to be any switch.")]
 pub(crate) struct Args {
     /// The folder, which is made where there is none
     folder: PathBuf,
