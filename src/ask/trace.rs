@@ -59,8 +59,8 @@ fn way(trace: &Trace) -> String {
     for (place, hop) in trace.hops.iter().enumerate() {
         text += &paragraph(place, hop);
     }
-    if trace.cut {
-        text += "more hops are not followed\n";
+    for cut in &trace.cuts {
+        text += &format!("cut: {}\n", printable(cut));
     }
     text
 }
@@ -78,6 +78,9 @@ fn paragraph(place: usize, hop: &Hop) -> String {
         let to = match &out.to {
             Beyond::Hop(hop) => format!("{hop}"),
             Beyond::Loop(hop) => format!("{hop} again: a loop"),
+            Beyond::Hosts(hosts) if out.more_hosts > 0 => {
+                format!("host {}, and {} more", hosts.join(", "), out.more_hosts)
+            }
             Beyond::Hosts(hosts) => format!("host {}", hosts.join(", ")),
             Beyond::Nobody => "nobody who is known".into(),
             Beyond::Controller => "the controller".into(),

@@ -77,6 +77,14 @@ impl Running {
         }
     }
 
+    /// Bytes of physical memory that it has.
+    #[allow(dead_code)]
+    pub(crate) fn memory(&self) -> usize {
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+        pages.unwrap() * rustix::param::page_size()
+    }
+
     /// The next line of its standard output.
     pub(crate) fn line_out(&mut self) -> String {
         self.out.next().expect("it ended").unwrap()

@@ -4,10 +4,10 @@
 //! here are the words for the answer, for those who ask and know no engine.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::fmt;
 
-use aldis_wire::msg::{EncodeError, Message, StatsReplyBody};
+use aldis_wire::msg::{EncodeError, FlowStats, GroupDesc, Message, StatsReplyBody};
 use aldis_wire::{Chop, Malformed, Reason, Version};
 
 use crate::bounds::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
@@ -84,6 +84,11 @@ impl Reply {
         Reply { version, bytes }
     }
 
+    /// Bytes that it holds.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Its messages, in neutral words.
     ///
     /// # Errors
@@ -107,17 +112,66 @@ impl Reply {
     /// # Errors
     /// It holds none, or cannot be read.
     pub fn stats(&self) -> Result<StatsReplyBody, Malformed> {
-        const NOT_THAT: Malformed =
-            Malformed { field: "multipart.type", offset: 8, reason: Reason::BadValue };
-        let parts = self.messages().map(|message| match message? {
-            Message::StatsReply(reply) => Ok(reply.body),
-            _ => Err(NOT_THAT),
-        });
         let join = |all: Option<StatsReplyBody>, part: Result<StatsReplyBody, _>| match all {
             None => part.map(Some),
             Some(mut all) => all.append(part?).map(|()| Some(all)).map_err(|_| NOT_THAT),
         };
-        let mut parts = parts;
-        parts.try_fold(None, join)?.ok_or(NOT_THAT)
+        self.parts().try_fold(None, join)?.ok_or(NOT_THAT)
+    }
+
+    /// The same, part by part as they came: a long answer takes several times its bytes where all of it is held at once.
+    ///
+    /// # Errors
+    /// A part is no statistics, or cannot be read.
+    pub fn parts(&self) -> impl Iterator<Item = Result<StatsReplyBody, Malformed>> {
+        self.messages().map(|message| match message? {
+            Message::StatsReply(reply) => Ok(reply.body),
+            _ => Err(NOT_THAT),
+        })
+    }
+
+    /// The flows that it names, one after the other.
+    ///
+    /// # Errors
+    /// A part names none, or cannot be read.
+    pub fn flows(&self) -> impl Iterator<Item = Result<FlowStats, Malformed>> {
+        self.parts().flat_map(|part| match part {
+            Ok(StatsReplyBody::Flow(flows)) => Each::Of(flows.into_iter()),
+            Ok(_) => Each::Not(Some(NOT_THAT)),
+            Err(why) => Each::Not(Some(why)),
+        })
+    }
+
+    /// The groups that it describes, one after the other.
+    ///
+    /// # Errors
+    /// A part describes none, or cannot be read.
+    pub fn groups(&self) -> impl Iterator<Item = Result<GroupDesc, Malformed>> {
+        self.parts().flat_map(|part| match part {
+            Ok(StatsReplyBody::GroupDesc(groups)) => Each::Of(groups.into_iter()),
+            Ok(_) => Each::Not(Some(NOT_THAT)),
+            Err(why) => Each::Not(Some(why)),
+        })
+    }
+}
+
+/// A part of a reply is of another kind than was asked for.
+const NOT_THAT: Malformed =
+    Malformed { field: "multipart.type", offset: 8, reason: Reason::BadValue };
+
+/// What one part of a reply has.
+enum Each<T> {
+    Of(vec::IntoIter<T>),
+    Not(Option<Malformed>),
+}
+
+impl<T> Iterator for Each<T> {
+    type Item = Result<T, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Each::Of(all) => all.next().map(Ok),
+            Each::Not(why) => why.take().map(Err),
+        }
     }
 }

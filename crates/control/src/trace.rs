@@ -4,27 +4,37 @@
 //! A packet is the fields that matches can ask for, and no bytes; fields that nobody said are zero where the packet has them. What
 //! cannot be known from outside is said: which bucket of a `select` group a switch takes, what `normal` does, fields of other
 //! classes.
+//!
+//! What a switch says it has is hostile: groups that lead to each other multiply a packet without end. What a trace looks at and
+//! what it says is taken from a [`Budget`], and where one of its bounds is reached that is part of the answer ([`Cut`]).
 
+mod budget;
+mod of_v10;
+#[cfg(test)]
+mod tests;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
 use aldis_packet::{ethertype, protocol};
-use aldis_wire::Version;
 use aldis_wire::msg::{
     Action, Field, FlowStats, GroupDesc, GroupNo, GroupType, Instruction, Masked, Match, Port,
     PortNo, TableNo,
 };
+use aldis_wire::{Malformed, Version};
 
 use crate::bits::{PRESENT, Pattern, Seen, bits, number};
 
-/// Groups that lead to groups, at most; and copies of a packet that leave one switch.
-const GROUP_DEPTH_MAX: usize = 8;
-
-/// See [`GROUP_DEPTH_MAX`].
-const OUTS_MAX: usize = 4096;
+use budget::Stop;
+pub use budget::{
+    ANSWER_MAX, Budget, Cut, GROUP_DEPTH_MAX, GROUP_PARTS_MAX, OUT_BYTES, OUTS_MAX, STEPS_MAX,
+};
 
 /// VLAN tags of a packet.
 const TAGS_MAX: usize = 4;
@@ -196,28 +206,39 @@ impl Packet {
     }
 }
 
+/// Things that a switch has, one after the other: no more than one message of them has to be held at once.
+pub type Each<'s, T> = Box<dyn Iterator<Item = Result<T, Malformed>> + 's>;
+
+/// What a switch says it has. It is gone through once for each table that a packet passes.
+pub trait Listing: fmt::Debug {
+    /// Its flows.
+    fn flows(&self) -> Each<'_, FlowStats>;
+    /// Its groups.
+    fn groups(&self) -> Each<'_, GroupDesc>;
+}
+
 /// What a switch has.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'s> {
     /// The version that it speaks.
     pub version: Version,
-    /// Its flows.
-    pub flows: &'s [FlowStats],
-    /// Its groups.
-    pub groups: &'s [GroupDesc],
+    /// Its flows and groups.
+    pub listing: &'s dyn Listing,
     /// Its ports.
     pub ports: &'s [Port],
 }
 
 /// What happened to a packet at a switch.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Traced<'s> {
+pub struct Traced {
     /// The tables that it passed, each with the flow that decided.
-    pub tables: Vec<(u8, Option<&'s FlowStats>)>,
+    pub tables: Vec<(u8, Option<FlowStats>)>,
     /// What was done with it in all, in words, in order.
     pub did: Vec<String>,
     /// What left, in order.
     pub outs: Vec<Out>,
+    /// Bounds that were reached, each once: without them there might be more.
+    pub cuts: Vec<Cut>,
 }
 
 /// A packet that leaves.
@@ -232,51 +253,96 @@ pub struct Out {
 }
 
 /// Where a packet goes by what a switch has.
-pub fn trace<'s>(program: Program<'s>, packet: &Packet) -> Traced<'s> {
-    let mut way = Way { program, packet: packet.clone(), maybe: false, traced: Traced::default() };
-    way.tables();
-    way.traced
+///
+/// # Errors
+/// What the switch says it has cannot be read.
+pub fn trace(
+    program: Program<'_>,
+    packet: &Packet,
+    budget: &mut Budget,
+) -> Result<Traced, Malformed> {
+    let up = |port: &Port| (port.number, port.is_up());
+    let mut way = Way {
+        program,
+        budget,
+        // Of several with one number, the first.
+        ports: program.ports.iter().rev().map(up).collect(),
+        groups: None,
+        path: vec![],
+        packet: packet.clone(),
+        maybe: false,
+        traced: Traced::default(),
+    };
+    match way.tables() {
+        Ok(()) => {}
+        Err(Stop::Cut(cut)) => way.cut(cut),
+        Err(Stop::Unreadable(why)) => return Err(why),
+    }
+    Ok(way.traced)
 }
 
-struct Way<'s> {
+/// The groups of a switch, as far as they are read.
+type Groups = BTreeMap<GroupNo, GroupDesc>;
+
+struct Way<'s, 'b> {
     program: Program<'s>,
+    budget: &'b mut Budget,
+    /// Its ports by number, and whether each is up.
+    ports: BTreeMap<PortNo, bool>,
+    /// Its groups, once they are asked for, and whether these are all.
+    groups: Option<(Rc<Groups>, bool)>,
+    /// The groups that the packet is in: one leads to the next.
+    path: Vec<GroupNo>,
     packet: Packet,
     maybe: bool,
-    traced: Traced<'s>,
+    traced: Traced,
 }
 
-impl<'s> Way<'s> {
-    fn tables(&mut self) {
+impl Way<'_, '_> {
+    fn tables(&mut self) -> Result<(), Stop> {
         let mut set: Vec<Action> = vec![];
         let mut next = Some(0);
         while let Some(table) = next {
-            let flow = self.find(table);
-            self.traced.tables.push((table, flow));
+            let flow = self.find(table)?;
+            self.budget.take(flow.as_ref().map_or(0, budget::weight))?;
+            self.traced.tables.push((table, flow.clone()));
             let Some(flow) = flow else {
-                match self.program.version {
+                return match self.program.version {
                     Version::V10 => self.leave(PortNo::CONTROLLER),
                     Version::V13 if set.is_empty() => self.say("no flow matches: dropped"),
                     // 1.3.5 §5.4. Open vSwitch 3.1 does not keep to it.
                     Version::V13 => self.say(
                         "no flow matches: dropped, without its action set, which Open vSwitch carries out nevertheless",
                     ),
-                }
-                return;
+                };
             };
-            next = self.carry_out(&flow.instructions, &mut set).filter(|next| *next > table);
+            next = self.carry_out(&flow.instructions, &mut set)?.filter(|next| *next > table);
         }
-        self.act_in_order(&set);
+        self.act_in_order(&set)
     }
 
     /// The flow of the highest priority that matches; of several, the first that the switch named.
-    fn find(&self, table: u8) -> Option<&'s FlowStats> {
-        let here = self.program.flows.iter().filter(|flow| flow.table_id == TableNo(table));
-        let matching = here.filter(|flow| Pattern::of(&flow.match_).matches(&self.packet.fields));
-        matching.reduce(|best, flow| if flow.priority > best.priority { flow } else { best })
+    fn find(&mut self, table: u8) -> Result<Option<FlowStats>, Stop> {
+        let mut best: Option<FlowStats> = None;
+        for flow in self.program.listing.flows() {
+            let flow = flow?;
+            self.budget.step(1)?;
+            if flow.table_id == TableNo(table)
+                && best.as_ref().is_none_or(|best| flow.priority > best.priority)
+                && Pattern::of(&flow.match_).matches(&self.packet.fields)
+            {
+                best = Some(flow);
+            }
+        }
+        Ok(best)
     }
 
     /// The instructions in their order (§5.9), and the table behind.
-    fn carry_out(&mut self, instructions: &[Instruction], set: &mut Vec<Action>) -> Option<u8> {
+    fn carry_out(
+        &mut self,
+        instructions: &[Instruction],
+        set: &mut Vec<Action>,
+    ) -> Result<Option<u8>, Stop> {
         let mut sorted: Vec<&Instruction> = instructions.iter().collect();
         sorted.sort_by_key(|instruction| match instruction {
             Instruction::Meter(_) => 0,
@@ -290,12 +356,14 @@ impl<'s> Way<'s> {
         for instruction in sorted {
             match instruction {
                 Instruction::Meter(meter) => {
-                    self.say(&format!("meter {}: may drop it where its rate is exceeded", meter.0));
+                    let meter = meter.0;
+                    self.say(&format!("meter {meter}: may drop it where its rate is exceeded"))?;
                 }
-                Instruction::ApplyActions(actions) => self.act(actions, 0),
+                Instruction::ApplyActions(actions) => self.act(actions)?,
                 Instruction::ClearActions(_) => set.clear(),
                 Instruction::WriteActions(actions) => {
                     for action in actions {
+                        self.budget.step(1 + set.len())?;
                         set.retain(|old| !is_same_kind(old, action));
                         set.push(action.clone());
                     }
@@ -307,34 +375,35 @@ impl<'s> Way<'s> {
                 }
                 Instruction::GotoTable(TableNo(table)) => next = Some(*table),
                 Instruction::Experimenter { .. } | Instruction::Unknown { .. } => {
-                    self.say("an instruction that is not known here: passed over");
+                    self.say("an instruction that is not known here: passed over")?;
                 }
             }
         }
-        next
+        Ok(next)
     }
 
     /// The action set in the order of §5.10; a group comes instead of an output.
-    fn act_in_order(&mut self, set: &[Action]) {
+    fn act_in_order(&mut self, set: &[Action]) -> Result<(), Stop> {
         let has_group = set.iter().any(|action| matches!(action, Action::Group(_)));
         let mut sorted: Vec<Action> = set.to_vec();
         sorted.retain(|action| !has_group || !matches!(action, Action::Output { .. }));
         sorted.sort_by_key(order);
-        self.act(&sorted, 0);
+        self.act(&sorted)
     }
 
-    fn act(&mut self, actions: &[Action], depth: usize) {
+    fn act(&mut self, actions: &[Action]) -> Result<(), Stop> {
         for action in actions {
+            self.budget.step(1)?;
             match action {
                 Action::Unknown { kind, body } if self.program.version == Version::V10 => {
                     match of_v10::read(kind.0, body, &self.packet) {
-                        Some(known) => self.act(&known, depth),
-                        None => self.not_followed(action),
+                        Some(known) => self.act(&known)?,
+                        None => self.not_followed(action)?,
                     }
                     continue;
                 }
-                Action::Output { port, .. } => self.leave(*port),
-                Action::Group(group) => self.group(*group, depth),
+                Action::Output { port, .. } => self.leave(*port)?,
+                Action::Group(group) => self.group(*group)?,
                 Action::PushVlan(_) => self.packet.push_vlan(),
                 Action::PopVlan => self.packet.pop_vlan(),
                 Action::SetField(field) => self.packet.set(field, self.program.version),
@@ -346,71 +415,104 @@ impl<'s> Way<'s> {
                 | Action::CopyTtlIn
                 | Action::CopyTtlOut => {}
                 other => {
-                    self.not_followed(other);
+                    self.not_followed(other)?;
                     continue;
                 }
             }
             if !matches!(action, Action::Output { .. } | Action::Group(_)) {
-                self.say(&action.in_words());
+                self.say(&action.in_words())?;
             }
         }
+        Ok(())
     }
 
-    fn not_followed(&mut self, action: &Action) {
+    fn not_followed(&mut self, action: &Action) -> Result<(), Stop> {
         let words = action.in_words();
-        self.say(&format!("{words}: not followed, the fields behind it are as before"));
+        self.say(&format!("{words}: not followed, the fields behind it are as before"))
     }
 
-    fn leave(&mut self, port: PortNo) {
+    fn leave(&mut self, port: PortNo) -> Result<(), Stop> {
         let in_port = self.packet.in_port();
         match port {
             PortNo::IN_PORT => self.out(in_port),
             PortNo::FLOOD | PortNo::ALL => {
                 let ports = self.program.ports;
+                self.budget.step(ports.len())?;
                 for port in ports.iter().filter(|port| port.number != in_port && port.is_up()) {
                     // The switch's own is a standard port like others (1.3.5 §4.1).
                     if port.number.is_real() || port.number == PortNo::LOCAL {
-                        self.out(port.number);
+                        self.out(port.number)?;
                     }
                 }
+                Ok(())
             }
             PortNo::NORMAL => self.say("output:normal: the switch forwards it as it knows best"),
             PortNo::CONTROLLER | PortNo::LOCAL => self.out(port),
-            same if same == in_port => {
-                self.not_out(same, "the port it came from: dropped");
-            }
-            other => match self.program.ports.iter().find(|port| port.number == other) {
-                Some(port) if port.is_up() => self.out(other),
-                Some(_) => self.not_out(other, "the port is down: dropped"),
+            same if same == in_port => self.not_out(same, "the port it came from: dropped"),
+            other => match self.ports.get(&other) {
+                Some(true) => self.out(other),
+                Some(false) => self.not_out(other, "the port is down: dropped"),
                 None => self.not_out(other, "there is no such port: dropped"),
             },
         }
     }
 
-    fn not_out(&mut self, port: PortNo, why: &str) {
-        self.say(&format!("{}: {why}", Action::output(port).in_words()));
+    fn not_out(&mut self, port: PortNo, why: &str) -> Result<(), Stop> {
+        self.say(&format!("{}: {why}", Action::output(port).in_words()))
     }
 
-    fn out(&mut self, port: PortNo) {
-        if self.traced.outs.len() < OUTS_MAX {
-            let packet = self.packet.clone();
-            self.traced.outs.push(Out { port, packet, maybe: self.maybe });
+    fn out(&mut self, port: PortNo) -> Result<(), Stop> {
+        if self.traced.outs.len() == OUTS_MAX {
+            return Err(Cut::Outs.into());
         }
+        self.budget.step(1)?;
+        self.budget.take(OUT_BYTES)?;
+        let packet = self.packet.clone();
+        self.traced.outs.push(Out { port, packet, maybe: self.maybe });
+        Ok(())
     }
 
-    fn group(&mut self, id: GroupNo, depth: usize) {
-        let Some(group) = self.program.groups.iter().find(|group| group.group_id == id) else {
+    fn group(&mut self, id: GroupNo) -> Result<(), Stop> {
+        let (groups, all) = self.groups()?;
+        let Some(group) = groups.get(&id) else {
+            if !all {
+                self.cut(Cut::Groups);
+                return self.say(&format!("group {}: not among those that are read", id.0));
+            }
             return self.say(&format!("group {}: there is none: dropped", id.0));
         };
-        if depth == GROUP_DEPTH_MAX {
-            return self
-                .say(&format!("group {}: {GROUP_DEPTH_MAX} lead to each other: dropped", id.0));
+        if self.path.contains(&id) {
+            return self.say(&format!("group {}: leads to itself, a loop: dropped", id.0));
         }
-        let alive = |watch: PortNo| {
-            self.program.ports.iter().any(|port| port.number == watch && port.is_up())
-        };
+        if self.path.len() == GROUP_DEPTH_MAX {
+            self.cut(Cut::Depth);
+            return self.say(&format!("group {}: not followed", id.0));
+        }
+        self.budget.step(group.buckets.len())?;
+        let (kind, chosen) = self.chosen(group);
+        let (count, of) = (chosen.len(), group.buckets.len());
+        self.say(&format!("group {} ({kind}): {count} of {of} buckets", id.0))?;
+        let (before, maybe) = (self.packet.clone(), self.maybe);
+        self.maybe |= group.kind == GroupType::SELECT && chosen.len() > 1;
+        self.path.push(id);
+        for place in chosen {
+            let mut actions: Vec<&Action> = group.buckets[place].actions.iter().collect();
+            actions.sort_by_key(|action| order(action));
+            for action in actions {
+                self.act(core::slice::from_ref(action))?;
+            }
+            self.packet = before.clone();
+        }
+        self.path.pop();
+        self.maybe = maybe;
+        Ok(())
+    }
+
+    /// Which buckets of a group are followed, and what is said of it.
+    fn chosen(&self, group: &GroupDesc) -> (&'static str, Vec<usize>) {
+        let alive = |watch: PortNo| self.ports.get(&watch) == Some(&true);
         let buckets = &group.buckets;
-        let (kind, chosen): (_, Vec<usize>) = match group.kind {
+        match group.kind {
             GroupType::ALL => ("all", (0..buckets.len()).collect()),
             GroupType::INDIRECT => ("indirect", (0..buckets.len().min(1)).collect()),
             GroupType::FF => {
@@ -425,26 +527,44 @@ impl<'s> Way<'s> {
                 };
                 ("select, one of those that are followed", (0..buckets.len()).filter(may).collect())
             }
-        };
-        self.say(&format!(
-            "group {} ({kind}): {} of {} buckets",
-            id.0,
-            chosen.len(),
-            buckets.len()
-        ));
-        let (before, maybe) = (self.packet.clone(), self.maybe);
-        self.maybe |= group.kind == GroupType::SELECT && chosen.len() > 1;
-        for place in chosen {
-            let mut actions = buckets[place].actions.clone();
-            actions.sort_by_key(order);
-            self.act(&actions, depth + 1);
-            self.packet = before.clone();
         }
-        self.maybe = maybe;
     }
 
-    fn say(&mut self, words: &str) {
+    /// The groups of the switch, and whether these are all.
+    fn groups(&mut self) -> Result<(Rc<Groups>, bool), Stop> {
+        if self.groups.is_none() {
+            let mut groups = Groups::new();
+            let (mut parts, mut all) = (0, true);
+            for group in self.program.listing.groups() {
+                let group = group?;
+                let actions = group.buckets.iter().map(|bucket| bucket.actions.len());
+                let more = 1 + group.buckets.len() + actions.sum::<usize>();
+                parts += more;
+                if parts > GROUP_PARTS_MAX {
+                    all = false;
+                    break;
+                }
+                self.budget.step(more)?;
+                // Of several with one number, the first.
+                groups.entry(group.group_id).or_insert(group);
+            }
+            self.groups = Some((Rc::new(groups), all));
+        }
+        Ok(self.groups.clone().unwrap_or_default())
+    }
+
+    fn say(&mut self, words: &str) -> Result<(), Stop> {
+        self.budget.take(words.len() + budget::LINE_BYTES)?;
         self.traced.did.push(words.to_string());
+        Ok(())
+    }
+
+    /// Notes a bound that was reached, and says so.
+    fn cut(&mut self, cut: Cut) {
+        if !self.traced.cuts.contains(&cut) {
+            self.traced.cuts.push(cut);
+            self.traced.did.push(format!("cut: {cut}"));
+        }
     }
 }
 
@@ -475,7 +595,3 @@ fn is_same_kind(one: &Action, other: &Action) -> bool {
         _ => one.action_type() == other.action_type(),
     }
 }
-
-mod of_v10;
-#[cfg(test)]
-mod tests;

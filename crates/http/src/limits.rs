@@ -148,3 +148,16 @@ pub const HOPS_MAX: usize = 2048;
 /// Ports whose counters `/metrics` shows, eight lines each: four megabytes. Those of the highest datapath ids are left out, always the
 /// same, and their number is said.
 pub const METRICS_PORTS_MAX: usize = 5_000;
+
+/// Bytes of what switches said about their flows and groups that one trace holds. A thousand switches with three hundred flows each
+/// have that much.
+pub const TRACE_HELD_MAX: usize = 32 * 1024 * 1024;
+
+/// Traces at once. Each holds [`TRACE_HELD_MAX`] and takes a core for as long as it looks.
+pub const TRACES_MAX: usize = 2;
+
+/// How long a trace waits for its turn: others take some seconds at most.
+pub const TRACE_TURN_WITHIN: Duration = Duration::from_secs(10);
+
+/// Hosts of one port that a trace names; of more it says how many there are.
+pub const HOSTS_NAMED_MAX: usize = 32;

@@ -50,6 +50,22 @@ fn ports() -> Vec<Port> {
     (1..=4).chain([PortNo::LOCAL.0]).map(port).collect()
 }
 
+#[derive(Debug)]
+struct Lists<'s> {
+    flows: &'s [FlowStats],
+    groups: &'s [GroupDesc],
+}
+
+impl Listing for Lists<'_> {
+    fn flows(&self) -> Each<'_, FlowStats> {
+        Box::new(self.flows.iter().cloned().map(Ok))
+    }
+
+    fn groups(&self) -> Each<'_, GroupDesc> {
+        Box::new(self.groups.iter().cloned().map(Ok))
+    }
+}
+
 /// Ports and the fields that are not as they were.
 fn outs(
     version: Version,
@@ -57,7 +73,8 @@ fn outs(
     groups: &[GroupDesc],
     packet: &Packet,
 ) -> Vec<String> {
-    let program = Program { version, flows, groups, ports: &ports() };
+    let listing = Lists { flows, groups };
+    let program = Program { version, listing: &listing, ports: &ports() };
     let words = |out: Out| {
         let before: Vec<_> = packet.in_words().collect();
         let new = out.packet.in_words().filter(|said| !before.contains(said));
@@ -65,7 +82,8 @@ fn outs(
         let maybe = if out.maybe { "?" } else { "" };
         format!("{}{maybe} {}", out.port.0, new.join(",")).trim().to_string()
     };
-    trace(program, packet).outs.into_iter().map(words).collect()
+    let traced = trace(program, packet, &mut Budget::default()).unwrap();
+    traced.outs.into_iter().map(words).collect()
 }
 
 const WEB: &[(&str, &str)] = &[("ipv4-dst", "10.0.0.9"), ("tcp-dst", "80")];
@@ -219,4 +237,89 @@ fn what_has_no_one_value_is_no_packet() {
     let said = Match { fields: vec![Field::named("ipv4-dst", "10.0.0.0/8").unwrap()] };
     let why = Packet::of(PortNo(1), &said).unwrap_err().to_string();
     assert!(why.contains("ipv4_dst"), "{why}");
+}
+
+fn all(id: u32, buckets: Vec<Vec<Action>>) -> GroupDesc {
+    let bucket =
+        |actions| Bucket { weight: 1, watch_port: PortNo::ANY, watch_group: GroupNo::ANY, actions };
+    let buckets = buckets.into_iter().map(bucket).collect();
+    GroupDesc { kind: GroupType::ALL, group_id: GroupNo(id), buckets }
+}
+
+/// What becomes of a packet that a flow hands to group 1 of these.
+fn through(groups: &[GroupDesc]) -> Traced {
+    let flows = [flow(0, 1, &[], vec![apply(&["group:1"])])];
+    let listing = Lists { flows: &flows, groups };
+    let program = Program { version: Version::V13, listing: &listing, ports: &ports() };
+    trace(program, &packet(4, WEB), &mut Budget::default()).unwrap()
+}
+
+/// Bytes of what is said and of what leaves.
+fn size(traced: &Traced) -> usize {
+    let words: usize = traced.did.iter().map(String::len).sum();
+    words + traced.outs.len() * OUT_BYTES
+}
+
+#[test]
+fn groups_that_multiply_a_packet_are_followed_as_far_as_the_bounds_say_and_the_trace_says_so() {
+    let to = |id: u32| Action::Group(GroupNo(id));
+    let itself = [all(1, vec![vec![to(1)]; 8000])];
+    let traced = through(&itself);
+    assert_eq!((traced.outs.len(), &traced.cuts[..]), (0, &[][..]), "a loop ends by itself");
+    assert!(traced.did[1].contains("leads to itself, a loop: dropped"), "{:?}", traced.did[1]);
+
+    // Eight thousand to the power of seven.
+    let chain: Vec<_> = (1..8).map(|id| all(id, vec![vec![to(id + 1)]; 8000])).collect();
+    let traced = through(&chain);
+    assert!(traced.cuts.iter().any(|cut| cut.is_end()), "{:?}", traced.cuts);
+    assert!(size(&traced) <= ANSWER_MAX, "{}", size(&traced));
+
+    // Six wide, and copies at the end.
+    let copies = vec![Action::output(PortNo(2)); 6];
+    let six = |id: u32| all(id, vec![if id < 8 { vec![to(id + 1)] } else { copies.clone() }; 6]);
+    let traced = through(&(1..=8).map(six).collect::<Vec<_>>());
+    assert_eq!((traced.outs.len(), &traced.cuts[..]), (OUTS_MAX, &[Cut::Outs][..]));
+    assert!(traced.did.last().unwrap().starts_with("cut: more than 4096 copies"));
+    assert!(size(&traced) <= ANSWER_MAX, "{}", size(&traced));
+
+    let long: Vec<_> = (1..100).map(|id| all(id, vec![vec![to(id + 1)]])).collect();
+    let traced = through(&long);
+    assert_eq!(traced.cuts, [Cut::Depth]);
+    assert!(traced.did.contains(&"cut: more than 8 groups lead to each other".into()));
+
+    let silent = vec![Action::PopVlan; 8000];
+    let traced = through(&[all(1, vec![silent; 2000])]);
+    assert_eq!(traced.cuts, [Cut::Groups], "16 million actions are not read");
+    assert!(traced.did.contains(&"group 1: not among those that are read".into()));
+}
+
+#[test]
+fn work_is_counted_over_all_switches_of_a_trace() {
+    let flows: Vec<_> = (0..1000).map(|_| flow(1, 1, &[], vec![])).collect();
+    let listing = Lists { flows: &flows, groups: &[] };
+    let program = Program { version: Version::V13, listing: &listing, ports: &ports() };
+    let mut budget = Budget::default();
+    let mut hop = || trace(program, &packet(4, WEB), &mut budget).unwrap();
+    let whole = (0..).find(|_| !hop().cuts.is_empty()).unwrap();
+    assert_eq!(whole, STEPS_MAX / 1000);
+    assert_eq!(hop().cuts, [Cut::Steps]);
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error() {
+    #[derive(Debug)]
+    struct Broken;
+    const WHY: Malformed =
+        Malformed { field: "flow", offset: 1, reason: aldis_wire::Reason::BadLength };
+    impl Listing for Broken {
+        fn flows(&self) -> Each<'_, FlowStats> {
+            Box::new([Err(WHY)].into_iter())
+        }
+
+        fn groups(&self) -> Each<'_, GroupDesc> {
+            Box::new([Err(WHY)].into_iter())
+        }
+    }
+    let program = Program { version: Version::V13, listing: &Broken, ports: &ports() };
+    assert_eq!(trace(program, &packet(4, WEB), &mut Budget::default()), Err(WHY));
 }

@@ -1,8 +1,8 @@
 //! Asking a switch: commands for it, and what is said to people where it does not do them.
 
-use aldis_control::command::{Failure, Said};
-use aldis_wire::DatapathId;
+use aldis_control::command::{Failure, Reply, Said};
 use aldis_wire::msg::{Message, StatsReplyBody, StatsRequest, StatsRequestBody};
+use aldis_wire::{DatapathId, Malformed};
 use axum::http::StatusCode;
 
 use super::switches::not_connected;
@@ -26,18 +26,33 @@ pub(super) async fn all_stats<const N: usize>(
     dpid: DatapathId,
     what: [StatsRequestBody; N],
 ) -> Result<[StatsReplyBody; N], Problem> {
+    let replies = replies(shared, dpid, what).await?;
+    let bodies = replies.iter().map(|reply| reply.stats().map_err(|why| unreadable(dpid, &why)));
+    let bodies: Vec<_> = bodies.collect::<Result<_, _>>()?;
+    bodies.try_into().map_err(|_| unasked(dpid))
+}
+
+/// The same, as the switch said it.
+pub(super) async fn replies<const N: usize>(
+    shared: &Shared,
+    dpid: DatapathId,
+    what: [StatsRequestBody; N],
+) -> Result<[Reply; N], Problem> {
     let requests = what.map(|body| Message::StatsRequest(StatsRequest::new(body)));
     let outcome = shared.controller.command(dpid, requests.into(), SWITCH_WITHIN).await;
     let said = outcome.map_err(|failure| failed(dpid, &failure))?;
-    let body = |said: &Said| match said {
-        Said::Reply(reply) => reply.stats().map_err(|why| {
-            let detail = format!("switch {dpid} answered with what cannot be read: {why}");
-            Problem::new(StatusCode::BAD_GATEWAY, "unreadable", detail)
-        }),
-        other => Err(refused(dpid, other)),
+    let reply = |said| match said {
+        Said::Reply(reply) => Ok(reply),
+        other => Err(refused(dpid, &other)),
     };
-    let bodies: Vec<_> = said.iter().map(body).collect::<Result<_, _>>()?;
-    bodies.try_into().map_err(|_| unasked(dpid))
+    let replies: Vec<_> = said.into_iter().map(reply).collect::<Result<_, _>>()?;
+    replies.try_into().map_err(|_| unasked(dpid))
+}
+
+/// What a switch answered that cannot be read.
+pub(super) fn unreadable(dpid: DatapathId, why: &Malformed) -> Problem {
+    let detail = format!("switch {dpid} answered with what cannot be read: {why}");
+    Problem::new(StatusCode::BAD_GATEWAY, "unreadable", detail)
 }
 
 /// What a switch answered that answers something else than it was asked.

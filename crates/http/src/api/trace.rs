@@ -1,26 +1,31 @@
 //! The way of a packet through the network, hop by hop, with the flows that decide: computed from the flows and groups that switches
 //! say they have now, and from the links that are known. Nothing is sent into the network.
+//!
+//! What switches say is hostile, and a network is large: what is held, looked at and answered is bounded, and a bound that is reached
+//! is part of the answer. The thread that serves people only asks; a thread beside it looks.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use aldis_control::command::Reply;
 use aldis_control::switch::Seen;
-use aldis_control::trace::{Out, Packet, Program, trace};
-use aldis_wire::msg::{
-    Action, FlowStats, FlowStatsRequest, GroupDesc, PortNo, StatsReplyBody, StatsRequestBody,
-};
-use aldis_wire::{DatapathId, Version};
+use aldis_control::trace::{Budget, Cut, Each, Listing, Out, Packet, Program, trace};
+use aldis_wire::msg::{Action, FlowStats, FlowStatsRequest, GroupDesc, PortNo, StatsRequestBody};
+use aldis_wire::{DatapathId, MacAddr, Version};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::ask::{stats, unasked};
+use super::ask::{replies, unreadable};
 use super::flow::{Flow, Matching, Read};
 use super::links::LinkState;
 use super::switches::not_connected;
 use crate::extract::Json as Body;
-use crate::limits::HOPS_MAX;
+use crate::limits::{HOPS_MAX, HOSTS_NAMED_MAX, TRACE_HELD_MAX, TRACE_TURN_WITHIN, TRACES_MAX};
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
 
@@ -45,8 +50,11 @@ pub struct Question {
 pub struct Trace {
     /// The switches that it passes, in order; where it is copied, one way after the other
     pub hops: Vec<Hop>,
-    /// Whether it goes on beyond the hops that are followed
+    /// Whether a bound was reached: without it there might be more
     pub cut: bool,
+    /// The bounds that were reached, in words
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cuts: Vec<String>,
 }
 
 /// A switch that it passes.
@@ -84,6 +92,13 @@ pub struct Leaving {
     pub maybe: bool,
     /// What is there: `hop` is the place among the hops, from 0, where it is followed
     pub to: Beyond,
+    /// Hosts there that are not named
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more_hosts: usize,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What is behind a port.
@@ -106,40 +121,68 @@ pub enum Beyond {
     NotFollowed(String),
 }
 
-/// What a switch has, asked once.
+/// What a switch has, asked once: as it said it, since that takes a tenth of what it is when it is read.
+#[derive(Debug)]
 struct Has {
     seen: Seen,
-    flows: Vec<FlowStats>,
-    groups: Vec<GroupDesc>,
+    flows: Reply,
+    groups: Option<Reply>,
+}
+
+impl Has {
+    fn size(&self) -> usize {
+        self.flows.size() + self.groups.as_ref().map_or(0, Reply::size)
+    }
+}
+
+impl Listing for Has {
+    fn flows(&self) -> Each<'_, FlowStats> {
+        Box::new(self.flows.flows())
+    }
+
+    fn groups(&self) -> Each<'_, GroupDesc> {
+        Box::new(self.groups.iter().flat_map(Reply::groups))
+    }
 }
 
 async fn ask(shared: &Shared, dpid: DatapathId) -> Result<Has, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
     let all = StatsRequestBody::Flow(FlowStatsRequest::all());
-    let StatsReplyBody::Flow(flows) = stats(shared, dpid, all).await? else {
-        return Err(unasked(dpid));
-    };
+    let [flows] = replies(shared, dpid, [all]).await?;
     let groups = match seen.switch.info.version {
-        Version::V10 => vec![],
+        Version::V10 => None,
         // Some switches have none, and say so with an error.
-        Version::V13 => match stats(shared, dpid, StatsRequestBody::GroupDesc).await {
-            Ok(StatsReplyBody::GroupDesc(groups)) => groups,
-            Ok(_) => return Err(unasked(dpid)),
-            Err(refused) if refused.kind == "urn:aldis:refused" => vec![],
+        Version::V13 => match replies(shared, dpid, [StatsRequestBody::GroupDesc]).await {
+            Ok([groups]) => Some(groups),
+            Err(refused) if refused.kind == "urn:aldis:refused" => None,
             Err(other) => return Err(other),
         },
     };
     Ok(Has { seen, flows, groups })
 }
 
+/// Those who trace: each holds what switches said, and takes a core.
+static TRACING: Semaphore = Semaphore::const_new(TRACES_MAX);
+
+async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
+    match timeout(TRACE_TURN_WITHIN, TRACING.acquire()).await {
+        Ok(Ok(turn)) => Ok(turn),
+        _ => {
+            let detail = format!("{TRACES_MAX} traces are being made already; try again");
+            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail))
+        }
+    }
+}
+
 /// The way of a packet through the network
 ///
 /// Computed from the flows and groups that each switch on the way says it has now, and from the links that are known. Nothing is
-/// sent into the network.
+/// sent into the network. What is followed is bounded: `cuts` says which bounds were reached.
 #[utoipa::path(post, path = "/api/v1/trace", operation_id = "trace", tag = "flows", request_body = Question, responses(
     (status = 200, description = "The way", body = Trace),
     (status = 404, description = "The first switch is not connected", body = Problem),
     (status = 422, description = "No packet: a field has a mask; or no port of the switch", body = Problem),
+    (status = 503, description = "Others are tracing", body = Problem),
     (status = 504, description = "A switch did not answer", body = Problem),
 ))]
 pub(crate) async fn follow(
@@ -150,95 +193,213 @@ pub(crate) async fn follow(
         |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-packet", detail);
     let (Read(dpid), Read(port)) = (question.switch, question.port);
     let packet = Packet::of(port, &question.packet.0).map_err(|why| refused(why.to_string()))?;
-    let mut has: HashMap<DatapathId, Has> = HashMap::new();
-    has.insert(dpid, ask(&shared, dpid).await?);
-    if !has[&dpid].seen.ports().iter().any(|there| there.number == port) {
+    let _turn = turn().await?;
+    let first = ask(&shared, dpid).await?;
+    if !first.seen.ports().iter().any(|there| there.number == port) {
         let port = words(port);
         return Err(refused(format!("port: switch {dpid} has no port {port}")));
     }
-    let ways = vec![(dpid, packet)];
-    let mut walk = Walk { network: Network::of(&shared), shared: &shared, has, ways, cut: false };
-    let mut hops = vec![];
-    while hops.len() < walk.ways.len() {
-        hops.push(walk.hop(hops.len()).await?);
+    let mut walk = Walk::new(Arc::clone(&shared), dpid, packet);
+    let mut next = Some(first);
+    while let Some(dpid) = walk.next() {
+        let has = match next.take() {
+            Some(has) => Some(has),
+            None if walk.has.contains_key(&dpid) => None,
+            None => Some(ask(&shared, dpid).await?),
+        };
+        walk = beside(move || walk.visit(dpid, has)).await?;
     }
-    Ok(Json(Trace { hops, cut: walk.cut }))
+    Ok(Json(walk.end()))
+}
+
+/// Beside the thread that serves, which has others to answer.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the trace");
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 /// A packet and its copies on their way.
-struct Walk<'s> {
-    shared: &'s Shared,
+struct Walk {
+    shared: Arc<Shared>,
     network: Network,
+    budget: Budget,
     has: HashMap<DatapathId, Has>,
+    /// Bytes of it.
+    held: usize,
     /// Where they came, in order: the hops.
     ways: Vec<(DatapathId, Packet)>,
-    cut: bool,
+    /// The same by switch and port.
+    places: HashMap<(DatapathId, u32), Vec<usize>>,
+    hops: Vec<Hop>,
+    cuts: Vec<String>,
+    /// Why nothing more is followed.
+    ended: Option<String>,
 }
 
-impl Walk<'_> {
-    async fn hop(&mut self, place: usize) -> Result<Hop, Problem> {
-        let (dpid, packet) = self.ways[place].clone();
-        let has = match self.has.remove(&dpid) {
-            Some(has) => has,
-            None => ask(self.shared, dpid).await?,
+impl Walk {
+    fn new(shared: Arc<Shared>, dpid: DatapathId, packet: Packet) -> Walk {
+        let at = (dpid, packet.in_port().0);
+        Walk {
+            network: Network::of(&shared),
+            shared,
+            budget: Budget::default(),
+            has: HashMap::new(),
+            held: 0,
+            ways: vec![(dpid, packet)],
+            places: HashMap::from([(at, vec![0])]),
+            hops: vec![],
+            cuts: vec![],
+            ended: None,
+        }
+    }
+
+    /// The switch that comes next.
+    fn next(&self) -> Option<DatapathId> {
+        let next = self.ways.get(self.hops.len()).filter(|_| self.ended.is_none());
+        next.map(|(dpid, _)| *dpid)
+    }
+
+    /// Follows the packet through the next switch, which has what is known of it already or else this.
+    fn visit(mut self, dpid: DatapathId, has: Option<Has>) -> Result<Walk, Problem> {
+        let more = has.as_ref().map_or(0, Has::size);
+        let Some(has) = has.or_else(|| self.has.remove(&dpid)) else { return Ok(self) };
+        self.hop(&has)?;
+        self.held += more;
+        self.has.insert(dpid, has);
+        if self.held > TRACE_HELD_MAX {
+            self.end_with(format!(
+                "switches said more about their flows than the {TRACE_HELD_MAX} bytes that are held"
+            ));
+        }
+        Ok(self)
+    }
+
+    fn hop(&mut self, has: &Has) -> Result<(), Problem> {
+        let (dpid, packet) = self.ways[self.hops.len()].clone();
+        let version = has.seen.switch.info.version;
+        let program = Program { version, listing: has, ports: has.seen.ports() };
+        let traced = trace(program, &packet, &mut self.budget);
+        let traced = traced.map_err(|why| unreadable(dpid, &why))?;
+        for cut in traced.cuts {
+            self.cut(&format!("switch {dpid}: {cut}"), cut);
+        }
+        let mut out = Vec::with_capacity(traced.outs.len());
+        for leaving in traced.outs {
+            let (port, maybe) = (leaving.port, leaving.maybe);
+            let (to, more_hosts) = self.beyond(dpid, leaving);
+            out.push(Leaving { port: words(port), maybe, to, more_hosts });
+        }
+        let fields: BTreeMap<_, _> = packet.in_words().collect();
+        let letters = fields.iter().map(|(name, value)| name.len() + value.len() + 8).sum();
+        self.take(letters);
+        let decision = |(table, flow): (u8, Option<FlowStats>)| Decision {
+            table,
+            flow: flow.as_ref().map(Flow::of),
         };
-        let Has { seen, flows, groups } = &has;
-        let version = seen.switch.info.version;
-        let traced = trace(Program { version, flows, groups, ports: seen.ports() }, &packet);
-        let leaving = |out: Out| Leaving {
-            port: words(out.port),
-            maybe: out.maybe,
-            to: self.beyond(dpid, out),
-        };
-        let out = traced.outs.into_iter().map(leaving).collect();
-        let decision =
-            |(table, flow): (u8, Option<&FlowStats>)| Decision { table, flow: flow.map(Flow::of) };
-        let hop = Hop {
+        self.hops.push(Hop {
             switch: dpid.to_string(),
             port: words(packet.in_port()),
-            packet: packet.in_words().collect(),
+            packet: fields,
             tables: traced.tables.into_iter().map(decision).collect(),
             does: traced.did,
             out,
-        };
-        self.has.insert(dpid, has);
-        Ok(hop)
+        });
+        Ok(())
     }
 
-    /// What is behind the port by which a packet leaves, which goes on there where that is a switch.
-    fn beyond(&mut self, dpid: DatapathId, out: Out) -> Beyond {
+    /// What is behind the port by which a packet leaves, which goes on there where that is a switch; and hosts there that are not
+    /// named.
+    fn beyond(&mut self, dpid: DatapathId, out: Out) -> (Beyond, usize) {
         let port = match out.port {
-            PortNo::CONTROLLER => return Beyond::Controller,
-            PortNo::LOCAL => return Beyond::Local,
+            PortNo::CONTROLLER => return (Beyond::Controller, 0),
+            PortNo::LOCAL => return (Beyond::Local, 0),
             port => port,
         };
-        let Some(&(next, by)) = self.network.links.get(&(dpid, port.0)) else {
-            return self.network.hosts_at(dpid, port);
-        };
+        match self.network.links.get(&(dpid, port.0)).copied() {
+            Some((next, by)) => (self.go_on(next, by, out.packet), 0),
+            None => {
+                let (hosts, more) = self.network.hosts_at(dpid, port);
+                self.take(hosts.len() * HOST_BYTES);
+                let named = hosts.iter().map(MacAddr::to_string).collect();
+                (if hosts.is_empty() { Beyond::Nobody } else { Beyond::Hosts(named) }, more)
+            }
+        }
+    }
+
+    /// A packet comes to the next switch by this port.
+    fn go_on(&mut self, next: DatapathId, by: u32, mut packet: Packet) -> Beyond {
         if self.shared.controller.switch(next).is_none() {
             return Beyond::NotFollowed(format!("switch {next} is not connected"));
         }
-        let mut arriving = out.packet;
-        arriving.enter(PortNo(by));
-        let way = (next, arriving);
-        match self.ways.iter().position(|there| *there == way) {
-            Some(hop) => Beyond::Loop(hop),
-            None if self.ways.len() == HOPS_MAX => {
-                self.cut = true;
-                Beyond::NotFollowed(format!("{HOPS_MAX} hops are followed"))
-            }
-            None => {
-                self.ways.push(way);
-                Beyond::Hop(self.ways.len() - 1)
-            }
+        packet.enter(PortNo(by));
+        let before = self.places.entry((next, by)).or_default();
+        if let Err(cut) = self.budget.step(before.len()) {
+            self.cut(&cut.to_string(), cut);
+            return Beyond::NotFollowed(format!("cut: {cut}"));
+        }
+        if let Some(&hop) = before.iter().find(|&&hop| self.ways[hop].1 == packet) {
+            return Beyond::Loop(hop);
+        }
+        if self.ways.len() == HOPS_MAX {
+            let why = format!("more than {HOPS_MAX} hops");
+            let beyond = Beyond::NotFollowed(format!("cut: {why}"));
+            self.note(why);
+            return beyond;
+        }
+        before.push(self.ways.len());
+        self.ways.push((next, packet));
+        Beyond::Hop(self.ways.len() - 1)
+    }
+
+    /// The answer becomes longer by so much.
+    fn take(&mut self, bytes: usize) {
+        if let Err(cut) = self.budget.take(bytes) {
+            self.cut(&cut.to_string(), cut);
         }
     }
+
+    fn cut(&mut self, words: &str, cut: Cut) {
+        match cut.is_end() {
+            true => self.end_with(cut.to_string()),
+            false => self.note(words.to_owned()),
+        }
+    }
+
+    fn end_with(&mut self, why: String) {
+        self.note(why.clone());
+        self.ended.get_or_insert(why);
+    }
+
+    fn note(&mut self, why: String) {
+        if !self.cuts.contains(&why) {
+            self.cuts.push(why);
+        }
+    }
+
+    /// The answer. Ways that were to be followed and were not lead to no hop.
+    fn end(mut self) -> Trace {
+        if let Some(why) = &self.ended {
+            let there = self.hops.len();
+            for out in self.hops.iter_mut().flat_map(|hop| &mut hop.out) {
+                if matches!(out.to, Beyond::Hop(hop) | Beyond::Loop(hop) if hop >= there) {
+                    out.to = Beyond::NotFollowed(format!("cut: {why}"));
+                }
+            }
+        }
+        Trace { hops: self.hops, cut: !self.cuts.is_empty(), cuts: self.cuts }
+    }
 }
+
+/// What an address counts for in an answer, in bytes.
+const HOST_BYTES: usize = 24;
 
 /// What is known of what is between and behind switches.
 struct Network {
     links: HashMap<(DatapathId, u32), (DatapathId, u32)>,
-    hosts: HashMap<(DatapathId, u32), Vec<String>>,
+    /// Hosts behind each port: some, and how many others there are.
+    hosts: HashMap<(DatapathId, u32), (Vec<MacAddr>, usize)>,
 }
 
 impl Network {
@@ -249,16 +410,19 @@ impl Network {
             let [one, other] = link.ends;
             [(one, other), (other, one)]
         });
-        let mut hosts: HashMap<_, Vec<String>> = HashMap::new();
+        let mut hosts: HashMap<_, (Vec<MacAddr>, usize)> = HashMap::new();
         for host in shared.controller.hosts().unwrap_or_default() {
-            hosts.entry(host.at).or_default().push(host.mac.to_string());
+            let (named, more) = hosts.entry(host.at).or_default();
+            match named.len() < HOSTS_NAMED_MAX {
+                true => named.push(host.mac),
+                false => *more += 1,
+            }
         }
         Network { links: both.collect(), hosts }
     }
 
-    fn hosts_at(&self, dpid: DatapathId, port: PortNo) -> Beyond {
-        let hosts = self.hosts.get(&(dpid, port.0)).cloned();
-        hosts.map_or(Beyond::Nobody, Beyond::Hosts)
+    fn hosts_at(&self, dpid: DatapathId, port: PortNo) -> (Vec<MacAddr>, usize) {
+        self.hosts.get(&(dpid, port.0)).cloned().unwrap_or_default()
     }
 }
 
