@@ -60,9 +60,19 @@ fn name(switch: &Switch) -> String {
 
 fn state(switch: &Switch) -> &'static str {
     match switch.state {
+        Standing::Up if switch.kept.refused > 0 => "up, over budget",
         Standing::Up => "up",
         Standing::NotReading => "not reading",
     }
+}
+
+fn kept(switch: &Switch) -> String {
+    let kept = &switch.kept;
+    let refused = match kept.refused {
+        0 => String::new(),
+        count => format!("; there was no room {count} times"),
+    };
+    format!("{} of {} (switch-mib-max){refused}", kept.bytes, kept.bytes_max)
 }
 
 fn one(switch: &Switch) -> Table {
@@ -78,6 +88,7 @@ fn one(switch: &Switch) -> Table {
         ("tables", switch.tables.to_string()),
         ("buffers", switch.buffers.to_string()),
         ("auxiliaries", switch.auxiliaries.to_string()),
+        ("kept bytes", kept(switch)),
         ("weight", switch.weight.to_string()),
         ("home worker", switch.worker.to_string()),
         ("requests", format!("{}, {} shed", counters.requests, counters.sheds)),

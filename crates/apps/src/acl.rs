@@ -195,7 +195,7 @@ impl App for Acl {
             let here: Vec<_> = places(book, at.switch).map(|place| &book.items()[place]).collect();
             plan::plan(&here, Tables::Guarded.are_guarded(at.switch))
         };
-        let here = (at.now, at.switch);
+        let here = (at.now, at.switch, at.account);
         match at.slot.event::<Acl>(here, event, book.edition(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,

@@ -19,7 +19,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aldis_control::switch::Info;
-use aldis_control::{App, Cookie, Event, Output, Time};
+use aldis_control::{Account, App, Cookie, Event, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{FlowMod, FlowModFlags, Message};
 
@@ -73,7 +73,7 @@ impl Kept {
     /// with each edition of what people want. What the switch's version cannot say is not sent.
     pub(crate) fn event<W: Whose>(
         &self,
-        (now, switch): (Time, &Info),
+        (now, switch, account): (Time, &Info, &Account),
         event: &Event,
         edition: u64,
         plan: impl FnOnce() -> Plan,
@@ -100,7 +100,9 @@ impl Kept {
                 state.removed(now, switch, removed, out);
                 true
             }
-            Event::Reply { xid, message } => state.reply(now, switch, *xid, message, out),
+            Event::Reply { xid, message } => {
+                state.reply((now, switch, account), *xid, message, out)
+            }
             Event::Error(error) => state.error(now, switch, error, out),
             _ => false,
         };

@@ -107,7 +107,7 @@ impl App for Pusher {
     fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
         let book = at.world.part::<StaticFlowBook>();
         let plan = || self.plan(book, at.switch);
-        let here = (at.now, at.switch);
+        let here = (at.now, at.switch, at.account);
         match at.slot.event::<Pusher>(here, event, book.edition(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,

@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+pub mod account;
 pub mod app;
 pub mod batch;
 pub mod batching;
@@ -28,6 +29,7 @@ pub mod trace;
 pub mod weights;
 pub mod world;
 
+pub use account::Account;
 pub use app::{App, Event, On};
 pub use batch::{Asked, Batch, Request, Run};
 pub use flows::{Cookie, Tables};

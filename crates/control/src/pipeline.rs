@@ -11,6 +11,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::account::{Account, SWITCH_BYTES};
 use crate::app::{App, Event, Next, On, Timer};
 use crate::batch::Batch;
 use crate::bounds::TIMER_MIN;
@@ -24,10 +25,16 @@ use stage::Stage;
 pub use graph::{AppNode, Graph, PartNode, Wrong};
 
 /// How to make the applications: one instance of each for every worker.
-#[derive(Default)]
 pub struct Recipe {
     apps: Vec<Entry>,
     sequences: Vec<Sequence>,
+    switch_bytes: usize,
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Recipe { apps: Vec::new(), sequences: Vec::new(), switch_bytes: SWITCH_BYTES }
+    }
 }
 
 /// An application of a recipe.
@@ -67,6 +74,12 @@ impl Recipe {
             make: Box::new(move || Box::new(make())),
             publishers: Box::new(move || maker().publishers()),
         });
+        self
+    }
+
+    /// Bytes that are kept on account of each switch, where they are not [`SWITCH_BYTES`].
+    pub fn switch_bytes(mut self, bytes: usize) -> Self {
+        self.switch_bytes = bytes;
         self
     }
 
@@ -123,6 +136,7 @@ impl Program<'_> {
             timers,
             next_tick: Time::NEVER,
             worker,
+            switch_bytes: self.recipe.switch_bytes,
             exclusive: self.recipe.apps.iter().any(|app| app.exclusive),
         };
         pipeline.find_next_tick();
@@ -196,6 +210,7 @@ pub struct Pipeline {
     timers: Vec<Alarm>,
     next_tick: Time,
     worker: u8,
+    switch_bytes: usize,
     exclusive: bool,
 }
 
@@ -209,7 +224,7 @@ impl Pipeline {
     /// A switch joins: every application makes its slot.
     pub fn join(&mut self, now: Time, info: Info) -> Arc<Switch> {
         let slots = self.stages.iter_mut().map(|stage| stage.join(now, &info)).collect();
-        Arc::new(Switch { info, slots })
+        Arc::new(Switch { info, account: Account::new(self.switch_bytes), slots })
     }
 
     /// What is counted of each application here, for whoever reads it.

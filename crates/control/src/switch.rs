@@ -9,6 +9,7 @@ use core::net::SocketAddr;
 use aldis_wire::msg::Port;
 use aldis_wire::{DatapathId, Version};
 
+use crate::account::Account;
 use crate::stats::SwitchSnapshot;
 use crate::time::Time;
 
@@ -33,6 +34,8 @@ pub struct Info {
 pub struct Switch {
     /// What the handshake found out.
     pub info: Info,
+    /// What is kept because of it.
+    pub account: Account,
     pub(crate) slots: Box<[Box<dyn Any + Send + Sync>]>,
 }
 

@@ -46,9 +46,6 @@ pub const ORDERS_MAX: usize = 1024;
 /// Commands that one switch may owe answers to. A switch answers a barrier in less than a millisecond, or is busy.
 pub const COMMANDS_OPEN_MAX: usize = 64;
 
-/// Bytes of unfinished replies to commands that are kept for one switch: some 200,000 flows, listed.
-pub const REPLIES_MAX: usize = 32 * 1024 * 1024;
-
 /// A worker spends one part in so many of its time on commands from outside.
 pub const COMMANDS_SHARE: u32 = 8;
 

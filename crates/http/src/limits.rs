@@ -149,6 +149,10 @@ pub const HOPS_MAX: usize = 2048;
 /// same, and their number is said.
 pub const METRICS_PORTS_MAX: usize = 5_000;
 
+/// Lists of flows that are made at once. Each holds what the switch said and what becomes of it, some hundred megabytes of the longest;
+/// others wait.
+pub const LISTS_MAX: usize = 2;
+
 /// Bytes of what switches said about their flows and groups that one trace holds. A thousand switches with three hundred flows each
 /// have that much.
 pub const TRACE_HELD_MAX: usize = 32 * 1024 * 1024;

@@ -4,9 +4,10 @@ use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use aldis_control::account::{Held, flow_bytes};
 use aldis_control::session::SwitchError;
 use aldis_control::switch::Info;
-use aldis_control::{Cookie, Output, Time};
+use aldis_control::{Account, Cookie, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{
     Action, FlowMod, FlowRemoved, FlowStats, FlowStatsRequest, GroupNo, Instruction, Match,
@@ -64,6 +65,8 @@ struct Reading {
     xid: u32,
     since: Time,
     flows: Vec<FlowStats>,
+    /// The same on the account of the switch, once there are any.
+    held: Option<Held>,
 }
 
 impl State {
@@ -126,7 +129,7 @@ impl State {
         };
         let xid = out.xid();
         out.say(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
-        self.reading = Some(Reading { xid, since: now, flows: vec![] });
+        self.reading = Some(Reading { xid, since: now, flows: vec![], held: None });
         self.check_at = match switch.version {
             _ if self.flows.is_empty() => Time::NEVER,
             Version::V10 => now + CHECK_EVERY_V10,
@@ -145,8 +148,7 @@ impl State {
     /// A reply came: whether it was to one of ours.
     pub(super) fn reply(
         &mut self,
-        now: Time,
-        switch: &Info,
+        (now, switch, account): (Time, &Info, &Account),
         xid: u32,
         message: &Message,
         out: &mut Output,
@@ -161,10 +163,15 @@ impl State {
         };
         match message {
             Message::StatsReply(StatsReply { flags, body: StatsReplyBody::Flow(flows) }) => {
-                let ours = |flow: &&FlowStats| Cookie(flow.cookie).is_kin(self.cookie);
-                let room = STALE_MAX.saturating_sub(reading.flows.len());
-                reading.flows.extend(flows.iter().filter(ours).take(room).cloned());
-                if flags.contains(StatsFlags::MORE) {
+                let ours = flows.iter().filter(|flow| Cookie(flow.cookie).is_kin(self.cookie));
+                if !reading.add(ours, account) {
+                    let (app, dpid, max) = (self.app, switch.dpid, account.max());
+                    out.far().note(format!(
+                        "{app}: switch {dpid} says so much about its flows that no more than {max} bytes are kept of it; which of \
+                         the flows are there is not known"
+                    ));
+                    self.compare(now, switch, vec![], out);
+                } else if flags.contains(StatsFlags::MORE) {
                     self.reading = Some(reading);
                 } else {
                     self.compare(now, switch, reading.flows, out);
@@ -299,6 +306,21 @@ impl State {
         };
         let entries = self.flows.iter().map(entry).chain(self.others.iter().cloned());
         core::mem::take(&mut self.changed).then(|| entries.collect())
+    }
+}
+
+impl Reading {
+    /// Adds flows, [`STALE_MAX`] at most; false where there is no room for one on the account of the switch.
+    fn add<'f>(&mut self, flows: impl Iterator<Item = &'f FlowStats>, account: &Account) -> bool {
+        let held = self.held.get_or_insert_with(|| account.hold());
+        let room = STALE_MAX.saturating_sub(self.flows.len());
+        for flow in flows.take(room) {
+            if !held.more(flow_bytes(flow)) {
+                return false;
+            }
+            self.flows.push(flow.clone());
+        }
+        true
     }
 }
 

@@ -2,6 +2,8 @@
 
 use core::cmp::Reverse;
 
+use aldis_control::account::flow_bytes;
+
 use aldis_wire::msg::{
     FlowStats, FlowStatsRequest, GroupNo, Match, PortNo, PortStats, PortStatsRequest, QueueNo,
     QueueStats, QueueStatsRequest, StatsReplyBody, StatsRequestBody, TableNo, TableStats,
@@ -9,6 +11,9 @@ use aldis_wire::msg::{
 
 /// Ports and queues of a switch that are kept; tables are 255 at most by their numbers. As many as a switch may have ports.
 pub const ROWS_MAX: usize = aldis_control::bounds::PORTS_MAX;
+
+/// A flow that takes more bytes is not kept: it has hundreds of actions.
+const FLOW_BYTES_MAX: usize = 16 * 1024;
 
 /// What a switch is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,8 +100,11 @@ impl Gathered {
             (Rows::Tables(rows), StatsReplyBody::Table(more)) => extend(rows, more),
             (Rows::Queues(rows), StatsReplyBody::Queue(more)) => extend(rows, more),
             (Rows::Flows(rows), StatsReplyBody::Flow(more)) => {
-                rows.extend_from_slice(more);
-                keep_busiest(rows, self.flows_max)
+                let before = rows.len();
+                let kept = more.iter().filter(|flow| flow_bytes(flow) <= FLOW_BYTES_MAX);
+                rows.extend(kept.cloned());
+                let long = before + more.len() - rows.len();
+                long + keep_busiest(rows, self.flows_max)
             }
             _ => return false,
         };

@@ -6,6 +6,7 @@ use core::time::Duration;
 use aldis_wire::msg;
 
 use super::{On, Slot};
+use crate::account::Account;
 use crate::session::SwitchError;
 use crate::switch::Info;
 use crate::time::Time;
@@ -71,6 +72,8 @@ pub struct At<'e, S: Slot> {
     pub now: Time,
     /// At which switch.
     pub switch: &'e Info,
+    /// What is kept because of it: what an application keeps of what the switch says is held on this account.
+    pub account: &'e Account,
     /// What the application keeps there.
     pub slot: S::Ref<'e>,
     /// The World.

@@ -129,7 +129,7 @@ mod tests {
         let info = |dpid, version| {
             let info =
                 Info { dpid: DatapathId(dpid), version, buffers: 0, tables: 1, ports: vec![] };
-            Arc::new(Switch { info, slots: Box::new([]) })
+            Arc::new(Switch { info, account: crate::Account::default(), slots: Box::new([]) })
         };
         let request = |frame_at, frame_len, buffer_id, stopped| Request {
             frame_at,

@@ -60,7 +60,8 @@ impl<A: App> Stage for A {
     fn event(&mut self, what: What<'_>, out: &mut Output) -> Next {
         let What { place, now, world, switch, event } = what;
         let slot = A::Slot::give(kept::<A::Slot>(switch, place));
-        let at = At { now, switch: &switch.info, slot, world: View::of(world, A::READS) };
+        let world = View::of(world, A::READS);
+        let at = At { now, switch: &switch.info, account: &switch.account, slot, world };
         App::event(self, at, event, out)
     }
 

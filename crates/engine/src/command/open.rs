@@ -8,15 +8,16 @@ use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use aldis_control::Time;
+use aldis_control::account::Held;
 use aldis_control::command::Failure;
 use aldis_control::output::Xids;
 use aldis_control::session::Close;
+use aldis_control::{Account, Time};
 use aldis_wire::Raw;
 use aldis_wire::header::kind;
 
 use super::answer::Asker;
-use crate::limits::{COMMANDS_OPEN_MAX, REPLIES_MAX};
+use crate::limits::COMMANDS_OPEN_MAX;
 
 /// What was said to one message so far: whole messages, as they came.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,8 +97,8 @@ pub(crate) struct Open {
 #[derive(Debug)]
 struct Kept {
     sent: Vec<Sent>,
-    /// Bytes of their replies.
-    bytes: usize,
+    /// Their replies, on the account of the switch.
+    held: Option<Held>,
     /// When somebody looks next whether one is too late; never where nobody does.
     look_at: Time,
     /// Why there will be no more.
@@ -106,7 +107,7 @@ struct Kept {
 
 impl Default for Kept {
     fn default() -> Self {
-        Kept { sent: Vec::new(), bytes: 0, look_at: Time::NEVER, closed: None }
+        Kept { sent: Vec::new(), held: None, look_at: Time::NEVER, closed: None }
     }
 }
 
@@ -140,11 +141,11 @@ impl Open {
         Err(())
     }
 
-    /// The switch said something with one of our transaction ids; `more` where another part of it follows. Returns whether
-    /// a command is meant.
-    pub(crate) fn hear(&self, raw: &Raw<'_>, more: bool) -> bool {
+    /// The switch said something with one of our transaction ids; `more` where another part of it follows. It is kept as far as
+    /// there is room on the account of the switch. Returns whether a command is meant.
+    pub(crate) fn hear(&self, raw: &Raw<'_>, more: bool, account: &Account) -> bool {
         let mut kept = self.lock();
-        let Kept { sent, bytes, .. } = &mut *kept;
+        let Kept { sent, held, .. } = &mut *kept;
         let meant = sent.iter().enumerate();
         let mut meant = meant.filter_map(|(at, sent)| Some((at, sent.xids.place(raw.header.xid)?)));
         let Some((at, place)) = meant.next() else { return false };
@@ -152,9 +153,12 @@ impl Open {
             // A switch that knows no barriers is as ready as it will ever be.
             None => sent[at].reached = true,
             Some(slot) => {
+                let held = held.get_or_insert_with(|| account.hold());
                 let before = slot.len();
-                slot.hear(raw, more, *bytes + raw.bytes.len() <= REPLIES_MAX);
-                *bytes = *bytes + slot.len() - before;
+                let fits = held.more(raw.bytes.len());
+                slot.hear(raw, more, fits);
+                let taken = before + if fits { raw.bytes.len() } else { 0 };
+                held.less(taken.saturating_sub(slot.len()));
             }
         }
         if sent[at].is_answered() {
@@ -189,6 +193,7 @@ impl Open {
         let mut kept = self.lock();
         kept.closed.get_or_insert_with(|| why.clone());
         let sent = mem::take(&mut kept.sent);
+        kept.held = None;
         self.count.store(0, Ordering::Release);
         drop(kept);
         sent.into_iter().for_each(|sent| {
@@ -198,10 +203,12 @@ impl Open {
 
     fn take(&self, kept: &mut Kept, at: usize) -> Sent {
         let sent = kept.sent.swap_remove(at);
-        kept.bytes -= sent.slots.iter().map(Slot::len).sum::<usize>();
+        if let Some(held) = &mut kept.held {
+            held.less(sent.slots.iter().map(Slot::len).sum());
+        }
         if kept.sent.is_empty() {
             // Thousands of switches are asked nothing most of the time.
-            kept.sent = Vec::new();
+            (kept.sent, kept.held) = (Vec::new(), None);
         }
         self.count.store(kept.sent.len(), Ordering::Release);
         sent

@@ -58,7 +58,8 @@ impl<N: Net, W: Write> Desk<N, W> {
         if !ours || UNASKED.contains(&raw.header.kind) {
             return false;
         }
-        let answers = conn.open.hear(raw, raw.has_more(version));
+        let Some(switch) = conn.main_of() else { return false };
+        let answers = conn.open.hear(raw, raw.has_more(version), &switch.account);
         if answers {
             state.session.alive(self.now);
         }

@@ -49,6 +49,14 @@ pub(super) async fn replies<const N: usize>(
     replies.try_into().map_err(|_| unasked(dpid))
 }
 
+/// Works beside the thread that serves, which has others to answer.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the answer");
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
+}
+
 /// What a switch answered that cannot be read.
 pub(super) fn unreadable(dpid: DatapathId, why: &Malformed) -> Problem {
     let detail = format!("switch {dpid} answered with what cannot be read: {why}");
@@ -99,8 +107,9 @@ pub(crate) fn refused(dpid: DatapathId, said: &Said) -> Problem {
     match said {
         Said::Refused(error) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error),
         Said::TooMuch => {
-            let detail =
-                format!("switch {dpid} has more of this than is read at once; ask for less");
+            let detail = format!(
+                "switch {dpid} has more of this than is kept of one switch at once (switch-mib-max); ask for less"
+            );
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too-much", detail)
         }
         Said::Done | Said::Reply(_) => unasked(dpid),

@@ -4,25 +4,25 @@
 use std::time::Instant;
 
 use aldis_control::bounds::COMMAND_MESSAGES_MAX;
-use aldis_control::command::{Failure, Said};
+use aldis_control::command::{Failure, Reply, Said};
 use aldis_wire::DatapathId;
-use aldis_wire::msg::{
-    FlowStatsRequest, GroupNo, Message, PortNo, StatsReplyBody, StatsRequestBody, TableNo,
-};
+use aldis_wire::msg::{FlowStatsRequest, GroupNo, Message, PortNo, StatsRequestBody, TableNo};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
-use super::ask::{failed, refused, stats, unasked};
+use super::ask::{beside, failed, refused, replies, unreadable};
 pub use super::flow::{Change, Command, Flow};
 use super::flow::{Matching, Number, Read};
 use crate::extract::{Dpid, Json as Body, Query, at_most};
-use crate::limits::{BUSY_AGAIN, CHANGES_MAX, SWITCH_WITHIN};
+use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTS_MAX, SWITCH_WITHIN};
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
 
@@ -63,19 +63,71 @@ pub(crate) async fn list(
     State(shared): From,
     Dpid(dpid): Dpid,
     Query(filter): Query<Filter>,
-) -> Result<Json<Page<Flow>>, Problem> {
+) -> Result<Response, Problem> {
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let request = StatsRequestBody::Flow(filter.request()?);
-    let StatsReplyBody::Flow(flows) = stats(&shared, dpid, request).await? else {
-        return Err(unasked(dpid));
+    let _turn = LISTING.acquire().await.ok();
+    let [reply] = replies(&shared, dpid, [request]).await?;
+    let text = beside(move || page(dpid, &reply, filter.limit, cursor)).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+/// Those who list flows: a long list is held in several forms.
+static LISTING: Semaphore = Semaphore::const_new(LISTS_MAX);
+
+/// A flow of a list, as it is shown: the text takes a fifth of what it was made of.
+struct Listed {
+    order: (u8, u16),
+    /// Where its match begins in the text.
+    match_at: usize,
+    text: Box<str>,
+}
+
+impl Listed {
+    fn of(flow: &Flow) -> Result<Listed, serde_json::Error> {
+        let text = serde_json::to_string(flow)?;
+        let match_at = text.find(r#""match":"#).unwrap_or(0);
+        let order = (flow.table, u16::MAX - flow.priority);
+        Ok(Listed { order, match_at, text: text.into() })
+    }
+
+    fn key(&self) -> ((u8, u16), &str) {
+        (self.order, &self.text[self.match_at..])
+    }
+}
+
+/// A page of the flows that a switch names, by table, priority and match. They are read one after the other: all of them at once
+/// take ten times what the switch said.
+fn page(
+    dpid: DatapathId,
+    reply: &Reply,
+    limit: Option<usize>,
+    cursor: Option<usize>,
+) -> Result<String, Problem> {
+    let unsayable = |why: serde_json::Error| {
+        Problem::new(StatusCode::BAD_GATEWAY, "unreadable", why.to_string())
     };
-    let mut flows: Vec<Flow> = flows.iter().map(Flow::of).collect();
-    let order = |flow: &Flow| (flow.table, u16::MAX - flow.priority);
-    flows.sort_by(|one, other| {
-        order(one).cmp(&order(other)).then_with(|| one.matching.cmp(&other.matching))
-    });
-    let flows: Vec<(usize, Flow)> = flows.into_iter().enumerate().collect();
-    Page::cut(&flows, filter.limit, cursor, |(place, _)| *place, |(_, flow)| flow.clone()).map(Json)
+    let mut flows = vec![];
+    for flow in reply.flows() {
+        let flow = flow.map_err(|why| unreadable(dpid, &why))?;
+        flows.push(Listed::of(&Flow::of(&flow)).map_err(unsayable)?);
+    }
+    flows.sort_by(|one, other| one.key().cmp(&other.key()));
+    let places: Vec<usize> = (0..flows.len()).collect();
+    let shown = Page::cut(&places, limit, cursor, |place| *place, |place| *place)?;
+    let items = shown.items.iter().map(|&place| flows[place].text.len() + 1);
+    let mut text = String::with_capacity(items.sum::<usize>() + 80);
+    text.push_str(r#"{"items":["#);
+    for (nth, &place) in shown.items.iter().enumerate() {
+        text.push_str(if nth > 0 { "," } else { "" });
+        text.push_str(&std::mem::take(&mut flows[place].text));
+    }
+    text.push_str(&format!(r#"],"total":{}"#, shown.total));
+    if let Some(next) = shown.next {
+        text.push_str(&format!(r#","next":"{next}""#));
+    }
+    text.push('}');
+    Ok(text)
 }
 
 fn cursor(text: &str) -> Result<usize, Problem> {

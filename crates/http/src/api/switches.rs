@@ -50,8 +50,22 @@ pub struct Switch {
     pub weight: u32,
     /// Its home worker, from 0
     pub worker: usize,
+    /// What is kept on its account
+    pub kept: Account,
     /// What was counted for it since it connected
     pub counters: Counters,
+}
+
+/// What is kept of what a switch says: its answers and its ports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SwitchAccount)]
+pub struct Account {
+    /// Bytes that are kept now
+    pub bytes: usize,
+    /// The most that are kept (`switch-mib-max`)
+    pub bytes_max: usize,
+    /// How often something was not kept for want of room
+    pub refused: u64,
 }
 
 /// What a switch is doing.
@@ -182,8 +196,15 @@ impl Switch {
             auxiliaries: seen.auxiliaries,
             weight: seen.counted.weight,
             worker: seen.counted.worker,
+            kept: Account::of(&seen.switch.account),
             counters: Counters::new(&seen.counted.counts),
         }
+    }
+}
+
+impl Account {
+    fn of(account: &aldis_control::Account) -> Account {
+        Account { bytes: account.used(), bytes_max: account.max(), refused: account.refused() }
     }
 }
 

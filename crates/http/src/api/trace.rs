@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::ask::{replies, unreadable};
+use super::ask::{beside, replies, unreadable};
 use super::flow::{Flow, Matching, Read};
 use super::links::LinkState;
 use super::switches::not_connected;
@@ -210,14 +210,6 @@ pub(crate) async fn follow(
         walk = beside(move || walk.visit(dpid, has)).await?;
     }
     Ok(Json(walk.end()))
-}
-
-/// Beside the thread that serves, which has others to answer.
-async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the trace");
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 /// A packet and its copies on their way.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::command::answer::{self, Answer};
-use aldis_control::Recipe;
 use aldis_control::command::{Outcome, Said};
+use aldis_control::{Account, Recipe};
 use aldis_wire::msg::{
     AggregateStats, Message, MeterFeatures, StatsFlags, StatsReply, StatsReplyBody,
 };
@@ -9,9 +9,13 @@ use aldis_wire::{Chop, DatapathId, Version};
 
 const VERSION: Version = Version::V13;
 
+/// What is kept on account of the switch.
+const BYTES: usize = 4 * 1024 * 1024;
+
 /// A connection with its commands, and the ids that a worker gives them.
 struct Scene {
     open: Open,
+    account: Account,
     worker: aldis_control::Output,
 }
 
@@ -19,7 +23,7 @@ impl Scene {
     fn new() -> Scene {
         let recipe = Recipe::default();
         let worker = recipe.settle().unwrap().output(3);
-        Scene { open: Open::default(), worker }
+        Scene { open: Open::default(), account: Account::new(BYTES), worker }
     }
 
     /// Sends a command of so many messages, those of which that await a reply say so.
@@ -36,7 +40,7 @@ impl Scene {
         let mut bytes = Vec::new();
         message.encode(VERSION, xid, &mut bytes).unwrap();
         let raw = Chop::new(&bytes).next().unwrap().unwrap();
-        self.open.hear(&raw, raw.has_more(VERSION))
+        self.open.hear(&raw, raw.has_more(VERSION), &self.account)
     }
 }
 
@@ -118,7 +122,7 @@ fn parts_are_kept_up_to_the_bound_and_the_next_command_has_all_of_it_again() {
         Message::StatsReply(StatsReply { flags, body: StatsReplyBody::Table(vec![table; 2000]) })
     };
     let mut scene = Scene::new();
-    let parts = REPLIES_MAX / (2000 * 24 + 16);
+    let parts = BYTES / (2000 * 24 + 16);
     for (count, said) in [(parts, "reply"), (parts + 1, "too much"), (parts, "reply")] {
         let (xids, answer, _) = scene.send(&[true], 9);
         scene.hear(xids.at(1), &Message::BarrierReply);
@@ -130,6 +134,7 @@ fn parts_are_kept_up_to_the_bound_and_the_next_command_has_all_of_it_again() {
         }
         let outcome = answer.wait();
         assert_eq!(words(&outcome), [said]);
+        assert_eq!(scene.account.used(), 0, "what was answered is not kept any more");
         if let Said::Reply(reply) = &outcome.unwrap()[0] {
             let StatsReplyBody::Table(tables) = reply.stats().unwrap() else {
                 panic!("other words")
