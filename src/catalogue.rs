@@ -112,15 +112,16 @@ pub(crate) static ALL: &[Known] = &[
         says: "installs the whole path of a flow, and leads it around links that go",
         add: |recipe, config| {
             let style = config.route_flow.style(config.tables());
-            let book = Arc::new(Book::new(config.route_flow.paths_max()));
+            let book = Arc::new(Book::new(config.route_flow.paths_max(config.room())));
             recipe.with(move || RouteFlow::new(style, Arc::clone(&book)))
         },
     },
     Known {
         name: Spanning::NAME,
         says: "floods what nobody answered, without loops; comes last",
-        add: |recipe, _| {
-            let repeats = Arc::new(Repeats::default());
+        add: |recipe, config| {
+            let frames = config.room().frames(Repeats::FRAMES_MAX);
+            let repeats = Arc::new(Repeats::with_room(frames));
             recipe.with(move || Spanning::new(Arc::clone(&repeats)))
         },
     },

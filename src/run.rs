@@ -9,6 +9,7 @@ mod kept;
 mod knobs;
 mod reload;
 mod report;
+mod room;
 mod secure;
 mod settings;
 mod signals;
@@ -28,6 +29,7 @@ use aldis_http::Server;
 use tracing::{error, info, warn};
 
 use crate::catalogue::AppName;
+use crate::memory::GiveBack;
 pub(crate) use config::Config;
 use config::{Begins, LogFormat, LogLevel, Workers};
 use desk::Desk;
@@ -46,6 +48,9 @@ use weights::Rules;
 
 /// How long after the start, or after new weights, a switch with one may take to connect before its absence is told.
 const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether memory can be given back.
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(10);
 
 /// Arguments of `aldis run`. What is given here goes before what the file says.
 #[derive(clap::Args)]
@@ -159,7 +164,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let served = http.as_ref().map(Server::url);
     let listening = [engine.listening(), engine.listening_tls()];
     tell(format, &greeting(&settings.now(), listening, served.as_deref()));
-    let mut running = Running { desk, settings, engine, look_at: None };
+    let mut running =
+        Running { desk, settings, engine, look_at: None, give_back_at: Instant::now() };
     running.mind_weights();
     let why = running.until_stopped(&words);
     tell(format, &format!("aldis: stopping on {why}; flows stay on the switches\n"));
@@ -189,16 +195,24 @@ struct Running {
     engine: Engine,
     /// When it is looked whether the switches with weights have come.
     look_at: Option<Instant>,
+    /// When it is looked whether memory can be given back.
+    give_back_at: Instant,
 }
 
 impl Running {
     /// Does as it is told, until that is to stop; why.
     fn until_stopped(&mut self, words: &Words) -> &'static str {
+        let mut memory = GiveBack::default();
         loop {
-            match words.next(self.look_at) {
+            let next = self.look_at.map_or(self.give_back_at, |at| at.min(self.give_back_at));
+            match words.next(Some(next)) {
                 Some(Word::Stop(why)) => return why,
                 Some(Word::Reread) => self.reread(),
                 Some(Word::Count) => self.count(),
+                None if self.give_back_at <= Instant::now() => {
+                    memory.look();
+                    self.give_back_at = Instant::now() + GIVE_BACK_EVERY;
+                }
                 None => self.look_for_absent(),
             }
         }

@@ -16,8 +16,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use aldis_emulator::peer::{Part, Peer, hello};
-use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsReplyBody, StatsRequestBody};
 use aldis_wire::Version;
+use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsReplyBody, StatsRequestBody};
 use client::{Answer, Api};
 use network::Network;
 use running::{Running, WITHIN};

@@ -5,13 +5,13 @@
 
 mod begins;
 mod dhcp;
-mod learning;
 mod monitor;
 mod network;
 mod paths;
 pub(super) mod place;
 mod rules;
 mod sequence;
+mod session;
 pub(super) mod value;
 
 use std::fs::File;
@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 
 use aldis_apps::Acl;
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::{App, Recipe, Tables, session};
+use aldis_control::account::SWITCH_BYTES;
+use aldis_control::{App, Recipe, Tables};
 use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
@@ -29,17 +30,20 @@ use serde::Deserialize;
 
 pub(crate) use begins::Begins;
 use place::{explain, line_at, place};
-use value::Seconds;
+use value::Within;
 pub(crate) use value::{LogFormat, LogLevel, Workers};
 
 use crate::catalogue::{AppName, without_leftovers};
 
 use super::http::Section;
 use super::knobs::{Knobs, LIVE, Refused, Setting};
+use super::room::Room;
 use super::weights::{Rule, Rules, Table};
 
 /// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used before.
 const PORTS: [u16; 2] = [6653, 6633];
+
+const MIB: u64 = 1024 * 1024;
 
 /// The largest configuration file that is read, in bytes.
 const FILE_MAX: u64 = 1024 * 1024;
@@ -90,9 +94,11 @@ pub(crate) struct Config {
     pub(crate) log: LogLevel,
     /// How lines of the log look; as standard error wants them when absent.
     pub(crate) log_format: Option<LogFormat>,
-    session: SessionSettings,
+    /// Memory that the controller may have, in MiB; what there is when absent.
+    memory_mib: Option<Within<64, 16_777_216>>,
+    session: session::Session,
     pub(crate) tls: super::secure::Settings,
-    learning_switch: learning::LearningSwitchSettings,
+    learning_switch: session::LearningSwitch,
     pub(crate) monitor: monitor::Settings,
     /// The rules of the application `acl`, in order.
     #[serde(rename = "acl")]
@@ -137,9 +143,10 @@ impl Default for Config {
             poll: false,
             log: LogLevel(tracing::Level::INFO),
             log_format: None,
-            session: SessionSettings::default(),
+            memory_mib: None,
+            session: session::Session::default(),
             tls: super::secure::Settings::default(),
-            learning_switch: learning::LearningSwitchSettings::default(),
+            learning_switch: session::LearningSwitch::default(),
             monitor: monitor::Settings::default(),
             acl_rules: vec![],
             static_flow: vec![],
@@ -210,6 +217,17 @@ impl Config {
         Ok(Config { knobs, design, said: all.clone(), rules: all, ..self })
     }
 
+    /// The memory that is divided.
+    pub(crate) fn room(&self) -> Room {
+        self.memory_mib.map_or_else(Room::here, |Within(mib)| Room::of(mib * MIB))
+    }
+
+    /// Bytes that are kept on account of each switch.
+    fn switch_bytes(&self) -> usize {
+        let usual = || self.room().switch_bytes(SWITCH_BYTES);
+        self.session.switch_bytes().unwrap_or_else(usual)
+    }
+
     /// Number of workers.
     pub(crate) fn workers(&self) -> usize {
         self.workers.map_or_else(pin::workers_default, |Workers(count)| count)
@@ -228,8 +246,8 @@ impl Config {
         rules::acl(&self.acl_rules).map_err(|(at, why)| self.place_at(at) + &why)?;
         rules::static_flows(&self.static_flow).map_err(|(at, why)| self.place_at(at) + &why)?;
         dhcp::trust(&self.dhcp_server).map_err(|why| self.place_of_file() + &why)?;
-        let recipe =
-            self.apps.iter().fold(Recipe::default(), |recipe, app| app.add_to(recipe, self));
+        let recipe = Recipe::default().switch_bytes(self.switch_bytes());
+        let recipe = self.apps.iter().fold(recipe, |recipe, app| app.add_to(recipe, self));
         let recipe = without_leftovers(recipe, &self.apps);
         let sequences = self.sequences.iter().map(sequence::Told::sequence);
         let recipe =
@@ -251,16 +269,10 @@ impl Config {
             spin: self.poll,
             knobs: design::Knobs {
                 weights: self.rules.weights().clone(),
+                received_max: Some(self.room().received()),
                 ..design::Knobs::default()
             },
-            session: session::Config {
-                handshake_within: self.session.handshake_within_s.0,
-                echo_every: self.session.echo_every_s.0,
-                echo_within: self.session.echo_within_s.0,
-                stuck_within: self.session.stuck_within_s.0,
-                delete_flows: self.session.delete_flows,
-                ..session::Config::default()
-            },
+            session: self.session.config(),
         }
     }
 
@@ -293,7 +305,7 @@ impl Config {
 
     /// The settings of the table of hosts.
     pub(crate) fn hosts(&self) -> aldis_apps::hosts::Config {
-        self.hosts.config()
+        self.hosts.config(self.room())
     }
 
     /// The tables and keys that need a restart, of those that differ.
@@ -309,6 +321,7 @@ impl Config {
             ("poll", self.poll != other.poll),
             ("log", self.log != other.log),
             ("log-format", self.log_format != other.log_format),
+            ("memory-mib", self.memory_mib != other.memory_mib),
             ("[tls]", self.tls.differ(&other.tls)),
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),
@@ -356,37 +369,13 @@ impl Config {
     }
 }
 
-/// `[session]`
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct SessionSettings {
-    /// Beacon's knob: delete the flows that a switch has when it connects.
-    delete_flows: bool,
-    handshake_within_s: Seconds,
-    echo_every_s: Seconds,
-    echo_within_s: Seconds,
-    stuck_within_s: Seconds,
-}
-
-impl Default for SessionSettings {
-    fn default() -> Self {
-        let session = session::Config::default();
-        SessionSettings {
-            delete_flows: session.delete_flows,
-            handshake_within_s: Seconds(session.handshake_within),
-            echo_every_s: Seconds(session.echo_every),
-            echo_within_s: Seconds(session.echo_within),
-            stuck_within_s: Seconds(session.stuck_within),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use aldis_apps::{hosts, topology};
     use aldis_control::On;
     use aldis_control::batching::Bdu;
+    use aldis_control::session;
     use aldis_wire::DatapathId;
     use std::time::Duration;
 
@@ -423,6 +412,7 @@ mod tests {
             poll = true
             log = "debug"
             log-format = "json"
+            memory-mib = 512
             [knobs]
             bdu-us = 300
             [weights]
@@ -433,6 +423,7 @@ mod tests {
             echo-every-s = 7
             echo-within-s = 9
             stuck-within-s = 11
+            switch-mib-max = 5
             [learning-switch]
             idle-timeout-s = 30
             [monitor]
@@ -472,6 +463,9 @@ mod tests {
         assert_eq!((hosts_max, port_hosts_max, ageing.as_secs()), (1000, 30, 60));
         assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
         assert_eq!(config.log_format, Some(LogFormat::Json));
+        assert_eq!(engine.knobs.received_max, Some(64 << 20));
+        assert_eq!(config.switch_bytes(), 5 << 20);
+        assert_eq!(config.route_flow.paths_max(config.room()), 131_072);
         assert_eq!(config.stats, Some("/tmp/stats.json".into()));
         assert_eq!(engine.knobs.weights.of(DatapathId(2)).number(), 4);
         let bdu = Bdu::new(Duration::from_micros(300)).unwrap();
@@ -500,6 +494,8 @@ mod tests {
             ("[[sequence]]\non = \"packet-in\"\napps = []", "2: on: ", "flow-request"),
             ("[[sequence]]\non = \"up\"\n", "1: ", "apps"),
             ("[session]\necho-every-s = 0\n", "2: echo-every-s: ", "1 to 3600"),
+            ("memory-mib = 1\n", "1: memory-mib: ", "64 to 16777216"),
+            ("[session]\nswitch-mib-max = 0\n", "2: switch-mib-max: ", "1 to 4096"),
             ("[monitor]\nflows-max = 9000\n", "2: flows-max: ", "0 to 4096"),
             ("[hosts]\nageing-s = 7\n", "2: ageing-s: ", "8 to 86400"),
             ("[topology]\nprobes-per-s-max = -1\n", "2: probes-per-s-max: ", "1 to 1000000"),

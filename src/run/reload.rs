@@ -123,7 +123,7 @@ pub(crate) fn knobs(running: &Config) -> design::Knobs {
     };
     // Of no threshold the engine thinks as of one that is out of reach.
     let prt = (!design.request_binding).then(|| design.prt.unwrap_or(usize::MAX));
-    design::Knobs { ibt, bdu, prt, weights: running.rules.weights().clone() }
+    design::Knobs { ibt, bdu, prt, weights: running.rules.weights().clone(), received_max: None }
 }
 
 fn preset_ibt(running: &Config) -> Option<Ibt> {

@@ -325,6 +325,9 @@ pub struct Knobs {
     pub ibt: Option<Ibt>,
     /// The pending request threshold; what the design says when absent.
     pub prt: Option<usize>,
+    /// Bytes that the kernel may hold of what all switches sent, as [`crate::limits::RECEIVE_BUFFER_OF_ALL`], where there is less memory;
+    /// counts at the start.
+    pub received_max: Option<usize>,
 }
 
 impl Knobs {
@@ -340,6 +343,7 @@ impl Knobs {
             bdu: self.bdu.or(bdu),
             ibt: self.ibt.or(ibt),
             prt: self.prt.or(design.prt).or(Some(usize::MAX)),
+            received_max: self.received_max,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::design::{Contradiction, Design, Knobs};
 use crate::dials::Dials;
 use crate::hall::Hall;
 use crate::inbox::Inbox;
-use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE};
+use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, RECEIVE_BUFFER_OF_ALL};
 use crate::listen::{Acceptor, listen};
 use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
 use crate::net::Net;
@@ -174,6 +174,10 @@ impl Engine {
             hall,
             connections_max: CONNECTIONS_MAX
                 .min(pin::descriptors().saturating_sub(DESCRIPTORS_SPARE)),
+            received_max: config
+                .knobs
+                .received_max
+                .map_or(RECEIVE_BUFFER_OF_ALL, |most| most.min(RECEIVE_BUFFER_OF_ALL)),
             facts: Arc::clone(&facts),
             stop: engine.threads.stop_sign(),
         };

@@ -14,8 +14,8 @@ use rustix::net::sockopt;
 use crate::hall::Hall;
 use crate::inbox::Note;
 use crate::limits::{
-    BACKLOG, RECEIVE_BUFFER, RECEIVE_BUFFER_MIN, RECEIVE_BUFFER_OF_ALL, RECEIVE_BUFFER_OF_MANY,
-    RECEIVE_BUFFERS, SEND_BUFFER,
+    BACKLOG, RECEIVE_BUFFER, RECEIVE_BUFFER_MIN, RECEIVE_BUFFER_OF_MANY, RECEIVE_BUFFERS,
+    SEND_BUFFER,
 };
 use crate::net::epoll::{Epoll, Stream};
 use crate::net::tls::Identity;
@@ -46,6 +46,8 @@ pub(crate) struct Acceptor {
     pub(crate) listeners: Vec<(TcpListener, Option<Identity>)>,
     pub(crate) hall: Arc<Hall<Epoll>>,
     pub(crate) connections_max: usize,
+    /// Bytes that the kernel may hold of what all switches sent.
+    pub(crate) received_max: usize,
     pub(crate) facts: Arc<dyn Facts>,
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -93,7 +95,7 @@ impl Acceptor {
     ) {
         let connections = self.hall.connections.load(Ordering::Relaxed);
         let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
-        bound(&socket, connections);
+        bound(&socket, connections, self.received_max);
         let Ok(stream) = speak(socket, identity) else {
             return self.facts.tell(Fact::NoRoom { peer, connections });
         };
@@ -113,10 +115,10 @@ impl Acceptor {
     }
 }
 
-/// Bounds what the kernel holds of a switch that is one of so many.
-fn bound(socket: &TcpStream, connections: usize) {
+/// Bounds what the kernel holds of a switch that is one of so many, which together have so many bytes.
+fn bound(socket: &TcpStream, connections: usize, received_max: usize) {
     if connections >= RECEIVE_BUFFERS {
-        let share = RECEIVE_BUFFER_OF_ALL / connections;
+        let share = received_max / connections;
         // Where it fails the buffer is larger, and nothing else.
         let _ = sockopt::set_socket_recv_buffer_size(
             socket,
@@ -136,6 +138,7 @@ fn speak(socket: TcpStream, identity: Option<&Identity>) -> Result<Stream, rustl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::RECEIVE_BUFFER_OF_ALL;
 
     #[test]
     fn the_kernel_holds_less_of_each_where_there_are_many() {
@@ -144,12 +147,12 @@ mod tests {
         let socket = std::iter::repeat_with(|| listener.accept()).find_map(Result::ok).unwrap().0;
         let held = || sockopt::socket_recv_buffer_size(&socket).unwrap();
         let alone = held();
-        bound(&socket, RECEIVE_BUFFERS - 1);
+        bound(&socket, RECEIVE_BUFFERS - 1, RECEIVE_BUFFER_OF_ALL);
         assert_eq!(held(), alone);
-        bound(&socket, RECEIVE_BUFFERS);
+        bound(&socket, RECEIVE_BUFFERS, RECEIVE_BUFFER_OF_ALL);
         // The kernel counts twice as many.
         assert_eq!(held(), alone.min(2 * RECEIVE_BUFFER_OF_MANY));
-        bound(&socket, usize::MAX);
+        bound(&socket, usize::MAX, RECEIVE_BUFFER_OF_ALL);
         assert_eq!(held(), 2 * RECEIVE_BUFFER_MIN);
     }
 }

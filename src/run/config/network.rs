@@ -7,6 +7,7 @@ use aldis_apps::learning_switch::Seed;
 use aldis_apps::topology;
 use serde::Deserialize;
 
+use super::super::room::Room;
 use super::value::{Seconds, Within};
 
 /// `[topology]`
@@ -50,8 +51,8 @@ const HOSTS_MAX: u64 = 16_777_214;
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct HostsSettings {
-    /// Hosts that there is room for.
-    hosts_max: Within<1, HOSTS_MAX>,
+    /// Hosts that there is room for; a million, or fewer where there is little memory, when absent.
+    hosts_max: Option<Within<1, HOSTS_MAX>>,
     /// Of which so many behind one port; half of them when absent.
     port_hosts_max: Option<Within<1, HOSTS_MAX>>,
     /// Seconds of silence after which a host is forgotten.
@@ -62,7 +63,7 @@ impl Default for HostsSettings {
     fn default() -> Self {
         let config = hosts::Config::new(Seed::new([0; 16]));
         HostsSettings {
-            hosts_max: Within(config.hosts_max as u64),
+            hosts_max: None,
             port_hosts_max: None,
             ageing_s: Within(config.ageing.as_secs()),
         }
@@ -70,14 +71,16 @@ impl Default for HostsSettings {
 }
 
 impl HostsSettings {
-    pub(super) fn config(&self) -> hosts::Config {
-        let Within(hosts_max) = self.hosts_max;
+    pub(super) fn config(&self, room: Room) -> hosts::Config {
+        let usual = hosts::Config::new(Seed::random());
+        let fitting = || room.hosts(usual.hosts_max as u64);
+        let hosts_max = self.hosts_max.map_or_else(fitting, |Within(max)| max);
         let port_hosts_max = self.port_hosts_max.map_or(hosts_max.div_ceil(2), |Within(max)| max);
         hosts::Config {
             hosts_max: hosts_max as usize,
             port_hosts_max: port_hosts_max as usize,
             ageing: Duration::from_secs(self.ageing_s.0),
-            ..hosts::Config::new(Seed::random())
+            ..usual
         }
     }
 }

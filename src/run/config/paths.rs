@@ -7,6 +7,8 @@ use aldis_apps::routing::{Engine, Engines, Weight};
 use aldis_control::Tables;
 use serde::Deserialize;
 
+use super::super::room::Room;
+
 /// Paths that can be remembered: ten million take some gigabytes.
 const PATHS_MAX: u32 = 10_000_000;
 
@@ -42,7 +44,7 @@ pub(crate) struct RouteFlow {
     idle_timeout_s: u16,
     /// Paths that are remembered, to be led around links that go.
     #[serde(deserialize_with = "paths")]
-    paths_max: u32,
+    paths_max: Option<u32>,
 }
 
 impl Default for Routing {
@@ -53,7 +55,7 @@ impl Default for Routing {
 
 impl Default for RouteFlow {
     fn default() -> Self {
-        RouteFlow { idle_timeout_s: IDLE_TIMEOUT_S, paths_max: PATHS }
+        RouteFlow { idle_timeout_s: IDLE_TIMEOUT_S, paths_max: None }
     }
 }
 
@@ -85,8 +87,8 @@ impl RouteFlow {
     }
 
     /// Paths that are remembered.
-    pub(crate) fn paths_max(&self) -> usize {
-        self.paths_max as usize
+    pub(crate) fn paths_max(&self, room: Room) -> usize {
+        self.paths_max.unwrap_or_else(|| room.paths(PATHS)) as usize
     }
 }
 
@@ -96,10 +98,10 @@ fn engine<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error>
     engine.map(|_| name).map_err(serde::de::Error::custom)
 }
 
-fn paths<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+fn paths<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     let number = i64::deserialize(from)?;
     let accepted = u32::try_from(number).ok().filter(|number| *number <= PATHS_MAX);
-    accepted.ok_or_else(|| {
+    accepted.map(Some).ok_or_else(|| {
         serde::de::Error::custom(format!("{number} paths; accepted are 0 to {PATHS_MAX}"))
     })
 }
@@ -114,7 +116,10 @@ mod tests {
         let (engine, heeds_latency) = routing.engine();
         assert_eq!((engine.name(), heeds_latency), ("widest", true));
         let flows: RouteFlow = toml::from_str("idle-timeout-s = 20\npaths-max = 7").unwrap();
-        assert_eq!((flows.style(Tables::One).idle_timeout_s, flows.paths_max()), (20, 7));
+        assert_eq!(
+            (flows.style(Tables::One).idle_timeout_s, flows.paths_max(Room::of(1 << 30))),
+            (20, 7)
+        );
         let refusals = [
             toml::from_str::<Routing>("engine = \"x\"").map(|_| ()),
             toml::from_str::<Routing>("weight = \"x\"").map(|_| ()),

@@ -67,8 +67,18 @@ pub struct Repeats {
 impl Default for Repeats {
     /// Nothing was flooded yet.
     fn default() -> Repeats {
+        Repeats::with_room(Repeats::FRAMES_MAX)
+    }
+}
+
+impl Repeats {
+    /// Frames that are remembered, unless told otherwise.
+    pub const FRAMES_MAX: usize = FRAMES_MAX;
+
+    /// Nothing was flooded yet, with room for so many frames: where there is little memory.
+    pub fn with_room(frames_max: usize) -> Repeats {
         let [frames, careful] =
-            [FRAMES_MAX, CAREFUL_MAX].map(|room| Recent::new(room, REPEAT_WITHIN));
+            [frames_max, CAREFUL_MAX].map(|room| Recent::new(room, REPEAT_WITHIN));
         Repeats { frames, careful, refused: AtomicU64::new(0), tell_at: AtomicU64::new(0) }
     }
 }
