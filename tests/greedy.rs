@@ -4,8 +4,12 @@
 #[path = "http/client.rs"]
 #[allow(dead_code)]
 mod client;
+#[path = "greedy/kept.rs"]
+mod kept;
 #[path = "http/network.rs"]
 mod network;
+#[path = "greedy/ports.rs"]
+mod ports;
 #[path = "common/running.rs"]
 #[allow(dead_code)]
 mod running;

@@ -54,7 +54,7 @@ fn groups(number: u32) -> Vec<GroupDesc> {
         2 => (1..9).map(|id| group(id, 2600, &[to(id + 1)])).collect(),
         // Six wide, with copies at the end.
         3 => {
-            let last = group(8, 6, &[Action::output(PortNo(2)); 6]);
+            let last = group(8, 6, &vec![Action::output(PortNo(2)); 6]);
             (1..8).map(|id| group(id, 6, &[to(id + 1)])).chain([last]).collect()
         }
         // A long chain.

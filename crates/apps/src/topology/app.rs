@@ -8,7 +8,7 @@ use aldis_control::batch::Asked;
 use aldis_control::fact::{Found, LinkNow};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{App, Batch, Cookie, Far, On, Output, Part, Time};
+use aldis_control::{Account, App, Batch, Cookie, Far, On, Output, Part, Time};
 use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, Message, PacketOut, PortNo};
@@ -183,13 +183,25 @@ fn link(at: SwitchPort, to: SwitchPort, now: LinkNow) -> Found {
 }
 
 /// Tells the search of a switch as a whole, where it was not told of a change.
-fn catch_up(watch: &Watch, out: &mut Output) {
+fn catch_up(now: Time, watch: &Watch, out: &mut Output) {
     watch.look(|watched| {
-        if watched.behind {
-            let told = Told(What::Switch(Box::new(watched.now.clone())));
+        if let Some(whole) = watched.whole(now) {
+            let told = Told(What::Switch(Box::new(whole)));
             watched.behind = out.report::<Search>(told).is_err();
         }
     });
+}
+
+/// Says to people that a switch has more ports than there is room for on its account.
+fn say_over(switch: &Info, account: &Account, watch: &Watch, out: &mut Output) {
+    if watch.look(|watched| watched.takes_notice()) {
+        let (dpid, kept) = (switch.dpid, watch.look(|watched| watched.now.ports.len()));
+        let max = account.max();
+        out.far().note(format!(
+            "topology: switch {dpid} has more ports than the {max} bytes that are kept of it have room for; further ones than {kept} \
+             that are up are passed over"
+        ));
+    }
 }
 
 impl App for Discovery {
@@ -220,28 +232,33 @@ impl App for Discovery {
     }
 
     fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let At { now, switch, slot: watch, .. } = at;
+        let At { now, switch, account, slot: watch, .. } = at;
         match event {
-            Event::Joining => listen(switch, out),
+            Event::Joining => {
+                watch.look(|watched| watched.charge(account));
+                say_over(switch, account, watch, out);
+                listen(switch, out);
+            }
             Event::FlowRemoved(removed) if removed.cookie == COOKIE.0 => {
                 watch.look(|watched| watched.is_deaf = true);
                 return Next::Stop;
             }
-            Event::Up => catch_up(watch, out),
+            Event::Up => catch_up(now, watch, out),
             Event::Port(change) => {
                 watch.look(|watched| {
                     let (dpid, since, number) =
                         (switch.dpid, watched.now.since, change.port.number);
-                    if watched.change(now, change) && !watched.behind {
+                    if watched.change(now, change) {
                         let port = watched.now.ports.get(&number).copied();
                         let told = Told(What::Port { dpid, since, number, port });
-                        watched.behind = out.report::<Search>(told).is_err();
+                        watched.behind = !watched.may_tell() || out.report::<Search>(told).is_err();
                     }
                 });
-                catch_up(watch, out);
+                say_over(switch, account, watch, out);
             }
             Event::Second => {
-                catch_up(watch, out);
+                watch.look(|watched| watched.second());
+                catch_up(now, watch, out);
                 // Whoever removed them may have removed everything; they come back once a second at most.
                 if watch.look(|watched| std::mem::take(&mut watched.is_deaf)) {
                     listen(switch, out);

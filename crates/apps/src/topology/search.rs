@@ -21,6 +21,13 @@ use super::{Config, Counters, Topology};
 /// Between two rounds of probes: each is a version of the World. What is due meanwhile leaves with the next.
 pub(super) const ROUND: Duration = Duration::from_millis(10);
 
+/// How long the map of a switch stays as it is, for each of its ports, after it was drawn: drawing takes a tenth of a microsecond
+/// for each, and switches with thousands of ports that flap would have the search for themselves.
+const DRAWN_PER_PORT: Duration = Duration::from_micros(20);
+
+/// Ports of a switch that is drawn whenever something changed.
+const DRAWN_AT_ONCE: usize = 128;
+
 /// Probes that nobody said have left, of which it is remembered which they are: as many as the log of them holds.
 const UNSENT_MAX: usize = 16_384;
 
@@ -109,6 +116,8 @@ pub(super) struct Searcher {
     left: u64,
     /// Switches of which something changed that is none of the search's business, as the speeds of their ports.
     touched: BTreeSet<DatapathId>,
+    /// When switches with many ports may be drawn again.
+    rests: BTreeMap<DatapathId, Time>,
     refused: Counters,
     round_at: Time,
 }
@@ -123,6 +132,7 @@ impl Searcher {
             unsent: VecDeque::new(),
             left: 0,
             touched: BTreeSet::new(),
+            rests: BTreeMap::new(),
             refused: Counters::default(),
             round_at: Time::START,
         }
@@ -224,18 +234,35 @@ impl Searcher {
         round
     }
 
-    /// Brings the map up to date; whether it is another.
-    fn draw(&mut self) -> bool {
+    /// Brings the map up to date; whether it is another. Switches with many ports are drawn once in a while.
+    fn draw(&mut self, now: Time) -> bool {
         let mut touched = self.topology.take_touched();
         touched.append(&mut self.touched);
         let mut changed = false;
         for dpid in touched {
-            changed |= match self.facts.get(&dpid) {
-                Some(facts) => self.map.put(facts.picture(dpid, &self.topology)),
-                None => self.map.take(dpid),
+            let Some(facts) = self.facts.get(&dpid) else {
+                self.rests.remove(&dpid);
+                changed |= self.map.take(dpid);
+                continue;
             };
+            if self.rests.get(&dpid).is_some_and(|until| *until > now) {
+                self.touched.insert(dpid);
+                continue;
+            }
+            let picture = facts.picture(dpid, &self.topology);
+            if picture.ports.len() > DRAWN_AT_ONCE {
+                let rest = DRAWN_PER_PORT * u32::try_from(picture.ports.len()).unwrap_or(u32::MAX);
+                self.rests.insert(dpid, now + rest);
+            }
+            changed |= self.map.put(picture);
         }
         changed
+    }
+
+    /// When a switch that was touched may be drawn.
+    fn draw_at(&self) -> Time {
+        let rests = self.touched.iter().map(|dpid| self.rests.get(dpid).copied());
+        rests.map(|until| until.unwrap_or(Time::START)).min().unwrap_or(Time::NEVER)
     }
 }
 
@@ -262,7 +289,7 @@ impl Publisher for Searcher {
             self.hear(now, told);
         }
         let round = self.round(now);
-        if !self.draw() && round.is_empty() {
+        if !self.draw(now) && round.is_empty() {
             return None;
         }
         self.probes.push(round);
@@ -272,7 +299,8 @@ impl Publisher for Searcher {
     }
 
     fn next(&self) -> Time {
-        self.topology.next().map_or(Time::NEVER, |next| next.max(self.round_at))
+        let probe = self.topology.next().map_or(Time::NEVER, |next| next.max(self.round_at));
+        probe.min(self.draw_at())
     }
 }
 

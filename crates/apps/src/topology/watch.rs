@@ -1,20 +1,28 @@
 //! What a worker knows of a switch: its ports as they are now, and whether the search was told.
 //!
-//! The queue to the search may be full. What was not told is not lost: the switch is *behind*, and told of as a whole, once a
-//! second, until there is room.
+//! The queue to the search may be full, and ports may flap. What was not told is not lost: the switch is *behind*, and told of as
+//! a whole, once a second, until there is room; the more ports it has, the less often, so that no switch has the search for itself.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::account::{Held, PORT_BYTES};
 use aldis_control::bounds::PORTS_MAX;
 use aldis_control::switch::Info;
+use aldis_control::{Account, Time};
 use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 use aldis_wire::{DatapathId, MacAddr, Version};
 
 /// Between two questions for the round trip to a switch. With [`super::SAMPLES`] of them the last minute counts.
 const ROUND_TRIP_EVERY: Duration = Duration::from_secs(5);
+
+/// Changes of ports that are told of one switch in a second, each by itself: those of a line card. Where there are more, the
+/// switch is told of as a whole.
+const TOLD_PER_S: u32 = 64;
+
+/// How long a switch rests for each of its ports after it was told of as a whole: the search takes some microseconds for each.
+const REST_PER_PORT: Duration = Duration::from_micros(500);
 
 /// A port that is up, as it is now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +59,16 @@ pub(super) struct Watched {
     pub(super) now: SwitchNow,
     /// Whether the search was not told of the last change.
     pub(super) behind: bool,
+    /// When it may be told of as a whole again.
+    whole_at: Time,
+    /// Changes that were told since the second began.
+    told: u32,
+    /// Its ports, on its account.
+    held: Option<Held>,
+    /// Whether there was no room for one there, and that was not said.
+    is_over: bool,
+    /// Whether that was said.
+    was_over: bool,
     /// Whether a flow that brings probes was removed.
     pub(super) is_deaf: bool,
     /// The question for the round trip that is out, and when it was asked.
@@ -66,6 +84,11 @@ impl Watch {
         Watch(Mutex::new(Watched {
             now: SwitchNow { dpid, version, since: now, ports },
             behind: true,
+            whole_at: now,
+            told: 0,
+            held: None,
+            is_over: false,
+            was_over: false,
             is_deaf: false,
             asked: None,
             ask_at: now,
@@ -80,15 +103,63 @@ impl Watch {
 }
 
 impl Watched {
+    /// Puts its ports on its account, by their numbers; those for which there is no room are passed over.
+    pub(super) fn charge(&mut self, account: &Account) {
+        let mut held = account.hold();
+        let before = self.now.ports.len();
+        self.now.ports.retain(|_, _| held.more(PORT_BYTES));
+        self.is_over |= self.now.ports.len() < before;
+        self.held = Some(held);
+    }
+
+    /// Whether ports were passed over, and that is to be said now. Once.
+    pub(super) fn takes_notice(&mut self) -> bool {
+        let is_first = self.is_over && !self.was_over;
+        self.was_over |= self.is_over;
+        is_first
+    }
+
+    /// Whether a change may be told by itself.
+    pub(super) fn may_tell(&mut self) -> bool {
+        self.told += 1;
+        !self.behind && self.told <= TOLD_PER_S
+    }
+
+    /// A second passed.
+    pub(super) fn second(&mut self) {
+        self.told = 0;
+    }
+
+    /// The switch as it is now, where the search has to be told of it as a whole.
+    pub(super) fn whole(&mut self, now: Time) -> Option<SwitchNow> {
+        let is_due = self.behind && self.whole_at <= now;
+        is_due.then(|| {
+            let count = u32::try_from(self.now.ports.len()).unwrap_or(u32::MAX);
+            self.whole_at = now + REST_PER_PORT * count;
+            self.now.clone()
+        })
+    }
+
     /// A port changed; whether that is anything to the search. Of more ports than a switch may have, those that come up last are
     /// passed over.
     pub(super) fn change(&mut self, now: Time, change: &PortChange) -> bool {
         let PortChange { reason, port } = change;
         let before = self.now.ports.get(&port.number).copied();
         if change.is_loss() {
-            return self.now.ports.remove(&port.number).is_some();
+            let was = self.now.ports.remove(&port.number).is_some();
+            if was && let Some(held) = &mut self.held {
+                held.less(PORT_BYTES);
+            }
+            return was;
         }
-        if !port.number.is_real() || before.is_none() && self.now.ports.len() >= PORTS_MAX {
+        if !port.number.is_real() {
+            return false;
+        }
+        let has_room = |held: &mut Option<Held>| {
+            held.as_mut().is_none_or(|held: &mut Held| held.more(PORT_BYTES))
+        };
+        if before.is_none() && (self.now.ports.len() >= PORTS_MAX || !has_room(&mut self.held)) {
+            self.is_over = true;
             return false;
         }
         // One that is new has only its number in common with the one before.
@@ -159,6 +230,37 @@ mod tests {
         assert_eq!(tell(9, Modified, 2, 1, false), (false, None));
         assert_eq!(tell(9, Modified, 2, 1, true), (true, Some((1, 9))));
         assert_eq!(tell(9, Added, PortNo::LOCAL.0, 1, true), (false, None));
+    }
+
+    #[test]
+    fn no_more_ports_are_kept_than_there_is_room_for_on_the_account() {
+        let mut watched = watched();
+        let account = Account::new(3 * PORT_BYTES + 1);
+        watched.charge(&account);
+        let mut tell = |number, up| {
+            watched.change(Time(9), &change(PortChangeReason::Added, number, 1, up));
+            (watched.now.ports.len(), watched.takes_notice())
+        };
+        assert_eq!([tell(5, true), tell(6, true)], [(2, false), (3, false)]);
+        assert_eq!([tell(7, true), tell(8, true)], [(3, true), (3, false)], "said once");
+        assert_eq!([tell(5, false), tell(7, true)], [(2, false), (3, false)]);
+        drop(watched);
+        assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn ports_that_flap_are_told_together_and_the_less_often_the_more_there_are() {
+        let mut watched = watched();
+        watched.behind = false;
+        assert_eq!((0..1000).filter(|_| watched.may_tell()).count(), TOLD_PER_S as usize);
+        watched.behind = true;
+        (10..2010).for_each(|number| {
+            watched.change(Time(9), &change(PortChangeReason::Added, number, 1, true));
+        });
+        let second = Duration::from_secs(1);
+        assert_eq!(watched.whole(Time(9)).map(|now| now.ports.len()), Some(2001));
+        assert!(watched.whole(Time(9) + second).is_none(), "a second for 2000 of them");
+        assert!(watched.whole(Time(9) + 2 * second).is_some());
     }
 
     #[test]

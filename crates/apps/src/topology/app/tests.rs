@@ -11,6 +11,7 @@ use crate::LearningSwitch;
 use crate::lab::Lab;
 use crate::learning_switch::{self, Seed};
 use crate::topology::{Ends, State};
+use aldis_control::account::{PORT_BYTES, SWITCH_BYTES};
 
 fn at(dpid: u64, port: u32) -> SwitchPort {
     SwitchPort::new(dpid, port)
@@ -209,14 +210,16 @@ fn a_link_whose_port_was_down_for_a_moment_unsaid_is_looked_for_anew() {
 
 /// It can name four billion.
 #[test]
-fn a_switch_has_no_more_ports_than_one_may_have() {
+fn a_switch_has_no_more_ports_than_its_account_has_room_for() {
     let mut lab = Lab::new(&recipe());
     lab.join(1, Version::V13, 2);
     lab.pass(10);
     (3..10_000).for_each(|port| lab.turn(at(1, port), true));
-    lab.pass(10);
+    // They are too many to be told one by one.
+    lab.pass(1100);
     let switch = lab.part::<Map>().switch(DatapathId(1)).unwrap();
-    assert_eq!(switch.ports.len(), aldis_control::bounds::PORTS_MAX);
+    assert_eq!(switch.ports.len(), SWITCH_BYTES / PORT_BYTES);
+    assert!(lab.said.iter().any(|said| said.contains("has more ports than")), "{:?}", lab.said);
 }
 
 #[test]
