@@ -4,8 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::WITHIN;
 use crate::served::{SETTINGS, Said, Settings, State};
@@ -105,6 +109,30 @@ impl Controller {
         self.address
     }
 
+    /// The process gets no time of its machine for so long.
+    pub(crate) fn is_away_for(&self, time: Duration) {
+        let pid = Pid::from_child(&self.process);
+        kill_process(pid, Signal::STOP).expect("it runs");
+        std::thread::sleep(time);
+        kill_process(pid, Signal::CONT).expect("it runs");
+    }
+
+    /// It runs a sixtieth of the time, until what is returned is dropped.
+    pub(crate) fn slowed(&self) -> Slowed {
+        let pid = Pid::from_child(&self.process);
+        let over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            while !seen.load(Ordering::Relaxed) {
+                kill_process(pid, Signal::STOP).expect("it runs");
+                std::thread::sleep(Duration::from_millis(59));
+                kill_process(pid, Signal::CONT).expect("it runs");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Slowed { over, thread: Some(thread) }
+    }
+
     /// Waits until the connection from `peer` has a switch behind it.
     pub(crate) fn await_up(&self, peer: SocketAddr) {
         self.heard.wait("that a switch is up", WITHIN, |news| news.up.remove(&peer).then_some(()));
@@ -154,6 +182,19 @@ impl Controller {
             }
             assert!(Instant::now() < deadline, "{before:?} before, {after:?} after");
         }
+    }
+}
+
+/// A controller is slow as long as this lasts.
+pub(crate) struct Slowed {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Slowed {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 

@@ -10,6 +10,11 @@ pub const PORTS_MAX: usize = 8192;
 /// owes more answers than this is not answering.
 pub const REQUESTS_MAX: usize = 32;
 
+/// How often the socket of a switch is looked at, and found empty, before the switch is said not to
+/// answer that it is there: at equal distances within [`crate::session::Config::probe_within`].
+/// However long nobody looked, it counts as one of them.
+pub const PROBE_LOOKS: u32 = 10;
+
 /// Messages of one command from outside. More are sent as several commands, one after the other, so that others have their
 /// turn between.
 pub const COMMAND_MESSAGES_MAX: usize = 256;

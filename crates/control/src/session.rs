@@ -35,6 +35,7 @@ use aldis_wire::msg::Message;
 use aldis_wire::{DatapathId, Malformed, Reason, Version};
 
 use crate::app::Event;
+use crate::bounds::PROBE_LOOKS;
 use crate::time::Time;
 use dialect::{Complaint, Heard};
 use fault::Faults;
@@ -62,7 +63,8 @@ pub struct Config {
     /// How long the switch then has to say anything at all; 1 s and more. Fifteen seconds: a switch that is busy with
     /// thousands of flows leaves the control channel alone for several.
     pub echo_within: Duration,
-    /// How long a connection has to answer when another one claims its datapath id; 0.1 s and more. One second.
+    /// How long a connection has to answer when another one claims its datapath id; 0.1 s and more.
+    /// One second, of which only that counts in which its socket was looked at and found empty.
     pub probe_within: Duration,
     /// How long a request of ours may await its reply; 0.1 s and more. Ten seconds: a barrier waits for every flow before
     /// it, and hardware writes some hundred flows a second.
@@ -304,8 +306,11 @@ impl Session {
     /// # Errors
     /// As [`Session::receive`].
     pub fn tick(&mut self, now: Time, out: &mut Vec<u8>) -> Result<Step, Close> {
-        if self.probe.is_some_and(|probe| probe.by <= now) {
-            return Err(Close::Superseded);
+        if let Some(probe) = self.probe.as_mut().filter(|probe| probe.due <= now)
+            && probe.look(now + self.config.probe_within / PROBE_LOOKS)
+        {
+            self.probe = None;
+            return Ok(Step::ProbeUnanswered);
         }
         if self.handshake_deadline() <= now {
             return Err(Close::HandshakeTooLong { waiting_for: self.waiting_for() });
@@ -330,7 +335,7 @@ impl Session {
     /// When [`Session::tick`] wants to be called next. It may move with every other call, mostly to later; a caller that
     /// keeps an earlier one calls once too often, and no more.
     pub fn deadline(&self) -> Time {
-        let probe = self.probe.map_or(Time::NEVER, |probe| probe.by);
+        let probe = self.probe.map_or(Time::NEVER, |probe| probe.due);
         let silence = match self.is_up() {
             true => self.liveness.deadline(self.config.echo_every, self.config.echo_within),
             false => Time::NEVER,
@@ -339,12 +344,28 @@ impl Session {
     }
 
     /// Another connection claims this one's datapath id: the switch is asked for an echo. Either [`Step::ProbeAnswered`]
-    /// comes, or [`Close::Superseded`] does after [`Config::probe_within`]. While a probe is under way this does nothing.
+    /// comes, or [`Step::ProbeUnanswered`] does, once its socket was found empty for
+    /// [`Config::probe_within`]. While a probe is under way this does nothing.
     pub fn probe(&mut self, now: Time, out: &mut Vec<u8>) {
         let (Some(version), None) = (self.version, self.probe) else { return };
-        let probe = Probe { xid: self.requests.xid(), by: now + self.config.probe_within };
+        let due = now + self.config.probe_within / PROBE_LOOKS;
+        let probe = Probe::new(self.requests.xid(), due);
         dialect::echo_request(version, probe.xid, out);
         self.probe = Some(probe);
+    }
+
+    /// Whether the socket is to be read before [`Session::tick`], though nothing may have come.
+    #[inline]
+    pub fn wants_a_look(&self, now: Time) -> bool {
+        self.probe.is_some_and(|probe| probe.due <= now)
+    }
+
+    /// So many bytes were read from the socket; none where it was empty.
+    #[inline]
+    pub fn was_read(&mut self, count: usize) {
+        if let Some(probe) = &mut self.probe {
+            probe.read(count);
+        }
     }
 
     /// The switch sent something that the session need not see.

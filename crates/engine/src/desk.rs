@@ -248,7 +248,7 @@ impl<N: Net, W: Write> Desk<N, W> {
         if mem::take(&mut state.whole) {
             return Ok(state.restore_carry(room));
         }
-        if !state.readable {
+        if !state.readable && !state.session.wants_a_look(self.now) {
             return Ok(0);
         }
         let carried = state.restore_carry(room);
@@ -263,10 +263,10 @@ impl<N: Net, W: Write> Desk<N, W> {
         // Less than was asked for: the socket is empty, and the next byte will be announced. The end is announced once, and
         // perhaps it was together with these bytes.
         state.readable = count == read_max || state.ended;
+        state.session.was_read(count);
         self.count_read(conn, count);
-        let len = carried + count;
-        let look = |share| self.look_ahead(net, conn, state, (len, read_max), share);
-        Ok(share.filter(|_| aloft == 1).map_or(len, look))
+        let look = |share| self.look_ahead(net, conn, state, (carried + count, read_max), share);
+        Ok(share.filter(|_| aloft == 1).map_or(carried + count, look))
     }
 
     /// Takes what [`Desk::read`] brought apart: flow requests are gathered; every other message is a fence and goes to the

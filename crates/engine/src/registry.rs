@@ -80,6 +80,11 @@ impl<M: Machine> Registry<M> {
         Some(refuse(newcomer, Refusal::AlreadyConnected))
     }
 
+    /// Whether another connection waits for the end of `incumbent`, which did not answer.
+    pub(crate) fn is_awaited(&self, dpid: DatapathId, incumbent: ConnId) -> bool {
+        self.entries.take().get(&dpid).is_some_and(|entry| entry.claim.is_awaited(incumbent))
+    }
+
     /// `conn`, which had said that it is `dpid`, is gone.
     pub(crate) fn gone(&self, dpid: DatapathId, conn: ConnId) -> Vec<Errand> {
         let mut entries = self.entries.take();

@@ -2,7 +2,8 @@
 //!
 //! A switch that lost power comes back before its old connection is noticed dead; two switches may have been given one id
 //! by mistake. Both look the same: a second connection with a known id. So the connection that holds the id is asked
-//! with an echo. One that answers keeps the switch, and the newcomer is refused; one that does not yields to it.
+//! with an echo. One that answers keeps the switch, and the newcomer is refused; one that does not
+//! yields to it, if that is still there.
 //!
 //! Auxiliary connections (OpenFlow 1.3.5 §6.3.6) claim nothing: they join the holder and go when it goes.
 //!
@@ -91,6 +92,11 @@ impl<C: Copy + PartialEq> Claim<C> {
     /// [`Refusal::AlreadyConnected`]. An answer from a connection that holds nothing any more counts for nothing.
     pub fn answered(&mut self, holder: C) -> Option<C> {
         self.waiting.take_if(|_| self.holder == Some(holder))
+    }
+
+    /// Whether a newcomer waits for `holder` to answer or to go.
+    pub fn is_awaited(&self, holder: C) -> bool {
+        self.waiting.is_some() && self.holder == Some(holder)
     }
 
     /// A connection ended, for whatever reason: the holder, one that waited, an auxiliary one or one that was refused.

@@ -76,6 +76,7 @@ impl Talk {
             14 => {
                 let mut out = Vec::new();
                 self.session.probe(self.now, &mut out);
+                self.session.was_read(script.byte().into());
                 self.listen(out, WORDS_MAX);
                 Ok(())
             }
@@ -143,7 +144,7 @@ impl Talk {
     /// Time passes, and the session is called until it has nothing left to do.
     fn wait(&mut self, duration: Duration) -> Result<(), Close> {
         self.now = self.now + duration;
-        for _ in 0..REQUESTS_MAX + 2 {
+        for _ in 0..REQUESTS_MAX + 3 {
             if self.session.deadline() > self.now {
                 return Ok(());
             }

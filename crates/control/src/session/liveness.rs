@@ -3,6 +3,7 @@
 
 use core::time::Duration;
 
+use crate::bounds::PROBE_LOOKS;
 use crate::time::Time;
 
 /// When the switch was heard, and whether it was asked since.
@@ -59,8 +60,51 @@ impl Liveness {
 
 /// A question that only the echo reply with its transaction id answers: what the switch sent before it lost power may
 /// still arrive, and proves nothing.
+///
+/// What counts is not the time that passed, in which nobody may have looked, but how often the
+/// socket was looked at and found empty. As long as something comes, the answer may stand behind
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) xid: u32,
-    pub(super) by: Time,
+    /// When the next look is due.
+    pub(super) due: Time,
+    /// How often the socket was found empty since something came.
+    empty: u32,
+    seen: Seen,
+}
+
+/// What was seen of the socket since the last look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Seen {
+    /// Nobody looked.
+    Unknown,
+    Empty,
+    /// Something came.
+    Bytes,
+}
+
+impl Probe {
+    pub(super) fn new(xid: u32, due: Time) -> Probe {
+        Probe { xid, due, empty: 0, seen: Seen::Unknown }
+    }
+
+    /// So many bytes were read.
+    pub(super) fn read(&mut self, count: usize) {
+        self.seen = match self.seen {
+            Seen::Unknown | Seen::Empty if count == 0 => Seen::Empty,
+            _ => Seen::Bytes,
+        };
+    }
+
+    /// A look is over, and the next one is due `then`. Returns whether the switch does not answer.
+    pub(super) fn look(&mut self, then: Time) -> bool {
+        match core::mem::replace(&mut self.seen, Seen::Unknown) {
+            Seen::Unknown => {}
+            Seen::Empty => self.empty += 1,
+            Seen::Bytes => self.empty = 0,
+        }
+        self.due = then;
+        self.empty >= PROBE_LOOKS
+    }
 }

@@ -50,6 +50,9 @@ pub enum Step {
     SwitchError(Box<SwitchError>),
     /// The probe ([`super::Session::probe`]) was answered: this connection keeps its switch.
     ProbeAnswered,
+    /// The probe was not answered: the connection is to end ([`Close::Superseded`]) if another one
+    /// still waits for its switch.
+    ProbeUnanswered,
 }
 
 /// How a request ended.

@@ -171,6 +171,12 @@ impl<N: Net, W: Write> Desk<N, W> {
                 let refused = conn.dpid().and_then(|dpid| self.registry.answered(dpid, conn.id));
                 self.errands.extend(refused);
             }
+            Step::ProbeUnanswered => {
+                let awaited = |dpid| self.registry.is_awaited(dpid, conn.id);
+                if conn.dpid().is_some_and(awaited) {
+                    return Err(Close::Superseded);
+                }
+            }
         }
         Ok(())
     }
