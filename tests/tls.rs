@@ -17,7 +17,9 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aldis_wire::Version;
+use aldis_emulator::peer::{Part, Peer, hello};
+use aldis_wire::header::kind;
+use aldis_wire::{Version, v13};
 use client::Api;
 use network::Network;
 use running::{Running, WITHIN};
@@ -293,6 +295,90 @@ fn whoever_is_not_let_in_is_told_about_in_words() {
         let said = controller.says("the switch speaks TLS, and this port is for plain OpenFlow");
         assert!(said.contains(&stream.local_addr().unwrap().to_string()), "{said}");
     }
+}
+
+/// `OFPT_FEATURES_REQUEST`, and `OFPT_BARRIER_REQUEST` of 1.3.
+const FEATURES_REQUEST: u8 = 5;
+const BARRIER_REQUEST: u8 = 20;
+
+/// A connection of switch 1 that has said who it is: its main one.
+fn claim(to: &str) -> Peer {
+    let mut peer = greet(to);
+    peer.play(PART, FEATURES_REQUEST).expect("a handshake");
+    peer
+}
+
+/// The same, up to the end of the handshake.
+fn join(to: &str) -> Peer {
+    let mut peer = greet(to);
+    peer.play(PART, BARRIER_REQUEST).expect("a handshake");
+    peer
+}
+
+const PART: Part = Part { version: Version::V13, number: 1, ports: 2 };
+
+fn greet(to: &str) -> Peer {
+    let mut peer = Peer::connect(to.parse().unwrap(), WITHIN).expect("the controller listens");
+    peer.send(&hello(Version::V13)).expect("the controller reads");
+    peer
+}
+
+/// An auxiliary connection of switch 1 that has said who it is.
+fn claim_to_join(to: &str) -> Peer {
+    let mut peer = greet(to);
+    let request = peer.expect(FEATURES_REQUEST).expect("a handshake");
+    let xid = u32::from_be_bytes([request[4], request[5], request[6], request[7]]);
+    let mut reply = Vec::new();
+    let features = v13::FeaturesReply {
+        datapath_id: aldis_wire::DatapathId(1),
+        n_buffers: 0,
+        n_tables: 1,
+        auxiliary_id: 1,
+        capabilities: v13::Capabilities::default(),
+        reserved: 0,
+    };
+    v13::Message::FeaturesReply(features).encode(xid, &mut reply).unwrap();
+    peer.send(&reply).expect("the controller reads");
+    peer
+}
+
+/// Neither while the switch is silent, nor while it is away, nor beside it; and who only said that
+/// it is the switch yields to who proves it.
+#[test]
+fn what_a_certificate_proved_is_given_to_no_connection_without_one() {
+    const NOT_PROVED: &str = "is that of a switch that came with a certificate, and it has none";
+    let folder = Folder::new("tls-identity");
+    assert!(folder.pki("pki", &["--switch", "1"]).status.success());
+    let mut controller = folder.controller(&[]);
+    let (plain, address) = (controller.address.clone(), secure_address(&mut controller));
+    let secure = tunnel(folder.client("pki/ca.pem", Some("pki/switch-0000000000000001")), address);
+    let mut only_said = join(&plain);
+    // It need not answer any question.
+    let mut switch = join(&secure);
+    only_said.expect_close().expect("it yields");
+    let said = controller.says("proved with a certificate that it is this switch");
+    let peer = only_said.socket().local_addr().unwrap().to_string();
+    assert!(said.contains(&peer), "{said}");
+    // The switch answers nothing from here on.
+    for claim in [claim, claim_to_join] {
+        let mut newcomer = claim(&plain);
+        newcomer.expect_close().expect("it is refused");
+        let said = controller.says(NOT_PROVED);
+        assert!(said.contains("--tls-listen"), "{said}");
+    }
+    switch.send(&aldis_emulator::peer::bare(Version::V13, kind::ECHO_REQUEST, 7)).unwrap();
+    switch.expect(kind::ECHO_REPLY).expect("it was not disturbed");
+    let joined = claim_to_join(&secure);
+    controller.says("auxiliary");
+    drop(joined);
+    drop(switch);
+    controller.says("closed the connection");
+    let mut newcomer = claim(&plain);
+    newcomer.expect_close().expect("it is refused");
+    controller.says(NOT_PROVED);
+    let mut again = join(&secure);
+    again.send(&aldis_emulator::peer::bare(Version::V13, kind::ECHO_REQUEST, 7)).unwrap();
+    again.expect(kind::ECHO_REPLY).expect("it is back");
 }
 
 /// What a switch says before its TLS breaks is heard, and so is why it broke, although the switch stays where it is.

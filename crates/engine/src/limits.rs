@@ -60,6 +60,11 @@ pub const OUTBOX_PER_READ: usize = 4;
 /// more than half a megabyte.
 pub const EVICTED_MAX: usize = 10_000;
 
+/// Datapath ids of which the engine remembers that certificates proved them: as many as there may
+/// be switches. Only an authority that the operator named can fill it, and what is not remembered
+/// any more is protected while its switch is connected.
+pub const PROVED_MAX: usize = CONNECTIONS_MAX;
+
 /// Bytes from the batches of other switches that may wait for a switch which does not read, beside its own answers: some
 /// hundred flows. More would be a path's worth of flows that are stale when they arrive.
 pub const FAR_MAX: usize = 64 * 1024;

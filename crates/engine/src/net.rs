@@ -57,13 +57,14 @@ pub(crate) trait Net {
         let _ = socket;
     }
 
-    /// Whether who is connected there may be this switch.
+    /// Whether a certificate proves that who is connected there may be this switch; else it only
+    /// says so, as all do over plain connections.
     ///
     /// # Errors
-    /// Why not.
-    fn vouches(socket: &Self::Socket, dpid: DatapathId) -> Result<(), String> {
+    /// Why it may not.
+    fn vouches(socket: &Self::Socket, dpid: DatapathId) -> Result<bool, String> {
         let _ = (socket, dpid);
-        Ok(())
+        Ok(false)
     }
 
     /// Appends the sockets that became ready to `ready`, waiting for the first until `until` (not at all when that is

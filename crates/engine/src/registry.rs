@@ -4,14 +4,14 @@
 //! decided here is left with the connections concerned as [`Call`]s; the lock is never held while they are served. Modelled with
 //! loom.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use aldis_control::session::duplicate::{Claim, Verdict};
 use aldis_control::session::{Close, Refusal};
 use aldis_wire::DatapathId;
 
 use crate::conn::{Call, ConnId, Member};
-use crate::limits::EVICTED_MAX;
+use crate::limits::{EVICTED_MAX, PROVED_MAX};
 use crate::machine::{Lock, Machine, Real};
 
 #[derive(Debug, Default)]
@@ -21,10 +21,19 @@ struct Entry {
     switch: Option<Member>,
 }
 
+/// Who is who.
+#[derive(Debug, Default)]
+struct Entries {
+    claimed: HashMap<DatapathId, Entry>,
+    /// Those that certificates proved, the first [`PROVED_MAX`] of them: as long as the controller
+    /// runs, so that nobody has them while their switches are away.
+    proved: HashSet<DatapathId>,
+}
+
 /// Datapath ids and their connections.
 #[derive(Debug)]
 pub(crate) struct Registry<M: Machine = Real> {
-    entries: M::Lock<HashMap<DatapathId, Entry>>,
+    entries: M::Lock<Entries>,
     /// How often switches were dropped because they did not read: of the first [`EVICTED_MAX`] to which that happened.
     evicted: M::Lock<HashMap<DatapathId, u64>>,
 }
@@ -34,24 +43,38 @@ pub(crate) type Errand = (ConnId, Call);
 
 impl<M: Machine> Default for Registry<M> {
     fn default() -> Self {
-        Registry { entries: HashMap::new().into(), evicted: HashMap::new().into() }
+        Registry { entries: Entries::default().into(), evicted: HashMap::new().into() }
     }
 }
 
 impl<M: Machine> Registry<M> {
-    /// `conn` says that it is the switch `dpid`: what to tell whom.
+    /// `conn` says that it is the switch `dpid`, and perhaps its certificate `proves` it: what to
+    /// tell whom.
     pub(crate) fn identified(
         &self,
         dpid: DatapathId,
         auxiliary_id: u8,
         conn: ConnId,
+        proves: bool,
     ) -> Vec<Errand> {
         let mut entries = self.entries.take();
-        let entry = entries.entry(dpid).or_default();
-        let errands = match entry.claim.arrive(conn, auxiliary_id) {
+        let Entries { claimed, proved } = &mut *entries;
+        let is_proved = proved.contains(&dpid);
+        if proves && !is_proved && proved.len() < PROVED_MAX {
+            proved.insert(dpid);
+        }
+        let unclaimed = || Entry { claim: Claim::unclaimed(is_proved), switch: None };
+        let entry = claimed.entry(dpid).or_insert_with(unclaimed);
+        let errands = match entry.claim.arrive(conn, auxiliary_id, proves) {
             Verdict::Main => vec![(conn, Call::AdmitMain)],
             Verdict::Probe(holder) => vec![(holder, Call::Probe)],
             Verdict::Refuse(refusal) => vec![refuse(conn, refusal)],
+            Verdict::Outrank { before, waiting } => {
+                let joins = (auxiliary_id != 0).then(|| refuse(conn, Refusal::NoMain));
+                let waiting = waiting.map(|waiting| refuse(waiting, Refusal::NotProved));
+                let before = (before, Call::Close(Close::Outranked));
+                [before].into_iter().chain(waiting).chain(joins).collect()
+            }
             Verdict::Auxiliary { replaced, .. } => {
                 let replaced = replaced.map(|old| (old, Call::Close(Close::Superseded)));
                 let joined = match &entry.switch {
@@ -61,13 +84,13 @@ impl<M: Machine> Registry<M> {
                 replaced.into_iter().chain([joined]).collect()
             }
         };
-        forget_if_unclaimed(&mut entries, dpid);
+        entries.forget_if_unclaimed(dpid);
         errands
     }
 
     /// The main connection finished its handshake: auxiliary ones may join from now on.
     pub(crate) fn up(&self, conn: ConnId, member: &Member) {
-        if let Some(entry) = self.entries.take().get_mut(&member.switch.info.dpid)
+        if let Some(entry) = self.entries.take().claimed.get_mut(&member.switch.info.dpid)
             && entry.claim.holder() == Some(conn)
         {
             entry.switch = Some(member.clone());
@@ -76,24 +99,28 @@ impl<M: Machine> Registry<M> {
 
     /// `incumbent` answered when it was asked: it keeps the switch.
     pub(crate) fn answered(&self, dpid: DatapathId, incumbent: ConnId) -> Option<Errand> {
-        let newcomer = self.entries.take().get_mut(&dpid)?.claim.answered(incumbent)?;
+        let newcomer = self.entries.take().claimed.get_mut(&dpid)?.claim.answered(incumbent)?;
         Some(refuse(newcomer, Refusal::AlreadyConnected))
     }
 
     /// Whether another connection waits for the end of `incumbent`, which did not answer.
     pub(crate) fn is_awaited(&self, dpid: DatapathId, incumbent: ConnId) -> bool {
-        self.entries.take().get(&dpid).is_some_and(|entry| entry.claim.is_awaited(incumbent))
+        self.entries
+            .take()
+            .claimed
+            .get(&dpid)
+            .is_some_and(|entry| entry.claim.is_awaited(incumbent))
     }
 
     /// `conn`, which had said that it is `dpid`, is gone.
     pub(crate) fn gone(&self, dpid: DatapathId, conn: ConnId) -> Vec<Errand> {
         let mut entries = self.entries.take();
-        let Some(entry) = entries.get_mut(&dpid) else { return vec![] };
+        let Some(entry) = entries.claimed.get_mut(&dpid) else { return vec![] };
         if entry.claim.holder() == Some(conn) {
             entry.switch = None;
         }
         let gone = entry.claim.gone(conn);
-        forget_if_unclaimed(&mut entries, dpid);
+        entries.forget_if_unclaimed(dpid);
         let orphans = gone.orphans.into_iter();
         let orphans = orphans.map(|orphan| (orphan, Call::Close(Close::MainGone)));
         let promoted = gone.promoted.map(|heir| (heir, Call::AdmitMain));
@@ -114,9 +141,11 @@ impl<M: Machine> Registry<M> {
     }
 }
 
-fn forget_if_unclaimed(entries: &mut HashMap<DatapathId, Entry>, dpid: DatapathId) {
-    if entries.get(&dpid).is_some_and(|entry| entry.claim.holder().is_none()) {
-        entries.remove(&dpid);
+impl Entries {
+    fn forget_if_unclaimed(&mut self, dpid: DatapathId) {
+        if self.claimed.get(&dpid).is_some_and(|entry| entry.claim.holder().is_none()) {
+            self.claimed.remove(&dpid);
+        }
     }
 }
 
@@ -135,8 +164,8 @@ mod tests {
     #[test]
     fn the_incumbent_is_asked_and_its_answer_refuses_the_newcomer() {
         let registry = Registry::<Real>::default();
-        assert!(matches!(registry.identified(DPID, 0, OLD)[..], [(OLD, Call::AdmitMain)]));
-        assert!(matches!(registry.identified(DPID, 0, NEW)[..], [(OLD, Call::Probe)]));
+        assert!(matches!(registry.identified(DPID, 0, OLD, false)[..], [(OLD, Call::AdmitMain)]));
+        assert!(matches!(registry.identified(DPID, 0, NEW, false)[..], [(OLD, Call::Probe)]));
         let refused = registry.answered(DPID, OLD);
         assert!(matches!(refused, Some((NEW, Call::Refuse(Refusal::AlreadyConnected)))));
     }
@@ -144,11 +173,11 @@ mod tests {
     #[test]
     fn the_newcomer_follows_an_incumbent_that_is_gone_and_nothing_is_left_at_the_end() {
         let registry = Registry::<Real>::default();
-        registry.identified(DPID, 0, OLD);
-        registry.identified(DPID, 0, NEW);
+        registry.identified(DPID, 0, OLD, false);
+        registry.identified(DPID, 0, NEW, false);
         assert!(matches!(registry.gone(DPID, OLD)[..], [(NEW, Call::AdmitMain)]));
         assert!(registry.gone(DPID, NEW).is_empty());
-        assert!(registry.entries.take().is_empty());
+        assert!(registry.entries.take().claimed.is_empty());
     }
 
     #[test]
@@ -167,14 +196,61 @@ mod tests {
     fn an_auxiliary_connection_needs_a_switch_that_is_up() {
         let registry = Registry::<Real>::default();
         assert!(matches!(
-            registry.identified(DPID, 1, NEW)[..],
+            registry.identified(DPID, 1, NEW, false)[..],
             [(NEW, Call::Refuse(Refusal::NoMain))]
         ));
-        assert!(registry.entries.take().is_empty());
-        registry.identified(DPID, 0, OLD);
+        assert!(registry.entries.take().claimed.is_empty());
+        registry.identified(DPID, 0, OLD, false);
         assert!(matches!(
-            registry.identified(DPID, 1, NEW)[..],
+            registry.identified(DPID, 1, NEW, false)[..],
             [(NEW, Call::Refuse(Refusal::NoMain))]
+        ));
+    }
+
+    /// Nobody has it while its switch is away, either.
+    #[test]
+    fn what_a_certificate_proved_is_remembered() {
+        let registry = Registry::<Real>::default();
+        registry.identified(DPID, 0, OLD, true);
+        registry.gone(DPID, OLD);
+        assert!(registry.entries.take().claimed.is_empty());
+        for auxiliary_id in [0, 1] {
+            assert!(matches!(
+                registry.identified(DPID, auxiliary_id, NEW, false)[..],
+                [(NEW, Call::Refuse(Refusal::NotProved))]
+            ));
+        }
+        assert!(registry.gone(DPID, NEW).is_empty());
+        assert!(matches!(registry.identified(DPID, 0, NEW, true)[..], [(NEW, Call::AdmitMain)]));
+    }
+
+    #[test]
+    fn who_proves_it_takes_the_place_of_those_who_only_say_it() {
+        const LAST: ConnId = ConnId(3);
+        let registry = Registry::<Real>::default();
+        registry.identified(DPID, 0, OLD, false);
+        registry.identified(DPID, 0, NEW, false);
+        assert!(matches!(
+            registry.identified(DPID, 0, LAST, true)[..],
+            [(OLD, Call::Close(Close::Outranked)), (NEW, Call::Refuse(Refusal::NotProved))]
+        ));
+        assert!(matches!(registry.gone(DPID, OLD)[..], [(LAST, Call::AdmitMain)]));
+    }
+
+    #[test]
+    fn no_more_is_remembered_than_its_bound() {
+        let registry = Registry::<Real>::default();
+        for number in 0..=PROVED_MAX as u64 {
+            registry.identified(DatapathId(number), 0, OLD, true);
+            registry.gone(DatapathId(number), OLD);
+        }
+        assert_eq!(registry.entries.take().proved.len(), PROVED_MAX);
+        // Beyond it, who is there is protected all the same.
+        let last = DatapathId(PROVED_MAX as u64);
+        registry.identified(last, 0, OLD, true);
+        assert!(matches!(
+            registry.identified(last, 0, NEW, false)[..],
+            [(NEW, Call::Refuse(Refusal::NotProved))]
         ));
     }
 }

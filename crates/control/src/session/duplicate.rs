@@ -5,11 +5,16 @@
 //! with an echo. One that answers keeps the switch, and the newcomer is refused; one that does not
 //! yields to it, if that is still there.
 //!
+//! An identity that a certificate proved is never given to a connection without one: from the first
+//! connection on that proves it, no other holds it, is asked about, or joins, and one that held it
+//! until then goes.
+//!
 //! Auxiliary connections (OpenFlow 1.3.5 §6.3.6) claim nothing: they join the holder and go when it goes.
 //!
 //! This is the decision only. Whoever keeps the table of datapath ids carries the questions and answers.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use super::step::Refusal;
 use crate::bounds::AUXILIARIES_MAX;
@@ -21,6 +26,10 @@ pub struct Claim<C> {
     /// The newcomer that waits for the holder's answer.
     waiting: Option<C>,
     auxiliaries: Vec<(u8, C)>,
+    /// Whether a certificate proved the id: of the holder, or of a connection before it.
+    proved: bool,
+    /// Whether the holder is to go, whatever it answers.
+    outranked: bool,
 }
 
 /// What becomes of a connection that claims the id.
@@ -38,6 +47,16 @@ pub enum Verdict<C> {
     },
     /// It waits while this connection is asked: [`super::Session::probe`].
     Probe(C),
+    /// It proved what these connections only said: `before`, which held the id, is to be closed
+    /// ([`super::Close::Outranked`]), and
+    /// `waiting` for it, if any, is refused ([`Refusal::NotProved`]). It follows when `before` is
+    /// gone, if it is a main connection; else it is refused, too ([`Refusal::NoMain`]).
+    Outrank {
+        /// The holder.
+        before: C,
+        /// The newcomer that waited for the holder's answer.
+        waiting: Option<C>,
+    },
     /// It goes: [`super::Admission::Refused`].
     Refuse(Refusal),
 }
@@ -53,13 +72,31 @@ pub struct Gone<C> {
 
 impl<C> Default for Claim<C> {
     fn default() -> Self {
-        Claim { holder: None, waiting: None, auxiliaries: Vec::new() }
+        let (holder, waiting, auxiliaries) = (None, None, Vec::new());
+        Claim { holder, waiting, auxiliaries, proved: false, outranked: false }
     }
 }
 
 impl<C: Copy + PartialEq> Claim<C> {
-    /// A connection said that it has this id, and this auxiliary number (0 for a main connection).
-    pub fn arrive(&mut self, newcomer: C, auxiliary_id: u8) -> Verdict<C> {
+    /// Nobody has the id. Whether a certificate `proved` it before.
+    pub fn unclaimed(proved: bool) -> Claim<C> {
+        Claim { proved, ..Claim::default() }
+    }
+
+    /// A connection said that it has this id, and this auxiliary number (0 for a main connection);
+    /// whether its certificate
+    /// `proves` it.
+    pub fn arrive(&mut self, newcomer: C, auxiliary_id: u8, proves: bool) -> Verdict<C> {
+        let proved_before = self.proved;
+        self.proved |= proves;
+        if self.proved && !proves {
+            return Verdict::Refuse(Refusal::NotProved);
+        }
+        if let Some(before) = self.holder.filter(|_| !proved_before && proves) {
+            self.outranked = true;
+            let heir = (auxiliary_id == 0).then_some(newcomer);
+            return Verdict::Outrank { before, waiting: mem::replace(&mut self.waiting, heir) };
+        }
         match (auxiliary_id, self.holder, self.waiting) {
             (0, None, _) => {
                 self.holder = Some(newcomer);
@@ -72,13 +109,14 @@ impl<C: Copy + PartialEq> Claim<C> {
             (0, Some(_), Some(_)) => Verdict::Refuse(Refusal::AnotherWaits),
             // While it is open who the main connection is, there is none to join.
             (_, None, _) | (_, _, Some(_)) => Verdict::Refuse(Refusal::NoMain),
+            _ if self.outranked => Verdict::Refuse(Refusal::NoMain),
             (number, Some(main), None) => self.join(newcomer, number, main),
         }
     }
 
     fn join(&mut self, newcomer: C, number: u8, main: C) -> Verdict<C> {
         if let Some((_, before)) = self.auxiliaries.iter_mut().find(|(taken, _)| *taken == number) {
-            let replaced = Some(core::mem::replace(before, newcomer));
+            let replaced = Some(mem::replace(before, newcomer));
             return Verdict::Auxiliary { main, replaced };
         }
         if self.auxiliaries.len() == AUXILIARIES_MAX {
@@ -91,7 +129,7 @@ impl<C: Copy + PartialEq> Claim<C> {
     /// `holder` answered when asked: the newcomer returned here, if any still waits, is refused with
     /// [`Refusal::AlreadyConnected`]. An answer from a connection that holds nothing any more counts for nothing.
     pub fn answered(&mut self, holder: C) -> Option<C> {
-        self.waiting.take_if(|_| self.holder == Some(holder))
+        self.waiting.take_if(|_| self.holder == Some(holder) && !self.outranked)
     }
 
     /// Whether a newcomer waits for `holder` to answer or to go.
@@ -103,6 +141,7 @@ impl<C: Copy + PartialEq> Claim<C> {
     pub fn gone(&mut self, connection: C) -> Gone<C> {
         if self.holder == Some(connection) {
             self.holder = self.waiting.take();
+            self.outranked = false;
             let orphans = self.auxiliaries.drain(..).map(|(_, auxiliary)| auxiliary).collect();
             return Gone { promoted: self.holder, orphans };
         }
@@ -124,25 +163,25 @@ mod tests {
 
     fn held() -> Claim<&'static str> {
         let mut claim = Claim::default();
-        assert_eq!(claim.arrive("old", 0), Verdict::Main);
+        assert_eq!(claim.arrive("old", 0, false), Verdict::Main);
         claim
     }
 
     #[test]
     fn the_holder_that_answers_keeps_the_switch() {
         let mut claim = held();
-        assert_eq!(claim.arrive("new", 0), Verdict::Probe("old"));
+        assert_eq!(claim.arrive("new", 0, false), Verdict::Probe("old"));
         assert_eq!(claim.answered("old"), Some("new"));
         assert_eq!(claim.gone("new"), Gone { promoted: None, orphans: vec![] });
         assert_eq!(claim.holder(), Some("old"));
-        assert_eq!(claim.arrive("newer", 0), Verdict::Probe("old"));
+        assert_eq!(claim.arrive("newer", 0, false), Verdict::Probe("old"));
     }
 
     #[test]
     fn the_holder_that_does_not_answer_yields() {
         let mut claim = held();
-        claim.arrive("aux", 1);
-        claim.arrive("new", 0);
+        claim.arrive("aux", 1, false);
+        claim.arrive("new", 0, false);
         assert_eq!(claim.gone("old"), Gone { promoted: Some("new"), orphans: vec!["aux"] });
         assert_eq!(claim.holder(), Some("new"));
         assert_eq!(claim.answered("old"), None);
@@ -151,12 +190,12 @@ mod tests {
     #[test]
     fn one_newcomer_waits_at_a_time_and_its_end_makes_room() {
         let mut claim = held();
-        claim.arrive("new", 0);
-        assert_eq!(claim.arrive("third", 0), Verdict::Refuse(Refusal::AnotherWaits));
+        claim.arrive("new", 0, false);
+        assert_eq!(claim.arrive("third", 0, false), Verdict::Refuse(Refusal::AnotherWaits));
         claim.gone("third");
         claim.gone("new");
         assert_eq!(claim.answered("old"), None);
-        assert_eq!(claim.arrive("third", 0), Verdict::Probe("old"));
+        assert_eq!(claim.arrive("third", 0, false), Verdict::Probe("old"));
     }
 
     #[test]
@@ -164,34 +203,75 @@ mod tests {
         let mut claim = held();
         claim.gone("old");
         assert_eq!(claim.holder(), None);
-        assert_eq!(claim.arrive("new", 0), Verdict::Main);
+        assert_eq!(claim.arrive("new", 0, false), Verdict::Main);
     }
 
     #[test]
     fn auxiliaries_join_the_holder_and_only_it() {
         let mut claim = Claim::default();
-        assert_eq!(claim.arrive("aux", 1), Verdict::Refuse(Refusal::NoMain));
+        assert_eq!(claim.arrive("aux", 1, false), Verdict::Refuse(Refusal::NoMain));
         let mut claim = held();
-        assert_eq!(claim.arrive("aux", 1), Verdict::Auxiliary { main: "old", replaced: None });
+        assert_eq!(
+            claim.arrive("aux", 1, false),
+            Verdict::Auxiliary { main: "old", replaced: None }
+        );
         let again = Verdict::Auxiliary { main: "old", replaced: Some("aux") };
-        assert_eq!(claim.arrive("aux again", 1), again);
-        claim.arrive("new", 0);
-        assert_eq!(claim.arrive("aux 2", 2), Verdict::Refuse(Refusal::NoMain));
+        assert_eq!(claim.arrive("aux again", 1, false), again);
+        claim.arrive("new", 0, false);
+        assert_eq!(claim.arrive("aux 2", 2, false), Verdict::Refuse(Refusal::NoMain));
         assert_eq!(claim.gone("old").orphans, ["aux again"]);
     }
 
     #[test]
     fn the_number_of_auxiliaries_is_bounded() {
         let mut claim = Claim::default();
-        claim.arrive(0, 0);
+        claim.arrive(0, 0, false);
         for number in 1..=AUXILIARIES_MAX as u8 {
             assert_eq!(
-                claim.arrive(number, number),
+                claim.arrive(number, number, false),
                 Verdict::Auxiliary { main: 0, replaced: None }
             );
         }
-        assert_eq!(claim.arrive(99, 99), Verdict::Refuse(Refusal::TooManyAuxiliaries));
+        assert_eq!(claim.arrive(99, 99, false), Verdict::Refuse(Refusal::TooManyAuxiliaries));
         claim.gone(1);
-        assert_eq!(claim.arrive(99, 99), Verdict::Auxiliary { main: 0, replaced: None });
+        assert_eq!(claim.arrive(99, 99, false), Verdict::Auxiliary { main: 0, replaced: None });
+    }
+
+    #[test]
+    fn what_a_certificate_proved_is_not_given_to_a_connection_without_one() {
+        let mut claim = Claim::default();
+        assert_eq!(claim.arrive("tls", 0, true), Verdict::Main);
+        let refused = Verdict::Refuse(Refusal::NotProved);
+        for number in [0, 1] {
+            assert_eq!(claim.arrive("plain", number, false), refused);
+        }
+        assert_eq!(claim.arrive("tls again", 0, true), Verdict::Probe("tls"));
+        claim.gone("tls");
+        claim.gone("tls again");
+        assert_eq!(claim.arrive("plain", 0, false), refused);
+        assert_eq!(Claim::unclaimed(true).arrive("plain", 0, false), refused);
+        assert_eq!(claim.arrive("tls", 0, true), Verdict::Main);
+    }
+
+    #[test]
+    fn who_only_says_the_id_yields_to_who_proves_it() {
+        let mut claim = held();
+        claim.arrive("aux", 1, false);
+        claim.arrive("plain", 0, false);
+        let outranks = Verdict::Outrank { before: "old", waiting: Some("plain") };
+        assert_eq!(claim.arrive("tls", 0, true), outranks);
+        assert_eq!(claim.arrive("second tls", 0, true), Verdict::Refuse(Refusal::AnotherWaits));
+        assert_eq!(claim.answered("old"), None);
+        assert_eq!(claim.arrive("tls aux", 2, true), Verdict::Refuse(Refusal::NoMain));
+        assert_eq!(claim.gone("plain"), Gone { promoted: None, orphans: vec![] });
+        assert_eq!(claim.gone("old"), Gone { promoted: Some("tls"), orphans: vec!["aux"] });
+        // One that joins proves the id, too.
+        let mut claim = held();
+        assert_eq!(
+            claim.arrive("tls aux", 1, true),
+            Verdict::Outrank { before: "old", waiting: None }
+        );
+        assert_eq!(claim.gone("old"), Gone { promoted: None, orphans: vec![] });
+        assert_eq!(claim.arrive("plain", 0, false), Verdict::Refuse(Refusal::NotProved));
     }
 }

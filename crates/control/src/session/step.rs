@@ -84,6 +84,8 @@ pub enum Refusal {
     AlreadyConnected,
     /// Another connection with the same datapath id is waiting for the same decision.
     AnotherWaits,
+    /// A certificate proved the datapath id, and this connection has none.
+    NotProved,
     /// An auxiliary connection without a main one to join.
     NoMain,
     /// The switch has as many auxiliary connections as one may have.
@@ -100,6 +102,10 @@ impl fmt::Display for Refusal {
             }
             Refusal::AnotherWaits => {
                 "another connection with the same datapath id is being decided on: the switch may try again"
+            }
+            Refusal::NotProved => {
+                "its datapath id is that of a switch that came with a certificate, and it has none: have the switch connect with \
+                 ssl:, to the port of --tls-listen (until the controller is started anew)"
             }
             Refusal::NoMain => {
                 "an auxiliary connection came before its main connection: the switch may try again"
@@ -215,6 +221,8 @@ pub enum Close {
     NoEcho,
     /// The switch connected again, and this connection did not answer when asked.
     Superseded,
+    /// Another connection proved with a certificate that it is the switch, and this one has none.
+    Outranked,
     /// The stream cannot be cut into messages any more.
     Framing(Malformed),
     /// Too many bad messages; the last of them.
@@ -278,6 +286,9 @@ impl fmt::Display for Close {
             }
             Close::Superseded => f.write_str(
                 "the switch connected again, and this older connection did not answer when asked",
+            ),
+            Close::Outranked => f.write_str(
+                "another connection proved with a certificate that it is this switch, and this one has none",
             ),
             Close::Framing(why) => write!(f, "the stream is no OpenFlow any more: {why}"),
             Close::TooManyFaults(why) => {

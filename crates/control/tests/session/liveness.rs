@@ -131,11 +131,11 @@ fn a_connection_in_its_handshake_can_be_probed_too() {
 fn a_rebooted_switch_takes_its_place_again() {
     let mut claim = Claim::default();
     let mut old = Dialogue::up(Version::V13);
-    assert_eq!(claim.arrive("old", 0), Verdict::Main);
+    assert_eq!(claim.arrive("old", 0, false), Verdict::Main);
 
     let mut new = Dialogue::with(Version::V13);
     new.identifies();
-    assert_eq!(claim.arrive("new", 0), Verdict::Probe("old"));
+    assert_eq!(claim.arrive("new", 0, false), Verdict::Probe("old"));
     old.is_probed().hears("ECHO_REQUEST");
     looks(&mut old, PROBE_LOOKS - 1);
     looks_in_vain(&mut old);
@@ -149,11 +149,11 @@ fn a_rebooted_switch_takes_its_place_again() {
 fn two_switches_with_one_name_do_not_take_turns() {
     let mut claim = Claim::default();
     let mut first = Dialogue::up(Version::V10);
-    claim.arrive("first", 0);
+    claim.arrive("first", 0, false);
     for _ in 0..3 {
         let mut second = Dialogue::with(Version::V10);
         second.identifies();
-        assert_eq!(claim.arrive("second", 0), Verdict::Probe("first"));
+        assert_eq!(claim.arrive("second", 0, false), Verdict::Probe("first"));
         first.is_probed().hears("ECHO_REQUEST");
         first.says_echo_reply().leads_to(Step::ProbeAnswered);
         assert_eq!(claim.answered("first"), Some("second"));

@@ -130,9 +130,10 @@ impl<N: Net, W: Write> Desk<N, W> {
         match step {
             Step::Nothing | Step::Reply { .. } => {}
             Step::Identified { dpid, auxiliary_id } => {
-                N::vouches(&conn.socket, dpid).map_err(Close::Insecure)?;
+                let proves = N::vouches(&conn.socket, dpid).map_err(Close::Insecure)?;
                 conn.identify(dpid);
-                self.errands.extend(self.registry.identified(dpid, auxiliary_id, conn.id));
+                let errands = self.registry.identified(dpid, auxiliary_id, conn.id, proves);
+                self.errands.extend(errands);
             }
             Step::Up(info) => {
                 self.join(conn, info);

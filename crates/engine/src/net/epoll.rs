@@ -110,10 +110,10 @@ impl Net for Epoll {
         let _ = socket.socket().shutdown(Shutdown::Both);
     }
 
-    fn vouches(socket: &Stream, dpid: DatapathId) -> Result<(), String> {
+    fn vouches(socket: &Stream, dpid: DatapathId) -> Result<bool, String> {
         match socket {
-            Stream::Plain(_) => Ok(()),
-            Stream::Tls(tls) => tls.vouches(dpid),
+            Stream::Plain(_) => Ok(false),
+            Stream::Tls(tls) => tls.vouches(dpid).map(|()| true),
         }
     }
 

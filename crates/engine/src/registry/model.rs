@@ -35,7 +35,7 @@ impl Shared {
 
     /// A connection says which switch it is.
     fn arrive(&self, conn: ConnId) {
-        self.tell(self.registry.identified(DPID, 0, conn));
+        self.tell(self.registry.identified(DPID, 0, conn, false));
     }
 
     /// A visit to a connection: it answers, if it is asked. What else it was told is returned.
