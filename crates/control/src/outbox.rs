@@ -29,19 +29,34 @@ pub struct Outbox {
     taken: usize,
     // When the socket last took some of what waited, or the first byte came to wait.
     progress: Time,
+    // Whether the socket took the beginning of a message whose end found no room.
+    cut_off: bool,
 }
 
 impl Outbox {
     /// Nothing waits, and never more than `max` bytes will.
     pub fn new(max: usize) -> Self {
         let (doubted, taken) = (Time::START, READ_FOR_CERTAIN);
-        Outbox { max, bytes: Vec::new(), head: 0, doubted, taken, progress: Time::START }
+        let (progress, cut_off) = (Time::START, false);
+        Outbox { max, bytes: Vec::new(), head: 0, doubted, taken, progress, cut_off }
     }
 
     /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// The socket took a part of something, and there is no room for the rest: whatever followed
+    /// now would be taken for it. The switch is sent nothing more until its connection ends.
+    pub fn cut_off(&mut self) {
+        self.cut_off = true;
+    }
+
+    /// Whether that happened.
+    #[inline]
+    pub fn is_cut_off(&self) -> bool {
+        self.cut_off
     }
 
     /// What waits, in the order in which it must be sent.

@@ -88,12 +88,103 @@ fn write_or_keep<N: Net>(
     if fresh.is_empty() {
         return Ok(());
     }
+    if outbox.is_cut_off() {
+        return Err(Close::NotReading);
+    }
     conn.stats.bytes_out.add(fresh.len() as u64);
     let written = if outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
     outbox.passed(written);
     if written < fresh.len() {
-        outbox.push(now, &fresh[written..])?;
+        let kept = outbox.push(now, &fresh[written..]);
+        if kept.is_err() && written > 0 {
+            // Others may have something for the switch before its connection is ended.
+            outbox.cut_off();
+        }
+        kept?;
         conn.stats.bytes_waiting.set(outbox.waiting().len() as u64);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use aldis_control::session::{Config, Session};
+
+    use super::*;
+    use crate::conn::ConnId;
+    use crate::net::{Bell, Readiness};
+    use crate::outgoing::Outgoing;
+
+    /// A socket that takes so many bytes at once.
+    struct Narrow {
+        takes: usize,
+        taken: Vec<u8>,
+    }
+
+    #[derive(Clone, Debug)]
+    struct Silent;
+
+    impl Bell for Silent {
+        fn ring(&self) {}
+    }
+
+    impl Net for Narrow {
+        type Socket = ();
+        type Bell = Silent;
+
+        fn now(&self) -> Time {
+            Time::START
+        }
+
+        fn bell(&self) -> Silent {
+            Silent
+        }
+
+        fn register(&mut self, (): &(), _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn deregister(&mut self, (): &()) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn poll(&mut self, _: Time, _: &mut Vec<Readiness>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn read(&mut self, (): &(), _: &mut [u8]) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn write(&mut self, (): &(), bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.takes);
+            self.taken.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+    }
+
+    /// Nothing follows the beginning of a message whose end found no room, though there would be
+    /// room for it.
+    #[test]
+    fn what_is_cut_off_is_followed_by_nothing() {
+        let session = Session::new(Arc::new(Config::default()), Time::START, 0, &mut vec![]);
+        let within = Duration::from_secs(10);
+        let peer = ([127, 0, 0, 1], 1).into();
+        let outgoing = Outgoing::new(1000, within);
+        let conn = Conn::new((ConnId(1), 0), (), peer, 0, session, outgoing);
+        let mut net = Narrow { takes: 100, taken: vec![] };
+        let long = vec![1; 100 + 1000 + crate::limits::FAR_MAX + 1];
+        let mut flush = |bytes: &[u8]| {
+            let flushed = batched::Batched::flush(&mut net, &conn, Time::START, bytes, None);
+            let drained = drain(&mut net, &conn, Time::START);
+            assert!(flushed.is_err() || drained.is_ok());
+            flushed
+        };
+        assert_eq!(flush(&long), Err(Close::NotReading));
+        assert_eq!(flush(&[2; 8]), Err(Close::NotReading));
+        assert_eq!(net.taken, [1; 100]);
+    }
 }
