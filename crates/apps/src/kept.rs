@@ -106,7 +106,7 @@ impl Kept {
             Event::Error(error) => state.error(now, switch, error, out),
             _ => false,
         };
-        if let Some(entries) = state.take_news() {
+        if let Some(entries) = state.take_news(*event == Event::Second) {
             // Where there is no room for it, the next change tells it.
             let _ =
                 out.report::<KeptFlows<W>>(Report { dpid: switch.dpid, entries: Some(entries) });

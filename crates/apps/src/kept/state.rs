@@ -1,7 +1,7 @@
 //! Where a switch stands: what was asked, what was sent, and what came of it.
 
 use core::time::Duration;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use aldis_control::account::{Held, flow_bytes};
@@ -10,7 +10,7 @@ use aldis_control::switch::Info;
 use aldis_control::{Account, Cookie, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{
-    Action, FlowMod, FlowRemoved, FlowStats, FlowStatsRequest, GroupNo, Instruction, Match,
+    Action, Field, FlowMod, FlowRemoved, FlowStats, FlowStatsRequest, GroupNo, Instruction, Match,
     Message, PortNo, StatsFlags, StatsReply, StatsReplyBody, StatsRequest, StatsRequestBody,
     TableNo,
 };
@@ -28,6 +28,15 @@ const RESTORE_EVERY: Duration = Duration::from_secs(1);
 /// Flows of ours that a switch may have and nobody wants, as far as they are looked at in one round.
 const STALE_MAX: usize = 2 * FLOWS_MAX;
 
+/// Changes that are sent in one round, with a barrier behind them; the next round follows when that
+/// is answered. So thousands of flows that change at once keep a worker, and the other switches
+/// behind it, waiting for a fraction of a millisecond each time, and never come to a switch faster
+/// than it takes them.
+pub(super) const ROUND_MAX: usize = 128;
+
+/// Bytes after which a round is over, too: a flow may say 64 KB.
+pub(super) const ROUND_BYTES: usize = 16 * 1024;
+
 /// See the file.
 #[derive(Debug)]
 pub(super) struct State {
@@ -39,9 +48,12 @@ pub(super) struct State {
     places: HashMap<u64, usize>,
     /// What the switch has, as far as it said so.
     reading: Option<Reading>,
+    /// What is to be sent, in this order.
+    to_do: VecDeque<Change>,
     /// What is on its way, by transaction id.
     sent: HashMap<u32, usize>,
-    barrier: Option<u32>,
+    /// The barrier behind it, and when it was sent.
+    barrier: Option<(u32, Time)>,
     check_at: Time,
     changed: bool,
     /// Of what people want; 0 before any.
@@ -59,6 +71,17 @@ struct Flow {
     /// Whether what the switch says next is such.
     is_fresh: bool,
 }
+
+/// What makes the switch more like it should be.
+#[derive(Debug)]
+enum Change {
+    Remove(FlowMod),
+    /// The flow at this place.
+    Add(usize),
+}
+
+/// By this one flow of a switch is told from another.
+type Key = (TableNo, u16, Vec<Field>);
 
 #[derive(Debug)]
 struct Reading {
@@ -78,6 +101,7 @@ impl State {
             others: vec![],
             places: HashMap::new(),
             reading: None,
+            to_do: VecDeque::new(),
             sent: HashMap::new(),
             barrier: None,
             check_at: Time::NEVER,
@@ -109,6 +133,8 @@ impl State {
             Some((xid, *place))
         });
         self.sent = sent.collect();
+        // What is still to be done shows when the switch has been read.
+        self.to_do.clear();
         self.others = others;
         self.changed = true;
     }
@@ -143,6 +169,16 @@ impl State {
         if self.check_at <= now && !waits {
             self.read(now, switch, out);
         }
+        if self.barrier.is_some_and(|(_, since)| now.since(since) >= READ_WITHIN) {
+            self.reached(now, switch, out);
+        }
+    }
+
+    /// The switch is done with what it was sent: what it did not refuse is there. It is sent more.
+    fn reached(&mut self, now: Time, switch: &Info, out: &mut Output) {
+        self.barrier = None;
+        self.confirm();
+        self.go_on(now, switch, out);
     }
 
     /// A reply came: whether it was to one of ours.
@@ -153,9 +189,8 @@ impl State {
         message: &Message,
         out: &mut Output,
     ) -> bool {
-        if self.barrier == Some(xid) {
-            self.barrier = None;
-            self.confirm();
+        if self.barrier.is_some_and(|(barrier, _)| barrier == xid) {
+            self.reached(now, switch, out);
             return true;
         }
         let Some(mut reading) = self.reading.take_if(|reading| reading.xid == xid) else {
@@ -195,10 +230,9 @@ impl State {
             self.compare(now, switch, vec![], out);
             return true;
         }
-        if self.barrier == Some(error.xid) {
+        if self.barrier.is_some_and(|(barrier, _)| barrier == error.xid) {
             // A switch that knows no barriers: what it did not refuse, it took.
-            self.barrier = None;
-            self.confirm();
+            self.reached(now, switch, out);
             return true;
         }
         let Some(at) = self.sent.remove(&error.xid) else { return false };
@@ -235,7 +269,8 @@ impl State {
             self.check_at = now;
             return;
         }
-        self.push(now, switch, &[at], out);
+        self.to_do.push_back(Change::Add(at));
+        self.go_on(now, switch, out);
     }
 
     /// Makes what is there what should be there.
@@ -254,40 +289,53 @@ impl State {
         let missing = |at: &usize| !found.contains(at) && self.flows[*at].is_to_be_sent();
         let missing: Vec<usize> = (0..self.flows.len()).filter(missing).collect();
         // What takes the place of another needs no removal, and no moment without either.
-        stale.retain(|flow| !missing.iter().any(|&at| self.flows[at].takes_the_place_of(flow)));
-        for flow in &stale {
-            let xid = out.xid();
-            out.say(switch, xid, removal(switch.version, flow));
-        }
+        let places: HashSet<Key> = match stale.is_empty() {
+            true => HashSet::new(),
+            false => missing.iter().map(|&at| self.flows[at].key()).collect(),
+        };
+        stale.retain(|flow| !places.contains(&key(flow.table_id, flow.priority, &flow.match_)));
+        let removals = stale.iter().map(|flow| Change::Remove(removal(switch.version, flow)));
+        self.to_do = removals.chain(missing.into_iter().map(Change::Add)).collect();
         for at in found {
             if self.flows[at].status != Status::There {
                 self.flows[at].status = Status::There;
                 self.changed = true;
             }
         }
-        self.push(now, switch, &missing, out);
+        self.go_on(now, switch, out);
     }
 
-    /// Sends these flows, and a barrier behind them.
-    fn push(&mut self, now: Time, switch: &Info, places: &[usize], out: &mut Output) {
-        if places.is_empty() {
+    /// Sends some of what is to be done, and a barrier behind it, unless one is under way.
+    fn go_on(&mut self, now: Time, switch: &Info, out: &mut Output) {
+        if self.barrier.is_some() || self.to_do.is_empty() {
             return;
         }
-        for &at in places {
-            let flow = &mut self.flows[at];
-            let xid = out.xid();
-            out.say(switch, xid, flow.wanted.flow.clone());
-            (flow.sent_at, flow.rendered, flow.is_fresh) = (now, None, true);
-            if flow.status == Status::There {
-                flow.status = Status::Sent;
-                self.changed = true;
+        let before = out.bytes().len();
+        for _ in 0..ROUND_MAX {
+            if out.bytes().len() - before >= ROUND_BYTES {
+                break;
             }
-            self.sent.retain(|_, other| *other != at);
-            self.sent.insert(xid, at);
+            let Some(change) = self.to_do.pop_front() else { break };
+            let xid = out.xid();
+            match change {
+                Change::Remove(removal) => {
+                    out.say(switch, xid, removal);
+                }
+                Change::Add(at) => {
+                    let flow = &mut self.flows[at];
+                    out.say(switch, xid, flow.wanted.flow.clone());
+                    (flow.sent_at, flow.rendered, flow.is_fresh) = (now, None, true);
+                    if flow.status == Status::There {
+                        flow.status = Status::Sent;
+                        self.changed = true;
+                    }
+                    self.sent.insert(xid, at);
+                }
+            }
         }
         let xid = out.xid();
         out.say(switch, xid, Message::BarrierRequest);
-        self.barrier = Some(xid);
+        self.barrier = Some((xid, now));
     }
 
     /// What was sent before the barrier and not refused is there.
@@ -298,8 +346,12 @@ impl State {
         }
     }
 
-    /// What became of the flows, if anything did since this was last asked.
-    pub(super) fn take_news(&mut self) -> Option<Arc<[Entry]>> {
+    /// What became of the flows, if anything did since this was last asked; not after each of many
+    /// rounds, but each second and at their end.
+    pub(super) fn take_news(&mut self, second: bool) -> Option<Arc<[Entry]>> {
+        if !self.changed || !second && !self.to_do.is_empty() {
+            return None;
+        }
         let entry = |Flow { wanted, status, .. }: &Flow| Entry {
             name: Arc::clone(&wanted.name),
             status: status.clone(),
@@ -355,17 +407,17 @@ impl Flow {
         !matches!(self.status, Status::Refused(_) | Status::Unsupported(_))
     }
 
-    /// Whether the ADD overwrites this one: its match and its priority are the same.
-    fn takes_the_place_of(&self, there: &FlowStats) -> bool {
+    /// The ADD overwrites what has the same.
+    fn key(&self) -> Key {
         let FlowMod { table_id, priority, match_, .. } = &self.wanted.flow;
-        let sorted = |match_: &Match| {
-            let mut fields = match_.fields.clone();
-            fields.sort_by_key(|field| field.header().0);
-            fields
-        };
-        (*table_id, *priority) == (there.table_id, there.priority)
-            && sorted(match_) == sorted(&there.match_)
+        key(*table_id, *priority, match_)
     }
+}
+
+fn key(table: TableNo, priority: u16, match_: &Match) -> Key {
+    let mut fields = match_.fields.clone();
+    fields.sort_by_key(|field| field.header().0);
+    (table, priority, fields)
 }
 
 /// What instructions do, without what has no meaning: how much of a packet goes out of a port that is not the controller.

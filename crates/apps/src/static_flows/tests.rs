@@ -348,3 +348,76 @@ fn what_was_on_its_way_is_judged_though_others_took_its_place() {
     let refused = Status::Refused("OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM; ask less".into());
     assert_eq!(lab.statuses(), [("two".into(), refused)]);
 }
+
+/// So many flows, each with a match of its own from this port on, all with one priority.
+fn many(first: u32) -> Vec<StaticFlow> {
+    (first..).take(FLOWS_MAX).map(|port| flow(&format!("{port:0>180}"), port, 1)).collect()
+}
+
+/// What was said is a round: no more than its bound, and a barrier behind it.
+fn is_round(said: &[(u32, Message)]) -> bool {
+    let changes = said.iter().filter(|(_, it)| matches!(it, Message::FlowMod(_))).count();
+    let is_closed = matches!(said.last(), Some((_, Message::BarrierRequest)));
+    changes <= 128 && (changes == 0 || is_closed && changes + 1 == said.len())
+}
+
+#[test]
+fn thousands_that_change_at_once_are_sent_in_rounds_and_keep_nobody_waiting() {
+    let mut lab = Lab::new(Version::V13, &many(1));
+    let mut said = lab.bench.happens(Event::Joining);
+    let mut slowest = Duration::ZERO;
+    let mut rounds = 0;
+    // A switch that has all of others, which have to go.
+    lab.flows = many(100_000)
+        .into_iter()
+        .map(|flow| {
+            let add = FlowMod::add(flow.match_).priority(100);
+            has(&add.cookie(Cookie::of("static-flows").generation(flow.priority.into()).0))
+        })
+        .collect();
+    while !said.is_empty() {
+        assert!(is_round(&said), "{} messages at once", said.len());
+        rounds += 1;
+        let mut next = vec![];
+        for (xid, message) in said {
+            let reply = match message {
+                Message::FlowMod(flow) => {
+                    match flow.command {
+                        FlowModCommand::ADD => lab.flows.push(has(&flow)),
+                        _ => drop(lab.flows.remove(0)),
+                    }
+                    continue;
+                }
+                Message::StatsRequest(_) => {
+                    let body = StatsReplyBody::Flow(lab.flows.clone());
+                    Message::StatsReply(StatsReply { flags: StatsFlags::EMPTY, body })
+                }
+                _ => Message::BarrierReply,
+            };
+            let began = std::time::Instant::now();
+            next.extend(lab.bench.happens(Event::Reply { xid, message: Box::new(reply) }));
+            slowest = slowest.max(began.elapsed());
+        }
+        said = next;
+    }
+    assert!(rounds > 2 * FLOWS_MAX / 128, "{rounds} rounds");
+    assert_eq!(lab.flows.len(), FLOWS_MAX);
+    assert!(lab.statuses().iter().all(|(_, status)| *status == Status::There));
+    // Comparing each with each took seconds.
+    assert!(slowest < Duration::from_millis(500), "{slowest:?} for one message");
+}
+
+#[test]
+fn a_switch_that_answers_no_barrier_is_sent_the_rest_all_the_same() {
+    let mut lab = Lab::new(Version::V13, &many(1));
+    let asked = lab.bench.happens(Event::Joining);
+    let none = Box::new(Message::StatsReply(StatsReply {
+        flags: StatsFlags::EMPTY,
+        body: StatsReplyBody::Flow(vec![]),
+    }));
+    let said = lab.bench.happens(Event::Reply { xid: asked[0].0, message: none });
+    assert!(is_round(&said) && said.len() > 100, "{}", said.len());
+    let later: Vec<_> = (0..25).map(|_| lab.bench.second()).collect();
+    let changes = |said: &&Vec<(u32, Message)>| said.len() > 100 && is_round(said);
+    assert_eq!(later.iter().filter(changes).count(), 1);
+}
