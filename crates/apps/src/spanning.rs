@@ -12,12 +12,16 @@
 //!   ([`Manner::Carefully`]) floods by all ports. It works on a lone switch at once. Once all is known the same frame is
 //!   flooded a few times a second and no more, so that a loop that nobody can see is no storm.
 //!
+//! Each switch has its part of the frames that are remembered, so that one that floods without end
+//! costs no other its broadcasts.
+//!
 //! Not here: flows that flood. They would spare the controller broadcasts, and hide them from it.
 
 mod app;
 mod forest;
 mod heads;
 mod outlets;
+mod shares;
 #[cfg(test)]
 mod tests;
 

@@ -9,11 +9,12 @@ use aldis_control::app::{Next, Parallel, Slots};
 use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers};
 use aldis_control::{App, Asked, Batch, On, Output, Part, Time};
-use aldis_wire::msg::{PacketOut, PortNo};
+use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
-use super::heads::Heads;
+use super::heads::{Head, Heads};
 use super::outlets::{Outlets, Spans};
+use super::shares::{DIVIDED, Divided, LEAST, Of, Shares, Spent};
 use crate::recent::{Recent, Verdict};
 
 /// For so long a frame that was flooded is not flooded again. Hosts that repeat what they said do it after a second, as ARP
@@ -52,12 +53,20 @@ pub(super) struct Inlet {
     pub(super) port: PortNo,
 }
 
+/// What is known of a switch.
+#[derive(Debug)]
+pub struct Joined {
+    at: Time,
+    spent: Spent,
+}
+
 /// Shared by the instances of the application.
 #[derive(Debug)]
 pub struct Repeats {
     frames: Recent,
     /// Those of them that were flooded while it was not known what all ports lead to.
     careful: Recent,
+    shares: Shares,
     /// Frames for which there was no room, and that nobody was told of.
     refused: AtomicU64,
     /// When people may be told again, in nanoseconds.
@@ -79,7 +88,8 @@ impl Repeats {
     pub fn with_room(frames_max: usize) -> Repeats {
         let [frames, careful] =
             [frames_max, CAREFUL_MAX].map(|room| Recent::new(room, REPEAT_WITHIN));
-        Repeats { frames, careful, refused: AtomicU64::new(0), tell_at: AtomicU64::new(0) }
+        let (shares, refused, tell_at) = (Shares::default(), AtomicU64::new(0), AtomicU64::new(0));
+        Repeats { frames, careful, shares, refused, tell_at }
     }
 }
 
@@ -106,8 +116,22 @@ impl Repeats {
         self.frames.ask_for(key);
     }
 
-    /// Whether a switch may flood this frame now; notes it if so.
-    pub(super) fn admits(&self, now: Time, key: u64, outlets: &Outlets) -> bool {
+    /// Whether a switch may flood one frame more: of what that is.
+    fn take(&self, now: Time, switch: &Joined, outlets: &Outlets) -> Option<Of> {
+        let switches = outlets.count();
+        let divided = match outlets.is_large() && outlets.settled().is_none() {
+            true => Divided { floods: CAREFUL_MAX as u64, switches, least: 1 },
+            false => Divided { floods: DIVIDED, switches, least: LEAST },
+        };
+        let of = self.shares.take(now, &switch.spent, divided);
+        if of.is_none() {
+            self.refused.fetch_add(1, Relaxed);
+        }
+        of
+    }
+
+    /// Whether a switch may flood this frame now; notes it if so. `of` is what the flood is of.
+    pub(super) fn admits(&self, now: Time, (key, of): (u64, Of), outlets: &Outlets) -> bool {
         // A frame that was flooded with care counts as such for as long as a copy of it may come back.
         let is_long_settled = outlets
             .settled()
@@ -116,7 +140,7 @@ impl Repeats {
             true => self.admit(now, key, TIMES),
             false => {
                 self.admit(now, key, 1)
-                    && (!outlets.is_large() || self.leaves_probes_room(now, key))
+                    && (!outlets.is_large() || of == Of::Part || self.leaves_probes_room(now, key))
             }
         }
     }
@@ -146,42 +170,53 @@ impl Repeats {
 pub struct Spanning {
     repeats: Arc<Repeats>,
     heads: Heads,
-    /// What the frames of a batch are known by, by the places of their requests; none of those that leave by no port.
-    keys: Vec<Option<u64>>,
+    /// What may be flooded of a batch, by the places of its requests.
+    floods: Vec<Option<Flood>>,
+}
+
+/// A frame that leaves by some port, and that its switch has a flood for.
+#[derive(Clone, Copy, Debug)]
+struct Flood {
+    /// What the frame is known by.
+    key: u64,
+    of: Of,
 }
 
 impl Spanning {
     /// The instance of one worker; all have the same repeats.
     pub fn new(repeats: Arc<Repeats>) -> Spanning {
-        Spanning { repeats, heads: Heads::default(), keys: Vec::new() }
+        Spanning { repeats, heads: Heads::default(), floods: Vec::new() }
     }
 
-    /// Reads the frames of a batch, so that what is known of each can be brought before it is needed.
+    /// Reads the frames of a batch, so that what is known of each can be brought before it is needed. A frame for which its
+    /// switch has no flood left is dropped here, before anything is looked up for it.
     fn read(
         &mut self,
         batch: &Batch<'_>,
-        slots: &Slots<'_, Parallel<Time>>,
+        slots: &Slots<'_, Parallel<Joined>>,
         (version, outlets): (u64, &Outlets),
     ) {
-        self.keys.clear();
-        self.keys.resize(batch.requests.len(), None);
+        let Spanning { repeats, heads, floods } = self;
+        floods.clear();
+        floods.resize(batch.requests.len(), None);
         for run in batch.runs {
-            let (switch, joined) = (&batch.switches[run.switch].info, *slots.of(run.switch));
+            let (switch, slot) = (&batch.switches[run.switch].info, slots.of(run.switch));
             let requests = &batch.requests[run.requests.clone()];
-            for (key, request) in self.keys[run.requests.clone()].iter_mut().zip(requests) {
-                let at = Inlet { dpid: switch.dpid, joined, port: PortNo(request.in_port) };
+            for (flood, request) in floods[run.requests.clone()].iter_mut().zip(requests) {
+                let port = PortNo(request.in_port);
+                let at = Inlet { dpid: switch.dpid, joined: slot.at, port };
                 let frame = batch.frame(request);
-                if !request.stopped
-                    && !stays(frame)
-                    && self.heads.of(version, at, (outlets, switch)).is_some()
+                if request.stopped
+                    || stays(frame)
+                    || heads.of(version, at, (outlets, switch)).flood.is_none()
                 {
-                    *key = Some(self.repeats.key(at, frame));
+                    continue;
                 }
+                let of = repeats.take(batch.now, slot, outlets);
+                *flood = of.map(|of| Flood { key: repeats.key(at, frame), of });
             }
         }
-        for key in self.keys.iter().take(AHEAD).flatten() {
-            self.repeats.ask_for(*key);
-        }
+        floods.iter().take(AHEAD).flatten().for_each(|flood| repeats.ask_for(flood.key));
     }
 
     /// Floods the packet of a request, or has its switch forget it.
@@ -189,19 +224,28 @@ impl Spanning {
     fn answer(
         &mut self,
         now: Time,
-        (asked, joined): (&Asked<'_>, Time),
+        (asked, slot): (&Asked<'_>, &Joined),
         (version, outlets): (u64, &Outlets),
         out: &mut Output,
     ) {
-        if let Some(Some(ahead)) = self.keys.get(asked.at + AHEAD) {
-            self.repeats.ask_for(*ahead);
+        let Spanning { repeats, heads, floods } = self;
+        if let Some(Some(ahead)) = floods.get(asked.at + AHEAD) {
+            repeats.ask_for(ahead.key);
         }
-        let key = self.keys.get(asked.at).copied().flatten();
-        let admitted = key.is_some_and(|key| self.repeats.admits(now, key, outlets));
-        let at = Inlet { dpid: asked.switch.dpid, joined, port: asked.in_port() };
-        let head = self.heads.of(version, at, (outlets, asked.switch)).filter(|_| admitted);
-        if head.is_none_or(|head| !out.send(asked, head)) {
-            drop_packet(asked, out);
+        let flood = floods.get(asked.at).copied().flatten();
+        let is_flooded = flood.is_some_and(|Flood { key, of }| {
+            let admits = repeats.admits(now, (key, of), outlets);
+            if !admits {
+                repeats.shares.give_back(now, &slot.spent, of);
+            }
+            admits
+        });
+        let at = Inlet { dpid: asked.switch.dpid, joined: slot.at, port: asked.in_port() };
+        let Head { flood, drop } = heads.of(version, at, (outlets, asked.switch));
+        let is_sent = is_flooded && flood.as_ref().is_some_and(|head| out.send(asked, head));
+        // The switch need not keep the packet any longer.
+        if !is_sent && asked.request.buffer_id != NO_BUFFER {
+            drop.as_ref().map(|head| out.send(asked, head));
         }
     }
 }
@@ -213,19 +257,19 @@ fn stays(frame: &[u8]) -> bool {
 }
 
 impl App for Spanning {
-    type Slot = Parallel<Time>;
+    type Slot = Parallel<Joined>;
     const NAME: &'static str = "spanning";
     const STARTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = &[Outlets::ID];
 
-    fn join(&mut self, now: Time, _: &Info) -> Time {
-        now
+    fn join(&mut self, now: Time, _: &Info) -> Joined {
+        Joined { at: now, spent: Spent::default() }
     }
 
     fn packet_ins(
         &mut self,
         batch: &mut Batch<'_>,
-        slots: Slots<'_, Parallel<Time>>,
+        slots: Slots<'_, Parallel<Joined>>,
         out: &mut Output,
     ) {
         let now = batch.now;
@@ -234,13 +278,14 @@ impl App for Spanning {
             return;
         }
         self.read(batch, &slots, outlets);
-        // The requests of one switch follow each other: its slot is looked at once.
-        let (mut run, mut joined) = (usize::MAX, Time::START);
+        // The requests of one switch follow each other: its slot is looked for once.
+        let mut slot = None;
         batch.each(|asked| {
-            if asked.run != run {
-                (run, joined) = (asked.run, *slots.of(asked.place));
-            }
-            self.answer(now, (asked, joined), outlets, out);
+            let slot = match slot {
+                Some((run, slot)) if run == asked.run => slot,
+                _ => slot.insert((asked.run, slots.of(asked.place))).1,
+            };
+            self.answer(now, (asked, slot), outlets, out);
             Next::Stop
         });
         if let Some(refused) = self.repeats.refused(now) {
@@ -252,14 +297,6 @@ impl App for Spanning {
 
     fn publishers(&self) -> Publishers {
         Publishers::of(Spans::new())
-    }
-}
-
-/// The switch need not keep the packet any longer.
-fn drop_packet(asked: &Asked<'_>, out: &mut Output) {
-    let buffer_id = asked.request.buffer_id;
-    if buffer_id != NO_BUFFER {
-        out.answer(asked, PacketOut::buffered(buffer_id).from_port(asked.in_port()));
     }
 }
 
@@ -315,6 +352,26 @@ mod tests {
         let dropped = asks.filter(is_dropped).count() as u64;
         assert!(dropped <= 10, "{dropped} of 134,700");
         assert_eq!(repeats.refused(Time::START), (dropped > 0).then_some(dropped));
+    }
+
+    /// One switch floods without end, as a broken network card does, and another one asks what a
+    /// hundred hosts ask.
+    #[test]
+    fn a_storm_at_one_switch_costs_another_none_of_its_floods() {
+        let repeats = Repeats::default();
+        let outlets = Outlets::default();
+        let joined = || Joined { at: Time::START, spent: Spent::default() };
+        let floods = |dpid, switch: &Joined, frames: u32| {
+            let is_flooded = |number: &u32| {
+                let at = Inlet { dpid: DatapathId(dpid), joined: switch.at, port: PortNo(1) };
+                repeats.take(Time::START, switch, &outlets).is_some()
+                    && repeats.admit(Time::START, repeats.key(at, &number.to_be_bytes()), TIMES)
+            };
+            (0..frames).filter(is_flooded).count()
+        };
+        assert!(floods(1, &joined(), 2_000_000) > 50_000);
+        assert_eq!(floods(2, &joined(), 100), 100);
+        assert!(repeats.refused(Time::START) > Some(1_900_000));
     }
 
     #[test]

@@ -22,39 +22,52 @@ pub(super) struct Heads {
 struct Place {
     version: u64,
     at: Inlet,
-    /// None where the frame leaves by no port.
-    head: Option<PacketOutHead>,
+    head: Head,
+}
+
+/// What is sent about packets that came in by one port.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// Floods the packet; none where it leaves by no port.
+    pub(super) flood: Option<PacketOutHead>,
+    /// Has the switch forget the packet that it keeps.
+    pub(super) drop: Option<PacketOutHead>,
 }
 
 impl Heads {
-    /// The head of what a switch floods that came in at `at`; none where it leaves by no port. `version` is that of the
-    /// World which has the outlets.
+    /// What is sent about a packet that came in at `at`. `version` is that of the World which has the outlets.
     #[inline]
     pub(super) fn of(
         &mut self,
         version: u64,
         at: Inlet,
         (outlets, switch): (&Outlets, &Info),
-    ) -> Option<&PacketOutHead> {
+    ) -> &Head {
         if self.places.is_empty() {
             self.places.resize_with(PLACES, || None);
         }
         let mixed =
             (at.dpid.0.rotate_left(32) ^ u64::from(at.port.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &mut self.places[(mixed >> 56) as usize % PLACES];
-        let is_it = |place: &Place| place.version == version && place.at == at;
-        if !place.as_ref().is_some_and(is_it) {
-            *place = Some(Place { version, at, head: head(at, outlets, switch) });
+        let is_it = |place: &&mut Place| place.version == version && place.at == at;
+        if place.as_mut().filter(is_it).is_none() {
+            *place = None;
         }
-        place.as_ref().and_then(|place| place.head.as_ref())
+        let head = || Place { version, at, head: Head::of(at, outlets, switch) };
+        &place.get_or_insert_with(head).head
     }
 }
 
-fn head(at: Inlet, outlets: &Outlets, switch: &Info) -> Option<PacketOutHead> {
-    let mut ports = ports(at, outlets, &switch.ports).peekable();
-    ports.peek()?;
-    // With more ports than a message can name nothing is flooded.
-    PacketOutHead::new(switch.version, at.port, ports.map(Action::output)).ok()
+impl Head {
+    fn of(at: Inlet, outlets: &Outlets, switch: &Info) -> Head {
+        let head = |ports: &mut dyn Iterator<Item = PortNo>| {
+            // With more ports than a message can name nothing is flooded.
+            PacketOutHead::new(switch.version, at.port, ports.map(Action::output)).ok()
+        };
+        let mut ports = ports(at, outlets, &switch.ports).peekable();
+        let flood = ports.peek().is_some().then(|| head(&mut ports)).flatten();
+        Head { flood, drop: head(&mut core::iter::empty()) }
+    }
 }
 
 /// The ports by which a switch floods a frame that came in there; none where it does not. `at_first` are its ports when it

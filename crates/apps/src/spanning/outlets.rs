@@ -72,6 +72,11 @@ impl Outlets {
         self.switches.get(at)
     }
 
+    /// How many switches there are.
+    pub(super) fn count(&self) -> usize {
+        self.switches.len()
+    }
+
     /// Whether floods by every port would keep probes from being heard in time: where there are hundreds of switches.
     pub(super) fn is_large(&self) -> bool {
         self.switches.len() >= LARGE

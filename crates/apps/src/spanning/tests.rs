@@ -13,6 +13,7 @@ use proptest::prelude::*;
 use super::app::{CAREFUL_MAX, Inlet};
 use super::heads::ports;
 use super::outlets::LARGE;
+use super::shares::Of;
 use super::*;
 use crate::place::SwitchPort;
 use crate::routing::tests::{a_history, both};
@@ -27,7 +28,8 @@ fn flood(
     (outlets, at_first): (&Outlets, &[aldis_wire::msg::Port]),
 ) -> Vec<PortNo> {
     let ports: Vec<PortNo> = ports(at, outlets, at_first).collect();
-    let floods = !ports.is_empty() && repeats.admits(now, repeats.key(at, frame), outlets);
+    let floods =
+        !ports.is_empty() && repeats.admits(now, (repeats.key(at, frame), Of::All), outlets);
     if floods { ports } else { Vec::new() }
 }
 
