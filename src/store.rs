@@ -59,7 +59,8 @@ fn export(store: &Path, to: Option<&Path>) -> Result<(), String> {
     if !store.exists() {
         return Err(format!("there is no store {}", store.display()));
     }
-    let backup = open(store)?.backup();
+    // It is only read: what is exported is there afterwards as it was before.
+    let backup = Embedded::look(store).map_err(|error| error.to_string())?;
     let text = backup.write();
     match to {
         None => print!("{text}"),
@@ -85,13 +86,10 @@ fn import(store: &Path, from: Option<&Path>) -> Result<(), String> {
     };
     let name = from.map_or("standard input".into(), |file| file.display().to_string());
     let backup = Backup::read(&text).map_err(|error| format!("{name}: {error}"))?;
-    open(store)?.restore(&backup).map_err(|error| error.to_string())?;
+    let opened = Embedded::open(store).map_err(|error| error.to_string())?;
+    opened.restore(&backup).map_err(|error| error.to_string())?;
     eprintln!("aldis: {} entries imported into {}", backup.len(), store.display());
     Ok(())
-}
-
-fn open(store: &Path) -> Result<Embedded, String> {
-    Embedded::open(store).map_err(|error| error.to_string())
 }
 
 /// The whole text, and one byte more than a backup may have.

@@ -6,6 +6,8 @@
 mod client;
 #[path = "kept/floodlight.rs"]
 mod floodlight;
+#[path = "kept/full.rs"]
+mod full;
 #[path = "kept/killed.rs"]
 mod killed;
 #[path = "http/network.rs"]

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 /// Longer than anything here takes on a machine that is busy with other things.
 pub(crate) const WITHIN: Duration = Duration::from_secs(30);
@@ -43,8 +43,28 @@ impl Running {
     pub(crate) fn start(args: &[&str]) -> Running {
         // Tests run beside each other: one that wants HTTP takes any port that is free.
         let http = if args.contains(&"--http") { &[][..] } else { &["--http", "off"] };
-        let mut child =
-            aldis(&[&["run", "--listen", "127.0.0.1:0"], http, args].concat()).spawn().unwrap();
+        Running::of(aldis(&[&["run", "--listen", "127.0.0.1:0"], http, args].concat()))
+    }
+
+    /// One that a full disk says so instead of ending it: the limit of its files is its disk.
+    pub(crate) fn start_with_limited_files(args: &[&str]) -> Running {
+        let plain = aldis(&[&["run", "--listen", "127.0.0.1:0"], args].concat());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ && exec \"$0\" \"$@\""]).arg(plain.get_program());
+        shell.args(plain.get_args());
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::of(shell)
+    }
+
+    /// Files longer than this it cannot write from now on, or any.
+    pub(crate) fn limit_files(&self, to: Option<u64>) {
+        let pid = Pid::from_child(&self.child);
+        let limit = Rlimit { current: to, maximum: getrlimit(Resource::Fsize).maximum };
+        prlimit(Some(pid), Resource::Fsize, limit).unwrap();
+    }
+
+    fn of(mut command: Command) -> Running {
+        let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();

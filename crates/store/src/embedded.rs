@@ -1,49 +1,47 @@
 //! The store in one file of this machine (redb): transactions, each on disk before it is acknowledged.
 //!
-//! All entries are in memory too, so that reading waits for nobody, and a file is judged once: when it is opened. Beside the
-//! entries it holds a digest of all of them, changed with each of them in the same transaction: a file in which somebody or a
-//! disk changed bytes is refused, and not served in part.
+//! All entries are in memory too, so that reading waits for nobody, and a file is judged once: when it
+//! is opened, by a trial that writes nothing ([`open`]). Beside the entries it holds a digest of all of
+//! them, changed with each of them in the same transaction: a file in which somebody or a disk changed
+//! bytes is refused, and not served in part.
+//!
+//! Each change is committed twice. The database keeps its last two commits, and goes back to the one
+//! before the last where the last is damaged: both say the same, so that nothing acknowledged is lost.
 
 mod digest;
+mod file;
+mod open;
+mod quiet;
+mod rows;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use redb::backends::FileBackend;
-use redb::{
-    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
-};
-use serde_json::Value;
+use redb::Database;
 
 use crate::limits::{ENTRIES_MAX, NAME_MAX, VALUE_MAX};
-use crate::{Change, Entry, Error, Expects, Revision, Shelf, Store};
+use crate::{Backup, Change, Entry, Error, Expects, Revision, Shelf, Store};
 use digest::Digest;
-
-/// Entries by `shelf/name`: eight bytes of revision, and JSON.
-const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries");
-
-/// Numbers about the whole: [`FORMAT`], [`REVISION`] and [`DIGEST`].
-const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
-
-const FORMAT: &str = "format";
-const REVISION: &str = "revision";
-const DIGEST: &str = "digest";
-
-/// The format that is written.
-const FORMAT_NOW: u64 = 1;
+use file::Held;
+use quiet::quietly;
+use rows::{Row, encode};
 
 /// A store in a file.
 pub struct Embedded {
     path: PathBuf,
     /// Who changes it; one at a time.
-    database: Mutex<Database>,
+    opened: Mutex<Opened>,
     image: RwLock<Image>,
+}
+
+/// The file while the store is open.
+struct Opened {
+    /// None after a write failed, until the next change: the database refuses all that follow.
+    database: Option<Database>,
+    /// After the database, which is closed while its locks are held.
+    file: Arc<Held>,
 }
 
 /// What the file says.
@@ -63,19 +61,25 @@ impl fmt::Debug for Embedded {
 }
 
 impl Embedded {
-    /// Opens the file, and makes it where there is none: only its owner may read it. While it is open nobody else can open it.
+    /// Opens the file, and makes it where there is none: only its owner may read it. While it is open
+    /// nobody else can open it.
     ///
     /// # Errors
     /// It is in use, damaged, of a later format, or cannot be read or written. It is left as it is.
     pub fn open(path: impl Into<PathBuf>) -> Result<Embedded, Error> {
         let path = path.into();
-        let file = open_file(&path).map_err(|error| disk(&path, &error))?;
-        let empty = file.metadata().map_err(|error| disk(&path, &error))?.len() == 0;
-        // Damage of some kinds is found by an assertion of the database, which changed nothing by then.
-        let opened = catch_unwind(AssertUnwindSafe(|| read(&path, file, empty)));
-        let damaged = |_| damaged(&path, "the database stumbled over it");
-        let (database, image) = opened.map_err(damaged)??;
-        Ok(Embedded { database: Mutex::new(database), image: RwLock::new(image), path })
+        let (file, database, image) = open::open(&path)?;
+        let opened = Mutex::new(Opened { database: Some(database), file });
+        Ok(Embedded { opened, image: RwLock::new(image), path })
+    }
+
+    /// What the file says. It is not changed, and nobody else can open it meanwhile.
+    ///
+    /// # Errors
+    /// As [`Embedded::open`], and there is none.
+    pub fn look(path: &Path) -> Result<Backup, Error> {
+        let (_file, image) = open::look(path)?;
+        Ok(Backup::of(image.revision, |shelf| image.shelf(shelf)))
     }
 
     /// The file.
@@ -92,9 +96,9 @@ impl Embedded {
         self.image.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn database(&self) -> MutexGuard<'_, Database> {
+    fn opened(&self) -> MutexGuard<'_, Opened> {
         // A transaction that panicked was not committed.
-        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -108,14 +112,11 @@ impl Store for Embedded {
     }
 
     fn entries(&self, shelf: Shelf) -> Vec<(String, Entry)> {
-        let image = self.image();
-        let from = image.entries.range((shelf, String::new())..);
-        let of_shelf = from.take_while(|((of, _), _)| *of == shelf);
-        of_shelf.map(|((_, name), entry)| (name.clone(), entry.clone())).collect()
+        self.image().shelf(shelf)
     }
 
     fn change(&self, changes: &[Change]) -> Result<Revision, Error> {
-        let database = self.database();
+        let mut opened = self.opened();
         let (draft, rows) = {
             let image = self.image();
             let mut draft = Draft::of(&image);
@@ -123,16 +124,35 @@ impl Store for Embedded {
             let rows = rows.collect::<Result<Vec<_>, _>>()?;
             (draft, rows)
         };
-        let written = write(&database, &rows, draft.revision, draft.digest);
-        written.map_err(|error| disk(&self.path, &error))?;
+        opened
+            .write(&self.image(), &rows, &draft)
+            .map_err(|why| Error::Disk { path: self.path.clone(), why })?;
         let revision = draft.revision;
         self.image_mut().become_draft(draft);
         Ok(revision)
     }
 }
 
-/// A row of the file: its key, and what is there from now on.
-type Row = (String, Option<Vec<u8>>);
+impl Opened {
+    /// Writes the draft. A database that failed is closed, and opened again by the next change: a disk
+    /// that was full may have room by then.
+    fn write(&mut self, image: &Image, rows: &[Row], draft: &Draft) -> Result<(), String> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => open::again(&self.file, image)?,
+        };
+        let written = quietly(move || {
+            rows::write(&database, rows, draft.revision, draft.digest)?;
+            Ok::<_, redb::Error>(database)
+        });
+        match written {
+            Some(Ok(database)) => self.database = Some(database),
+            Some(Err(error)) => return Err(error.to_string()),
+            None => return Err("the database stumbled over it".into()),
+        }
+        Ok(())
+    }
+}
 
 type Place = (Shelf, String);
 
@@ -157,7 +177,7 @@ impl Draft {
             return Err(Error::Name { len: name.len() });
         }
         let place = (*shelf, name.clone());
-        let key = format!("{shelf}/{name}");
+        let key = rows::key(&place);
         let old = match self.entries.get(&place) {
             Some(drafted) => drafted.as_ref(),
             None => image.entries.get(&place),
@@ -195,6 +215,13 @@ impl Draft {
 }
 
 impl Image {
+    /// All entries of a shelf, in the order of their names.
+    fn shelf(&self, shelf: Shelf) -> Vec<(String, Entry)> {
+        let from = self.entries.range((shelf, String::new())..);
+        let of_shelf = from.take_while(|((of, _), _)| *of == shelf);
+        of_shelf.map(|((_, name), entry)| (name.clone(), entry.clone())).collect()
+    }
+
     fn become_draft(&mut self, draft: Draft) {
         (self.revision, self.digest, self.counts) = (draft.revision, draft.digest, draft.counts);
         for (place, entry) in draft.entries {
@@ -204,132 +231,6 @@ impl Image {
             };
         }
     }
-}
-
-fn encode(entry: &Entry) -> Vec<u8> {
-    let mut bytes = entry.revision.0.to_be_bytes().to_vec();
-    bytes.extend_from_slice(entry.value.to_string().as_bytes());
-    bytes
-}
-
-fn decode(key: &str, bytes: &[u8]) -> Option<(Place, Entry)> {
-    let (shelf, name) = key.split_once('/')?;
-    let (revision, json) = bytes.split_first_chunk()?;
-    let value: Value = serde_json::from_slice(json).ok()?;
-    let entry = Entry { value, revision: Revision(u64::from_be_bytes(*revision)) };
-    Some(((shelf.parse().ok()?, name.to_owned()), entry))
-}
-
-fn open_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-}
-
-/// Everything that the file says, or what is wrong with it.
-fn read(path: &Path, file: File, empty: bool) -> Result<(Database, Image), Error> {
-    let backend = FileBackend::new(file).map_err(|error| refusal(path, error))?;
-    let database = Database::builder().create_with_backend(backend);
-    let database = database.map_err(|error| refusal(path, error))?;
-    if empty {
-        let image = Image::default();
-        let written = write(&database, &[], image.revision, image.digest);
-        written.map_err(|error| disk(path, &error))?;
-        return Ok((database, image));
-    }
-    let image = load(&database).map_err(|error| match error {
-        Unloaded::Unreadable(why) => damaged(path, &why),
-        Unloaded::Newer(format) => Error::Newer { path: path.to_owned(), format },
-    })?;
-    Ok((database, image))
-}
-
-/// Why the rows of a file are not what they should be.
-enum Unloaded {
-    Unreadable(String),
-    Newer(u64),
-}
-
-impl<E: std::error::Error> From<E> for Unloaded {
-    fn from(error: E) -> Self {
-        Unloaded::Unreadable(error.to_string())
-    }
-}
-
-fn load(database: &Database) -> Result<Image, Unloaded> {
-    let transaction = database.begin_read()?;
-    let about = transaction.open_table(ABOUT)?;
-    let number = |name| {
-        let missing = || Unloaded::Unreadable(format!("its {name} is missing"));
-        about.get(name)?.map(|guard| guard.value()).ok_or_else(missing)
-    };
-    match number(FORMAT)? {
-        FORMAT_NOW => {}
-        format if format > FORMAT_NOW => return Err(Unloaded::Newer(format)),
-        format => return Err(Unloaded::Unreadable(format!("its format is {format}"))),
-    }
-    let mut image = Image { revision: Revision(number(REVISION)?), ..Image::default() };
-    for row in transaction.open_table(ENTRIES)?.iter()? {
-        let (key, bytes) = row?;
-        let (key, bytes) = (key.value(), bytes.value());
-        let unread = || Unloaded::Unreadable(format!("the entry \"{}\"", key.escape_default()));
-        let (place, entry) = decode(key, bytes).ok_or_else(unread)?;
-        image.digest.turn(key, bytes);
-        image.counts[place.0 as usize] += 1;
-        image.entries.insert(place, entry);
-    }
-    if image.digest.sealed(image.revision) != number(DIGEST)? {
-        return Err(Unloaded::Unreadable(
-            "its digest is another one than that of its entries".into(),
-        ));
-    }
-    Ok(image)
-}
-
-/// Writes these rows and the numbers about the whole. On disk when it returns.
-fn write(
-    database: &Database,
-    rows: &[Row],
-    revision: Revision,
-    digest: Digest,
-) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    {
-        let mut entries = transaction.open_table(ENTRIES)?;
-        for (key, value) in rows {
-            match value {
-                Some(bytes) => entries.insert(key.as_str(), bytes.as_slice())?,
-                None => entries.remove(key.as_str())?,
-            };
-        }
-        let mut about = transaction.open_table(ABOUT)?;
-        about.insert(FORMAT, FORMAT_NOW)?;
-        about.insert(REVISION, revision.0)?;
-        about.insert(DIGEST, digest.sealed(revision))?;
-    }
-    // Durable unless told otherwise.
-    transaction.commit()?;
-    Ok(())
-}
-
-fn refusal(path: &Path, error: DatabaseError) -> Error {
-    match error {
-        DatabaseError::DatabaseAlreadyOpen => Error::InUse { path: path.to_owned() },
-        DatabaseError::Storage(StorageError::Io(error))
-            if error.kind() != io::ErrorKind::InvalidData
-                && error.kind() != io::ErrorKind::UnexpectedEof =>
-        {
-            disk(path, &error)
-        }
-        other => damaged(path, &other.to_string()),
-    }
-}
-
-fn damaged(path: &Path, what: &str) -> Error {
-    Error::Damaged { path: path.to_owned(), what: what.to_owned() }
-}
-
-fn disk(path: &Path, why: &impl fmt::Display) -> Error {
-    Error::Disk { path: path.to_owned(), why: why.to_string() }
 }
 
 #[cfg(test)]

@@ -21,6 +21,11 @@ pub enum Error {
         /// What was found.
         what: String,
     },
+    /// The file is empty, which a store never is.
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file was written by an Aldis that knows more.
     Newer {
         /// The file.
@@ -89,6 +94,12 @@ impl fmt::Display for Error {
                 f,
                 "{} is no store, or is damaged ({what}); it was left as it is: move it away and import a backup, or begin \
                  with an empty one",
+                path.display()
+            ),
+            Error::Empty { path } => write!(
+                f,
+                "{0} is empty, which no store is, not even one that keeps nothing: if it was never one, remove it, and the \
+                 store is made; if it was, import a backup",
                 path.display()
             ),
             Error::Newer { path, format } => write!(

@@ -1,5 +1,5 @@
+use super::rows::{ABOUT, DIGEST, FORMAT};
 use super::*;
-use crate::Backup;
 use crate::limits;
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
