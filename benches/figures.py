@@ -16,6 +16,11 @@ PORT = 16653
 CONTROLLER_CORE, LOAD_CORE = "0", "1"
 
 
+# Seconds until a network is quiet, its fast probes included, and those that are then looked at.
+IDLE_BEHIND = 12
+IDLE_SECONDS = 30
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each pair (5)")
@@ -37,6 +42,11 @@ def main():
 
 def aldis(*extra):
     return f"{ALDIS} run --apps learning-switch --http off --listen 127.0.0.1:{{port}} --workers 1 --log warn " + " ".join(extra)
+
+
+def default_set():
+    """What `make run` starts, but for where it listens."""
+    return f"{ALDIS} run --http 127.0.0.1:0 --listen 127.0.0.1:{{port}} --workers 1 --log warn"
 
 
 def compare(options, title, subjects, load, columns):
@@ -212,6 +222,30 @@ def connect(options):
                   f"{(most - before) / 5000 / 1024:.1f} KiB a switch" + mark({"the load": [result]}), flush=True)
 
 
+def idle(options):
+    """What the default applications take for switches that say nothing: memory of 5,000, CPU time of 1,000."""
+    print("\n## idle switches, the default applications\n", flush=True)
+    for round_ in range(options.rounds):
+        for switches in (5000, 1000):
+            with running(default_set()) as process:
+                time.sleep(2)
+                before = resident(process.pid)
+                bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{PORT} -s {switches} -M 1 --no-teach " \
+                        f"--switch-rate 0.0001 -l 1 -m {1000 * (IDLE_BEHIND + IDLE_SECONDS + 10)} -w 0"
+                load = subprocess.Popen(shlex.split(bench), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(IDLE_BEHIND)
+                used = cpu_seconds(process.pid)
+                time.sleep(IDLE_SECONDS)
+                used = cpu_seconds(process.pid) - used
+                held = resident(process.pid) - before
+                if load.poll() is not None:
+                    sys.exit(f"figures.py: {bench}: it ended too soon")
+                load.terminate()
+                load.wait(timeout=30)
+                print(f"{switches} switches: {held / switches / 1024:.1f} KiB a switch; "
+                      f"{100 * used / IDLE_SECONDS:.2f} % of a core", flush=True)
+
+
 def stuck(options):
     """16 switches that ask a little, alone and beside 1,000 that ask all they can and never read, until those are dropped."""
     load = "-s 16 -M 1000 --switch-rate 500 -l 12 -m 1000 -w 2"
@@ -261,13 +295,20 @@ def system_calls(options):
     print(f"{total:,} system calls for {requests:,} requests: {total / requests:.4f} a request", flush=True)
 
 
+def cpu_seconds(pid):
+    """User and system time so far."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def resident(pid):
     with open(f"/proc/{pid}/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 FIGURES = {"window": window, "full": full, "no-buffer": no_buffer, "versions": versions,
-           "hot-port": hot_port, "latency": latency, "connect": connect, "stuck": stuck, "system-calls": system_calls}
+           "hot-port": hot_port, "latency": latency, "connect": connect, "idle": idle, "stuck": stuck, "system-calls": system_calls}
 
 if __name__ == "__main__":
     main()

@@ -15,6 +15,7 @@ mod metric;
 mod rate;
 
 pub use controller::Controller;
+pub(crate) use controller::OURS;
 pub use knobs::Knobs;
 pub use metric::Metric;
 pub use rate::Rate;

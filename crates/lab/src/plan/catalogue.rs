@@ -38,6 +38,7 @@ plans![
     "beacon/figure-4a",
     "beacon/figure-4b",
     "beacon/figure-4c",
+    "ours/default-set",
     "ours/presets",
     "ours/ten-thousand-switches",
     "ours/million-macs",

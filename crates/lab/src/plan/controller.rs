@@ -10,7 +10,8 @@ pub struct Controller {
     /// The name by which runs and legends call it.
     pub name: String,
     /// The program and its arguments, without a shell. `{port}` stands for the TCP port of 127.0.0.1 to listen on,
-    /// `{workers}` for the number of workers, `{folder}` for the folder that holds [`Controller::files`].
+    /// `{workers}` for the number of workers, `{folder}` for the folder that holds [`Controller::files`],
+    /// and `{aldis}` for this program: Aldis as no design of the papers is started.
     pub command: Vec<String>,
     /// A command that succeeds where the controller is installed; without one it is enough that the program is found.
     #[serde(default)]
@@ -32,6 +33,9 @@ pub struct Controller {
 fn ready_within_s() -> u32 {
     10
 }
+
+/// What stands for this program.
+pub(crate) const OURS: &str = "{aldis}";
 
 /// The longest that a controller may be waited for, in seconds.
 const READY_WITHIN_MAX: u32 = 120;

@@ -2,8 +2,8 @@
 
 use super::folder::Folder;
 use super::leash;
-use crate::plan::Controller;
 use crate::plan::expand::{Point, Subject};
+use crate::plan::{Controller, OURS};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -123,6 +123,7 @@ impl Running {
         let port = free_port().map_err(|error| format!("there is no free port: {error}"))?;
         let fill = |word: &String| {
             let folder = folder.path().display().to_string();
+            let word = word.replace(OURS, &aldis.display().to_string());
             let word = word.replace("{port}", &port.to_string());
             word.replace("{workers}", &workers.to_string()).replace("{folder}", &folder)
         };
@@ -208,7 +209,7 @@ pub(super) fn present(controller: &Controller) -> Result<(), String> {
         format!("{name} is not measured: {why}; install it with: {install}")
     };
     let program = &controller.command[0];
-    if !is_program(program) {
+    if program != OURS && !is_program(program) {
         return Err(missing(format!("there is no program {program}")));
     }
     let Some((check, args)) = controller.present.split_first() else { return Ok(()) };
