@@ -20,16 +20,59 @@ const STEPS_MAX: u32 = 32;
 pub const FAR: u32 = u32::MAX;
 
 /// How far every switch is from one destination, in the units of the engine that found it.
+///
+/// There is one for each switch, so that all of them grow with the square of the network: what cannot be
+/// reached before the first place that can, and behind the last, takes no room, and a distance takes a
+/// byte where all of them are short.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tree {
-    distances: Box<[u32]>,
+    /// The first place that can be reached.
+    from: u32,
+    distances: Distances,
 }
 
+/// The distances of the places from the first to the last that can be reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Distances {
+    /// None is longer than 254; [`SHORT_FAR`] where no way leads.
+    Short(Box<[u8]>),
+    /// There are longer ones.
+    Long(Box<[u32]>),
+}
+
+/// The distance of what cannot be reached, among short ones.
+const SHORT_FAR: u8 = u8::MAX;
+
 impl Tree {
+    /// Of the distances of all places.
+    fn of(distances: &[u32]) -> Tree {
+        let is_near = |distance: &u32| *distance != FAR;
+        let from = distances.iter().position(is_near).unwrap_or(0);
+        let to = distances.iter().rposition(is_near).map_or(from, |last| last + 1);
+        let distances = &distances[from..to];
+        let short = |&distance: &u32| match distance {
+            FAR => Some(SHORT_FAR),
+            near => u8::try_from(near).ok().filter(|&near| near != SHORT_FAR),
+        };
+        // Most are short or most are long: the first that is not short ends the attempt.
+        let distances = match distances.iter().map(short).collect() {
+            Some(short) => Distances::Short(short),
+            None => Distances::Long(distances.into()),
+        };
+        Tree { from: from as u32, distances }
+    }
+
     /// How far a switch is from the destination: 0 for the destination alone, [`FAR`] where no way leads there.
     #[inline]
     pub fn distance(&self, node: Node) -> u32 {
-        self.distances.get(node.index()).copied().unwrap_or(FAR)
+        let at = node.index().wrapping_sub(self.from as usize);
+        match &self.distances {
+            Distances::Short(short) => match short.get(at) {
+                Some(&distance) if distance != SHORT_FAR => distance.into(),
+                _ => FAR,
+            },
+            Distances::Long(long) => long.get(at).copied().unwrap_or(FAR),
+        }
     }
 
     /// Where every link costs 1.
@@ -40,7 +83,7 @@ impl Tree {
             queued = search.spread(graph, search.queue[next], queued);
             next += 1;
         }
-        Tree { distances: search.distances.into() }
+        Tree::of(&search.distances)
     }
 
     /// Of up to [`AT_ONCE`] destinations, where every link costs 1: a switch is a step farther from all destinations from which
@@ -74,8 +117,7 @@ impl Tree {
                 }
             }
             if any == 0 {
-                let tree = |distances: Vec<u32>| Tree { distances: distances.into() };
-                return distances.into_iter().map(tree).collect();
+                return distances.iter().map(|distances| Tree::of(distances)).collect();
             }
             core::mem::swap(&mut last, &mut fresh);
         }
@@ -102,7 +144,7 @@ impl Tree {
                 }
             }
         }
-        Tree { distances: distances.into() }
+        Tree::of(&distances)
     }
 }
 
@@ -156,5 +198,43 @@ impl Breadth {
         self.distances[node.index()] = before.min(distance);
         self.queue[queued] = node;
         queued + usize::from(before == FAR)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn distances() -> impl Strategy<Value = Vec<u32>> {
+        let near = prop_oneof![0..4u32, 250..260u32, Just(u32::MAX - 1)];
+        let any = prop_oneof![3 => Just(FAR), 2 => 0..255u32, 1 => near];
+        prop::collection::vec(any, 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn a_tree_says_what_it_was_made_of(distances in distances()) {
+            let tree = Tree::of(&distances);
+            for place in 0..distances.len() + 3 {
+                let expected = distances.get(place).copied().unwrap_or(FAR);
+                prop_assert_eq!(tree.distance(Node::at(place)), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_reach_takes_no_room_and_short_distances_take_a_byte() {
+        let mut distances = vec![FAR; 5000];
+        distances[4000] = 0;
+        let Distances::Short(short) = Tree::of(&distances).distances else { panic!("it is short") };
+        assert_eq!(short.len(), 1);
+        distances[4010] = 254;
+        let Distances::Short(short) = Tree::of(&distances).distances else { panic!("it is short") };
+        assert_eq!(short.len(), 11);
+        distances[4010] = 255;
+        assert!(
+            matches!(Tree::of(&distances).distances, Distances::Long(long) if long.len() == 11)
+        );
     }
 }

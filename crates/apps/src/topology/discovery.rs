@@ -42,12 +42,18 @@ const SHOWN_FOR: Duration = Duration::from_secs(300);
 /// twelve seconds. Nobody who hands probes on is found out by a longer wait, and until it is over a link carries nothing.
 const PATIENCE: u32 = 24;
 
+/// Slow probes leave at multiples of this: each moment at which any leaves wakes the publisher and a
+/// worker, and a thousand switches at moments of chance woke them a hundred times a second.
+const MOMENTS: Duration = Duration::from_millis(100);
+
 /// How often it is looked at what links are usually like.
 const USUAL_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 struct Switch {
     up_at: Time,
+    /// When its ports that need no haste are probed next: all at once, in one write.
+    round: Time,
     /// Round trips between it and the controller.
     control: Window,
 }
@@ -170,7 +176,7 @@ impl Topology {
 
     /// A switch joined. Its ports come by [`Topology::port_up`].
     pub fn switch_up(&mut self, now: Time, dpid: DatapathId) {
-        self.switches.insert(dpid, Switch { up_at: now, control: Window::EMPTY });
+        self.switches.insert(dpid, Switch { up_at: now, round: now, control: Window::EMPTY });
         self.touched.insert(dpid);
     }
 
@@ -248,12 +254,12 @@ impl Topology {
         self.sequence += 1;
         let (sequence, nonce) = (self.sequence, self.key.nonce(self.sequence));
         let probe = Probe { from, reach, sequence, nonce };
-        let delay = self.delay(from, u64::from(nonce[0]));
+        let due = self.due(now, from, nonce[0]);
         let port = self.ports.get_mut(&from).expect("only ports that are up have a probe due");
         if port.send(now, &probe) {
             self.touched.insert(from.dpid);
         }
-        port.due = now + delay;
+        port.due = due;
         probe.write(&self.key, port.mac, frame);
         self.schedule.add(port.due, from);
         self.counters.sent += 1;
@@ -491,19 +497,30 @@ impl Topology {
         if self.ports.get(&from).is_some_and(is_far) { Reach::Far } else { Reach::Direct }
     }
 
-    /// How long after this probe the next leaves the port.
-    fn delay(&self, from: SwitchPort, random: u64) -> Duration {
-        let Some(port) = self.ports.get(&from) else { return FAST };
+    /// When the next probe leaves the port, after one that leaves now.
+    fn due(&mut self, now: Time, from: SwitchPort, random: u8) -> Time {
+        let interval = self.config.interval;
+        let switch = self.switches.get_mut(&from.dpid);
+        let (Some(port), Some(switch)) = (self.ports.get(&from), switch) else {
+            return now + interval;
+        };
         let waits = |ends: &Ends| {
             let Some(link) = self.links.get(ends) else { return false };
             let unheard = link.halves.iter().flatten().any(|half| half.unheard >= 2);
             unheard || link.state == State::Unproven
         };
         if port.turns + 1 < FAST_TURNS || port.link.iter().chain(&port.far).any(waits) {
-            return self.config.fast();
+            return now + self.config.fast();
         }
-        // Four to six fifths, by a byte of the nonce.
-        self.config.interval * (4 * 255 + 2 * random as u32) / (5 * 255)
+        // A port whose time is another than that of its switch falls in with the others once.
+        let (soon, late) = (now + interval * 2 / 5, now + interval * 6 / 5 + MOMENTS);
+        if switch.round < soon || switch.round > late {
+            // Four to six fifths, by a byte of the nonce.
+            let delay = interval * (4 * 255 + 2 * u32::from(random)) / (5 * 255);
+            let moment = MOMENTS.as_nanos() as u64;
+            switch.round = Time((now + delay).0.next_multiple_of(moment));
+        }
+        switch.round
     }
 
     /// The other end of a link was heard of and not this one: it is probed now, if it was not just a moment ago.

@@ -1,6 +1,7 @@
 //! What is known of one port.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use aldis_control::Time;
 use aldis_wire::MacAddr;
@@ -12,6 +13,10 @@ use super::link::Ends;
 
 /// Probes of a port that may be on their way: those of two seconds in its first, fast ones.
 const SENT_MAX: usize = 6;
+
+/// How long a probe that was sent is remembered: it counts for two seconds, and for as many again it is
+/// told from one that never was. A port that is probed slowly then remembers one.
+const SENT_FOR: Duration = Duration::from_secs(4);
 
 /// Probes of a port that leave fast: one or two may be too early for the switch at the other end, the third is for those
 /// that are not ours. When the fourth leaves, each of them had its time to arrive.
@@ -94,8 +99,12 @@ impl Port {
 
     /// Remembers a probe that leaves now; whether it is the last that could have found a link that there is.
     pub(super) fn send(&mut self, now: Time, probe: &Probe) -> bool {
-        if self.sent.len() >= SENT_MAX {
+        let is_old = |sent: &Sent| now.since(sent.at) > SENT_FOR;
+        while self.sent.len() >= SENT_MAX || self.sent.front().is_some_and(is_old) {
             self.sent.pop_front();
+        }
+        if self.sent.is_empty() {
+            self.sent.shrink_to(1);
         }
         let Probe { sequence, nonce, reach, .. } = *probe;
         self.sent.push_back(Sent { at: now, sequence, nonce, reach, heard: Vec::new() });

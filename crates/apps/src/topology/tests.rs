@@ -476,6 +476,35 @@ fn the_links_of_1347_switches_are_found_within_three_seconds() {
     );
 }
 
+/// Each moment at which a probe leaves wakes two threads, and each switch that it leaves by is a write.
+#[test]
+fn the_ports_of_a_switch_are_probed_together_and_few_moments_are_used() {
+    const SWITCHES: u64 = 50;
+    let mut net = Net::new(Config::default());
+    // Each port comes up at another time than the others.
+    for number in 1..5 {
+        for dpid in 0..SWITCHES {
+            if number == 1 {
+                net.join(dpid);
+            }
+            net.port_up(port(dpid, number));
+            net.run(31);
+        }
+    }
+    net.run(20_000);
+    let (mut moments, mut writes) = (BTreeSet::new(), BTreeSet::new());
+    let mut probes: BTreeMap<SwitchPort, u32> = BTreeMap::new();
+    net.run_with(60_000, |net, from, _| {
+        moments.insert(net.now);
+        writes.insert((net.now, from.dpid));
+        *probes.entry(from).or_default() += 1;
+    });
+    assert!(moments.len() <= 600, "{} moments in a minute", moments.len());
+    let rounds = 60 / 4 * SWITCHES as usize;
+    assert!(writes.len() <= rounds, "{} writes in a minute", writes.len());
+    assert!(probes.len() == 4 * SWITCHES as usize && probes.values().all(|&sent| sent >= 9));
+}
+
 /// What happens to a network.
 #[derive(Clone, Debug)]
 enum Step {
