@@ -70,6 +70,43 @@ fn a_network_with_loops_works_by_default() {
     assert_eq!(controller.end("-INT"), Some(0));
 }
 
+/// All built-in topologies, one after the other, with the same switches, ports and hosts at other places: each works as if it
+/// were the first. Hosts speak when floods by every port are over, so that they need the links.
+fn one_network_after_the_other(openflow: &str, topologies: &[&str]) {
+    let mut controller = Running::start(&[]);
+    for topology in topologies {
+        let words = ["--topology", topology, "--openflow", openflow, "--pingall"];
+        let (said, code) = emulate(&controller.address, &[&words[..], &["--settle", "2"]].concat());
+        let all = said.contains("*** Results: 0% dropped");
+        assert!(all && code == Some(0), "{topology}, OpenFlow {openflow}: {said}");
+    }
+    assert_eq!(controller.end("-INT"), Some(0));
+}
+
+const BUILT_IN: [&str; 8] = [
+    "single,4",
+    "linear,4",
+    "tree,2,3",
+    "torus,3,3",
+    "ring,5",
+    "fat-tree,4",
+    "waxman,8",
+    "preferential,8",
+];
+
+#[test]
+fn every_topology_works_after_every_other_one() {
+    one_network_after_the_other("1.3", &BUILT_IN);
+}
+
+#[test]
+fn every_topology_works_in_another_order_with_openflow_1_0() {
+    let mut topologies = BUILT_IN;
+    topologies.reverse();
+    topologies.swap(1, 6);
+    one_network_after_the_other("1.0", &topologies);
+}
+
 /// As many switches as the largest topology of the papers has. What has crossed a link is not yet what the controller knows: while it
 /// learns 5,370 of them, it may drop a packet.
 #[test]

@@ -216,10 +216,14 @@ class Lab:
 
     # Afterwards
 
-    def end_network(self):
-        """Ends the network and the controller, so that others can be started."""
+    def stop_network(self):
+        """Ends the network, so that another one can be started at the same controller."""
         self.net.stop()
         self.net = None
+
+    def end_network(self):
+        """Ends the network and the controller, so that others can be started."""
+        self.stop_network()
         self.controller.stop()
 
     def evidence(self):
