@@ -190,7 +190,7 @@ fn what_is_not_done_is_a_problem_in_words() {
         (one, flow(json!({"actions": "output:2"})), 422, "flows[0].actions"),
         (one, json!({"flows": []}), 422, "0 of them; accepted are 1 to 10000"),
         (one, json!({"flows": vec![json!({}); 10_001]}), 422, "accepted are 10000 at most"),
-        ("/api/v1/flows", flow(json!({})), 422, "flows[0]: missing field `switch`"),
+        ("/api/v1/flows", flow(json!({})), 422, "flows[0]: `switch` is missing"),
         (
             "/api/v1/switches/7/flows",
             flow(json!({})),
@@ -206,7 +206,7 @@ fn what_is_not_done_is_a_problem_in_words() {
         ("?all=true&table=1", "contradicts"),
         ("?match=in_port", "match: in_port"),
         ("?cookie=x", "cookie: \"x\" is no number"),
-        ("?colour=red", "unknown field `colour`"),
+        ("?colour=red", "there is no key `colour` here"),
     ] {
         let answer = scene.delete(&format!("{one}{query}"));
         assert!(answer.is_problem(400, words), "{query}: {answer:?}");

@@ -74,11 +74,11 @@ fn who_is_not_there_is_said_and_a_network_in_parts_has_no_way() {
     assert_eq!((&paths["paths"], &paths["more"]), (&json!([]), &json!(false)));
     assert_eq!(ask::told(&api, &["paths", "1", "2"]), "way  switch  in  out\nno way leads there\n");
     for (query, status, words) in [
-        ("from=1", 400, "missing field `to`"),
+        ("from=1", 400, "`to` is missing"),
         ("from=1&to=h2", 400, "to: \"h2\" is no host and no switch"),
         ("from=1&to=2&max=0", 400, "accepted are 1 to 256"),
         ("from=1&to=2&max=257", 400, "accepted are 1 to 256"),
-        ("from=1&to=2&colour=red", 400, "unknown field `colour`"),
+        ("from=1&to=2&colour=red", 400, "there is no key `colour` here"),
         ("from=7&to=2", 404, "switch 0000000000000007 is not connected"),
         ("from=1&to=00:00:00:00:00:99", 404, "to: no host 00:00:00:00:00:99 was seen; /api/v1"),
         ("from=10.9.9.9&to=1&vlan=7", 404, "from: no host 10.9.9.9 was seen in VLAN 7"),

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use aldis_wire::DatapathId;
 
 use crate::limits::{BODY_MAX, DEPTH_MAX, LITERAL_MAX, READ_HERE_MAX};
+use crate::plain::plain;
 use crate::problem::Problem;
 
 /// The datapath id that a path names, however it is written.
@@ -51,7 +52,11 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path = axum::extract::Path::from_request_parts(parts, state).await;
         let refused = |why: axum::extract::rejection::PathRejection| {
-            Problem::bad("bad-path", format!("the path: {}", why.body_text()))
+            let why = why.body_text();
+            Problem::bad(
+                "bad-path",
+                format!("the path: {}", plain(why.trim_start_matches("Invalid URL: "))),
+            )
         };
         path.map(|axum::extract::Path(path)| Path(path)).map_err(refused)
     }
@@ -67,7 +72,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let query = axum::extract::Query::from_request_parts(parts, state).await;
         let refused = |why: axum::extract::rejection::QueryRejection| {
-            Problem::bad("bad-query", format!("the query: {}", why.body_text()))
+            let why = why.body_text();
+            let why = why.trim_start_matches("Failed to deserialize query string: ");
+            Problem::bad("bad-query", format!("the query: {}", plain(why)))
         };
         query.map(|axum::extract::Query(query)| Query(query)).map_err(refused)
     }
@@ -192,10 +199,11 @@ fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let value = serde_path_to_error::deserialize(&mut json);
     let value = value.map_err(|error| match (error.path().to_string(), error.inner()) {
         (path, why) if why.is_data() && path != "." => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", format!("{path}: {why}"))
+            let detail = format!("{path}: {}", plain(&why.to_string()));
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail)
         }
         (_, why) if why.is_data() => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", why)
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", plain(&why.to_string()))
         }
         (_, why) => Problem::bad("not-json", format!("the body is no JSON: {why}")),
     })?;
@@ -251,12 +259,16 @@ mod tests {
             (
                 r#"{"priority": 70000, "ports": []}"#,
                 422,
-                "priority: invalid value: integer `70000`",
+                "priority: the number 70000 is given where a whole number from 0 to 65535 is wanted",
             ),
-            (r#"{"priority": 1, "ports": [1, -2]}"#, 422, "ports[1]: invalid value: integer `-2`"),
-            (r#"{"priority": 1, "ports": [], "prots": 3}"#, 422, "unknown field `prots`"),
-            (r#"{"priority": 1, "priority": 2, "ports": []}"#, 422, "duplicate field `priority`"),
-            (r#"{"priority": 1}"#, 422, "missing field `ports`"),
+            (r#"{"priority": 1, "ports": [1, -2]}"#, 422, "ports[1]: the number -2 is given where"),
+            (
+                r#"{"priority": 1, "ports": [], "prots": 3}"#,
+                422,
+                "there is no key `prots` here; did you mean `ports`?",
+            ),
+            (r#"{"priority": 1, "priority": 2, "ports": []}"#, 422, "`priority` is there twice"),
+            (r#"{"priority": 1}"#, 422, "`ports` is missing"),
             (r#"{"priority": 1, "ports": []} []"#, 400, "line 1 column 30"),
             ("{", 400, "EOF"),
             ("", 400, "EOF"),

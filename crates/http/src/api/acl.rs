@@ -234,7 +234,7 @@ pub(crate) async fn put_all(
     let ours = rules.into_iter().filter(|rule| rule.source != Some(Source::Configuration));
     let named = |(place, mut rule): (usize, NewAclRule)| {
         let name = rule.name.take();
-        let detail = format!("rules[{place}]: missing field `name`");
+        let detail = format!("rules[{place}]: `name` is missing");
         let missing = || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail);
         rule.rule(&name.ok_or_else(missing)?).map_err(|problem| Problem {
             detail: format!("rules[{place}]: {}", problem.detail),

@@ -247,7 +247,7 @@ pub(crate) async fn change_many(
     let named = flows.into_iter().enumerate().map(|(place, flow)| match flow.switch {
         Some(Read(dpid)) => Ok((dpid, flow)),
         None => {
-            let detail = format!("flows[{place}]: missing field `switch`");
+            let detail = format!("flows[{place}]: `switch` is missing");
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail))
         }
     });

@@ -331,7 +331,7 @@ pub(crate) async fn change(
     }
     let mut named = Vec::with_capacity(flows.len());
     for (place, mut flow) in flows.into_iter().enumerate() {
-        let missing = || refused(format!("set[{place}]: missing field `name`"));
+        let missing = || refused(format!("set[{place}]: `name` is missing"));
         let name = flow.name.take().ok_or_else(missing)?;
         let placed = |problem: Problem| Problem {
             detail: format!("set[{place}]: {}", problem.detail),

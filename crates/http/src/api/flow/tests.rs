@@ -80,7 +80,7 @@ fn what_cannot_be_is_named() {
         (r#"{"cookie": "0x11111111111111111"}"#, "no number of 64 bits"),
         (r#"{"command": "remove"}"#, "`delete-strict`"),
         (r#"{"switch": "one"}"#, "not a datapath id"),
-        (r#"{"action": []}"#, "unknown field `action`"),
+        (r#"{"action": []}"#, "there is no key `action` here"),
     ] {
         let problem = parse::<Change>(json.as_bytes()).unwrap_err();
         assert!(problem.status == 422 && problem.detail.contains(words), "{json}: {problem:?}");
