@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::ask;
 use crate::catalogue::{self, AppName};
+use crate::failure::Failure;
 use crate::run::{Config, shown_apps};
 
 /// Arguments of `aldis apps`.
@@ -40,18 +41,20 @@ pub(crate) struct Args {
 ///
 /// # Errors
 /// One sentence: a file that cannot be read, applications that cannot work together, or a controller that does not answer.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     if let Some(http) = args.http {
-        return ask::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
+        let asked = ask::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
+        return asked.map_err(Failure::from);
     }
     let mut config = match &args.config {
-        Some(path) => Config::read(path)?,
+        Some(path) => Config::read(path).map_err(Failure::Usage)?,
         None => Config::default(),
     };
     if !args.apps.is_empty() {
         config.apps = args.apps;
     }
-    let apps = shown_apps(&config.recipe()?.graph().map_err(|wrong| wrong.to_string())?);
+    let recipe = config.recipe().map_err(Failure::Usage)?;
+    let apps = shown_apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
     if args.json {
         println!("{}", as_json(&apps)?);
     } else {

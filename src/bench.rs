@@ -16,6 +16,8 @@ use clap::Subcommand;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use crate::failure::{EXIT_PARTIAL, Failure};
+
 const EXAMPLES: &str = "\
 Examples:
   Throughput of the controller on port 6653 under 64 switches of 100,000 hosts, ten seconds:
@@ -65,9 +67,6 @@ struct NullArgs {
     threads: u16,
 }
 
-/// The exit code of a run of which there is only a part.
-pub(crate) const EXIT_PARTIAL: u8 = 3;
-
 /// Says why there is only a part of a result; the exit code.
 pub(crate) fn partial(why: &str) -> ExitCode {
     eprintln!("aldis: the result is partial: {why}");
@@ -75,9 +74,9 @@ pub(crate) fn partial(why: &str) -> ExitCode {
 }
 
 /// Runs the one or the other.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.null {
-        Some(Null::Null(args)) => serve(&args),
+        Some(Null::Null(args)) => serve(&args).map_err(Failure::from),
         None => measure::run(&args.load),
     }
 }

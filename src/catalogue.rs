@@ -12,6 +12,7 @@ use aldis_apps::static_flows::Pusher;
 use aldis_apps::topology::{Discovery, Key};
 use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Leftovers, Monitor, NdProxy};
 use aldis_control::{App, Recipe};
+use aldis_http::plain::meant;
 
 use crate::run::Config;
 
@@ -205,7 +206,8 @@ impl FromStr for AppName {
         ALL.iter().find(|known| known.name == name).map(AppName).ok_or_else(|| {
             let names: Vec<_> = ALL.iter().map(|known| known.name).collect();
             format!(
-                "there is no application \"{name}\"; the applications are: {}",
+                "there is no application \"{name}\"; {}the applications are: {}",
+                meant(name, names.iter().copied()),
                 names.join(", ")
             )
         })

@@ -24,8 +24,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::failure::{EXIT_FAILED, EXIT_PARTIAL, Failure};
+
 /// The exit code of a run in which a ping had no answer.
-const EXIT_UNANSWERED: u8 = 1;
+const EXIT_UNANSWERED: u8 = EXIT_FAILED;
 
 /// The largest script, in bytes.
 const SCRIPT_LEN_MAX: u64 = 1 << 20;
@@ -70,7 +72,7 @@ Switches are s1, s2 …, hosts h1, h2 …; host hN has 10.0.0.0+N, fd00::N and, 
 The switches of --probes are none of the network: a controller that discovers topologies sees single switches without links. Their
 datapath ids follow the network's; their hosts have the addresses 02:DD:DD:00:00:00 and up, with the datapath id in DD:DD.
 
-Exit code: 0; 1 if a ping had no answer; 2 if there was nothing to measure; 3 where the run ended before its time or without its \
+Exit code: 0; 1 if a ping had no answer, or the controller does not answer; 2 where the command line is wrong; 3 where the run ended before its time or without its \
 controller: what was found until then is printed, and marked partial. Ctrl-C ends it; the switches disconnect. What was only to be \
 there until then is whole.";
 
@@ -168,8 +170,8 @@ fn length(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// One sentence: a topology, a script or a controller with which nothing can be measured.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let plans = plans(&args)?;
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+    let plans = plans(&args).map_err(Failure::Usage)?;
     let stop = listen_for_signals()?;
     let teller = Mutex::new(Teller::new(&plans, &args));
     // A thread that panics while it tells ends the run; until then the others have something to say.
@@ -282,7 +284,7 @@ fn read_script(path: &Path) -> Result<Vec<Step>, String> {
 fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, bench::EXIT_PARTIAL.into(), Arc::clone(&stop))
+        flag::register_conditional_shutdown(signal, EXIT_PARTIAL.into(), Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
     }

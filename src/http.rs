@@ -12,6 +12,7 @@ use clap::Subcommand;
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
+use crate::failure::Failure;
 use crate::run::is_key_name;
 
 /// Letters of a password, at least and at most.
@@ -65,10 +66,10 @@ struct Wanted {
 ///
 /// # Errors
 /// One sentence.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.action {
         Action::Token(wanted) => {
-            is_key_name(&wanted.name)?;
+            is_key_name(&wanted.name).map_err(Failure::Usage)?;
             let secret = secret()?;
             give(&wanted, Kind::Token, secret.as_bytes())?;
             eprintln!("The token, shown this once:");
@@ -78,14 +79,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             }
         }
         Action::Password(wanted) => {
-            is_key_name(&wanted.name)?;
+            is_key_name(&wanted.name).map_err(Failure::Usage)?;
             let password = password()?;
             if !PASSWORD.contains(&password.len()) {
-                return Err(format!(
-                    "a password has {} to {} letters",
-                    PASSWORD.start(),
-                    PASSWORD.end()
-                ));
+                let (min, max) = (PASSWORD.start(), PASSWORD.end());
+                return Err(format!("a password has {min} to {max} letters").into());
             }
             give(&wanted, Kind::User, password.as_bytes())?;
         }

@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use crate::failure::Failure;
+
 /// Experiments, and what they have to know of this machine.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -37,13 +39,13 @@ enum Experiment {
 }
 
 /// Runs the one that was chosen.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.experiment {
         Experiment::Calibrate(args) => calibrate::run(args),
-        Experiment::Report(args) => report::run(args),
+        Experiment::Report(args) => report::run(args).map_err(Failure::from),
         Experiment::Simulate(args) => simulate::run(args),
         Experiment::Run(args) => run::run(args),
-        Experiment::List(args) => list::run(args),
-        Experiment::Child(args) => child::run(args),
+        Experiment::List(args) => list::run(args).map_err(Failure::from),
+        Experiment::Child(args) => child::run(args).map_err(Failure::from),
     }
 }

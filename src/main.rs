@@ -11,6 +11,7 @@ macro_rules! println {
     ($($text:tt)*) => { $crate::out::print(format_args!($($text)*), "\n") };
 }
 
+mod address;
 mod apps;
 mod ask;
 mod bench;
@@ -18,6 +19,8 @@ mod catalogue;
 mod decode;
 mod designs;
 mod emulate;
+mod failure;
+mod help;
 mod http;
 mod lab;
 mod memory;
@@ -29,14 +32,12 @@ mod store;
 mod tls;
 mod version;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use failure::{EXIT_FAILED, EXIT_USAGE, Failure};
 use std::process::ExitCode;
 
 #[global_allocator]
 static MEMORY: memory::Pages = memory::Pages;
-
-/// The exit code of a command that could not do what it was asked: a busy port, a missing file, a bad value.
-const EXIT_REFUSED: u8 = 2;
 
 /// A fair and fast OpenFlow controller.
 #[derive(Parser)]
@@ -115,46 +116,74 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let code = match read() {
+        Ok(command) => done(command),
+        Err(code) => code,
+    };
+    out::lost().map_or(code, |sentence| {
+        eprintln!("aldis: {sentence}");
+        ExitCode::from(EXIT_FAILED)
+    })
+}
+
+/// The command line; or, where it asks for help or cannot be understood, what is to be said, said,
+/// and the exit code.
+fn read() -> Result<Command, ExitCode> {
+    let width = help::terminal_width().unwrap_or(help::WIDTH_MAX);
+    let command = help::laid_out(Cli::command(), width);
+    let read =
+        command.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    read.map(|cli| cli.command).map_err(|error| {
+        if let Some(sentence) = help::no_such_command(&error, &command) {
+            eprintln!("aldis: {sentence}");
+            return ExitCode::from(EXIT_USAGE);
+        }
+        // Where it cannot be printed there is nobody to tell.
+        let _ = error.print();
+        if error.use_stderr() { ExitCode::from(EXIT_USAGE) } else { ExitCode::SUCCESS }
+    })
+}
+
+/// Does it; the exit code.
+fn done(command: Command) -> ExitCode {
+    let outcome = match command {
         Command::Run(args) => run::run(args),
         Command::Apps(args) => apps::run(args),
-        Command::Designs(args) => designs::run(args),
+        Command::Designs(args) => designs::run(args).map_err(Failure::from),
         Command::Bench(args) => bench::run(*args),
         Command::Emulate(args) => emulate::run(args),
         Command::Lab(args) => lab::run(args),
-        Command::Store(args) => store::run(args),
-        Command::Pki(args) => pki::run(args),
+        Command::Store(args) => store::run(args).map_err(Failure::from),
+        Command::Pki(args) => pki::run(args).map_err(Failure::from),
         Command::Http(args) => http::run(args),
-        Command::Decode(args) => decode::run(args),
-        Command::Health(args) => ask::health::run(args),
-        Command::Switches(args) => ask::switches::run(args),
-        Command::Ports(args) => ask::ports::run(args),
-        Command::Hosts(args) => ask::hosts::run(args),
-        Command::Links(args) => ask::links::run(args),
-        Command::Paths(args) => ask::paths::run(args),
-        Command::Flows(args) => ask::flows::run(args),
-        Command::Groups(args) => ask::groups::run(args),
-        Command::Meters(args) => ask::meters::run(args),
-        Command::Queues(args) => ask::queues::run(args),
-        Command::Acl(args) => ask::acl::run(args),
-        Command::StaticFlows(args) => ask::static_flows::run(args),
-        Command::Stats(args) => ask::stats::run(args),
-        Command::Top(args) => ask::top::run(args),
-        Command::Metrics(args) => ask::metrics::run(args),
-        Command::Events(args) => ask::events::run(args),
-        Command::Weights(args) => ask::weights::run(args),
-        Command::Trace(args) => ask::trace::run(args),
-        Command::Reload(args) => ask::reload::run(args),
-        Command::Completions(args) => shell::completions(args, Cli::command()),
-        Command::Man(args) => shell::man(args, Cli::command()),
-        Command::Version(args) => version::run(args),
+        Command::Decode(args) => decode::run(args).map_err(Failure::from),
+        Command::Health(args) => ask::health::run(args).map_err(Failure::from),
+        Command::Switches(args) => ask::switches::run(args).map_err(Failure::from),
+        Command::Ports(args) => ask::ports::run(args).map_err(Failure::from),
+        Command::Hosts(args) => ask::hosts::run(args).map_err(Failure::from),
+        Command::Links(args) => ask::links::run(args).map_err(Failure::from),
+        Command::Paths(args) => ask::paths::run(args).map_err(Failure::from),
+        Command::Flows(args) => ask::flows::run(args).map_err(Failure::from),
+        Command::Groups(args) => ask::groups::run(args).map_err(Failure::from),
+        Command::Meters(args) => ask::meters::run(args).map_err(Failure::from),
+        Command::Queues(args) => ask::queues::run(args).map_err(Failure::from),
+        Command::Acl(args) => ask::acl::run(args).map_err(Failure::from),
+        Command::StaticFlows(args) => ask::static_flows::run(args).map_err(Failure::from),
+        Command::Stats(args) => ask::stats::run(args).map_err(Failure::from),
+        Command::Top(args) => ask::top::run(args).map_err(Failure::from),
+        Command::Metrics(args) => ask::metrics::run(args).map_err(Failure::from),
+        Command::Events(args) => ask::events::run(args).map_err(Failure::from),
+        Command::Weights(args) => ask::weights::run(args).map_err(Failure::from),
+        Command::Trace(args) => ask::trace::run(args).map_err(Failure::from),
+        Command::Reload(args) => ask::reload::run(args).map_err(Failure::from),
+        Command::Completions(args) => {
+            shell::completions(args, Cli::command()).map_err(Failure::from)
+        }
+        Command::Man(args) => shell::man(args, Cli::command()).map_err(Failure::from),
+        Command::Version(args) => version::run(args).map_err(Failure::from),
     };
-    let code = outcome.unwrap_or_else(|sentence| {
-        eprintln!("aldis: {sentence}");
-        ExitCode::from(EXIT_REFUSED)
-    });
-    out::lost().map_or(code, |sentence| {
-        eprintln!("aldis: {sentence}");
-        ExitCode::from(EXIT_REFUSED)
+    outcome.unwrap_or_else(|failure| {
+        eprintln!("aldis: {}", failure.sentence());
+        failure.code()
     })
 }

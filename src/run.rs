@@ -17,7 +17,6 @@ mod weights;
 
 use std::collections::HashSet;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,8 +27,10 @@ use aldis_engine::{Design, Engine};
 use aldis_http::Server;
 use tracing::{error, info, warn};
 
+use crate::address::Listen;
 use crate::catalogue::AppName;
 use crate::memory::GiveBack;
+use crate::failure::Failure;
 pub(crate) use config::Config;
 use config::{Begins, LogFormat, LogLevel, Workers};
 use desk::Desk;
@@ -78,11 +79,12 @@ Signals:
 A first network, in a second terminal (as root):
   mn --controller remote,ip=127.0.0.1,port=6653 --switch ovs,protocols=OpenFlow13 --topo single,3 --test pingall")]
 pub(crate) struct Args {
-    /// Address to listen on for switches; may be given several times
-    #[arg(long, value_name = "ADDR:PORT")]
-    listen: Vec<SocketAddr>,
-    /// Address to serve people on over HTTP, or "off" [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR:PORT")]
+    /// Address to listen on for switches, or a port of all addresses; may be given several times
+    #[arg(long, value_name = "[ADDR:]PORT")]
+    listen: Vec<Listen>,
+    /// Address to serve people on over HTTP, a port of this machine alone, or "off" [default:
+    /// 127.0.0.1:8080]
+    #[arg(long, value_name = "[ADDR:]PORT")]
     http: Option<ServeAt>,
     /// Serve HTTP over TLS with this certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "http_key")]
@@ -134,17 +136,17 @@ pub(crate) struct Args {
 ///
 /// # Errors
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let config = read(&args)?;
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+    let config = read(&args).map_err(Failure::Usage)?;
     let mut kept = Kept::open(config.store.as_deref())?;
-    let config = settle(config, &args, &kept)?;
+    let config = settle(config, &args, &kept).map_err(Failure::Usage)?;
     let words = Words::listen()?;
     let format = config.log_format.unwrap_or_else(report::format_of_stderr);
     let reporter = Reporter::start(config.log, format)?;
     let config = begin(config, &mut kept);
-    let recipe = config.recipe()?;
-    let access = config.http.access()?;
-    let secure = config.tls.secure()?;
+    let recipe = config.recipe().map_err(Failure::Usage)?;
+    let access = config.http.access().map_err(Failure::Usage)?;
+    let secure = config.tls.secure().map_err(Failure::Usage)?;
     let http = http::listen(config.http.at, &access)?;
     let (taker, incoming) = aldis_http::events::channel();
     let facts: Arc<dyn Facts> = match &http {
@@ -287,7 +289,8 @@ fn read(args: &Args) -> Result<Config, String> {
         None => Config::default(),
     };
     if !args.listen.is_empty() {
-        config.listen.clone_from(&args.listen);
+        config.listen =
+            args.listen.iter().flat_map(|Listen(addresses)| addresses).copied().collect();
     }
     if !args.apps.is_empty() {
         config = config.with_apps(args.apps.clone());

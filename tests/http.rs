@@ -29,7 +29,7 @@ use std::time::Instant;
 use aldis_wire::Version;
 use client::{Api, read};
 use network::Network;
-use running::{Running, WITHIN, refused};
+use running::{Running, WITHIN, failed, refused};
 use serde_json::Value;
 
 fn serving() -> (Running, Api) {
@@ -108,12 +108,12 @@ fn what_cannot_be_understood_is_a_problem_in_words() {
         ("/api/v1/switches/%ff", 400, "the path: "),
         ("/api/v1/switches/77777777777777777777", 400, "is not a datapath id"),
         ("/api/v1/switches?limit=0", 400, "limit: accepted are 1 to 10000"),
-        ("/api/v1/switches?limit=-1", 400, "limit: invalid digit"),
+        ("/api/v1/switches?limit=-1", 400, "limit: a whole number is wanted"),
         ("/api/v1/switches?cursor=%3Cscript%3E", 400, "cursor: \"<script>\" is none"),
         ("/api/v1/switches?colour=red", 400, "there is no key `colour` here"),
         ("/api/v1/switches?state=dead", 400, "`up` or `not-reading`"),
         ("/api/v1/switches?limit=1&limit=2", 400, "is there twice"),
-        ("/", 404, "/api/v1/openapi.json lists"),
+        ("/nowhere", 404, "/api/v1/openapi.json lists"),
         ("/../../../../etc/passwd", 404, "there is no"),
         ("/api/v1/../../etc/passwd", 404, "there is no"),
         ("/api/v1/%2e%2e%2fetc%2fpasswd", 404, "there is no"),
@@ -194,10 +194,10 @@ fn it_ends_with_the_controller_whoever_is_connected() {
 fn a_port_that_is_taken_is_one_sentence() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let said = refused(&["run", "--listen", "127.0.0.1:0", "--http", &address]);
+    let said = failed(&["run", "--listen", "127.0.0.1:0", "--http", &address]);
     assert!(said.contains(&address) && said.contains("--http off") && said.lines().count() == 1);
     let said = refused(&["run", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"]);
     assert!(said.contains("without a password") && said.lines().count() == 1, "{said}");
     let said = refused(&["run", "--http", "here"]);
-    assert!(said.contains("127.0.0.1:8080"), "{said}");
+    assert!(said.contains("write it as \"here:8080\", or \"off\""), "{said}");
 }

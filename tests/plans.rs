@@ -213,7 +213,7 @@ fn a_table_is_printed_with_the_papers_values_and_the_way_to_the_rest() {
 fn a_report_is_a_page_and_markdown() {
     let folder = Folder::new("report");
     let refused = lab(&folder, &["report", "."]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("no results in ."), "{refused:?}");
     let plan = with_a_table(&folder);
     assert!(lab(&folder, &["run", &plan]).output().unwrap().status.success());
@@ -276,7 +276,7 @@ fn a_controller_that_fails_costs_its_own_points_and_is_told() {
     let plan = folder.plan("fails.toml", &plan);
     let output = lab(&folder, &["run", &plan]).output().unwrap();
     let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
     for words in [
         "fails, dies at dies (1 worker, 2 switches, full even): ",
         "; the controller ended with exit status: 3; its last words: I am gone; results/fails/points.csv keeps what came before",
@@ -309,7 +309,7 @@ fn a_controller_that_is_silent_or_never_listens_is_given_up_and_told() {
     let begun = Instant::now();
     let output = lab(&folder, &["run", &plan, "--overtime", "5"]).output().unwrap();
     let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(begun.elapsed() < WITHIN, "{said}");
     for words in [
         "quiet, deaf at deaf (1 worker, 2 switches, full even): nothing accepted a connection at 127.0.0.1:",
@@ -357,7 +357,7 @@ fn a_plan_that_takes_much_longer_than_its_budget_is_cut_off_and_partial() {
     let begun = Instant::now();
     let output = lab(&folder, &["run", &plan, "--overtime", "1"]).output().unwrap();
     let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(begun.elapsed() < WITHIN, "{said}");
     let Results { meta, points, .. } = Results::read(&folder.0.join("results/late")).unwrap();
     assert!(meta.partial && points.len() < 6, "{said}");
@@ -374,7 +374,7 @@ fn a_full_disk_is_named() {
     symlink("/dev/full", folder.0.join("results/full/points.csv")).unwrap();
     let output = lab(&folder, &["run", &plan]).output().unwrap();
     let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("full: cannot write results/full/points.csv: No space left"), "{said}");
     let meta = fs::read_to_string(folder.0.join("results/full/meta.toml")).unwrap();
     assert!(meta.contains("partial = true"), "{meta}");
@@ -392,7 +392,7 @@ fn what_was_written_before_the_disk_was_full_is_kept_and_partial() {
     command.args([env!("CARGO_BIN_EXE_aldis"), &plan]).current_dir(&folder.0);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("filled: cannot write results/filled/points.csv: "), "{said}");
     let Results { meta, points, .. } = Results::read(&folder.0.join("results/filled")).unwrap();
     assert!(meta.partial && meta.why.is_some());
@@ -501,11 +501,12 @@ fn who_kills_it_kills_the_controller_too() {
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_run() {
     let folder = Folder::new("refused");
-    let refused = |args: &[&str]| {
+    let ended = |args: &[&str], code| {
         let output = lab(&folder, args).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
         text(&output.stderr)
     };
+    let refused = |args: &[&str]| ended(args, 2);
     let bad = folder.plan("bad.toml", "title = 3\n");
     assert!(refused(&["run", &bad]).contains("bad.toml:1: title: "));
     assert!(refused(&["run", "maestro/figure-99"]).contains("there is no plan maestro/figure-99"));
@@ -518,7 +519,7 @@ fn what_cannot_be_is_refused_before_anything_is_run() {
     fs::write(folder.0.join("file"), "").unwrap();
     let plan = [head(50), run("\"null\"", "x = \"subject\"\nmetrics = [\"throughput\"]")].concat();
     let plan = folder.plan("good.toml", &plan);
-    let out = refused(&["run", &plan, "--out", "file"]);
+    let out = ended(&["run", &plan, "--out", "file"], 1);
     assert!(out.contains("good: cannot write file/good"), "{out}");
     assert!(!folder.0.join("results").exists());
 }

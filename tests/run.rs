@@ -7,7 +7,7 @@ mod running;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 
-use running::{Running, WITHIN, refused};
+use running::{Running, WITHIN, failed, refused};
 
 #[test]
 fn it_says_what_it_does() {
@@ -77,7 +77,7 @@ fn what_cannot_be_printed_is_one_sentence() {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let (code, said) = run(full.into());
         let one = said.starts_with("aldis: cannot write to standard output: No space left");
-        assert!(code == Some(2) && one && said.lines().count() == 1, "{args:?}: {code:?}, {said}");
+        assert!(code == Some(1) && one && said.lines().count() == 1, "{args:?}: {code:?}, {said}");
         let (_, gone) = std::io::pipe().unwrap();
         assert_eq!(run(gone.into()), (Some(0), String::new()), "{args:?}");
     }
@@ -145,7 +145,7 @@ fn the_journal_gets_priorities_and_no_times() {
 fn a_busy_port_is_one_sentence() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let said = refused(&["run", "--listen", &address]);
+    let said = failed(&["run", "--listen", &address]);
     assert!(
         said.contains(&address) && said.contains("taken") && said.lines().count() == 1,
         "{said}"

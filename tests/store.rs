@@ -7,7 +7,7 @@ mod running;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use running::{Running, refused};
+use running::{Running, failed};
 
 /// A folder of its own, gone with the test.
 struct Folder(PathBuf);
@@ -49,7 +49,7 @@ fn a_backup_goes_in_and_comes_out_and_weights_count() {
     let mut running = Running::start(&["--store", &file]);
     let used = String::from_utf8(store(&["export", &file]).stderr).unwrap();
     assert!(used.contains("is in use by another process"), "{used}");
-    let second = refused(&["run", "--listen", "127.0.0.1:0", "--store", &file]);
+    let second = failed(&["run", "--listen", "127.0.0.1:0", "--store", &file]);
     assert!(second.contains("give each its own file"), "{second}");
     // Only who weighs switches says that the design weighs none.
     assert_eq!(running.end("-TERM"), Some(0));
@@ -64,17 +64,17 @@ fn what_is_wrong_with_a_store_is_one_sentence() {
     let (file, text) = (folder.file("store"), folder.file("text"));
     std::fs::write(&text, "{\"aldis-store\": 1, \"weights\": {\"7\": 0}}").unwrap();
     assert!(store(&["import", &file, "--from", &text]).status.success());
-    let run = |file: &str| refused(&["run", "--listen", "127.0.0.1:0", "--store", file]);
+    let run = |file: &str| failed(&["run", "--listen", "127.0.0.1:0", "--store", file]);
     let sentence = run(&file);
     assert!(sentence.contains("weights, \"7\"") && sentence.lines().count() == 1, "{sentence}");
     let sentence = run(&text);
     assert!(sentence.contains("is no store, or is damaged"), "{sentence}");
     let sentence = run(&folder.file("no/such/folder"));
     assert!(sentence.contains("No such file"), "{sentence}");
-    let sentence = refused(&["store", "import", &file, "--from", &file]);
+    let sentence = failed(&["store", "import", &file, "--from", &file]);
     assert!(sentence.starts_with("aldis: "), "{sentence}");
-    let sentence = refused(&["store", "export", &folder.file("none")]);
+    let sentence = failed(&["store", "export", &folder.file("none")]);
     assert!(sentence.contains("there is no store"), "{sentence}");
-    let sentence = refused(&["store", "export", &file, "--to", &text]);
+    let sentence = failed(&["store", "export", &file, "--to", &text]);
     assert!(sentence.contains("File exists"), "{sentence}");
 }

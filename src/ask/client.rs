@@ -32,8 +32,9 @@ const ANSWER_MAX: u64 = 256 * 1024 * 1024;
 /// Which controller is asked, and as whom.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Base {
-    /// The controller to ask; https:// for one beyond this machine
-    #[arg(long = "http", value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    /// The controller to ask; https:// for one beyond this machine [default: that which ALDIS_HTTP
+    /// names, or http://127.0.0.1:8080]
+    #[arg(long = "http", value_name = "URL", default_value = "", hide_default_value = true, value_parser = Url::said)]
     url: Url,
     /// The authority of its certificate, as PEM, with https:// [default: the file that ALDIS_CA names]
     #[arg(long, value_name = "FILE")]
@@ -46,12 +47,34 @@ pub(crate) struct Base {
     token: Option<String>,
 }
 
+/// The variable that names the controller to ask, where the command line does not.
+const VARIABLE: &str = "ALDIS_HTTP";
+
+/// Where a controller serves unless it is told otherwise.
+const DEFAULT: &str = "http://127.0.0.1:8080";
+
 /// A controller, as `http://HOST:PORT` or `https://HOST:PORT`.
 #[derive(Clone, Debug)]
 struct Url {
     encrypted: bool,
     /// Host and port.
     authority: String,
+}
+
+impl Url {
+    /// What the command line says; where it says nothing the variable, and where that does not
+    /// either the default.
+    fn said(text: &str) -> Result<Url, String> {
+        Url::or_of_variable(text, std::env::var(VARIABLE).ok())
+    }
+
+    fn or_of_variable(text: &str, variable: Option<String>) -> Result<Url, String> {
+        match (text, variable.filter(|url| !url.is_empty())) {
+            ("", None) => DEFAULT.parse(),
+            ("", Some(url)) => url.parse().map_err(|why| format!("{VARIABLE} is \"{url}\": {why}")),
+            (said, _) => said.parse(),
+        }
+    }
 }
 
 impl FromStr for Url {
@@ -233,7 +256,7 @@ impl Base {
     fn connect_plain(&self) -> Result<TcpStream, String> {
         let cannot = |error: std::io::Error| {
             format!(
-                "no controller answers at {self}: {error}; is it running, and with HTTP? --http says where"
+                "no controller answers at {self}: {error}; is it running, and with HTTP? --http or {VARIABLE} says where"
             )
         };
         let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -321,5 +344,18 @@ mod tests {
             assert!(text.parse::<Url>().unwrap_err().contains("http://127.0.0.1:8080"), "{text}");
         }
         assert!("https://h:1".parse::<Url>().unwrap().encrypted);
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_variable_and_that_before_the_default() {
+        let url = |text, variable: Option<&str>| {
+            Url::or_of_variable(text, variable.map(str::to_owned)).map(|url| url.to_string())
+        };
+        assert_eq!(url("", None).unwrap(), DEFAULT);
+        assert_eq!(url("", Some("")).unwrap(), DEFAULT);
+        assert_eq!(url("", Some("https://far:1")).unwrap(), "https://far:1");
+        assert_eq!(url("near:2", Some("https://far:1")).unwrap(), "http://near:2");
+        let refused = url("", Some("far")).unwrap_err();
+        assert!(refused.starts_with("ALDIS_HTTP is \"far\": "), "{refused}");
     }
 }

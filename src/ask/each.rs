@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::table::Table;
 use super::{Ask, escape};
-use crate::EXIT_REFUSED;
+use crate::failure::EXIT_PARTIAL;
 
 /// Switches that are asked at once: more would only wait for each other in the controller, which serves people with one thread.
 const AT_ONCE: usize = 8;
@@ -86,7 +86,7 @@ impl Ask {
             print!("{}", self.table(list, &items, row)?);
         }
         refusals.iter().for_each(|sentence| eprintln!("aldis: {sentence}"));
-        Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REFUSED) })
+        Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_PARTIAL) })
     }
 
     /// What each of them answers, in their order.

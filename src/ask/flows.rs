@@ -17,7 +17,7 @@ Examples:
   aldis flows 1 --cookie 0x10 --cookie-mask 0xf0 --json
 
 The switches are asked now: what the controller remembers is not shown. Where one of several does not tell, the others
-are shown, one sentence says why, and the exit code is 2.")]
+are shown, one sentence says why, and the exit code is 3.")]
 pub(crate) struct Args {
     /// Only those of the switch of this datapath id
     #[arg(value_name = "DPID")]

@@ -3,7 +3,8 @@
 use super::args::{LoadArgs, ModeArg};
 use super::controller::{Controller, Sample};
 use super::parts::{self, Coordinator};
-use super::{EXIT_PARTIAL, handshakes, save, table};
+use super::{handshakes, save, table};
+use crate::failure::{self, EXIT_PARTIAL};
 use aldis_emulator::load::{self, Failure, Gate, Load, Moment, Part, Watch};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -15,12 +16,13 @@ use std::time::{Duration, Instant};
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Measures, prints and saves.
-pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
+pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, failure::Failure> {
     if let Some(coordinator) = args.join {
-        return parts::join(coordinator, &*stop_on_signals()?);
+        return parts::join(coordinator, &*stop_on_signals()?).map_err(failure::Failure::from);
     }
-    let load = args.load()?;
-    let target = args.save.as_deref().map(save::Target::new).transpose()?;
+    let load = args.load().map_err(failure::Failure::Usage)?;
+    let target = args.save.as_deref().map(save::Target::new).transpose();
+    let target = target.map_err(failure::Failure::Usage)?;
     let stop = stop_on_signals()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
     let measure = |load: &Load, target: Option<&save::Target>| {
@@ -28,7 +30,7 @@ pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, String> {
         measure(args, load, target, &stop)
     };
     if !args.ranged_test {
-        return measure(&load, target.as_ref());
+        return measure(&load, target.as_ref()).map_err(failure::Failure::from);
     }
     let powers = (0..).map(|power| 1 << power).take_while(|&switches| switches < load.switches);
     for switches in powers.chain([load.switches]) {

@@ -5,8 +5,8 @@
 //! report. Where the coordinator ends before its time it tells the others to stop, and one that is left alone stops by
 //! itself. Histograms are merged, not percentiles. Every wait has an end.
 
-use super::EXIT_PARTIAL;
 use super::args::{Joined, LoadArgs, ModeArg};
+use crate::failure::EXIT_PARTIAL;
 use aldis_emulator::load::{self, Failure, Gate, Load, Outcome, Part, Watch};
 use clap::Parser;
 use rustix::io::Errno;

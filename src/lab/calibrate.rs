@@ -14,13 +14,13 @@ use aldis_lab::run::check::{self, Check, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::failure::EXIT_STOPPED;
+use crate::failure::Failure::Usage as usage;
+
 /// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for seconds. Shorter where
 /// the sittings are short too.
 const RUN: RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_secs(1);
 const RUN_OF_ALL: u32 = 60;
-
-/// What a shell says of a command that Ctrl-C ended.
-const EXIT_STOPPED: u8 = 130;
 
 /// Arguments of `aldis lab calibrate`.
 #[derive(clap::Args)]
@@ -67,8 +67,8 @@ impl Args {
 }
 
 /// Measures, prints and writes.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    calibrate::check(&args.out).map_err(|refused| refused.to_string())?;
+pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::Failure> {
+    calibrate::check(&args.out).map_err(|refused| usage(refused.to_string()))?;
     let stop = watched()?;
     let conditions = args.conditions();
     let say: fn(&str) = if std::io::stderr().is_terminal() { over_the_last } else { |_| {} };
@@ -93,7 +93,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             }
             Err(failure) => {
                 say("");
-                return Err(failure.to_string());
+                return Err(failure.to_string().into());
             }
         }
         // Between the sittings, so that what makes this machine slower for a while does so to both.

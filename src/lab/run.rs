@@ -17,15 +17,10 @@ use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::progress::{Progress, say};
+use crate::failure::{EXIT_PARTIAL, EXIT_STOPPED, Failure};
 
 /// The folder of the results, unless another is named.
 pub(super) const RESULTS: &str = "results";
-
-/// What a shell says of a command that Ctrl-C ended.
-const EXIT_STOPPED: u8 = 130;
-
-/// The exit code of a command that left something out: a controller failed.
-const EXIT_PARTIAL: u8 = 1;
 
 /// What a quick plan may take beyond its budget: all of them together are through in half an hour then, whatever hangs.
 const OVERTIME: Duration = Duration::from_secs(30);
@@ -89,9 +84,9 @@ impl Args {
 /// # Errors
 /// One sentence, before anything is run: a plan or a file that is not there or makes no sense. Later: results that cannot be
 /// written.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let plans = plans(&args)?;
-    let costs = args.costs.as_deref().map(costs).transpose()?;
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+    let plans = plans(&args).map_err(Failure::Usage)?;
+    let costs = args.costs.as_deref().map(costs).transpose().map_err(Failure::Usage)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // A second signal ends the process at once, should anything hang.
@@ -130,7 +125,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         let ended = match ended {
             Ok(ended) => ended,
             Err(_) if stop.load(Ordering::Relaxed) => break,
-            Err(failure) => return Err(failure.to_string()),
+            Err(failure) => return Err(failure.to_string().into()),
         };
         let how = if ended.partial.is_some() { ", partial" } else { "" };
         say(&format!("{}: {} rows in {}{how}\n", plan.name, ended.rows, ended.folder.display()));

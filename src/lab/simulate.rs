@@ -11,6 +11,8 @@ use aldis_lab::calibrate::Calibration;
 use aldis_lab::simulate::{self, Experiment, Load, Row};
 use serde::Serialize;
 
+use crate::failure::Failure;
+
 /// What is simulated unless told otherwise: the default, and what the papers compare.
 const DESIGNS: [&str; 5] = [
     "fair-rounds",
@@ -97,9 +99,9 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// Simulates, and prints each row as soon as it is there.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let json = args.json;
-    let experiment = experiment(args)?;
+    let experiment = experiment(args).map_err(Failure::Usage)?;
     let mut rows = Vec::new();
     if !json {
         header(&experiment);

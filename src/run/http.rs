@@ -3,6 +3,7 @@
 pub(crate) mod access;
 mod shown;
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -32,6 +33,9 @@ pub(crate) use access::Section;
 
 pub(crate) use shown::apps as shown_apps;
 
+use crate::address::read;
+use crate::failure::Failure as Why;
+
 use super::desk::Desk;
 use super::settings::Settings;
 
@@ -53,16 +57,34 @@ impl FromStr for ServeAt {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "off" => Ok(ServeAt::Off),
-            address => address.parse().map(ServeAt::Address).map_err(|_| {
-                format!("\"{text}\" is no address; write it as 127.0.0.1:8080, or \"off\" for none")
-            }),
+            address => {
+                let addresses = read(address, Ipv4Addr::LOCALHOST.into(), "127.0.0.1:8080");
+                let first = addresses.map(|addresses| ServeAt::Address(addresses[0]));
+                first.map_err(|why| why + ", or \"off\" for none")
+            }
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ServeAt {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(de::Error::custom)
+        struct At;
+        impl de::Visitor<'_> for At {
+            type Value = ServeAt;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "an address such as \"127.0.0.1:8080\", or \"off\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ServeAt, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, port: i64) -> Result<ServeAt, E> {
+                self.visit_str(&port.to_string())
+            }
+        }
+        from.deserialize_any(At)
     }
 }
 
@@ -71,11 +93,11 @@ impl<'de> Deserialize<'de> for ServeAt {
 ///
 /// # Errors
 /// One sentence.
-pub(crate) fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<Listening>, String> {
+pub(crate) fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<Listening>, Why> {
     match at {
         Some(ServeAt::Off) => Ok(None),
         Some(ServeAt::Address(address)) => {
-            Listening::on(address, access).map(Some).map_err(|refused| refused.to_string())
+            Listening::on(address, access).map(Some).map_err(|refused| cannot(&refused))
         }
         None => match Listening::on(DEFAULT, access) {
             Ok(listening) => Ok(Some(listening)),
@@ -83,8 +105,16 @@ pub(crate) fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<List
                 warn!("{refused}; going on without HTTP");
                 Ok(None)
             }
-            Err(refused) => Err(refused.to_string()),
+            Err(refused) => Err(cannot(&refused)),
         },
+    }
+}
+
+/// Whose fault it is.
+fn cannot(refused: &Refused) -> Why {
+    match refused {
+        Refused::Open(_) => Why::Usage(refused.to_string()),
+        Refused::Taken(_) | Refused::Failed(..) => Why::Failed(refused.to_string()),
     }
 }
 
@@ -196,8 +226,12 @@ mod tests {
     fn a_place_is_an_address_or_off() {
         assert_eq!("off".parse(), Ok(ServeAt::Off));
         assert_eq!("127.0.0.1:8080".parse(), Ok(ServeAt::Address(DEFAULT)));
-        for text in ["", "8080", "localhost:8080", "OFF"] {
-            assert!(text.parse::<ServeAt>().unwrap_err().contains("127.0.0.1:8080"), "{text}");
+        for text in ["8080", ":8080", "localhost:8080"] {
+            assert_eq!(text.parse(), Ok(ServeAt::Address(DEFAULT)), "{text}");
+        }
+        for text in ["", "OFF", "127.0.0.1"] {
+            let refused = text.parse::<ServeAt>().unwrap_err();
+            assert!(refused.contains(":8080") && refused.contains("\"off\""), "{text}: {refused}");
         }
     }
 
@@ -206,11 +240,11 @@ mod tests {
         let open = Access::of_this_machine();
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[::ffff:192.0.2.1]:0"] {
             let refused = listen(Some(address.parse().unwrap()), &open).unwrap_err();
-            assert!(refused.contains("without a password"), "{refused}");
+            assert!(refused.sentence().contains("without a password"), "{refused:?}");
         }
         assert!(listen(Some(ServeAt::Off), &open).unwrap().is_none());
         let taken = listen(Some("127.0.0.1:0".parse().unwrap()), &open).unwrap().unwrap();
         let refused = listen(Some(ServeAt::Address(taken.address())), &open).unwrap_err();
-        assert!(refused.contains("taken"), "{refused}");
+        assert!(refused.sentence().contains("taken"), "{refused:?}");
     }
 }

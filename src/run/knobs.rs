@@ -8,6 +8,7 @@ use std::time::Duration;
 use aldis_control::batching::{Bdu, Ibt};
 use aldis_engine::Design;
 use aldis_engine::design::{Batching, Contradiction, Read, Write};
+use aldis_http::plain::plain;
 use serde::{Deserialize, Deserializer, de};
 
 /// Keys that count at once when the file is read again.
@@ -190,7 +191,7 @@ impl FromStr for Setting {
             _ => toml::Value::String(value.to_owned()),
         };
         let table = toml::Table::from_iter([(key.clone(), typed)]);
-        let knobs = Knobs::deserialize(table).map_err(|error| error.message().to_owned())?;
+        let knobs = Knobs::deserialize(table).map_err(|error| plain(error.message()))?;
         Ok(Setting { key, knobs })
     }
 }

@@ -8,7 +8,8 @@ use aldis_http::Admission;
 use serde::Deserialize;
 use tracing::info;
 
-use super::config::{Config, value};
+use super::config::Config;
+use crate::address::{Listen, addresses};
 use crate::tls;
 
 /// Where switches over TLS are waited for if nobody says where: beside 6653.
@@ -19,9 +20,9 @@ const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPE
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
     /// Address to listen on for switches over TLS; may be given several times [default: 0.0.0.0:6654, with the next three]
-    #[arg(id = "tls_listen", long = "tls-listen", value_name = "ADDR:PORT")]
-    #[serde(deserialize_with = "value::addresses")]
-    listen: Vec<SocketAddr>,
+    #[arg(id = "tls_listen", long = "tls-listen", value_name = "[ADDR:]PORT")]
+    #[serde(deserialize_with = "listens")]
+    listen: Vec<Listen>,
     /// The certificate that switches see, as PEM; "aldis pki" makes one
     #[arg(id = "tls_certificate", long = "tls-certificate", value_name = "FILE")]
     certificate: Option<PathBuf>,
@@ -71,7 +72,8 @@ impl Settings {
     /// # Errors
     /// One sentence.
     pub(crate) fn secure(&self) -> Result<Option<Secure>, String> {
-        let listen = if self.listen.is_empty() { vec![DEFAULT] } else { self.listen.clone() };
+        let said = self.listen.iter().flat_map(|Listen(addresses)| addresses).copied();
+        let listen = if self.listen.is_empty() { vec![DEFAULT] } else { said.collect() };
         Ok(self.identity()?.map(|identity| Secure { listen, identity }))
     }
 
@@ -93,6 +95,10 @@ impl Settings {
         let identity = Identity::new(chain, private, authorities, !self.any_switch);
         identity.map(Some).map_err(|why| tls::mismatch(certificate, key, &why))
     }
+}
+
+fn listens<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Listen>, D::Error> {
+    Ok(vec![Listen(addresses(from)?)])
 }
 
 /// What may get other certificates and keys while it runs.

@@ -21,10 +21,19 @@ fn aldis(args: &[&str]) -> Command {
     command
 }
 
-/// What a command says that does not do what it was asked.
+/// What a command says that is wrong itself, or its configuration: nothing is begun.
 pub(crate) fn refused(args: &[&str]) -> String {
+    sentence(args, 2)
+}
+
+/// What a command says that fails in what it was asked.
+pub(crate) fn failed(args: &[&str]) -> String {
+    sentence(args, 1)
+}
+
+fn sentence(args: &[&str], code: i32) -> String {
     let Output { status, stdout, stderr } = aldis(args).output().unwrap();
-    assert_eq!(status.code(), Some(2), "{args:?}");
+    assert_eq!(status.code(), Some(code), "{args:?}");
     assert!(stdout.is_empty());
     String::from_utf8(stderr).unwrap()
 }

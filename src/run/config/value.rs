@@ -1,6 +1,5 @@
 //! What stands behind the keys: each value with its range, and a sentence for what is outside it.
 
-use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -116,19 +115,4 @@ pub(in super::super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::f
     from: D,
 ) -> Result<T, D::Error> {
     String::deserialize(from)?.parse().map_err(de::Error::custom)
-}
-
-pub(in super::super) fn addresses<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Vec<SocketAddr>, D::Error> {
-    let texts = Vec::<String>::deserialize(from)?;
-    if texts.is_empty() {
-        return Err(de::Error::custom("at least one address is needed, such as \"0.0.0.0:6653\""));
-    }
-    let address = |text: &String| {
-        let refused =
-            || de::Error::custom(format!("\"{text}\" is no address; write it as \"0.0.0.0:6653\""));
-        text.parse().map_err(|_| refused())
-    };
-    texts.iter().map(address).collect()
 }

@@ -148,6 +148,10 @@ impl<'de> Visitor<'de> for Either {
         Ok(Section { at: Some(at), ..Section::default() })
     }
 
+    fn visit_i64<E: de::Error>(self, port: i64) -> Result<Section, E> {
+        self.visit_str(&port.to_string())
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Section, A::Error> {
         let table = Table::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Section {
@@ -263,9 +267,9 @@ mod tests {
         assert_eq!((section.at, section.requests_per_s), (here, Some(7)));
         assert!(section.access().unwrap().is_encrypted() == section.certificate.is_some());
         for (text, place, words) in [
-            ("http = \"here\"", "1: http: ", "127.0.0.1:8080"),
-            ("http = 7", "1: http: ", "or a table"),
-            ("[http]\nlisten = \"here\"", "2: listen: ", "127.0.0.1:8080"),
+            ("http = \"here\"", "1: http: ", "here:8080"),
+            ("http = true", "1: http: ", "or a table"),
+            ("[http]\nlisten = \"here\"", "2: listen: ", "here:8080"),
             ("[http]\nport = 7", "2: port: ", "`listen`"),
             ("[http]\nrequests-per-s = 0", "2: requests-per-s: ", "1 to 1000000"),
             ("[[http.token]]\nname = \"a b\"", "2: name: ", "letters, digits"),

@@ -1,0 +1,49 @@
+//! Why a command did not do what it was asked, and the exit code that says so to scripts.
+
+use std::process::ExitCode;
+
+/// The exit code where what was asked for failed: a port that is taken, a controller that does not
+/// answer, a full disk.
+pub(crate) const EXIT_FAILED: u8 = 1;
+
+/// The exit code where the command line or the configuration is wrong, and nothing was begun. clap
+/// has the same.
+pub(crate) const EXIT_USAGE: u8 = 2;
+
+/// The exit code where there is only a part of the result.
+pub(crate) const EXIT_PARTIAL: u8 = 3;
+
+/// What a shell says of a command that Ctrl-C ended.
+pub(crate) const EXIT_STOPPED: u8 = 130;
+
+/// A sentence, and whose fault it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Failure {
+    /// The command line or the configuration is wrong.
+    Usage(String),
+    /// What was asked for failed.
+    Failed(String),
+}
+
+impl Failure {
+    /// What to print.
+    pub(crate) fn sentence(&self) -> &str {
+        match self {
+            Failure::Usage(sentence) | Failure::Failed(sentence) => sentence,
+        }
+    }
+
+    /// See the constants.
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Usage(_) => EXIT_USAGE,
+            Failure::Failed(_) => EXIT_FAILED,
+        })
+    }
+}
+
+impl From<String> for Failure {
+    fn from(sentence: String) -> Failure {
+        Failure::Failed(sentence)
+    }
+}
