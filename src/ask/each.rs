@@ -6,13 +6,15 @@ use std::sync::mpsc;
 use std::thread;
 
 use aldis_http::api::Page;
+use aldis_wire::DatapathId;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::table::Table;
+use super::table::{Fit, Table};
 use super::{Ask, escape};
 use crate::failure::EXIT_PARTIAL;
+use crate::help::terminal_width;
 
 /// Switches that are asked at once: more would only wait for each other in the controller, which serves people with one thread.
 const AT_ONCE: usize = 8;
@@ -25,6 +27,11 @@ pub(super) struct List<'a> {
     pub(super) names: (&'a str, &'a str),
     /// What is said of each item.
     pub(super) columns: &'a [&'a str],
+    /// The columns whose cells may be broken where the terminal is narrow; where there are none,
+    /// the table is as wide as it is.
+    pub(super) breakable: &'a [&'a str],
+    /// Whether a datapath id is shortened, where the switches are several.
+    pub(super) short: bool,
     /// Whether OpenFlow 1.0 has none: among all, switches that speak it are not asked.
     pub(super) new: bool,
 }
@@ -48,7 +55,11 @@ impl Ask {
         row: impl Fn(&T) -> Vec<String>,
     ) -> Result<ExitCode, String> {
         match dpid {
-            Some(dpid) => self.list(&place(dpid, list), list.names, list.columns, row),
+            Some(dpid) => self.show(&place(dpid, list), |page: &Page<T>| {
+                let rows = page.items.iter().map(row).collect();
+                let table = Table::new(list.columns, rows).ending(counted(page.total, list));
+                table.fitting(list.fit(list.columns))
+            }),
             None => self.of_all(list, row),
         }
     }
@@ -119,13 +130,37 @@ impl Ask {
     ) -> Result<Table, String> {
         let row = |(dpid, item): &(&String, Value)| {
             let item = T::deserialize(item).map_err(|error| self.misread(&error))?;
-            Ok([vec![(*dpid).clone()], row(&item)].concat())
+            let dpid = if list.short { short(dpid) } else { (*dpid).clone() };
+            Ok([vec![dpid], row(&item)].concat())
         };
         let rows = items.iter().map(row).collect::<Result<Vec<_>, String>>()?;
-        let (one, many) = list.names;
-        let count = format!("{} {}", items.len(), if items.len() == 1 { one } else { many });
-        Ok(Table::new(&[&["dpid"], list.columns].concat(), rows).ending(count))
+        let columns = [&[if list.short { "switch" } else { "dpid" }], list.columns].concat();
+        let table = Table::new(&columns, rows).ending(counted(items.len(), list));
+        Ok(table.fitting(list.fit(&columns)))
     }
+}
+
+impl List<'_> {
+    /// How the table fits the terminal; nothing where there is none, or no column to be broken. A
+    /// program that reads it has a line for each item.
+    fn fit(&self, columns: &[&str]) -> Option<Fit> {
+        let is_breakable = |name: &&str| self.breakable.contains(name);
+        let places = columns.iter().enumerate().filter(|(_, name)| is_breakable(name));
+        let columns: Vec<usize> = places.map(|(place, _)| place).collect();
+        let width = terminal_width().filter(|_| !columns.is_empty())?;
+        Some(Fit { width, columns })
+    }
+}
+
+/// How many there are, in words.
+fn counted(total: usize, list: &List<'_>) -> String {
+    let (one, many) = list.names;
+    format!("{total} {}", if total == 1 { one } else { many })
+}
+
+/// A datapath id as it can be typed, without the zeros before it.
+fn short(dpid: &str) -> String {
+    dpid.parse::<DatapathId>().map_or_else(|_| dpid.to_owned(), |DatapathId(id)| format!("{id:#x}"))
 }
 
 fn place(dpid: &str, list: &List<'_>) -> String {

@@ -7,6 +7,23 @@ use aldis_http::api::flows::Flow;
 use super::each::List;
 use super::{Ask, query, words};
 
+/// What is shown of a flow.
+const COLUMNS: [&str; 7] = ["table", "prio", "match", "does", "packets", "age", "owner"];
+
+/// What is shown with `--wide`.
+const WIDE: [&str; 10] = [
+    "table",
+    "priority",
+    "match",
+    "does",
+    "packets",
+    "bytes",
+    "age",
+    "idle/hard",
+    "owner",
+    "cookie",
+];
+
 /// Arguments of `aldis flows`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -15,7 +32,9 @@ Examples:
   aldis flows 1                                  those of one
   aldis flows --match ipv4_dst=10.0.0.0/8        those about these packets
   aldis flows 1 --cookie 0x10 --cookie-mask 0xf0 --json
+  aldis flows --wide | less -S                   all that is known of each, in one line
 
+The table fits the terminal: long matches and actions go on in the next line. The owner is the application that made a flow.
 The switches are asked now: what the controller remembers is not shown. Where one of several does not tell, the others
 are shown, one sentence says why, and the exit code is 3.")]
 pub(crate) struct Args {
@@ -40,6 +59,9 @@ pub(crate) struct Args {
     /// Only those that lead to this group
     #[arg(long, value_name = "NUMBER")]
     out_group: Option<String>,
+    /// Show everything, each flow in one line: bytes, timeouts and cookie too
+    #[arg(long)]
+    wide: bool,
     #[command(flatten)]
     ask: Ask,
 }
@@ -57,23 +79,16 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         ("out_port", args.out_port.as_deref()),
         ("out_group", args.out_group.as_deref()),
     ]);
+    let columns: &[&str] = if args.wide { &WIDE } else { &COLUMNS };
     let list = List {
         path: &format!("flows{query}"),
         names: ("flow", "flows"),
-        columns: &[
-            "table",
-            "priority",
-            "match",
-            "does",
-            "packets",
-            "bytes",
-            "age",
-            "idle/hard",
-            "cookie",
-        ],
+        columns,
+        breakable: if args.wide { &[] } else { &["match", "does"] },
+        short: !args.wide,
         new: false,
     };
-    args.ask.of_switches(args.dpid.as_deref(), &list, row)
+    args.ask.of_switches(args.dpid.as_deref(), &list, if args.wide { everything } else { row })
 }
 
 fn row(flow: &Flow) -> Vec<String> {
@@ -83,9 +98,27 @@ fn row(flow: &Flow) -> Vec<String> {
         words::fields(&flow.matching),
         words::does(&flow.actions, &flow.then),
         words::count(flow.packets),
+        words::age(Some(flow.age_s)),
+        owner(flow),
+    ]
+}
+
+fn everything(flow: &Flow) -> Vec<String> {
+    vec![
+        flow.table.to_string(),
+        flow.priority.to_string(),
+        words::fields(&flow.matching),
+        words::does(&flow.actions, &flow.then),
+        words::count(flow.packets),
         words::count(flow.bytes),
         words::age(Some(flow.age_s)),
         format!("{}/{} s", flow.idle_timeout_s, flow.hard_timeout_s),
+        owner(flow),
         flow.cookie.clone(),
     ]
+}
+
+/// The application that made it.
+fn owner(flow: &Flow) -> String {
+    flow.owner.clone().unwrap_or_else(|| "-".into())
 }

@@ -26,6 +26,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         path: "groups",
         names: ("group", "groups"),
         columns: &["group", "type", "buckets", "references", "packets", "bytes", "age"],
+        breakable: &[],
+        short: false,
         new: true,
     };
     args.ask.of_switches(args.dpid.as_deref(), &list, row)

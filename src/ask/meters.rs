@@ -26,6 +26,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         path: "meters",
         names: ("meter", "meters"),
         columns: &["meter", "flags", "bands", "flows", "packets", "bytes", "age"],
+        breakable: &[],
+        short: false,
         new: true,
     };
     args.ask.of_switches(args.dpid.as_deref(), &list, row)

@@ -26,6 +26,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         path: "queues",
         names: ("queue", "queues"),
         columns: &["port", "queue", "packets", "bytes", "dropped", "age"],
+        breakable: &[],
+        short: false,
         new: false,
     };
     args.ask.of_switches(args.dpid.as_deref(), &list, row)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use aldis_control::Cookie;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{
     Action, Field, FlowMod, FlowModCommand, FlowModFlags, FlowStats, GroupNo, Instruction, Match,
@@ -13,6 +14,8 @@ use aldis_wire::msg::{
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
+
+use super::apps::Apps;
 
 /// Flags of a flow, as they are shown and said.
 const FLAGS: [(FlowModFlags, &str); 5] = [
@@ -33,6 +36,10 @@ pub struct Flow {
     /// The mark that whoever made it put on it
     #[schema(example = "0xa1d1000000000000")]
     pub cookie: String,
+    /// The application that made it, by its cookie; absent where none of those that run did
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "route-flow")]
+    pub owner: Option<String>,
     /// Which packets it is about: fields and their values, all of which must match
     #[serde(rename = "match")]
     #[schema(example = json!({"in_port": "1", "eth_type": "0x0800", "ipv4_dst": "10.0.0.0/8"}))]
@@ -59,7 +66,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub(super) fn of(stats: &FlowStats) -> Flow {
+    /// As a switch told it; the owner is one of these applications.
+    pub(super) fn of(stats: &FlowStats, owners: &Owners) -> Flow {
         let counted = |number: u64| Some(number).filter(|&number| number != u64::MAX);
         let (actions, then) = in_words(&stats.instructions);
         let flags = FLAGS.iter().filter(|(flag, _)| stats.flags.contains(*flag));
@@ -67,6 +75,7 @@ impl Flow {
             table: stats.table_id.0,
             priority: stats.priority,
             cookie: format!("{:#x}", stats.cookie),
+            owner: owners.of(stats.cookie),
             matching: stats.match_.fields.iter().map(Field::in_words).collect(),
             actions,
             then,
@@ -77,6 +86,23 @@ impl Flow {
             bytes: counted(stats.byte_count),
             age_s: f64::from(stats.duration_sec) + f64::from(stats.duration_nsec) / 1e9,
         }
+    }
+}
+
+/// Applications, by the marks that their flows have.
+#[derive(Clone, Debug)]
+pub(super) struct Owners(Vec<(Cookie, String)>);
+
+impl Owners {
+    /// The applications that run.
+    pub(super) fn new(apps: Apps) -> Owners {
+        Owners(apps.apps.into_iter().map(|app| (Cookie::of(&app.name), app.name)).collect())
+    }
+
+    /// Which of them made the flow with this cookie.
+    fn of(&self, cookie: u64) -> Option<String> {
+        let mut made = self.0.iter().filter(|(mark, _)| Cookie(cookie).is_kin(*mark));
+        made.next().map(|(_, name)| name.clone())
     }
 }
 

@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use super::ask::{beside, failed, refused, replies, unreadable};
 pub use super::flow::{Change, Command, Flow};
-use super::flow::{Matching, Number, Read};
+use super::flow::{Matching, Number, Owners, Read};
 use crate::extract::{Dpid, Json as Body, Query, at_most};
 use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTS_MAX, SWITCH_WITHIN};
 use crate::problem::Problem;
@@ -68,7 +68,8 @@ pub(crate) async fn list(
     let request = StatsRequestBody::Flow(filter.request()?);
     let _turn = LISTING.acquire().await.ok();
     let [reply] = replies(&shared, dpid, [request]).await?;
-    let text = beside(move || page(dpid, &reply, filter.limit, cursor)).await?;
+    let owners = Owners::new(shared.controller.apps());
+    let text = beside(move || page((dpid, &owners), &reply, filter.limit, cursor)).await?;
     Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
 }
 
@@ -99,7 +100,7 @@ impl Listed {
 /// A page of the flows that a switch names, by table, priority and match. They are read one after the other: all of them at once
 /// take ten times what the switch said.
 fn page(
-    dpid: DatapathId,
+    (dpid, owners): (DatapathId, &Owners),
     reply: &Reply,
     limit: Option<usize>,
     cursor: Option<usize>,
@@ -110,7 +111,7 @@ fn page(
     let mut flows = vec![];
     for flow in reply.flows() {
         let flow = flow.map_err(|why| unreadable(dpid, &why))?;
-        flows.push(Listed::of(&Flow::of(&flow)).map_err(unsayable)?);
+        flows.push(Listed::of(&Flow::of(&flow, owners)).map_err(unsayable)?);
     }
     flows.sort_by(|one, other| one.key().cmp(&other.key()));
     let places: Vec<usize> = (0..flows.len()).collect();

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::ask::{beside, replies, unreadable};
-use super::flow::{Flow, Matching, Read};
+use super::flow::{Flow, Matching, Owners, Read};
 use super::links::LinkState;
 use super::switches::not_connected;
 use crate::extract::Json as Body;
@@ -217,6 +217,7 @@ struct Walk {
     shared: Arc<Shared>,
     network: Network,
     budget: Budget,
+    owners: Owners,
     has: HashMap<DatapathId, Has>,
     /// Bytes of it.
     held: usize,
@@ -235,6 +236,7 @@ impl Walk {
         let at = (dpid, packet.in_port().0);
         Walk {
             network: Network::of(&shared),
+            owners: Owners::new(shared.controller.apps()),
             shared,
             budget: Budget::default(),
             has: HashMap::new(),
@@ -288,7 +290,7 @@ impl Walk {
         self.take(letters);
         let decision = |(table, flow): (u8, Option<FlowStats>)| Decision {
             table,
-            flow: flow.as_ref().map(Flow::of),
+            flow: flow.as_ref().map(|flow| Flow::of(flow, &self.owners)),
         };
         self.hops.push(Hop {
             switch: dpid.to_string(),

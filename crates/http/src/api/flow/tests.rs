@@ -29,7 +29,12 @@ fn what_is_shown_can_be_said_again() {
         match_: flow.match_.clone(),
         instructions: flow.instructions.clone(),
     };
-    let shown = Flow::of(&stats);
+    let owner = |app: &str| Owners(vec![(Cookie::of(app), app.to_owned())]).of(stats.cookie);
+    assert_eq!((owner("hub"), Cookie::of("hub").is_kin(Cookie(stats.cookie))), (None, false));
+    let made = Cookie::of("hub").generation(7).0;
+    let owners = Owners(vec![(Cookie::of("acl"), "acl".into()), (Cookie::of("hub"), "hub".into())]);
+    assert_eq!(owners.of(made).as_deref(), Some("hub"));
+    let shown = Flow::of(&stats, &owners);
     assert_eq!((shown.packets, shown.bytes, shown.age_s), (Some(9), None, 2.5));
     let mut json = serde_json::to_value(&shown).unwrap();
     for counted in ["packets", "bytes", "age_s"] {
