@@ -292,4 +292,51 @@ fn the_description_is_a_page_that_needs_nothing_from_elsewhere() {
     }
     let document = api.get("/api/v1/openapi.json").json();
     assert!(document["paths"]["/api/v1/events"]["get"].is_object());
+    // Every body that the page shows as an example is one that is accepted, or is refused for what
+    // there is not.
+    let example = |method: &str, path: &str| {
+        let body = &document["paths"][path][method]["requestBody"]["content"]["application/json"];
+        body["example"].to_string()
+    };
+    let json = [("Content-Type", "application/json")];
+    let set =
+        api.ask("PUT", "/api/v1/weights", &json, example("put", "/api/v1/weights").as_bytes());
+    assert_eq!((set.status, &set.json()["rules"][0]["weight"]), (200, &4.into()));
+    let trace =
+        api.ask("POST", "/api/v1/trace", &json, example("post", "/api/v1/trace").as_bytes());
+    assert_eq!(trace.status, 404, "there is no switch 1 here: {}", trace.json());
+}
+
+/// The URL that the banner says, in a browser.
+#[test]
+fn the_root_is_a_page() {
+    let (_plain, api) = serving();
+    let text = String::from_utf8(api.get("/").body).unwrap();
+    assert!(text.contains("Hosts</th><td>no application looks for them"), "{text}");
+    let mut running = Running::start(&["--http", "127.0.0.1:0"]);
+    let api = Api::of(&mut running);
+    let answer = api.get("/");
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, Some("text/html; charset=utf-8"))
+    );
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none';") && !policy.contains("script"), "{policy}");
+    let text = String::from_utf8(answer.body).unwrap();
+    assert!(text.contains(&format!("Aldis {}", env!("CARGO_PKG_VERSION"))), "{text}");
+    for row in ["Switches</th><td>0", "Links</th><td>0", "Hosts</th><td>0"] {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    assert!(
+        !text.contains("http://") && !text.contains("https://") && !text.contains('{'),
+        "{text}"
+    );
+    let links: Vec<&str> =
+        text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    for link in ["/api/docs", "/metrics", "/api/v1/health"] {
+        assert!(links.contains(&link), "{link}: {links:?}");
+    }
+    for link in links {
+        assert_eq!(api.get(link).status, 200, "{link}");
+    }
 }

@@ -1,19 +1,59 @@
-//! The description as a page: it reads the OpenAPI document, and downloads nothing from anywhere else.
+//! Pages for browsers: what is at the root, and the description, which reads the OpenAPI document.
+//! Neither downloads anything from anywhere else.
 
+use aldis_control::Time;
+use axum::extract::State;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
+
+use crate::routes::From;
 
 /// Scripts, styles and data of this server alone.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The files of the page: path, kind, text.
+/// A page without a script: its style, and nothing else.
+const STILL: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
+                     frame-ancestors 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// Where somebody arrives who types what the banner says.
+pub(crate) const HOME: &str = "/";
+
+/// The files of the description: path, kind, text.
 pub(crate) const FILES: [(&str, &str, &str); 3] = [
-    ("/api/docs", "text/html; charset=utf-8", include_str!("docs/page.html")),
+    ("/api/docs", HTML, include_str!("docs/page.html")),
     ("/api/docs/page.css", "text/css; charset=utf-8", include_str!("docs/page.css")),
     ("/api/docs/page.js", "text/javascript; charset=utf-8", include_str!("docs/page.js")),
 ];
 
 pub(crate) fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
     ([(CONTENT_TYPE, kind), (CONTENT_SECURITY_POLICY, POLICY)], text)
+}
+
+/// Which Aldis this is, how much there is, and where to go on. All that is filled in is made here:
+/// numbers, a date, the version.
+pub(crate) async fn home(State(shared): From) -> impl IntoResponse {
+    let controller = &shared.controller;
+    let (links, hosts) = (controller.links(), controller.hosts());
+    let rows = [
+        row("Switches", "/api/v1/switches", Some(controller.switches().len())),
+        row("Links", "/api/v1/links", links.map(|links| links.len())),
+        row("Hosts", "/api/v1/hosts", hosts.map(|hosts| hosts.len())),
+    ];
+    let text = include_str!("docs/home.html")
+        .replace("{version}", env!("CARGO_PKG_VERSION"))
+        .replace("{since}", &shared.calendar.date(Time::START))
+        .replace("{rows}", &rows.join("\n"));
+    ([(CONTENT_TYPE, HTML), (CONTENT_SECURITY_POLICY, STILL)], text)
+}
+
+/// How many there are of something, and where they are; or that no application looks for them.
+fn row(name: &str, path: &str, found: Option<usize>) -> String {
+    let cells = match found {
+        Some(count) => format!("<td>{count}</td><td><a href=\"{path}\">as JSON</a></td>"),
+        None => "<td>no application looks for them</td><td></td>".into(),
+    };
+    format!("<tr><th>{name}</th>{cells}</tr>")
 }

@@ -1,5 +1,7 @@
 //! The document that describes every resource: OpenAPI 3.1. `openapi/aldis.json` is a copy of it, which a test keeps fresh.
 
+mod examples;
+
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::path::{
@@ -96,6 +98,7 @@ pub fn document() -> utoipa::openapi::OpenApi {
         };
         document.paths.add_path_operation(route.path, vec![method], foreign(&route));
     }
+    examples::add(&mut document);
     document
 }
 
@@ -124,9 +127,9 @@ fn foreign(route: &Foreign) -> Operation {
         .response("400", answer("Something is wrong with the request, or the switch refuses it"))
         .response("404", answer("There is no such switch, or nothing of that name"));
     let any = ContentBuilder::new().schema(Some(Schema::Object(Object::new()))).build();
-    match route.method {
-        "get" => operation.build(),
-        _ => {
+    match examples::of(route.method, route.path) {
+        None => operation.build(),
+        Some(_) => {
             let body = RequestBodyBuilder::new().content("application/json", any).build();
             operation.request_body(Some(body)).build()
         }

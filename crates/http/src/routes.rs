@@ -193,14 +193,16 @@ impl Routes {
     /// What each needs, by method and path.
     pub(crate) fn needs(&self) -> Vec<Needed> {
         let page = docs::FILES.into_iter().map(|(path, _, _)| ("get", path));
-        let all = self.known.iter().copied().chain(page);
+        let all = self.known.iter().copied().chain(page).chain([("get", docs::HOME)]);
         all.map(|(method, path)| Needed { method, path, role: Role::needed(method, path) })
             .collect()
     }
 
-    /// The service, with its door, its gate and its guard, and the page that describes it.
+    /// The service, with its door, its gate and its guard, and the pages for browsers.
     pub(crate) fn serve(self, shared: Arc<Shared>, door: Door, answer_within: Duration) -> Router {
-        let page = docs::FILES.into_iter().fold(self.router, |router, (path, kind, text)| {
+        let home = routing::get(docs::home).layer(from_fn_with_state(Role::Read, door::need));
+        let router = self.router.route(docs::HOME, home);
+        let page = docs::FILES.into_iter().fold(router, |router, (path, kind, text)| {
             let by = routing::get(move || async move { docs::file(kind, text) });
             router.route(path, by.layer(from_fn_with_state(Role::Read, door::need)))
         });

@@ -8,7 +8,11 @@ const make = (name, text, ...children) => {
   return element;
 };
 
+// The schema that is meant where there is a choice between one and nothing.
+const meant = (schema) => schema?.oneOf?.find((one) => one.$ref) || schema?.allOf?.find((one) => one.$ref) || schema;
+
 const schemaName = (schema) => {
+  schema = meant(schema);
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
   if (schema.type === "array") return `list of ${schemaName(schema.items)}`;
@@ -16,13 +20,41 @@ const schemaName = (schema) => {
   return [schema.type].flat().filter((type) => type && type !== "null").join(" | ");
 };
 
-const fields = (document_, schema) => {
-  const named = schema?.$ref && document_.components.schemas[schemaName(schema)];
-  const properties = named?.properties;
-  if (!properties) return [];
-  const rows = Object.entries(properties).map(([name, field]) =>
-    make("tr", "", make("td", "", make("code", name)), make("td", schemaName(field)), make("td", field.description || "")));
-  return [make("h4", schemaName(schema)), make("table", "", ...rows)];
+// The named schemas that one consists of, itself first.
+const parts = (document_, schema, found = new Map()) => {
+  schema = meant(schema);
+  if (schema?.type === "array") return parts(document_, schema.items, found);
+  const name = schema?.$ref && schemaName(schema);
+  if (!name || found.has(name)) return found;
+  const named = document_.components.schemas[name];
+  found.set(name, named);
+  for (const field of Object.values(named?.properties || {})) parts(document_, field, found);
+  return found;
+};
+
+const fields = (document_, schema) => [...parts(document_, schema)].flatMap(([name, named]) => {
+  if (named?.enum) return [make("h5", name), make("p", named.enum.join(" | "))];
+  if (!named?.properties) return [];
+  const needed = (field) => (named.required || []).includes(field) ? "required" : "";
+  const rows = Object.entries(named.properties).map(([field, type]) =>
+    make("tr", "", make("td", "", make("code", field)), make("td", schemaName(type)), make("td", needed(field)), make("td", type.description || "")));
+  return [make("h5", name), make("table", "", ...rows)];
+});
+
+// What has to be sent: an example that can be copied, and every field.
+const body = (document_, described) => {
+  const [[kind, content] = []] = [Object.entries(described.requestBody?.content || {})[0]].filter(Boolean);
+  if (!content) return [];
+  const shown = [make("h4", `Body: ${kind}`)];
+  if (content.example) shown.push(make("pre", JSON.stringify(content.example, null, 2)));
+  return [...shown, ...fields(document_, content.schema)];
+};
+
+const parameterTable = (parameters) => {
+  if (!parameters?.length) return [];
+  const rows = parameters.map((parameter) =>
+    make("tr", "", make("td", "", make("code", parameter.name)), make("td", parameter.in), make("td", parameter.required ? "required" : ""), make("td", parameter.description || "")));
+  return [make("h4", "Parameters"), make("table", "", ...rows)];
 };
 
 const asker = (path, parameters) => {
@@ -58,13 +90,16 @@ const asker = (path, parameters) => {
 const operation = (document_, path, method, described) => {
   const content = Object.values(described.responses["200"]?.content || {})[0];
   const streams = Object.keys(described.responses["200"]?.content || {}).includes("text/event-stream");
+  const asks = method === "get" && content && !streams;
   const details = make("details", "", make("summary", "", make("span", method), make("code", path), make("span", `  ${described.summary || ""}`)));
   details.querySelector("span").className = "method";
   if (described.description) details.append(make("p", described.description));
+  if (!asks) details.append(...parameterTable(described.parameters));
+  details.append(...body(document_, described));
   const answers = Object.entries(described.responses).map(([status, response]) =>
     make("tr", "", make("td", status), make("td", response.description)));
-  details.append(make("table", "", ...answers), ...fields(document_, content?.schema));
-  if (method === "get" && content && !streams) details.append(...asker(path, described.parameters || []));
+  details.append(make("h4", "Answers"), make("table", "", ...answers), ...fields(document_, content?.schema));
+  if (asks) details.append(...asker(path, described.parameters || []));
   return details;
 };
 
