@@ -7,6 +7,7 @@ mod greeting;
 mod http;
 mod kept;
 mod knobs;
+mod outlet;
 mod reload;
 mod report;
 mod room;
@@ -16,7 +17,6 @@ mod signals;
 mod weights;
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use tracing::{error, info, warn};
 
 use crate::address::Listen;
 use crate::catalogue::AppName;
-use crate::memory::GiveBack;
 use crate::failure::Failure;
+use crate::memory::GiveBack;
 pub(crate) use config::Config;
 use config::{Begins, LogFormat, LogLevel, Workers};
 use desk::Desk;
@@ -40,6 +40,7 @@ pub(crate) use http::access::is_name as is_key_name;
 pub(crate) use http::shown_apps;
 use kept::Kept;
 use knobs::Setting;
+use outlet::{Outlet, Outlets};
 use report::Reporter;
 use secure::Doors;
 use settings::Settings;
@@ -52,6 +53,10 @@ const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether memory can be given back.
 const GIVE_BACK_EVERY: Duration = Duration::from_secs(10);
+
+/// How long after the start a first switch may take to connect before it is told what to check:
+/// Open vSwitch tries again after 8 s at most.
+const ANY_LOOK_AFTER: Duration = Duration::from_secs(15);
 
 /// Arguments of `aldis run`. What is given here goes before what the file says.
 #[derive(clap::Args)]
@@ -77,7 +82,7 @@ Signals:
   INT, TERM   stop; the second time at once
 
 A first network, in a second terminal (as root):
-  mn --controller remote,ip=127.0.0.1,port=6653 --switch ovs,protocols=OpenFlow13 --topo single,3 --test pingall")]
+  mn --controller remote,ip=127.0.0.1,port=6653 --switch ovs,protocols=OpenFlow13,datapath=user --topo single,3 --test pingall")]
 pub(crate) struct Args {
     /// Address to listen on for switches, or a port of all addresses; may be given several times
     #[arg(long, value_name = "[ADDR:]PORT")]
@@ -137,12 +142,23 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+    let outlets = Outlets::start()?;
+    let outcome = run_with(args, &outlets);
+    if let Err(failure) = &outcome {
+        outlets.log.say(&format!("aldis: {}\n", failure.sentence()));
+    }
+    outlets.finish();
+    Ok(outcome.map_or_else(|failure| failure.code(), |()| ExitCode::SUCCESS))
+}
+
+/// Likewise, with these to write to.
+fn run_with(args: Args, outlets: &Outlets) -> Result<(), Failure> {
     let config = read(&args).map_err(Failure::Usage)?;
     let mut kept = Kept::open(config.store.as_deref())?;
     let config = settle(config, &args, &kept).map_err(Failure::Usage)?;
     let words = Words::listen()?;
     let format = config.log_format.unwrap_or_else(report::format_of_stderr);
-    let reporter = Reporter::start(config.log, format)?;
+    let reporter = Reporter::start(config.log, format, &outlets.log)?;
     let config = begin(config, &mut kept);
     let recipe = config.recipe().map_err(Failure::Usage)?;
     let access = config.http.access().map_err(Failure::Usage)?;
@@ -165,12 +181,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     desk.serves(Doors { http: admission, switches: secure.map(|secure| secure.identity) });
     let served = http.as_ref().map(Server::url);
     let listening = [engine.listening(), engine.listening_tls()];
-    tell(format, &greeting(&settings.now(), listening, served.as_deref()));
-    let mut running =
-        Running { desk, settings, engine, look_at: None, give_back_at: Instant::now() };
+    let tell = |text: &str| tell(format, &outlets.log, text);
+    tell(&greeting(&settings.now(), listening, served.as_deref()));
+    let mut running = Running { desk, settings, engine, looks: Looks::default(), outlets };
     running.mind_weights();
     let why = running.until_stopped(&words);
-    tell(format, &format!("aldis: stopping on {why}; flows stay on the switches\n"));
+    tell(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
     let Running { engine, settings, desk: _open, .. } = running;
     // Taken while the switches are still there.
     let snapshot = engine.snapshot();
@@ -178,44 +194,42 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     engine.stop();
     reporter.finish();
     if let Some(file) = &settings.now().stats
-        && let Err(sentence) = counters::write(&snapshot, Some(file))
+        && let Err(sentence) = counters::write(&snapshot, Some(file), &outlets.counters)
     {
-        tell(format, &format!("aldis: {sentence}\n"));
+        tell(&format!("aldis: {sentence}\n"));
     }
     let stopped = format!(
         "aldis: stopped after {} flow requests in {} batches, on {} connections\n",
         snapshot.total.requests, snapshot.total.batches, snapshot.total.connections
     );
-    tell(format, &stopped);
-    Ok(ExitCode::SUCCESS)
+    tell(&stopped);
+    Ok(())
 }
 
 /// A controller that runs, and those who tell it what to do.
-struct Running {
+struct Running<'o> {
     desk: Arc<Desk>,
     settings: Arc<Settings>,
     engine: Engine,
-    /// When it is looked whether the switches with weights have come.
-    look_at: Option<Instant>,
-    /// When it is looked whether memory can be given back.
-    give_back_at: Instant,
+    looks: Looks,
+    outlets: &'o Outlets,
 }
 
-impl Running {
+impl Running<'_> {
     /// Does as it is told, until that is to stop; why.
     fn until_stopped(&mut self, words: &Words) -> &'static str {
         let mut memory = GiveBack::default();
         loop {
-            let next = self.look_at.map_or(self.give_back_at, |at| at.min(self.give_back_at));
+            let next = self.looks.next();
             match words.next(Some(next)) {
                 Some(Word::Stop(why)) => return why,
                 Some(Word::Reread) => self.reread(),
                 Some(Word::Count) => self.count(),
-                None if self.give_back_at <= Instant::now() => {
+                None if self.looks.give_back <= Instant::now() => {
                     memory.look();
-                    self.give_back_at = Instant::now() + GIVE_BACK_EVERY;
+                    self.looks.give_back = Instant::now() + GIVE_BACK_EVERY;
                 }
-                None => self.look_for_absent(),
+                None => self.look(),
             }
         }
     }
@@ -223,7 +237,7 @@ impl Running {
     fn count(&self) {
         let file = self.settings.now().stats.clone();
         let file = file.as_deref();
-        match (counters::write(&self.engine.snapshot(), file), file) {
+        match (counters::write(&self.engine.snapshot(), file, &self.outlets.counters), file) {
             (Ok(()), Some(file)) => info!("counters written to {}", file.display()),
             (Ok(()), None) => {}
             (Err(sentence), _) => warn!("{sentence}"),
@@ -254,11 +268,33 @@ impl Running {
         let config = self.settings.now();
         weights::warn_if_idle(&config);
         let named = config.rules.weights().named().next().is_some();
-        self.look_at = named.then(|| Instant::now() + WEIGHTS_LOOK_AFTER);
+        self.looks.for_absent = named.then(|| Instant::now() + WEIGHTS_LOOK_AFTER);
     }
 
-    fn look_for_absent(&mut self) {
-        self.look_at = None;
+    /// Looks for what should have come by now.
+    fn look(&mut self) {
+        let now = Instant::now();
+        if self.looks.for_any.take_if(|at| *at <= now).is_some() {
+            self.look_for_any();
+        }
+        if self.looks.for_absent.take_if(|at| *at <= now).is_some() {
+            self.look_for_absent();
+        }
+    }
+
+    /// Says what to check where no switch has come, once.
+    fn look_for_any(&self) {
+        let snapshot = self.engine.snapshot();
+        if !snapshot.switches.is_empty() {
+            return;
+        }
+        let listening = [self.engine.listening(), self.engine.listening_tls()];
+        let tried = snapshot.total.connections;
+        let words = greeting::nobody_came(listening, tried, ANY_LOOK_AFTER);
+        if tried > 0 { warn!("{words}") } else { info!("{words}") }
+    }
+
+    fn look_for_absent(&self) {
         let here: HashSet<u64> =
             self.engine.snapshot().switches.iter().map(|switch| switch.dpid.0).collect();
         if let Some(sentence) = self.settings.now().rules.absent(&here) {
@@ -268,18 +304,38 @@ impl Running {
 }
 
 /// Tells people what the log does not say; programs find it in the log, where every line is theirs to read.
-fn tell(format: LogFormat, text: &str) {
+fn tell(format: LogFormat, to: &Outlet, text: &str) {
     match format {
-        LogFormat::Text => say(text),
+        LogFormat::Text => to.say(text),
         LogFormat::Json | LogFormat::Journald => {
             text.lines().map(str::trim).for_each(|line| info!("{line}"));
         }
     }
 }
 
-/// Tells people, as far as they are there: a terminal that is gone stops nobody.
-fn say(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+/// When it is looked for what should have come by then.
+struct Looks {
+    /// Whether any switch has come.
+    for_any: Option<Instant>,
+    /// Whether the switches with weights have.
+    for_absent: Option<Instant>,
+    /// Whether memory can be given back.
+    give_back: Instant,
+}
+
+impl Default for Looks {
+    fn default() -> Looks {
+        let now = Instant::now();
+        Looks { for_any: Some(now + ANY_LOOK_AFTER), for_absent: None, give_back: now }
+    }
+}
+
+impl Looks {
+    /// The next time.
+    fn next(&self) -> Instant {
+        let others = self.for_any.into_iter().chain(self.for_absent);
+        others.fold(self.give_back, Instant::min)
+    }
 }
 
 /// The file's settings, the command line's over them, and the defaults under both; weights and knobs are not settled.

@@ -4,8 +4,12 @@
 #[allow(dead_code)]
 mod running;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use running::{Running, WITHIN, failed, refused};
 
@@ -39,7 +43,7 @@ fn it_stops_in_order_on_ctrl_c_and_on_sigterm() {
 /// The papers' systems, and ours, each with the section it comes from and its knobs.
 #[test]
 fn designs_are_listed_with_their_knobs_and_where_they_come_from() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_aldis")).arg("designs").output();
+    let output = Command::new(env!("CARGO_BIN_EXE_aldis")).arg("designs").output();
     let listed = String::from_utf8(output.unwrap().stdout).unwrap();
     let lines: Vec<&str> = listed.lines().collect();
     for (name, knobs, source) in [
@@ -68,9 +72,9 @@ fn what_cannot_be_printed_is_one_sentence() {
     for args in
         [&["designs"][..], &["lab", "list"], &["version"], &["completions", "bash"], &["man"]]
     {
-        let run = |out: std::process::Stdio| {
-            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aldis"));
-            let output = command.args(args).stdout(out).stderr(std::process::Stdio::piped());
+        let run = |out: Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+            let output = command.args(args).stdout(out).stderr(Stdio::piped());
             let output = output.spawn().unwrap().wait_with_output().unwrap();
             (output.status.code(), String::from_utf8(output.stderr).unwrap())
         };
@@ -182,4 +186,149 @@ fn an_error_in_the_file_names_file_line_and_field() {
     std::fs::remove_file(&file).unwrap();
     assert!(said.contains(&format!("{}:2: workers: ", file.display())), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// A pipe that takes no more, and is not read.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let flags = fcntl_getfl(&writer).unwrap();
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    while writer.write(&[b'.'; 4096]).is_ok() {}
+    while writer.write(b".").is_ok() {}
+    fcntl_setfl(&writer, flags).unwrap();
+    (reader, writer)
+}
+
+#[test]
+fn a_pipe_that_is_full_and_not_read_keeps_nobody_waiting() {
+    let (_reader, writer) = full_pipe();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_aldis"))
+        .args(["run", "--listen", &address, "--http", "off", "--log", "debug"])
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone().unwrap())
+        .stderr(writer)
+        .spawn()
+        .unwrap();
+    let pid = child.id().to_string();
+    let signal =
+        |name: &str| assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    let deadline = Instant::now() + WITHIN;
+    let connected = || loop {
+        match TcpStream::connect(&address) {
+            Ok(stream) => return stream,
+            Err(_) => assert!(Instant::now() < deadline, "it does not listen"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    // More lines than a pipe holds, and counters, which go to standard output.
+    for _ in 0..100 {
+        connected().write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    }
+    for _ in 0..20 {
+        signal("-USR1");
+    }
+    let mut switch = connected();
+    switch.set_read_timeout(Some(WITHIN)).unwrap();
+    let mut hello = [0; 8];
+    switch.read_exact(&mut hello).expect("switches are served meanwhile");
+    signal("-TERM");
+    let deadline = Instant::now() + WITHIN;
+    let ended = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if Instant::now() > deadline => break None,
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    if ended.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    assert_eq!(ended.and_then(|status| status.code()), Some(0), "it ends on SIGTERM");
+}
+
+/// What README prints is what is said, but for the machine's cores; and so is the end of the help.
+#[test]
+fn the_banner_of_the_readme_is_what_is_said() {
+    let readme = include_str!("../README.md");
+    let next =
+        readme.lines().find(|line| line.trim_start().starts_with("mn --controller")).unwrap();
+    assert!(
+        next.contains("datapath=user"),
+        "it works without Open vSwitch's kernel module: {next}"
+    );
+    let mut running = Running::start(&[]);
+    let said = running.says("  mn --controller");
+    let port = running.address.rsplit_once(':').unwrap().1;
+    assert_eq!(said, next.replace("port=6653", &format!("port={port}")));
+    for line in ["Next, as root in another terminal:", "Ctrl-C stops."] {
+        assert!(readme.contains(&format!("\n{line}\n")), "{line}");
+    }
+    let Output { stdout, .. } = aldis(&["run", "--help"], &[]);
+    let help = String::from_utf8(stdout).unwrap();
+    assert!(help.ends_with(&format!("\n{next}\n")), "{help}");
+}
+
+#[test]
+fn without_any_switch_it_is_said_once_what_to_check() {
+    let mut running = Running::start(&[]);
+    let said = running.says("no switch has connected within 15 s");
+    let port = running.address.rsplit_once(':').unwrap().1;
+    let told = format!("ovs-vsctl set-controller BRIDGE tcp:127.0.0.1:{port}");
+    assert!(said.contains(&told) && said.contains("protocols=OpenFlow13"), "{said}");
+}
+
+#[test]
+fn a_port_or_a_name_is_enough_to_listen_on() {
+    for (listen, address) in
+        [("0", " 0.0.0.0:"), (":0", " 0.0.0.0:"), ("localhost:0", " 127.0.0.1:")]
+    {
+        let mut running = Running::start(&["--listen", listen]);
+        let (_, others) = running.said.last().unwrap().split_once(" and ").unwrap();
+        assert!(format!(" {others}").contains(address), "{listen}: {others}");
+        assert_eq!(running.end("-TERM"), Some(0));
+    }
+}
+
+fn aldis(args: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    command.args(args).env("COLUMNS", "80").envs(variables.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn a_command_that_there_is_not_is_told_with_the_one_that_was_meant() {
+    for (args, sentence) in [
+        (
+            &["swiches"][..],
+            "there is no command `swiches`; did you mean `switches`? \"aldis help\" lists them",
+        ),
+        (
+            &["lab", "rn"],
+            "there is no command `rn` of aldis lab; did you mean `run`? \"aldis help lab\" lists them",
+        ),
+        (&["frobnicate"], "there is no command `frobnicate`; \"aldis help\" lists them"),
+    ] {
+        assert_eq!(refused(args), format!("aldis: {sentence}\n"));
+    }
+    assert!(refused(&["run", "--lisen", "6653"]).contains("'--listen'"));
+    assert!(refused(&["run", "--apps", "hubb"]).contains("did you mean `hub`?"));
+}
+
+#[test]
+fn the_controller_to_ask_is_named_by_a_variable_too() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nowhere = format!("http://{}", taken.local_addr().unwrap());
+    drop(taken);
+    let output = aldis(&["switches"], &[("ALDIS_HTTP", &nowhere)]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains(&nowhere), "{said}");
+    let output = aldis(&["switches"], &[("ALDIS_HTTP", "nowhere")]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(2) && said.contains("ALDIS_HTTP is \"nowhere\""),
+        "{said}"
+    );
+    let help = String::from_utf8(aldis(&["switches", "--help"], &[]).stdout).unwrap();
+    assert!(help.contains("ALDIS_HTTP"), "{help}");
 }

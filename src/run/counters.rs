@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use aldis_engine::metrics::Snapshot;
 
+use super::outlet::Outlet;
+
 /// Whether counters could be written there.
 ///
 /// # Errors
@@ -31,14 +33,16 @@ pub(crate) fn check(file: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence; a file that was there is as it was.
-pub(crate) fn write(snapshot: &Snapshot, file: Option<&Path>) -> Result<(), String> {
+pub(crate) fn write(snapshot: &Snapshot, file: Option<&Path>, out: &Outlet) -> Result<(), String> {
     let mut text = serde_json::to_vec(snapshot).map_err(|error| error.to_string())?;
     text.push(b'\n');
     let Some(file) = file else {
-        let mut out = io::stdout().lock();
-        let written = out.write_all(&text).and_then(|()| out.flush());
-        return written
-            .map_err(|error| format!("counters cannot be written to standard output: {error}"));
+        return match out.put(text) {
+            true => Ok(()),
+            false => {
+                Err("counters are not written to standard output: those before are not read".into())
+            }
+        };
     };
     check(file)?;
     replace(file, &text)
@@ -83,17 +87,18 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let file = folder.join("stats.json");
         let snapshot = Snapshot::default();
+        let outlets = crate::run::outlet::Outlets::start().unwrap();
         for _ in 0..2 {
-            write(&snapshot, Some(&file)).unwrap();
+            write(&snapshot, Some(&file), &outlets.counters).unwrap();
             let read: serde_json::Value =
                 serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
             assert_eq!(read["total"]["requests"], 0);
         }
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
-        let refused = write(&snapshot, Some(&folder)).unwrap_err();
+        let refused = write(&snapshot, Some(&folder), &outlets.counters).unwrap_err();
         assert!(refused.contains("no ordinary file"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
-        let refused = write(&snapshot, Some(&file)).unwrap_err();
+        let refused = write(&snapshot, Some(&file), &outlets.counters).unwrap_err();
         assert!(refused.contains("there is no folder"), "{refused}");
     }
 

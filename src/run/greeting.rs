@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use aldis_apps::LearningSwitch;
 use aldis_control::App;
@@ -48,7 +49,7 @@ pub(crate) fn greeting(
         let _ = writeln!(
             text,
             "Next, as root in another terminal:\n  mn --controller remote,ip=127.0.0.1,port={} --switch \
-             ovs,protocols=OpenFlow13 --topo single,3 --test pingall",
+             ovs,protocols=OpenFlow13,datapath=user --topo single,3 --test pingall",
             first.port()
         );
     }
@@ -57,6 +58,51 @@ pub(crate) fn greeting(
     }
     text += "Ctrl-C stops.\n";
     text
+}
+
+/// What to check where no switch has become one of this controller's, so many connections tried.
+/// One line.
+pub(crate) fn nobody_came(
+    [listening, over_tls]: [&[SocketAddr]; 2],
+    tried: u64,
+    within: Duration,
+) -> String {
+    let port = listening.first().or(over_tls.first()).map_or(6653, SocketAddr::port);
+    let scheme = if listening.is_empty() { "ssl" } else { "tcp" };
+    let local = listening.iter().chain(over_tls).all(|address| address.ip().is_loopback());
+    let within = within.as_secs();
+    let mut text = match tried {
+        0 => format!("no switch has connected within {within} s; if one should have, check that"),
+        1 => format!(
+            "no switch is connected after {within} s, though one connection came: the lines above may say why it did not stay; check that"
+        ),
+        _ => format!(
+            "no switch is connected after {within} s, though {tried} connections came: the lines above may say why none stayed; check that"
+        ),
+    };
+    let address = if local { "127.0.0.1" } else { "THIS-MACHINE" };
+    let _ = write!(
+        text,
+        " (1) it is told to come here: ovs-vsctl set-controller BRIDGE {scheme}:{address}:{port}; (2) it speaks OpenFlow 1.0 or \
+         1.3: ovs-vsctl set bridge BRIDGE protocols=OpenFlow13; "
+    );
+    if local {
+        text +=
+            "(3) it runs on this machine: nobody else is listened for, which --listen changes; ";
+    } else {
+        let _ = write!(
+            text,
+            "(3) no firewall is between: nc -zv {address} {port}, where the switch is; "
+        );
+    }
+    text += match (listening.is_empty(), over_tls.is_empty()) {
+        (true, _) => {
+            "(4) it comes over TLS, with a certificate that was signed for its datapath id"
+        }
+        (_, true) => "(4) it comes without TLS: tcp:, not ssl:",
+        (_, false) => "(4) tcp: and ssl: lead to different ports",
+    };
+    text + ". This is said once"
 }
 
 /// How many threads there are, and by which rule.
@@ -86,6 +132,23 @@ fn design(config: &Config) -> String {
 mod tests {
     use super::*;
     use aldis_engine::Design;
+
+    #[test]
+    fn what_to_check_is_said_with_the_port_that_counts() {
+        let (any, local) = ("0.0.0.0:6699".parse().unwrap(), "127.0.0.1:6700".parse().unwrap());
+        let within = Duration::from_secs(15);
+        let words = nobody_came([&[any], &[]], 0, within);
+        for part in
+            ["within 15 s", "tcp:THIS-MACHINE:6699", "protocols=OpenFlow13", "firewall", "not ssl:"]
+        {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        let words = nobody_came([&[], &[local]], 2, within);
+        for part in ["2 connections came", "ssl:127.0.0.1:6700", "--listen", "certificate"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(!words.contains("firewall") && words.lines().count() == 1, "{words}");
+    }
 
     #[test]
     fn the_rule_about_workers_is_said() {

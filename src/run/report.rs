@@ -18,6 +18,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tracing::{debug, info, warn};
 
 use super::config::{LogFormat, LogLevel};
+use super::outlet::Outlet;
 use crowd::Crowd;
 use full::Full;
 pub(crate) use lines::format_of_stderr;
@@ -59,16 +60,20 @@ impl Facts for Taker {
 }
 
 impl Reporter {
-    /// Starts the log at the given level and in this format, on standard error.
+    /// Starts the log at the given level and in this format, which never waits for those who read it.
     ///
     /// # Errors
     /// When the system has no thread to spare.
-    pub(crate) fn start(level: LogLevel, format: LogFormat) -> Result<Reporter, String> {
+    pub(crate) fn start(
+        level: LogLevel,
+        format: LogFormat,
+        to: &Outlet,
+    ) -> Result<Reporter, String> {
         tracing_subscriber::fmt()
             .with_max_level(level.0)
             .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
             .event_format(lines::Lines::new(format))
-            .with_writer(std::io::stderr)
+            .with_writer(to.clone())
             .init();
         let (sender, receiver) = bounded(FACTS_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
