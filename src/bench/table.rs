@@ -5,7 +5,9 @@ mod soak;
 
 use super::args::ModeArg;
 use super::controller::{Sample, Usage};
-use aldis_emulator::load::{Delays, Destinations, Forms, Load, Mode, Rate, Report, Spread};
+use aldis_emulator::load::{
+    CONGESTION, Delays, Destinations, Forms, Load, Mode, Rate, Report, Spread,
+};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -276,9 +278,15 @@ pub(super) fn generator_row(idle: f64, limited: Option<&str>, cpu_ns: f64, done:
     let mark = limited.map_or(String::new(), |place| format!("{LIMITED}{place}"));
     row(
         "generator",
-        json!({ "idle": idle, "limited": limited.is_some(), "cpu_ns_per_request": ns }),
+        json!({
+            "idle": idle, "limited": limited.is_some(), "cpu_ns_per_request": ns,
+            "congestion_control": CONGESTION,
+        }),
         "generator",
-        format!("{:.1} % idle · {ns:.1} ns CPU per request{mark}", idle * 100.0),
+        format!(
+            "{:.1} % idle · {ns:.1} ns CPU per request · sends by TCP {CONGESTION}{mark}",
+            idle * 100.0
+        ),
     )
 }
 

@@ -37,6 +37,7 @@ mod straggler;
 mod switch;
 mod timing;
 
+pub use crate::stream::CONGESTION;
 pub use conduct::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
 pub(crate) use demand::Volume;
 pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};

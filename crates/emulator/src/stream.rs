@@ -111,7 +111,7 @@ impl Inbox {
 
 /// How a load's sockets share the way with others: as far as the peer and the way have room. Where the system has another
 /// one that paces what is sent (BBR), a timer would hold requests back that the controller has room for.
-const CONGESTION: &str = "reno";
+pub const CONGESTION: &str = "reno";
 
 /// What a load's socket may hold of what it says, in bytes; the kernel counts twice as many. Left alone it would hold up to 4 MB, and a
 /// thousand of them what TCP may have on the whole machine, the controller's part included: the kernel then throws away what arrives.

@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use aldis_emulator::load::CONGESTION;
 use serde::Deserialize;
 
 use crate::figure::{self, Paper, Plot};
@@ -234,7 +235,11 @@ impl Experiment {
         let mut machine = String::new();
         let _ = write!(machine, "{}, {} {cores}, ", meta.machine.cpu, meta.machine.cores);
         machine.push_str(&meta.machine.kernel);
-        vec![
+        let measured = self.results.points.iter().any(|point| point.origin == Origin::Measured);
+        let load = measured.then(|| {
+            ("Load", format!("sent by TCP {CONGESTION}, whatever the system's choice is"))
+        });
+        let facts = [
             ("Source", meta.source.clone()),
             ("Form", meta.form.name().into()),
             ("Command", meta.command.clone()),
@@ -243,7 +248,8 @@ impl Experiment {
             ("Date", meta.date.clone()),
             ("Machine", machine),
             ("Values", self.results.points.len().to_string()),
-        ]
+        ];
+        facts.into_iter().chain(load).collect()
     }
 }
 

@@ -8,6 +8,8 @@ use super::tables::{Row, Table, tables};
 use super::{Experiment, Report};
 use crate::figure::Kind;
 use crate::plot::Figure;
+use crate::results::Origin;
+use aldis_emulator::load::CONGESTION;
 
 /// Between two columns.
 const GAP: &str = "  ";
@@ -32,8 +34,12 @@ fn section(experiment: &Experiment) -> String {
         let _ = writeln!(text, "Partial: {why}");
     }
     text += &tables;
-    if !meta.notes.is_empty() {
-        text.push_str("\nTo be known:\n");
+    text.push_str("\nTo be known:\n");
+    if experiment.results.points.iter().any(|point| point.origin == Origin::Measured) {
+        let _ = writeln!(
+            text,
+            "- The load is sent by TCP {CONGESTION}, whatever the system's choice is."
+        );
     }
     for note in &meta.notes {
         let _ = writeln!(text, "- {note}");
