@@ -488,7 +488,7 @@ mod tests {
             ("apps = [\"learning-switch\",\n \"hubb\"]\n", "1: apps: ", "did you mean `hub`?"),
             ("listen = [\"here\"]\n", "1: listen: ", "here:6653"),
             ("listen = true\n", "1: listen: true is given", "0.0.0.0:6653"),
-            ("listen = [\n 6653,\n 99999]\n", "1: listen: ", "0 to 65535"),
+            ("listen = [\n 6653,\n 99999]\n", "3: listen: ", "0 to 65535"),
             ("apps = 3\n", "1: apps: the number 3 is given where a list is wanted", ""),
             ("poll = \"yes\"\n", "1: poll: the text \"yes\" is given", "true or false"),
             ("[route-flow]\nidle-timeout-s = 99999\n", "2: idle-timeout-s: ", "0 to 65535"),
