@@ -20,6 +20,7 @@ mod decode;
 mod designs;
 mod emulate;
 mod failure;
+mod give_back;
 mod help;
 mod http;
 mod lab;

@@ -30,7 +30,7 @@ use tracing::{error, info, warn};
 use crate::address::Listen;
 use crate::catalogue::AppName;
 use crate::failure::Failure;
-use crate::memory::GiveBack;
+use crate::give_back::GiveBack;
 pub(crate) use config::Config;
 use config::{Begins, LogFormat, LogLevel, Workers};
 use desk::Desk;

@@ -1,6 +1,7 @@
 //! What an operator changes and asks for while the controller runs: SIGHUP, SIGUSR1, weights and counters.
 
 #[path = "common/running.rs"]
+#[allow(dead_code)]
 mod running;
 
 use std::fs;

@@ -446,8 +446,7 @@ mod tests {
         let config = config.settle(&[], &[], &[]).unwrap();
         let engine = config.engine();
         assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
-        assert_eq!(config.http.at, "[::1]:7001".parse().ok());
-        assert!(engine.session.delete_flows);
+        assert!(config.http.at == "[::1]:7001".parse().ok() && engine.session.delete_flows);
         let sequences = config.recipe().unwrap().graph().unwrap().sequences;
         assert!(!sequences.iter().any(|(on, _)| *on == On::Lldp));
         assert_eq!(sequences.iter().filter(|it| it.1.contains(&"learning-switch")).count(), 3);

@@ -150,7 +150,7 @@ pub(super) fn ports_counted(statistics: &Statistics, max: usize) -> PortsCounted
     let mut counted = PortsCounted::default();
     for (dpid, switch) in switches {
         let (rows, room) = (&switch.ports.rows, max - counted.ports.len());
-        counted.ports.extend(rows.iter().take(room).map(|row| (dpid, row.stats.clone())));
+        counted.ports.extend(rows.iter().take(room).map(|row| (dpid, row.stats)));
         counted.left_out += switch.ports.left_out + rows.len().saturating_sub(room) as u64;
     }
     counted
