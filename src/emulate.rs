@@ -179,9 +179,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let reports =
         network::run_together(&plans, &stop, &|index, moment| told().tell(index, &moment));
     told().progress.clear();
-    let reports = reports.map_err(|(index, failure)| match index {
-        Some(index) if plans.len() > 1 => format!("network {}: {failure}", index + 1),
-        _ => failure.to_string(),
+    let reports = reports.map_err(|(index, failure)| {
+        let sentence = match index {
+            Some(index) if plans.len() > 1 => format!("network {}: {failure}", index + 1),
+            _ => failure.to_string(),
+        };
+        match failure {
+            network::Failure::Plan(_) => Failure::Usage(sentence),
+            _ => Failure::Failed(sentence),
+        }
     })?;
     let joined = (reports.len() > 1).then(|| Report::joined(&reports));
     let whole = joined.as_ref().unwrap_or(&reports[0]);

@@ -26,11 +26,11 @@ pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, failure::Failure> {
     let stop = stop_on_signals()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
     let measure = |load: &Load, target: Option<&save::Target>| {
-        target.map_or(Ok(()), save::Target::check)?;
+        target.map_or(Ok(()), save::Target::check).map_err(failure::Failure::from)?;
         measure(args, load, target, &stop)
     };
     if !args.ranged_test {
-        return measure(&load, target.as_ref()).map_err(failure::Failure::from);
+        return measure(&load, target.as_ref());
     }
     let powers = (0..).map(|power| 1 << power).take_while(|&switches| switches < load.switches);
     for switches in powers.chain([load.switches]) {
@@ -61,7 +61,7 @@ fn measure(
     load: &Load,
     target: Option<&save::Target>,
     stop: &AtomicBool,
-) -> Result<ExitCode, String> {
+) -> Result<ExitCode, failure::Failure> {
     let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
     let here = onlooker.gather(load, args)?;
     let mut outcome = load::measure(&here, &mut onlooker);
@@ -72,8 +72,11 @@ fn measure(
     }
     onlooker.clear();
     let report = outcome.report;
-    let why = match outcome.failure.map(|failure| sentence(&failure)) {
-        Some(why) if report.is_empty() => return Err(why),
+    let why = match outcome.failure {
+        Some(failure) if report.is_empty() => return Err(refusal(&failure)),
+        failure => failure.map(|failure| sentence(&failure)),
+    };
+    let why = match why {
         None if report.counts.offered == 0 => {
             Some("no request was due in the time that was measured".into())
         }
@@ -97,7 +100,15 @@ fn measure(
         served: report.served(load),
         delays: vec![("request", &report.delay), ("probe", &report.probes.delay)],
     };
-    publish(args, &finding, target, why.as_deref())
+    publish(args, &finding, target, why.as_deref()).map_err(failure::Failure::from)
+}
+
+/// Why nothing was measured: the command line asks for what there is not, or something failed.
+fn refusal(failure: &Failure) -> failure::Failure {
+    match failure {
+        Failure::OutOfRange { .. } => failure::Failure::Usage(sentence(failure)),
+        _ => failure::Failure::Failed(sentence(failure)),
+    }
 }
 
 /// What happened, and the option that helps.
@@ -114,7 +125,7 @@ fn connect(
     load: &Load,
     target: Option<&save::Target>,
     stop: &AtomicBool,
-) -> Result<ExitCode, String> {
+) -> Result<ExitCode, failure::Failure> {
     let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
     let here = onlooker.gather(load, args)?;
     let (mut result, mut failure) = load::handshakes(&here, &mut onlooker);
@@ -123,8 +134,11 @@ fn connect(
         failure = failure.or(lost);
     }
     onlooker.clear();
-    let why = match failure.map(|failure| failure.to_string()) {
-        Some(why) if result.elapsed.is_zero() => return Err(why),
+    let why = match failure {
+        Some(failure) if result.elapsed.is_zero() => return Err(refusal(&failure)),
+        failure => failure.map(|failure| failure.to_string()),
+    };
+    let why = match why {
         None if result.done == 0 => {
             Some("no handshake was over in the time that was measured".into())
         }
@@ -136,7 +150,7 @@ fn connect(
         served: Vec::new(),
         delays: vec![("handshake", &result.delay)],
     };
-    publish(args, &finding, target, why.as_deref())
+    publish(args, &finding, target, why.as_deref()).map_err(failure::Failure::from)
 }
 
 fn controller(args: &LoadArgs, load: &Load) -> Result<Option<Controller>, String> {
