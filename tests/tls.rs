@@ -528,7 +528,7 @@ fn commands_ask_over_tls_with_a_token() {
         (&["--ca", &certificate, "--token", &token], "the authority of its certificate?"),
     ] {
         let ([_, errors], code) = aldis(&[&ask[..], more].concat());
-        assert!(code == Some(2) && errors.contains(words), "{words}: {errors}");
+        assert!(code == Some(1) && errors.contains(words), "{words}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
     let put = ["weights", "--set", "1=2", "--http", &url, "--ca", &ca, "--token", &token];

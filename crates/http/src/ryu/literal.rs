@@ -235,7 +235,7 @@ mod tests {
                       , 'actions': [ # none }\n ], 'both': 0x10# sixteen\r}\n# the end";
         let expected = json!({"dpid": 1, "name": "a # b", "n": "#", "actions": [], "both": 16});
         assert_eq!(parse(python), Ok(expected));
-        assert_eq!(parse("'a\\# b'").unwrap_err(), "this is no escape, at character 4");
+        assert_eq!(parse("'a\\# b'").unwrap_err(), "this is no escape, at character 5");
         assert_eq!(parse("# alone").unwrap_err(), "it ends too early, at character 8");
         assert_eq!(parse("{'a': # 1}").unwrap_err(), "it ends too early, at character 11");
         assert_eq!(
