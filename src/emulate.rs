@@ -185,7 +185,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
             _ => failure.to_string(),
         };
         match failure {
-            network::Failure::Plan(_) => Failure::Usage(sentence),
+            network::Failure::Plan(_)
+            | network::Failure::Probes(aldis_emulator::load::Failure::OutOfRange { .. }) => {
+                Failure::Usage(sentence)
+            }
             _ => Failure::Failed(sentence),
         }
     })?;

@@ -49,7 +49,7 @@ fn a_full_disk_is_said_so_and_the_table_was_printed() {
     std::os::unix::fs::symlink("/dev/full", dir.file("result-switches.csv")).unwrap();
     let save = ["--save", &dir.file("result.csv")];
     let output = bench(&[&[null.address.as_str()], &save[..], &SHORT].concat());
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("result-switches.csv: No space left"), "{said}");
     assert_eq!(
@@ -99,7 +99,7 @@ fn a_run_that_fails_leaves_the_files_of_an_earlier_one() {
         shell.args(["-c", limited, env!("CARGO_BIN_EXE_aldis"), "bench", &null.address]);
         let output = shell.args(["--save", &save]).args(SHORT).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(": File too large"), "{said}");
     }
     assert_eq!(dir.names(), names);

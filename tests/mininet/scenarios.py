@@ -365,8 +365,9 @@ def discovered(version, lab):
         # Nobody answers: no flow leads anywhere. The question is enough to be seen.
         host.cmd(f"ping -n -c 1 -W 0.2 {net.hosts[0].IP() if host is not net.hosts[0] else net.hosts[1].IP()}")
         place = end_of(host.defaultIntf().link, host)
-        wait_until(f"{host} at {place}", lambda host=host, place=place: f"{host.MAC()} vlan 0 is at {place}\n" in
-                   lab.controller_log(), seen=lab.controller_log)
+        # The log lists no more than ten hosts a second.
+        wait_until(f"{host} at {place}", lambda host=host, place=place: (host.MAC(), place) in hosts_known(),
+                   seen=hosts_known)
     link = next(link for link in net.links if link_of(link))
     gone = link_of(link)
     set_port(link.intf1.name, "down")
@@ -391,6 +392,12 @@ def link_of(link):
     ends = [place_of(link.intf1), place_of(link.intf2)]
     # As the controller orders them: by switch, and then by number.
     return None if None in ends else " - ".join(sorted(ends, key=lambda end: (end[:16], int(end[17:]))))
+
+
+def hosts_known():
+    """The hosts that the controller knows, with their places as it writes them."""
+    _, page = rest.ask("/api/v1/hosts")
+    return {(host["mac"], f"{host['dpid']}/{host['port']}") for host in page["items"]}
 
 
 def links_told(lab):

@@ -44,10 +44,10 @@ const NEWCOMER_EVERY: Duration = Duration::from_millis(10);
 const NEWCOMERS_MAX: usize = 16_384;
 
 /// How many all ports of a worker may bring in that time.
-const NEWCOMERS_AT_ONCE: u32 = 16;
+const NEWCOMERS_AT_ONCE: u32 = 32;
 
 /// Of which so many may come by one switch, so that one that makes up ports leaves room for others.
-const SWITCH_NEWCOMERS_AT_ONCE: u32 = 16;
+const SWITCH_NEWCOMERS_AT_ONCE: u32 = 8;
 
 /// The application: one instance for each worker.
 #[derive(Debug)]

@@ -88,8 +88,18 @@ fn foreign(method: &str, path: &str) -> Option<Value> {
         ("post", "/stats/experimenter/{dpid}") => {
             json!({"dpid": 1, "experimenter": 8992, "exp_type": 0, "data_type": "ascii", "data": "data"})
         }
-        ("post", "/wm/staticentrypusher/json" | "/wm/staticflowpusher/json") => floodlight_entry(),
-        ("delete", "/wm/staticentrypusher/json" | "/wm/staticflowpusher/json") => {
+        (
+            "post",
+            "/wm/staticentrypusher/json"
+            | "/wm/staticflowentrypusher/json"
+            | "/wm/staticflowpusher/json",
+        ) => floodlight_entry(),
+        (
+            "delete",
+            "/wm/staticentrypusher/json"
+            | "/wm/staticflowentrypusher/json"
+            | "/wm/staticflowpusher/json",
+        ) => {
             json!({"name": "uplink"})
         }
         _ => return None,
