@@ -22,7 +22,7 @@ const PAGE: usize = 2 * 1024 * 1024;
 pub(crate) struct Pages;
 
 /// Pieces of the length of a shared table's page, cut from large pages.
-static POOL: Pool = Pool(Mutex::new(Free { first: ptr::null_mut(), len: 0 }));
+static POOL: Pool = Pool(Mutex::new(Free { first: ptr::null_mut() }));
 
 /// The lengths that are taken from the pool: 4 KB of items behind the counts of an `Arc`, which items of 64 bytes move to
 /// the next multiple of that.
@@ -44,7 +44,6 @@ struct Pool(Mutex<Free>);
 /// A list of free pieces, each of which begins with the address of the next.
 struct Free {
     first: *mut u8,
-    len: usize,
 }
 
 // SAFETY: the pieces of the list are memory that nobody else has; a pointer to it may go to another thread.
@@ -62,7 +61,6 @@ impl Pool {
         if !piece.is_null() {
             // SAFETY: a piece of the list begins with the address of the next one, aligned to 64.
             free.first = unsafe { piece.cast::<*mut u8>().read() };
-            free.len -= 1;
         }
         piece
     }
@@ -99,7 +97,6 @@ impl Free {
         // SAFETY: it is longer than an address, and aligned to 64, for large pages and the length of pieces are.
         unsafe { piece.cast::<*mut u8>().write(self.first) };
         self.first = piece;
-        self.len += 1;
     }
 }
 
@@ -156,12 +153,18 @@ mod tests {
 
     #[test]
     fn pieces_of_tables_do_not_overlap_and_are_used_again() {
-        let pool = Pool(Mutex::new(Free { first: ptr::null_mut(), len: 0 }));
+        let pool = Pool(Mutex::new(Free { first: ptr::null_mut() }));
         let mut pieces: Vec<_> = (0..2 * PIECES + 1).map(|_| pool.take().addr()).collect();
         assert!(pieces.iter().all(|piece| *piece != 0 && piece % 64 == 0));
         pieces.sort_unstable();
         assert!(pieces.windows(2).all(|pair| pair[1] - pair[0] >= PIECE));
-        assert_eq!(pool.0.lock().unwrap().len, PIECES - 1);
+        let (mut left, mut piece) = (0, pool.0.lock().unwrap().first);
+        while !piece.is_null() {
+            left += 1;
+            // SAFETY: a piece of the list begins with the address of the next one.
+            piece = unsafe { piece.cast::<*mut u8>().read() };
+        }
+        assert_eq!(left, PIECES - 1, "no page is cut before the last one is used up");
         let piece = pool.take();
         // SAFETY: it was taken just now.
         unsafe { pool.give_back(piece) };

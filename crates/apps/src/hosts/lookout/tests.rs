@@ -240,6 +240,25 @@ fn who_was_behind_a_port_that_went_down_is_nowhere_until_it_is_seen() {
 }
 
 #[test]
+fn what_was_seen_in_one_session_of_a_switch_is_not_believed_in_the_next() {
+    let mut lab = two();
+    lab.turn(THERE, false);
+    lab.asks(HERE, &says(1));
+    lab.pass(10);
+    // The sighting is kept until it is known what the port leads to.
+    lab.turn(THERE, true);
+    lab.asks(THERE, &says(1));
+    lab.pass(10);
+    // Another switch comes under the name of that one, and its port is known within the five seconds.
+    lab.leave(2);
+    lab.pass(10);
+    lab.join(2, Version::V13, 3);
+    lab.pass(4000);
+    assert!(lab.part::<Map>().port(THERE).is_some_and(|port| port.known));
+    assert_eq!((place_of(&lab, 1), lab.part::<Hosts>().counters().asked), (Some(HERE), 0));
+}
+
+#[test]
 fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
     let mut lab = two();
     lab.asks(SwitchPort::new(1, 3), &says(5));
