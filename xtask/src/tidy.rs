@@ -4,12 +4,22 @@
 //!
 //! 1. [`edges`] — which crate may depend on which, what the innermost ring may name, licences;
 //! 2. [`sizes`] — files and functions stay small, with exceptions that may only shrink;
-//! 3. [`words`] — left-over markers, paths of somebody's machine, `unsafe` outside its places;
-//! 4. [`documents`] — links resolve, and ARCHITECTURE.md names every room and no other.
+//! 3. [`words`] — left-over markers, paths of one machine, `unsafe` outside its places;
+//! 4. [`documents`] — links resolve, and ARCHITECTURE.md names every room and no other;
+//! 5. [`prose`] — comments and documents within the page, components as subjects, no hollow docs;
+//! 6. [`names`] — a type's name is not defined again and again;
+//! 7. [`rooms`] — the rooms of the engine use those below them.
+//!
+//! The last three are ratchets ([`ratchet`]): what is there today is counted, and may only become
+//! less.
 
 mod allow;
 mod documents;
 mod edges;
+mod names;
+mod prose;
+mod ratchet;
+mod rooms;
 mod sizes;
 mod words;
 
@@ -79,6 +89,19 @@ const RULES: &[Rule] = &[
     ("links resolve", documents::links),
     ("ARCHITECTURE.md is the map", documents::map),
     ("the files every repository has", documents::present),
+    ("no type allowed in vain", names::slack),
+    ("the engine's rooms have an order", rooms::order),
+];
+
+/// A rule that is a ratchet: what it says, its name in the file of counts, what it finds.
+type Ratchet = (&'static str, &'static str, fn(&Tree) -> Vec<ratchet::Finding>);
+
+const RATCHETS: &[Ratchet] = &[
+    ("prose within 100 columns", "columns", prose::columns),
+    ("a component is the subject, no person", "persons", prose::persons),
+    ("docs say something", "hollow-docs", prose::hollow_docs),
+    ("a type's name is one concept", "same-name", names::types),
+    ("no arrow between rooms climbs", "climbs", rooms::climbs),
 ];
 
 /// Checks everything and prints what is wrong; one check a rule.
@@ -92,12 +115,16 @@ pub(crate) fn run(root: &Path) -> Tally {
     };
     let rules = RULES.iter().map(|(name, rule)| (*name, rule(&tree)));
     let graph = ("edges point inward, every dependency explained", edges::graph(root, &tree));
-    let verdicts = rules.chain([graph]).map(|(name, wrong)| verdict(name, &wrong));
-    verdicts.fold(Tally::default(), Tally::plus)
+    let verdicts = rules.chain([graph]).map(|(name, wrong)| verdict(name, &wrong, &[]));
+    let ratchets = RATCHETS.iter().map(|(name, rule, find)| {
+        let judgement = ratchet::judge(&tree, rule, &find(&tree));
+        verdict(name, &judgement.wrong, &judgement.notes)
+    });
+    verdicts.chain(ratchets).fold(Tally::default(), Tally::plus)
 }
 
-fn verdict(rule: &str, wrong: &[String]) -> Tally {
+fn verdict(rule: &str, wrong: &[String], notes: &[String]) -> Tally {
     println!("{} {rule}", if wrong.is_empty() { "ok  " } else { "FAIL" });
-    wrong.iter().for_each(|sentence| println!("     {sentence}"));
+    wrong.iter().chain(notes).for_each(|sentence| println!("     {sentence}"));
     Tally::one(wrong.is_empty())
 }

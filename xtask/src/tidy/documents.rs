@@ -71,16 +71,18 @@ pub(super) fn map(tree: &Tree) -> Vec<String> {
 
 /// The folders at the top (hidden ones aside) and the crates.
 fn rooms(tree: &Tree) -> BTreeSet<String> {
-    let room = |source: &Source| {
-        let mut parts = source.path.split('/');
-        let (top, next, below) = (parts.next()?, parts.next()?, parts.next());
-        match top {
-            _ if top.starts_with('.') => None,
-            "crates" => below.map(|_| format!("crates/{next}")),
-            _ => Some(top.to_owned()),
-        }
-    };
-    tree.sources.iter().filter_map(room).collect()
+    tree.sources.iter().filter_map(|source| room(&source.path)).collect()
+}
+
+/// The room that a file belongs to; files at the top and in hidden folders belong to none.
+pub(super) fn room(path: &str) -> Option<String> {
+    let mut parts = path.split('/');
+    let (top, next, below) = (parts.next()?, parts.next()?, parts.next());
+    match top {
+        _ if top.starts_with('.') => None,
+        "crates" => below.map(|_| format!("crates/{next}")),
+        _ => Some(top.to_owned()),
+    }
 }
 
 /// Words in backticks that end like a folder: `` `crates/wire/` ``.
