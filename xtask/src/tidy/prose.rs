@@ -39,8 +39,8 @@ struct Line<'a> {
 
 /// Lines of prose that are wider than the page and can be broken.
 ///
-/// Lines that cannot be are passed over: rows of a table, text between fences, and a single word
-/// such as an address.
+/// Lines that cannot be are passed over: rows of a table, a single word such as an address, and in
+/// documents text between fences, which is commands and their output.
 pub(super) fn columns(tree: &Tree) -> Vec<Finding> {
     let wide = |line: &Line<'_>| line.whole.chars().count() > COLUMNS && can_be_broken(line);
     findings(tree, |line| {
