@@ -1,6 +1,7 @@
 //! Under full load a flow request costs no allocation, anywhere in the process.
 //!
-//! The controller runs in this process under an allocator that counts; the load comes from another one.
+//! The controller runs in this process under an allocator that counts; the load comes from another
+//! one.
 
 #[path = "common/counting.rs"]
 mod counting;

@@ -1,4 +1,4 @@
-//! `aldis bench` as a person runs it: against the null controller, and against nobody.
+//! `aldis bench` as a person runs it: against the null controller, and against none.
 
 #[path = "bench/parts.rs"]
 mod parts;

@@ -1,10 +1,11 @@
-//! Links that come and go, over real sockets: the short form of `benches/churn.py`, which goes on for ten minutes with 1,347
-//! switches.
+//! Links that come and go, over real sockets: the short form of `benches/churn.py`, which goes on
+//! for ten minutes with 1,347 switches.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What is back may take so long to be found on a machine that is busy with other things, in seconds.
+/// What is back may take so long to be found on a machine that is busy with other things, in
+/// seconds.
 const BACK_S: &str = "15";
 
 /// The same for what is gone.

@@ -1,4 +1,5 @@
-//! `aldis decode` as its users run it: over the golden vectors, beside `ovs-ofctl`, and with input that is wrong.
+//! `aldis decode` as its users run it: over the golden vectors, beside `ovs-ofctl`, and with input
+//! that is wrong.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -276,7 +277,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
     assert!(line.starts_with("OFPT_ECHO_REQUEST"));
-    // The reader is dropped, and with it the pipe; what is written next finds nobody.
+    // The reader is dropped, and with it the pipe; what is written next finds no reader.
     let output = child.wait_with_output().expect("aldis ends");
     writer.join().expect("the writer ends");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
@@ -326,7 +327,8 @@ fn memory_does_not_grow_with_the_input() {
     assert!(peak_kib < 24 * 1024, "{peak_kib} KiB");
 }
 
-/// Golden vectors with bytes changed and lengths that lie: whatever it makes of them, it does not fall.
+/// Golden vectors with bytes changed and lengths that lie: whatever it makes of them, it does not
+/// fall.
 #[test]
 fn damaged_messages_never_bring_it_down() {
     let vectors = golden();

@@ -1,8 +1,9 @@
-//! The same scenarios over every combination of the engine's knobs: whatever the design, switches get the same answers, in
-//! the same order, and none of them waits for one that misbehaves.
+//! The same scenarios over every combination of the engine's knobs: whatever the design, switches
+//! get the same answers, in the same order, and none of them waits for one that misbehaves.
 //!
-//! Short scenarios run over every combination ([`combinations::all`]), several on one engine. Those that take their time
-//! run over a part of them ([`combinations::covering`], which says what it leaves out).
+//! Short scenarios run over every combination ([`combinations::all`]), several on one engine. Those
+//! that take their time run over a part of them ([`combinations::covering`], which says what it
+//! leaves out).
 
 #[path = "designs/alone.rs"]
 mod alone;

@@ -59,7 +59,8 @@ fn no_ping_is_lost_under_the_learning_switch() {
 
 #[test]
 fn a_network_with_loops_works_by_default() {
-    // Each network is another one, though all have the same switches and hosts, and begins where the one before it ended.
+    // Each network is another one, though all have the same switches and hosts, and begins where
+    // the one before it ended.
     let mut controller = Running::start(&[]);
     for openflow in ["1.0", "1.3", "1.0", "1.3"] {
         let words = ["--topology", "torus,3,3", "--openflow", openflow, "--pingall"];
@@ -70,8 +71,9 @@ fn a_network_with_loops_works_by_default() {
     assert_eq!(controller.end("-INT"), Some(0));
 }
 
-/// All built-in topologies, one after the other, with the same switches, ports and hosts at other places: each works as if it
-/// were the first. Hosts speak when floods by every port are over, so that they need the links.
+/// All built-in topologies, one after the other, with the same switches, ports and hosts at other
+/// places: each works as if it were the first. Hosts speak when floods by every port are over, so
+/// that they need the links.
 fn one_network_after_the_other(openflow: &str, topologies: &[&str]) {
     let mut controller = Running::start(&[]);
     for topology in topologies {
@@ -107,8 +109,8 @@ fn every_topology_works_in_another_order_with_openflow_1_0() {
     one_network_after_the_other("1.0", &topologies);
 }
 
-/// As many switches as the largest topology of the papers has. What has crossed a link is not yet what the controller knows: while it
-/// learns 5,370 of them, it may drop a packet.
+/// As many switches as the largest topology of the papers has. What has crossed a link is not yet
+/// what the controller knows: while it learns 5,370 of them, it may drop a packet.
 #[test]
 fn a_network_of_more_than_a_thousand_switches_is_routed() {
     let mut controller = Running::start(&[]);
@@ -122,8 +124,8 @@ fn a_network_of_more_than_a_thousand_switches_is_routed() {
     assert_eq!(controller.end("-INT"), Some(0));
 }
 
-/// It says so by one gratuitous ARP, which comes in before the switch could say that the port is up. A host that the others know at a
-/// port that went down is reached within two seconds.
+/// It says so by one gratuitous ARP, which comes in before the switch could say that the port is
+/// up. A host that the others know at a port that went down is reached within two seconds.
 #[test]
 fn a_host_that_moves_and_says_so_once_is_reached_where_it_is() {
     for openflow in ["1.0", "1.3"] {
@@ -141,7 +143,8 @@ fn a_host_that_moves_and_says_so_once_is_reached_where_it_is() {
     }
 }
 
-/// The same switches and hosts say the same again, within the second in which a frame is not flooded twice.
+/// The same switches and hosts say the same again, within the second in which a frame is not
+/// flooded twice.
 #[test]
 fn a_network_that_was_started_again_works_at_once() {
     let mut controller = Running::start(&[]);
@@ -397,7 +400,7 @@ fn ctrl_c_ends_a_network_that_is_only_there() {
     assert_eq!(code, Some(0), "within {WITHIN:?}");
 }
 
-/// Pings that nobody answers, a load, a step of the script and time: all of it is cut.
+/// Pings without an answer, a load, a step of the script and time: all of it is cut.
 #[test]
 fn what_ctrl_c_cuts_is_partial_and_as_long_as_it_was() {
     let controller = Running::start(&["--apps", "learning-switch"]);

@@ -69,7 +69,7 @@ impl Program {
     }
 }
 
-/// A request of a host behind port 1, for somebody whom nobody knows.
+/// A request of a host behind port 1, for an unknown host.
 fn request(xid: u32, src: u8) -> Vec<u8> {
     let mut data = vec![2, 0, 0, 0, 0, 0xee, 2, 0, 0, 0, 0, src, 0x08, 0];
     data.resize(64, 0);

@@ -1,4 +1,5 @@
-//! Floodlight's routes, with what scripts send that were written for it, against emulated switches of both versions.
+//! Floodlight's routes, with what scripts send that were written for it, against emulated switches
+//! of both versions.
 
 #[path = "floodlight/circuit.rs"]
 mod circuit;
@@ -221,7 +222,7 @@ fn the_controller_its_switches_and_the_network_are_shown() {
         assert!(at["port"].is_u64() && host["lastSeen"].is_u64(), "{host}");
         assert!([ONE, TWO].map(Value::from).contains(&at["switchDPID"]), "{host}");
         assert_eq!(scene.get(&format!("/wm/device/?ipv4={ip}")), json!([host]));
-        // As it is since 1.2, for those who ask for all.
+        // As it is since 1.2, for requests for all.
         let all = scene.get(&format!("/wm/device/all/json?ipv4={ip}"));
         let later = &all["devices"][0]["attachmentPoint"][0];
         assert_eq!(later["switch"], at["switchDPID"]);

@@ -1,4 +1,5 @@
-//! Flows over HTTP, on emulated switches of both versions: what is written is there, and what is refused is said.
+//! Flows over HTTP, on emulated switches of both versions: what is written is there, and what is
+//! refused is said.
 
 #[path = "http/client.rs"]
 #[allow(dead_code)]
@@ -152,7 +153,8 @@ fn many_are_written_in_one_request_each_with_its_result() {
         let action = if port == 500 { "group:99" } else { "output:1" };
         json!({"switch": switch, "priority": 99, "match": {"udp_dst": port, "eth_type": "0x0800"}, "actions": [action]})
     };
-    // More than one command for each switch, one flow that it refuses, and a switch that is not there.
+    // More than one command for each switch, one flow that it refuses, and a switch that is not
+    // there.
     let mut flows: Vec<Value> = (1..=700).map(|port| flow(1, port)).collect();
     flows.extend((1..=300).map(|port| flow(2, port)));
     flows.push(flow(3, 1));

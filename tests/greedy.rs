@@ -1,5 +1,6 @@
-//! Switches that would have the controller's memory or time for themselves, and people who ask about them: what is held on account
-//! of one switch has a bound, the bound is said where it is reached, and an honest switch beside it is served.
+//! Switches that would have the controller's memory or time for themselves, and requests about
+//! them: what is held on account of one switch has a bound, the bound is said where it is reached,
+//! and an honest switch beside it is served.
 
 #[path = "http/client.rs"]
 #[allow(dead_code)]
@@ -67,7 +68,8 @@ fn health(api: &Api) -> Duration {
     asked.elapsed()
 }
 
-/// A switch of OpenFlow 1.3 that answers questions about statistics as a test has it, and the others honestly.
+/// A switch of OpenFlow 1.3 that answers questions about statistics as a test has it, and the
+/// others honestly.
 struct Liar {
     peer: Peer,
     part: Part,
@@ -83,8 +85,8 @@ impl Liar {
         Liar { peer, part }
     }
 
-    /// Answers until the connection ends. What `lie` says of a question is the answer, in parts; the last of them says so. None:
-    /// the answer is empty.
+    /// Answers until the connection ends. What `lie` says of a question is the answer, in parts;
+    /// the last of them says so. None: the answer is empty.
     fn live(mut self, lie: impl Fn(&StatsRequestBody) -> Option<Vec<StatsReplyBody>>) {
         let version = self.part.version;
         while let Ok(bytes) = self.peer.receive() {

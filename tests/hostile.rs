@@ -1,9 +1,11 @@
-//! The running controller among bad switches: ones that lie, stall, flood, vanish or pretend to be others.
+//! The running controller among bad switches: ones that lie, stall, flood, vanish or pretend to be
+//! others.
 //!
-//! Each test starts a controller in a process of its own (this program again, as [`controller`]) and lets two witnesses,
-//! one of each version, ask flow requests on it all the while. Whatever the others do has a clear outcome: an OpenFlow
-//! error, no answer at all, or the end of the connection with a reason in words. The witnesses notice nothing, and
-//! afterwards the controller holds as much memory and as many descriptors as before.
+//! Each test starts a controller in a process of its own (this program again, as [`controller`])
+//! and lets two witnesses, one of each version, ask flow requests on it all the while. Whatever the
+//! others do has a clear outcome: an OpenFlow error, no answer at all, or the end of the connection
+//! with a reason in words. The witnesses notice nothing, and afterwards the controller holds as
+//! much memory and as many descriptors as before.
 
 #[path = "hostile/controller.rs"]
 mod controller_process;
@@ -64,7 +66,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// One worker, so that whoever is attacked shares it with the witnesses; handshakes may take three seconds.
+    /// One worker, so that what is attacked shares it with the witnesses; handshakes may take three
+    /// seconds.
     fn open() -> Scene {
         Scene::open_with(Settings { workers: 1, handshake_within: Duration::from_secs(3) })
     }

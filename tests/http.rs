@@ -147,7 +147,7 @@ fn strangers_and_their_pages_stay_outside() {
 #[test]
 fn too_much_is_refused_and_others_are_served_meanwhile() {
     let (_controller, api) = serving();
-    // Some who connect and say nothing, or half of something, for as long as the test takes.
+    // Some clients connect and say nothing, or half of something, for as long as the test takes.
     let idle: Vec<_> = (0..100)
         .map(|index| {
             let mut stream = api.connect();

@@ -1,5 +1,5 @@
-//! What people set over HTTP: it is on disk before it is acknowledged, counts at once, and is found again after a restart, a
-//! reading of the configuration and a `kill -9`.
+//! What people set over HTTP: it is on disk before it is acknowledged, counts at once, and is found
+//! again after a restart, a reading of the configuration and a `kill -9`.
 
 #[path = "http/client.rs"]
 #[allow(dead_code)]

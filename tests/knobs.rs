@@ -1,4 +1,5 @@
-//! What an operator changes and asks for while the controller runs: SIGHUP, SIGUSR1, weights and counters.
+//! What an operator changes and asks for while the controller runs: SIGHUP, SIGUSR1, weights and
+//! counters.
 
 #[path = "common/running.rs"]
 #[allow(dead_code)]
@@ -137,7 +138,7 @@ fn counters_are_written_when_asked_for_and_at_the_end() {
     let counters = one.counters();
     let requests = counters["total"]["requests"].as_u64().unwrap();
     assert!(requests >= 200 && counters["workers"].as_array().unwrap().len() == 1, "{counters}");
-    // Somebody takes the file's place: counters are told to be lost, and the controller goes on.
+    // Another file takes its place: counters are told to be lost, and the controller goes on.
     fs::remove_file(&one.stats).unwrap();
     fs::create_dir(&one.stats).unwrap();
     one.running.signal("-USR1");
@@ -200,11 +201,13 @@ fn requests(counters: &Value) -> [u64; 2] {
     [of(0), of(1)]
 }
 
-/// Requests that are counted for a share: a slowed controller serves them in a second or two on a machine that is busy besides.
+/// Requests that are counted for a share: a slowed controller serves them in a second or two on a
+/// machine that is busy besides.
 const COUNTED: u64 = 10_000;
 
-/// Waits until as many times as many requests of switch 2 are served as of switch 1, and returns how many. A machine that
-/// is busy with other things may starve the switches themselves for a while, so that their shares say nothing yet.
+/// Waits until as many times as many requests of switch 2 are served as of switch 1, and returns
+/// how many. A machine that is busy with other things may starve the switches themselves for a
+/// while, so that their shares say nothing yet.
 fn shares_come_to(one: &mut Configured, expected: Range<f64>) -> f64 {
     let deadline = Instant::now() + WITHIN;
     loop {

@@ -1,5 +1,5 @@
-//! The network applications together, on emulated networks with loops: the first ping arrives, a broadcast is seen once, and
-//! where a link is cut traffic comes back.
+//! The network applications together, on emulated networks with loops: the first ping arrives, a
+//! broadcast is seen once, and where a link is cut traffic comes back.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -79,7 +79,8 @@ fn recoveries(report: &Report) -> Vec<&Recovery> {
     recoveries.collect()
 }
 
-/// Every ping of so many was answered, and each of so many broadcasts was seen by each other host once.
+/// Every ping of so many was answered, and each of so many broadcasts was seen by each other host
+/// once.
 fn all_arrived(report: &Report, pairs: usize, broadcasts: usize) {
     let all: Vec<_> = pings(report).flat_map(|pinged| &pinged.pairs).collect();
     let lost: Vec<_> = all.iter().filter(|(_, _, took)| took.is_none()).collect();
@@ -102,8 +103,9 @@ fn everywhere(test: impl Fn(&str, u32, Version)) {
 #[test]
 fn the_first_ping_arrives_before_any_link_is_known() {
     everywhere(|shape, hosts, version| {
-        // A switch of 1.3 that was told nothing yet passes nothing on: hosts ask again, and a broadcast would be lost. On a
-        // machine that is busy with other things links take seconds to be found.
+        // A switch of 1.3 that was told nothing yet passes nothing on: hosts ask again, and a
+        // broadcast would be lost. On a machine that is busy with other things links take seconds
+        // to be found.
         let script = "0s pingall\n4s pingall\n6s broadcast h1\n6s broadcast h2";
         let report = plays(shape, version, false, script);
         all_arrived(&report, 2 * (hosts * (hosts - 1)) as usize, 2);

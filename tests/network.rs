@@ -1,5 +1,6 @@
-//! The applications that know the network, on a real engine, over the emulator's networks: every link is found and no other,
-//! a link that is cut is gone and comes back, and hosts are where they are.
+//! The applications that know the network, on a real engine, over the emulator's networks: every
+//! link is found and no other, a link that is cut is gone and comes back, and hosts are where they
+//! are.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +89,8 @@ fn real(topology: &Topology) -> Links {
     topology.links().iter().map(|link| Ends::new(end(link.a), end(link.b))).collect()
 }
 
-/// Plays a network under a controller with both applications, until `test` is through with what it publishes.
+/// Plays a network under a controller with both applications, until `test` is through with what it
+/// publishes.
 fn play(shape: &str, version: Version, script: &str, test: impl FnOnce(&Record, &Links)) {
     let record = Record::default();
     let (witness, key) = (record.clone(), Key::new([5; 32]));

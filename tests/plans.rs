@@ -386,7 +386,8 @@ fn what_was_written_before_the_disk_was_full_is_kept_and_partial() {
     let more = "x = \"subject\"\nmetrics = [\"throughput\", \"deviation\"]";
     let more = run("\"null\"", more).replace("switches = [2]", "switches = [200]");
     let plan = folder.plan("filled.toml", &[head(100), more].concat());
-    // A file that may not grow fails as a full disk does: the plan and the machine fit, two hundred rows do not.
+    // A file that may not grow fails as a full disk does: the plan and the machine fit, two hundred
+    // rows do not.
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; ulimit -f 4; exec \"$0\" lab run \"$1\""]);
     command.args([env!("CARGO_BIN_EXE_aldis"), &plan]).current_dir(&folder.0);
@@ -416,7 +417,8 @@ fn long(folder: &Folder) -> Command {
     lab(folder, &["run", &plan])
 }
 
-/// The controller of a laboratory once it has connections, which is long after the laboratory began to watch for signals.
+/// The controller of a laboratory once it has connections, which is long after the laboratory began
+/// to watch for signals.
 fn controller_of(laboratory: &process::Child) -> Pid {
     let deadline = Instant::now() + WITHIN;
     let is_under_load = |pid: &Pid| {
@@ -467,7 +469,8 @@ fn memory_is_what_a_controller_has_while_it_serves() {
             "\n[[run]]\nsubjects = [\"fair-rounds\"]\nx = \"macs\"\nswitches = [2]\nmacs = [{macs}]\nmetrics = [\"memory-per-switch\"]\n"
         )
     };
-    // Switches that leave take their tables with them: several points, as only some of them would be looked at too late.
+    // Switches that leave take their tables with them: several points, as only some of them would
+    // be looked at too late.
     let plan = [head(100), of("10, 300_000, 300_001, 300_002")].concat();
     let plan = folder.plan("memory.toml", &plan);
     let output = lab(&folder, &["run", &plan]).output().unwrap();
@@ -488,7 +491,7 @@ fn who_kills_it_kills_the_controller_too() {
     let controller = controller_of(&child);
     signal(&child, Signal::KILL);
     child.wait().unwrap();
-    // Whoever it was left to may still have to bury it: dead is also what nobody has asked about.
+    // Its parent may still have to wait for it: a zombie is dead too.
     let stat = format!("/proc/{}/stat", controller.as_raw_nonzero());
     let lives = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
     let deadline = Instant::now() + WITHIN;

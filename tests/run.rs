@@ -87,7 +87,8 @@ fn what_cannot_be_printed_is_one_sentence() {
     }
 }
 
-/// All that it says on standard error from its start to its end, the lines of greeting and farewell among them.
+/// All that it says on standard error from its start to its end, the lines of greeting and farewell
+/// among them.
 fn said(args: &[&str], journal: bool) -> Vec<String> {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aldis"));

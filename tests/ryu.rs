@@ -1,5 +1,5 @@
-//! Ryu's REST, with what scripts send that were written for it: bodies of `curl -d`, of `requests.post(json=…)` and of `str(dict)`,
-//! against emulated switches of both versions.
+//! Ryu's REST, with what scripts send that were written for it: bodies of `curl -d`, of
+//! `requests.post(json=…)` and of `str(dict)`, against emulated switches of both versions.
 
 #[path = "http/client.rs"]
 #[allow(dead_code)]
@@ -109,7 +109,8 @@ fn what_people_copy_from_documents_and_later_versions_does_what_it_says() {
         let net = if version == Version::V10 { "10.9.9.0/24" } else { "10.9.9.0/255.255.255.0" };
         let matching = json!({"dl_type": 2048, "nw_proto": 6, "nw_dst": net, "tp_dst": 80});
         assert_eq!((&flow["match"], &flow["actions"]), (&matching, &json!(["OUTPUT:2"])));
-        // Ryu has `instructions` for 1.4: for a switch of 1.3 it would leave them out, and the flow would drop.
+        // Ryu has `instructions` for 1.4: for a switch of 1.3 it would leave them out, and the flow
+        // would drop.
         let apply = r#"{"type": "APPLY_ACTIONS", "actions": [{"type": "OUTPUT", "port": 2}]}"#;
         let flow = |what: &str| {
             format!(r#"{{"dpid": 1, "priority": 7002, "match": {{"in_port": 1}}, {what}}}"#)
@@ -427,7 +428,8 @@ fn what_cannot_be_done_has_the_status_of_ryu_and_says_why() {
     assert!(answer.is_problem(403, "another origin"), "{answer:?}");
 }
 
-/// What brings LLDP here is removed with all other flows, and comes back: a link that has to be found anew afterwards is found.
+/// What brings LLDP here is removed with all other flows, and comes back: a link that has to be
+/// found anew afterwards is found.
 #[test]
 fn links_are_found_though_all_flows_were_removed() {
     for version in Version::ALL {

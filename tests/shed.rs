@@ -1,7 +1,7 @@
 //! A port that floods its switch: what it asks too much is dropped, and nothing else.
 //!
-//! One worker serves one switch, and its application takes its time: while it runs, the switch brings the next portion of
-//! its stream. So the switch is always above its share, on any machine.
+//! One worker serves one switch, and its application takes its time: while it runs, the switch
+//! brings the next portion of its stream. So the switch is always above its share, on any machine.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -43,7 +43,8 @@ struct Seen {
     lldp: usize,
 }
 
-/// An application that takes its time whenever LLDP ends a portion, until the switch has brought the next.
+/// An application that takes its time whenever LLDP ends a portion, until the switch has brought
+/// the next.
 struct Slow {
     seen: Arc<Mutex<Seen>>,
     done: SyncSender<()>,
@@ -103,7 +104,8 @@ fn packet_in(port: u16, ethertype: [u8; 2]) -> Vec<u8> {
     bytes
 }
 
-/// A portion: the requests of these ports, an echo request in the middle of them, and LLDP of port 8 at the end.
+/// A portion: the requests of these ports, an echo request in the middle of them, and LLDP of port
+/// 8 at the end.
 fn portion(ports: &[u16]) -> Vec<u8> {
     let requests = |ports: &[u16]| -> Vec<u8> {
         ports.iter().flat_map(|port| packet_in(*port, IPV4)).collect()

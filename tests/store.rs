@@ -51,7 +51,7 @@ fn a_backup_goes_in_and_comes_out_and_weights_count() {
     assert!(used.contains("is in use by another process"), "{used}");
     let second = failed(&["run", "--listen", "127.0.0.1:0", "--store", &file]);
     assert!(second.contains("give each its own file"), "{second}");
-    // Only who weighs switches says that the design weighs none.
+    // Only a controller with weights says that the design weighs none.
     assert_eq!(running.end("-TERM"), Some(0));
     let mut other = Running::start(&["--store", &file, "--design", "beacon"]);
     other.says("weights change nothing here");

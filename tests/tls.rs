@@ -1,4 +1,5 @@
-//! `aldis pki`, and `aldis run` with switches over TLS: who is let in, who is told why not, and how certificates are renewed.
+//! `aldis pki`, and `aldis run` with switches over TLS: which are let in, which are told why not,
+//! and how certificates are renewed.
 
 #[path = "http/client.rs"]
 #[allow(dead_code)]
@@ -47,7 +48,7 @@ impl Folder {
         command.arg("pki").arg(self.0.join(folder)).args(more).output().unwrap()
     }
 
-    /// A controller that lets in who has a certificate of this authority.
+    /// A controller that lets in switches with a certificate of this authority.
     fn controller(&self, more: &[&str]) -> Running {
         let [certificate, key, authority] =
             ["pki/controller.pem", "pki/controller.key", "pki/ca.pem"].map(|name| self.file(name));
@@ -57,7 +58,7 @@ impl Folder {
         Running::start(&[&listen[..], &files, more].concat())
     }
 
-    /// Whom a switch believes, and who it says it is.
+    /// Which authority a switch trusts, and its own certificate.
     fn client(&self, authority: &str, identity: Option<&str>) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(self.file(authority)).unwrap()).unwrap();
@@ -301,7 +302,7 @@ fn whoever_is_not_let_in_is_told_about_in_words() {
 const FEATURES_REQUEST: u8 = 5;
 const BARRIER_REQUEST: u8 = 20;
 
-/// A connection of switch 1 that has said who it is: its main one.
+/// A connection of switch 1 that has told its id: its main one.
 fn claim(to: &str) -> Peer {
     let mut peer = greet(to);
     peer.play(PART, FEATURES_REQUEST).expect("a handshake");
@@ -323,7 +324,7 @@ fn greet(to: &str) -> Peer {
     peer
 }
 
-/// An auxiliary connection of switch 1 that has said who it is.
+/// An auxiliary connection of switch 1 that has told its id.
 fn claim_to_join(to: &str) -> Peer {
     let mut peer = greet(to);
     let request = peer.expect(FEATURES_REQUEST).expect("a handshake");
@@ -342,8 +343,8 @@ fn claim_to_join(to: &str) -> Peer {
     peer
 }
 
-/// Neither while the switch is silent, nor while it is away, nor beside it; and who only said that
-/// it is the switch yields to who proves it.
+/// Neither while the switch is silent, nor while it is away, nor beside it; and a connection that
+/// only said that it is the switch yields to one that proves it.
 #[test]
 fn what_a_certificate_proved_is_given_to_no_connection_without_one() {
     const NOT_PROVED: &str = "is that of a switch that came with a certificate, and it has none";
@@ -381,7 +382,8 @@ fn what_a_certificate_proved_is_given_to_no_connection_without_one() {
     again.expect(kind::ECHO_REPLY).expect("it is back");
 }
 
-/// What a switch says before its TLS breaks is heard, and so is why it broke, although the switch stays where it is.
+/// What a switch says before its TLS breaks is heard, and so is why it broke, although the switch
+/// stays where it is.
 #[test]
 fn what_breaks_behind_good_messages_is_said() {
     let folder = Folder::new("tls-broken");
@@ -392,7 +394,7 @@ fn what_breaks_behind_good_messages_is_said() {
     let mut stream = speak(&switch, &address);
     let mut hello = [0; 16];
     stream.read_exact(&mut hello).unwrap();
-    // In one segment: a HELLO, and a record that nobody encrypted.
+    // In one segment: a HELLO, and a record that is not encrypted.
     let mut sealed = Vec::new();
     stream.conn.writer().write_all(&[1, 0, 0, 8, 0, 0, 0, 1]).unwrap();
     while stream.conn.wants_write() {
@@ -446,7 +448,7 @@ fn a_benchmark_over_tls_counts_what_the_controller_counts() {
     }
     let (report, said) = bench(&address, &own, &["--mode", "connect"]);
     assert!(report["counts"]["done"].as_u64() > Some(0), "{report} {said}");
-    // Nobody is let in as another switch, and each mistake is a sentence.
+    // No switch is let in as another, and each mistake is a sentence.
     let (_, said) = bench(&address, &first, &["-o", "2"]);
     assert!(said.contains("the controller closed the connection of switch"), "{said}");
     let (_, said) = bench(&controller.address, &own, &[]);
@@ -485,7 +487,7 @@ fn an_emulated_network_works_over_tls() {
         assert!(said.contains("*** Results: 0% dropped (6/6 received)"), "{said} {wrong}");
         assert_eq!(code, Some(0), "{said} {wrong}");
     }
-    // Nobody is let in as another switch, and each mistake is a sentence.
+    // No switch is let in as another, and each mistake is a sentence.
     let mut controller = folder.controller(&[]);
     let address = secure_address(&mut controller);
     let late = ["--connect-within", "1"];

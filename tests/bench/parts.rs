@@ -10,7 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// Who coordinates two parts of a run against `controller`, and where it waits for the other.
+/// A coordinator of two parts of a run against `controller`, and where it waits for the other.
 pub(super) fn coordinator(controller: &str, more: &[&str]) -> (Child, String) {
     let args = ["bench", controller, "--coordinate", "127.0.0.1:0", "--parts", "2", "--json"];
     let mut process = aldis(&[&args[..], more].concat())
@@ -43,7 +43,8 @@ fn two_processes_make_one_measurement() {
     assert_eq!(report["partial"], Value::Null);
 }
 
-/// A controller that serves so many handshakes, one connection after another, and is gone then. How many it finished.
+/// A controller that serves so many handshakes, one connection after another, and is gone then. How
+/// many it finished.
 fn doorman(handshakes: u64) -> (String, std::thread::JoinHandle<u64>) {
     let patience = Duration::from_secs(60);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -103,7 +104,7 @@ pub(super) struct Scripted {
 }
 
 impl Scripted {
-    /// Says who it is to who waits at `address`, and hears what it is to do.
+    /// Introduces itself to the coordinator at `address`, and hears what it is to do.
     pub(super) fn join(address: &str) -> Scripted {
         let mut part = Scripted::over(TcpStream::connect(address).unwrap());
         part.say(&format!("{{\"aldis\":\"{}\"}}", env!("CARGO_PKG_VERSION")));
@@ -139,7 +140,7 @@ impl Scripted {
 fn a_part_that_is_lost_is_said_so() {
     let null = Null::start();
     let (process, address) = coordinator(&null.address, &SHORT);
-    // It says who it is and hangs up.
+    // It introduces itself and hangs up.
     drop(Scripted::join(&address));
     let output = process.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");

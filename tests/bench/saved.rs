@@ -59,7 +59,7 @@ fn a_full_disk_is_said_so_and_the_table_was_printed() {
     );
 }
 
-/// Nobody listens, which is said of runs that begin.
+/// Nothing listens, which is said of runs that begin.
 #[test]
 fn a_file_that_cannot_be_written_is_found_before_anything_runs() {
     let dir = Scratch::new("unwritable");
@@ -90,7 +90,7 @@ fn a_run_that_fails_leaves_the_files_of_an_earlier_one() {
     let dir = Scratch::new("earlier");
     let names = ["result-delays.csv", "result-switches.csv", "result.csv", "result.json"];
     names.iter().for_each(|name| fs::write(dir.file(name), name).unwrap());
-    // No file may have more than a block or two, and who tries is told so.
+    // No file may have more than a block or two, and a process that tries is told so.
     let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
     for save in ["result.csv", "result.json"].map(|name| dir.file(name)) {
         let nobody = bench(&["127.0.0.1:1", "--save", &save]);
@@ -114,7 +114,7 @@ fn a_run_that_fails_leaves_the_files_of_an_earlier_one() {
     assert_eq!(dir.names(), names);
 }
 
-/// What was measured is saved, whoever reads the table and wherever it goes.
+/// What was measured is saved, whatever reads the table and wherever it goes.
 #[test]
 fn a_table_that_cannot_be_printed_does_not_cost_the_result() {
     let null = Null::start();
@@ -133,7 +133,7 @@ fn a_table_that_cannot_be_printed_does_not_cost_the_result() {
     let (code, said) = run(full.into());
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("aldis: cannot write to standard output: No space left"), "{said}");
-    // Nobody reads any more, as behind `| head`.
+    // Nothing reads any more, as behind `| head`.
     let (_, gone) = std::io::pipe().unwrap();
     let (code, said) = run(gone.into());
     assert_eq!(code, Some(0), "{said}");

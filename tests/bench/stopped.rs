@@ -14,14 +14,15 @@ use std::process::{Child, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// A loop for whose end nobody waits.
+/// A loop whose end is not waited for.
 const LONG: [&str; 9] = ["--no-teach", "-M", "10", "-w", "0", "-l", "1", "-m", "120000"];
 /// Long before that.
 const SOON: Duration = Duration::from_secs(30);
 /// Answers to a switch after which a run is under way.
 const SOME: u64 = 20;
 
-/// A controller of so many switches that says of each when it has given it [`SOME`] answers, and goes on.
+/// A controller of so many switches that says of each when it has given it [`SOME`] answers, and
+/// goes on.
 fn attentive(switches: usize) -> (String, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

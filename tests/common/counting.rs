@@ -26,7 +26,8 @@ fn count(bytes: usize) {
     IN_USE.fetch_add(bytes, Ordering::Relaxed);
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches two atomics and does not allocate.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches two atomics
+// and does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

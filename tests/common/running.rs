@@ -124,7 +124,8 @@ impl Running {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
-    /// Has it run a quarter of the time at most, so that it is slower than any load, until what is returned is dropped.
+    /// Has it run a quarter of the time at most, so that it is slower than any load, until what is
+    /// returned is dropped.
     pub(crate) fn slowed(&self) -> Slowed {
         let pid = Pid::from_child(&self.child);
         let over = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,5 @@
-//! An application that is alone with a switch: whatever the design, one batch of a switch runs at a time, in order.
+//! An application that is alone with a switch: whatever the design, one batch of a switch runs at a
+//! time, in order.
 
 use aldis_control::app::{At, Event, Exclusive, Next, Slots};
 use aldis_control::switch::Info;
@@ -64,7 +65,8 @@ impl App for Numbers {
     }
 }
 
-/// Asks in one go; the answers come in order and are numbered in order, and seconds pass in between.
+/// Asks in one go; the answers come in order and are numbered in order, and seconds pass in
+/// between.
 fn asks_and_is_numbered(stage: &Stage, version: Version) {
     let (mut peer, _) = join(stage, version);
     let mut bytes = Vec::new();

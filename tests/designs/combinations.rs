@@ -1,5 +1,5 @@
-//! The combinations of knobs that there are: `Read × Write × batching`, where [`Design::check`] allows them, with one worker
-//! and with three.
+//! The combinations of knobs that there are: `Read × Write × batching`, where [`Design::check`]
+//! allows them, with one worker and with three.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,8 +76,8 @@ fn design(read: Read, write: Write, batching: Batching) -> Design {
     }
 }
 
-/// All of a read design: both writes, every batching, one worker and three; and three workers that share what they read,
-/// and do not bring answers together.
+/// All of a read design: both writes, every batching, one worker and three; and three workers that
+/// share what they read, and do not bring answers together.
 pub(crate) fn of(read: Read) -> Vec<Combination> {
     let mut all = Vec::new();
     for write in WRITES {
@@ -92,8 +92,9 @@ pub(crate) fn of(read: Read) -> Vec<Combination> {
     all
 }
 
-/// Every read design with every batching, one of the two writes and of the two numbers of workers each. What is left out is
-/// the other write and the other number; each of them does meet every read design and every batching.
+/// Every read design with every batching, one of the two writes and of the two numbers of workers
+/// each. What is left out is the other write and the other number; each of them does meet every
+/// read design and every batching.
 pub(crate) fn covering() -> Vec<Combination> {
     let mut covering = Vec::new();
     for (row, read) in READS.into_iter().enumerate() {

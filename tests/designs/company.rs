@@ -22,8 +22,8 @@ pub(crate) fn every_request_is_answered_once(stage: &Stage, version: Version) {
             switches: 6,
             macs: 200,
             buffered,
-            // Where several workers serve a switch, one of them may be overtaken by all others: four windows are remembered,
-            // and so all requests there are.
+            // Where several workers serve a switch, one of them may be overtaken by all others:
+            // four windows are remembered, and so all requests there are.
             mode: Mode::Window(256),
             requests_per_switch: Some(REQUESTS),
             warm_up: 0,
@@ -32,14 +32,15 @@ pub(crate) fn every_request_is_answered_once(stage: &Stage, version: Version) {
         };
         let counts = load::run(&load).unwrap_or_else(|failure| panic!("{failure}")).counts;
         assert_eq!((counts.offered, counts.answered), (6 * REQUESTS, 6 * REQUESTS));
-        // Without a buffer a flow and the packet answer each request, and the second of them is a stray.
+        // Without a buffer a flow and the packet answer each request, and the second of them is a
+        // stray.
         let strays_max = if buffered { 0 } else { 6 * REQUESTS };
         assert!(counts.lost == 0 && counts.strays <= strays_max, "{counts:?}");
     }
 }
 
-/// While others ask without a pause, switches shake hands and are answered, and one that claims the name of a busy switch
-/// is turned away.
+/// While others ask without a pause, switches shake hands and are answered, and one that claims the
+/// name of a busy switch is turned away.
 pub(crate) fn newcomers(stage: &Stage, version: Version) {
     let mut incumbent = Pump::join(stage, version);
     let number = incumbent.number;
@@ -64,8 +65,8 @@ pub(crate) fn newcomers(stage: &Stage, version: Version) {
     });
 }
 
-/// Bursts with pauses, so that workers sleep and are woken all the time. A wake-up that is lost leaves somebody without an
-/// answer.
+/// Bursts with pauses, so that workers sleep and are woken all the time. A wake-up that is lost
+/// leaves a switch without an answer.
 #[test]
 fn no_wake_up_is_lost() {
     const THREADS: u32 = 3;
@@ -98,7 +99,8 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// Two busy switches share a worker: one of them has to move, and nothing of either is lost or changes places.
+/// Two busy switches share a worker: one of them has to move, and nothing of either is lost or
+/// changes places.
 #[test]
 fn a_switch_moves_and_nothing_is_lost() {
     let dynamic = READS.into_iter().find(|read| matches!(read, Read::DynamicPartition { .. }));
@@ -108,7 +110,8 @@ fn a_switch_moves_and_nothing_is_lost() {
     everywhere(&combinations, |combination| {
         let stage = Stage::open(combination);
         stage.play("a switch moves", |stage| {
-            // Connections are dealt to the workers in turn: the first and the third have the same home.
+            // Connections are dealt to the workers in turn: the first and the third have the same
+            // home.
             let [first, idle, third] = std::array::from_fn(|_| join(stage, Version::V13));
             let deadline = std::time::Instant::now() + PATIENCE;
             let mut busy = [first, third];

@@ -11,7 +11,8 @@ use crate::stage::{PATIENCE, Stage};
 const REQUESTS: u32 = 60;
 const ROUNDS: u32 = 3;
 
-/// Its visits and batches each have a place in a distribution, and so has what writing the answers took.
+/// Its visits and batches each have a place in a distribution, and so has what writing the answers
+/// took.
 pub(crate) fn each_visit_and_each_batch_of_a_switch(stage: &Stage, version: Version) {
     let mut pump = Pump::join(stage, version);
     for _ in 0..ROUNDS {

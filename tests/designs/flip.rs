@@ -1,10 +1,10 @@
-//! The World changes while requests stream: no batch mixes two versions, and once a change is acted on, no switch is told
-//! anything of the old one.
+//! The World changes while requests stream: no batch mixes two versions, and once a change is acted
+//! on, no switch is told anything of the old one.
 //!
-//! Two parts of the World hold the number of the set that is in force, as routes and hosts would: one is reported, the other
-//! is made of it. Two applications write a flow each for every request, marked with the set and with the batch; the second
-//! reads only the part that is made. When a new set is in force, the first removes the flows of the one before from every
-//! switch.
+//! Two parts of the World hold the number of the set that is in force, as routes and hosts would:
+//! one is reported, the other is made of it. Two applications write a flow each for every request,
+//! marked with the set and with the batch; the second reads only the part that is made. When a new
+//! set is in force, the first removes the flows of the one before from every switch.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -22,8 +22,8 @@ const fn first_of(burst: u32) -> u32 {
     burst * 1000
 }
 
-/// Floods of requests with a fence behind each, and then many fences with a request before each: every fence is answered
-/// when all that came before it is, and before anything that came after it.
+/// Floods of requests with a fence behind each, and then many fences with a request before each:
+/// every fence is answered when all that came before it is, and before anything that came after it.
 pub(crate) fn fences_between_floods(stage: &Stage, version: Version) {
     std::thread::scope(|scope| {
         let floods: Vec<_> = (0..2)

@@ -1,4 +1,5 @@
-//! Commands from outside: whatever the design, each has one answer, and switches are served meanwhile.
+//! Commands from outside: whatever the design, each has one answer, and switches are served
+//! meanwhile.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -104,7 +105,8 @@ fn numbers(said: &Said) -> Vec<u32> {
     }
 }
 
-/// One command whose messages fare differently, amid requests of the switch, all of which are answered too.
+/// One command whose messages fare differently, amid requests of the switch, all of which are
+/// answered too.
 pub(crate) fn each_message_has_its_answer(stage: &Stage, version: Version) {
     let (mut peer, number) = join(stage, version);
     let mut requests = Vec::new();
@@ -169,7 +171,7 @@ pub(crate) fn answers_in_any_order(stage: &Stage, version: Version) {
     }
 }
 
-/// Who leaves in the middle of a command leaves an answer behind: that it left.
+/// A switch that leaves in the middle of a command leaves an answer behind: that it left.
 pub(crate) fn the_end_in_the_middle(stage: &Stage, version: Version) {
     let (mut peer, number) = join(stage, version);
     let answer = command(stage, number, &[flow(1), list_ports()], PATIENCE);
@@ -270,8 +272,8 @@ impl App for Gate {
     }
 }
 
-/// While its worker is held, commands fill its inbox; those above are told so at once, and when it is let go all others are
-/// answered.
+/// While its worker is held, commands fill its inbox; those above are told so at once, and when it
+/// is let go all others are answered.
 #[test]
 fn a_full_inbox_is_said_and_loses_nothing() {
     const ABOVE: usize = 100;

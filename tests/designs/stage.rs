@@ -1,4 +1,4 @@
-//! A running engine, what it said, and a supply of switch numbers that nobody had before.
+//! A running engine, what it said, and a supply of switch numbers that were not used before.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ impl App for Clock {
     }
 }
 
-/// What the engine said and nobody asked for yet.
+/// What the engine said and was not asked for yet.
 #[derive(Default)]
 struct Record {
     facts: Mutex<Vec<Fact>>,
@@ -93,7 +93,7 @@ fn watch_workers() {
 }
 
 thread_local! {
-    /// What is played on this thread, for whoever reads of its failure.
+    /// What is played on this thread, for the reader of its failure.
     static SCENARIO: RefCell<String> = RefCell::default();
 }
 
@@ -186,7 +186,7 @@ impl Stage {
         let engine = self.engine;
         std::thread::spawn(move || {
             engine.stop();
-            // Who waited too long is not there any more.
+            // A switch that waited too long is not there any more.
             let _ = done.send(());
         });
         stopped.recv_timeout(PATIENCE).expect("the engine stops");

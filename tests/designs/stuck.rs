@@ -21,8 +21,8 @@ use crate::switch::{
 /// What may wait for a switch that does not read, in bytes.
 const WAITING_MAX: u64 = 256 * 1024;
 
-/// Every read design with both writes, three workers and batches as the papers have them; the other batchings make no
-/// difference to a switch that does not read, and are left out.
+/// Every read design with both writes, three workers and batches as the papers have them; the other
+/// batchings make no difference to a switch that does not read, and are left out.
 fn some() -> Vec<Combination> {
     let mut some = combinations::covering();
     some.iter_mut().for_each(|combination| combination.workers = 3);

@@ -16,7 +16,7 @@ use crate::stage::{PATIENCE, Stage};
 /// `OFPT_FEATURES_REQUEST` of both versions.
 pub(crate) const FEATURES_REQUEST: u8 = 5;
 
-/// A host that nobody has seen: what is sent to it is flooded, by one PACKET_OUT for each request.
+/// A host that was never seen: what is sent to it is flooded, by one PACKET_OUT for each request.
 pub(crate) const NOBODY: u8 = 0xee;
 
 /// What a socket keeps that keeps little, in bytes.
@@ -52,7 +52,8 @@ pub(crate) fn join(stage: &Stage, version: Version) -> (Peer, u32) {
     shake_hands(stage, version, connect(stage, version))
 }
 
-/// The same with a socket that keeps few bytes for its reader, so that the other end soon feels how slowly it reads.
+/// The same with a socket that keeps few bytes for its reader, so that the other end soon feels how
+/// slowly it reads.
 pub(crate) fn join_keeping_little(stage: &Stage, version: Version) -> (Peer, u32) {
     // A window that was once offered cannot be taken back: it has to be small from the beginning.
     let socket = net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
@@ -103,7 +104,7 @@ impl PacketIn {
     }
 }
 
-/// Appends requests to nobody, with these xids.
+/// Appends requests to an unknown host, with these xids.
 pub(crate) fn ask_for_nobody(
     version: Version,
     xids: impl IntoIterator<Item = u32>,
@@ -155,7 +156,8 @@ pub(crate) fn xid_of(message: &[u8]) -> u32 {
     u32::from_be_bytes([message[4], message[5], message[6], message[7]])
 }
 
-/// Sends all of it from a thread of its own, so that the switch reads meanwhile; and then the end, if it is to come.
+/// Sends all of it from a thread of its own, so that the switch reads meanwhile; and then the end,
+/// if it is to come.
 pub(crate) fn send_aside(peer: &Peer, bytes: Vec<u8>, and_end: bool) -> JoinHandle<()> {
     let mut socket = peer.socket().try_clone().expect("a socket");
     std::thread::spawn(move || {

@@ -1,6 +1,7 @@
-//! What `circuitpusher.py` asks, Floodlight's best known example: where two hosts are, a route between them, four entries for each
-//! switch on it, and later their removal. The same requests in the same order, with the same headers (those of `curl`), and answers
-//! read as it reads them. Nothing else forwards here: what arrives, arrives by the circuit.
+//! What `circuitpusher.py` asks, Floodlight's best known example: where two hosts are, a route
+//! between them, four entries for each switch on it, and later their removal. The same requests in
+//! the same order, with the same headers (those of `curl`), and answers read as it reads them.
+//! Nothing else forwards here: what arrives, arrives by the circuit.
 
 use std::time::Instant;
 
@@ -123,7 +124,8 @@ fn when<T>(what: &str, mut is: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The flows of the circuit that a switch says it has: match and what is done, with the packets of each.
+/// The flows of the circuit that a switch says it has: match and what is done, with the packets of
+/// each.
 fn flows(api: &Api, dpid: &str) -> Vec<(Value, Value, u64)> {
     let answer = api.get(&format!("/api/v1/switches/{dpid}/flows"));
     let json = answer.json();
@@ -145,7 +147,8 @@ fn the_requests_of_circuitpusher_make_a_circuit() {
         let args = ["--http", "127.0.0.1:0", "--apps", "topology,hosts,routing"];
         let mut controller = Running::start(&args);
         let api = Api::of(&mut controller);
-        // The hosts are heard of when they ask; nobody is reached before the circuit is there, and then by it alone.
+        // The hosts are heard of when they ask; none is reached before the circuit is there, and
+        // then by it alone.
         let script: Vec<String> = (0..300).map(|n| format!("{}ms ping h1 h3", 100 * n)).collect();
         let back = (0..300).map(|n| format!("{}ms ping h3 h1", 100 * n + 50));
         let mut script: Vec<_> = script.into_iter().chain(back).collect();

@@ -15,8 +15,8 @@ use super::{BARRIER_REPLY, BARRIER_REQUEST, Liar, Network, SOON, health, serving
 
 const VERSION: Version = Version::V13;
 
-/// What the controller may have: the budgets of two switches of 16 MiB in the several forms that they take while people look, and
-/// what it has without them.
+/// What the controller may have: the budgets of two switches of 16 MiB in the several forms that
+/// they take while people look, and what it has without them.
 const MEMORY_MAX: usize = 300 * 1024 * 1024;
 
 /// The mark of flows of `static-flows`: the reply has to look like those that the controller keeps.
@@ -44,7 +44,8 @@ fn long_flow(cookie: u64) -> FlowStats {
     }
 }
 
-/// Answers the first question about flows with `bytes` of flows and never an end, and then all others honestly.
+/// Answers the first question about flows with `bytes` of flows and never an end, and then all
+/// others honestly.
 fn flood(mut liar: Liar, megabytes: usize) {
     let mut asked = false;
     while let Ok(request) = liar.peer.receive() {

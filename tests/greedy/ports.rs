@@ -22,8 +22,8 @@ const PORTS: u32 = 8192;
 /// What they may take together: their budgets, and 64 MB.
 const MEMORY_MAX: usize = (SWITCHES as usize * 16 + 64) * 1024 * 1024;
 
-/// How long the link between two honest switches may take to be found, on a machine that is busy with other tests: 0.1 s without
-/// the others.
+/// How long the link between two honest switches may take to be found, on a machine that is busy
+/// with other tests: 0.1 s without the others.
 const LINK_WITHIN: Duration = Duration::from_secs(10);
 
 /// Announces a port, or says whether it has a link.
@@ -40,7 +40,8 @@ fn status(out: &mut Vec<u8>, reason: PortChangeReason, number: u32, link_down: b
     Message::PortChange(PortChange { reason, port }).encode(VERSION, 0, out).unwrap();
 }
 
-/// Announces all ports, and has them go down and come up, one after the other, until it is over; then it leaves.
+/// Announces all ports, and has them go down and come up, one after the other, until it is over;
+/// then it leaves.
 fn flap(liar: Liar, over: &AtomicBool) {
     let socket = liar.peer.socket().try_clone().unwrap();
     let mut speaker = aldis_emulator::peer::Peer::over(socket, super::WITHIN).unwrap();

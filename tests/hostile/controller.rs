@@ -14,7 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::WITHIN;
 use crate::served::{SETTINGS, Said, Settings, State};
 
-/// Memory that may stay in use after an attack: room in lists and tables that were longer for a while.
+/// Memory that may stay in use after an attack: room in lists and tables that were longer for a
+/// while.
 const HEAP_SLACK: usize = 1024 * 1024;
 
 /// Physical memory that may stay with the process: what its allocator keeps for the next time.
@@ -28,7 +29,7 @@ pub(crate) struct Controller {
     heard: Arc<Heard>,
 }
 
-/// What the controller said and nobody asked for yet.
+/// What the controller said and was not asked for yet.
 #[derive(Default)]
 struct Heard {
     news: Mutex<News>,
@@ -151,7 +152,8 @@ impl Controller {
         why
     }
 
-    /// Waits until so many connections have ended since the start. The one wait for many: it may take longer.
+    /// Waits until so many connections have ended since the start. The one wait for many: it may
+    /// take longer.
     pub(crate) fn await_ends(&self, count: usize) {
         let what = format!("that {count} connections ended");
         self.heard.wait(&what, 3 * WITHIN, |news| (news.ends >= count).then_some(()));

@@ -173,7 +173,8 @@ fn an_answer_that_waits_to_be_read_is_in_time() {
     scene.close();
 }
 
-/// Who claims a name and goes leaves no question behind that costs a silent switch its connection.
+/// A connection that claims a name and goes leaves no question behind that costs a silent switch
+/// its connection.
 #[test]
 fn a_newcomer_that_goes_leaves_the_switch_in_peace() {
     for scene in scenes() {

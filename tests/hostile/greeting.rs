@@ -12,7 +12,8 @@ fn hello(version: u8, elements: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The version in which the controller goes on, or `None` where it refuses: then its error is checked.
+/// The version in which the controller goes on, or `None` where it refuses: then its error is
+/// checked.
 fn version_after(peer: &mut Peer, theirs: u8, hello: &[u8]) -> Option<u8> {
     peer.send(hello).expect("the controller reads");
     peer.expect(kind::HELLO).expect("its own HELLO");

@@ -1,5 +1,5 @@
-//! Messages that lie, before, in and after the handshake: the corpus of golden vectors, and each of them with wrong
-//! lengths, cut short, and of every version and type.
+//! Messages that lie, before, in and after the handshake: the corpus of golden vectors, and each of
+//! them with wrong lengths, cut short, and of every version and type.
 
 use std::net::Shutdown;
 use std::path::Path;
@@ -12,7 +12,8 @@ use aldis_wire::{Reason, Version, v10, v13};
 use crate::golden::{Golden, corpus_in};
 use crate::{FEATURES_REQUEST, Scene, WITHIN, barrier_request, expect_alive, is_end, name_of};
 
-/// Bad messages that a session is forgiven at once (`aldis_control::bounds::FAULTS_MAX`), and some fewer.
+/// Bad messages that a session is forgiven at once (`aldis_control::bounds::FAULTS_MAX`), and some
+/// fewer.
 const FAULTS_MAX: u32 = 100;
 const FAULTS_SAFE: u32 = 90;
 
@@ -39,8 +40,8 @@ fn corpus(version: Version) -> Vec<Golden> {
     corpus_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
 }
 
-/// The message with every two bytes behind its header set to lengths that cannot be, and cut everywhere, always with a
-/// header that tells the truth about the whole.
+/// The message with every two bytes behind its header set to lengths that cannot be, and cut
+/// everywhere, always with a header that tells the truth about the whole.
 fn lies(message: &[u8]) -> Vec<Vec<u8>> {
     let with = |place: usize, value: u16| {
         let mut lie = message.to_vec();
@@ -71,7 +72,8 @@ fn sample<T>(all: Vec<T>, count: usize) -> impl Iterator<Item = T> {
     all.into_iter().step_by(step)
 }
 
-/// The code of the `OFPET_BAD_REQUEST` that has to follow from a message after the handshake, if one has to.
+/// The code of the `OFPET_BAD_REQUEST` that has to follow from a message after the handshake, if
+/// one has to.
 fn expected(version: Version, message: &[u8]) -> Option<u16> {
     let [theirs, kind, ..] = *message else { return None };
     let ours = theirs == version.wire();
@@ -103,7 +105,8 @@ fn may_come_from_switches(version: Version, kind: u8) -> bool {
     }
 }
 
-/// A switch that lies once its handshake is done, and comes back when it is about to be sent away for it.
+/// A switch that lies once its handshake is done, and comes back when it is about to be sent away
+/// for it.
 struct Liar<'a> {
     scene: &'a Scene,
     version: Version,
@@ -201,8 +204,8 @@ fn after_the_handshake_every_version_and_type_has_its_answer() {
     scene.close();
 }
 
-/// From a header on that lies about its length, the rest of the stream is whatever it is cut into: errors, echoes, and
-/// the end of the connection as soon as a length is below that of a header.
+/// From a header on that lies about its length, the rest of the stream is whatever it is cut into:
+/// errors, echoes, and the end of the connection as soon as a length is below that of a header.
 #[test]
 fn a_header_that_lies_about_its_length_harms_its_own_connection_alone() {
     let scene = Scene::open();
@@ -263,7 +266,8 @@ enum Moment {
     AfterFeatures,
 }
 
-/// How a handshake with a lie in it may end: the last where the lie did no harm and the switch left by itself.
+/// How a handshake with a lie in it may end: the last where the lie did no harm and the switch left
+/// by itself.
 const REASONS: [&str; 5] = [
     "the connection was not admitted: ",
     "the first message was no HELLO",

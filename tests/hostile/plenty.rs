@@ -9,8 +9,8 @@ use crate::{FEATURES_REQUEST, Scene, expect_alive, name_of};
 /// `OFPT_PORT_STATUS`
 const PORT_STATUS: u8 = 12;
 
-/// What a switch may cost, whatever it says it has: a million hosts at 20 bytes (`learning_switch::Config`), and as much
-/// again while a table grows.
+/// What a switch may cost, whatever it says it has: a million hosts at 20 bytes
+/// (`learning_switch::Config`), and as much again while a table grows.
 const SWITCH_MAX: usize = 40 * 1024 * 1024;
 
 /// "There is a new port", of this number.
@@ -63,7 +63,7 @@ fn ports_that_come_without_end_cost_no_more_than_a_switch_may() {
     scene.close();
 }
 
-/// A flow request of a host of its own in a VLAN of its own, to nobody known.
+/// A flow request of a host of its own in a VLAN of its own, to an unknown host.
 fn stranger(version: Version, number: u32) -> Vec<u8> {
     let [a, b, c, d] = number.to_be_bytes();
     let [.., high, low] = (number % 4096).to_be_bytes();

@@ -15,7 +15,8 @@ use crate::{FEATURES_REQUEST, Scene, WITHIN, barrier_request};
 /// The one datapath id that all of them claim.
 const NUMBER: u32 = 5;
 
-/// `OFPT_MULTIPART_REQUEST`, which asks for the ports in 1.3. 1.0 has it for a barrier, and asks for no ports.
+/// `OFPT_MULTIPART_REQUEST`, which asks for the ports in 1.3. 1.0 has it for a barrier, and asks
+/// for no ports.
 const MULTIPART_REQUEST: u8 = 18;
 
 /// A switch that shakes hands until it has said or heard so many bytes.
@@ -97,7 +98,8 @@ fn whole(scene: &Scene, version: Version) -> (usize, usize) {
     (said, heard)
 }
 
-/// Every place at which a handshake can be cut: after so many bytes said, after so many bytes heard.
+/// Every place at which a handshake can be cut: after so many bytes said, after so many bytes
+/// heard.
 fn cuts(said: usize, heard: usize) -> impl Iterator<Item = (usize, usize)> {
     let saying = (0..=said).map(|said| (said, usize::MAX));
     saying.chain((0..=heard).map(|heard| (usize::MAX, heard)))
@@ -128,7 +130,8 @@ fn a_reset_at_every_byte_of_the_handshake_leaves_nothing_behind() {
     }
 }
 
-/// The same without waiting for the controller to notice, so that each finds its name taken by the ones before.
+/// The same without waiting for the controller to notice, so that each finds its name taken by the
+/// ones before.
 #[test]
 fn a_storm_of_resets_leaves_the_name_free() {
     for scene in scenes() {
@@ -136,7 +139,7 @@ fn a_storm_of_resets_leaves_the_name_free() {
             let (said, heard) = whole(&scene, version);
             let ended = scene.controller.ends();
             let switches = cuts(said, heard).map(|(to_say, to_hear)| {
-                // Who waits for the decision about its name hears nothing more.
+                // A connection that waits for the decision about its name hears nothing more.
                 let most = 24.min(to_hear);
                 let mut switch = switch(&scene, version, to_say, most);
                 let _ = switch.shake_hands();

@@ -1,6 +1,6 @@
-//! The attacked side: a controller in a process of its own, so that its memory and its descriptors are seen apart from the
-//! attackers'. It says on standard output what happens, a line each, and its [`State`] when a line comes in; it stops
-//! when its standard input ends.
+//! The attacked side: a controller in a process of its own, so that its memory and its descriptors
+//! are seen apart from the attackers'. It says on standard output what happens, a line each, and
+//! its [`State`] when a line comes in; it stops when its standard input ends.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, Write};
@@ -137,7 +137,7 @@ impl Facts for Teller {
             Fact::Up { peer, .. } => Said::Up(peer),
             other => Said::Other(format!("{other:?}")),
         };
-        // The writer ends with the process, and nobody listens any more.
+        // The writer ends with the process, and nothing listens any more.
         let _ = self.0.send(said);
     }
 }

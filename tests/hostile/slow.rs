@@ -14,11 +14,12 @@ use crate::{FEATURES_REQUEST, Scene, WITHIN, is_end, name_of};
 const DEADLINE: Duration = Duration::from_secs(3);
 const LATE: Duration = Duration::from_secs(3);
 
-/// The engine's deadline for a switch that takes nothing (`aldis_control::session::Config::stuck_within`), and more than as
-/// long again.
+/// The engine's deadline for a switch that takes nothing
+/// (`aldis_control::session::Config::stuck_within`), and more than as long again.
 const EVICTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// What one switch that does not read may cost: the bound of its outbox, 256 KiB, and what is known of it and its two hosts.
+/// What one switch that does not read may cost: the bound of its outbox, 256 KiB, and what is known
+/// of it and its two hosts.
 const HOARD_MAX: usize = 384 * 1024;
 
 /// Fails where a connection that began at `start` did not end with its handshake's deadline.
@@ -77,7 +78,8 @@ fn the_deadline_of_the_handshake_is_one_for_all_its_bytes() {
     let scene = Scene::open();
     let start = Instant::now();
     let version = Version::V13;
-    // A HELLO of 65,535 bytes, which would take two hours; and whole messages without end, none of which is a HELLO.
+    // A HELLO of 65,535 bytes, which would take two hours; and whole messages without end, none of
+    // which is a HELLO.
     let long = [version.wire(), kind::HELLO, 0xff, 0xff, 0, 0, 0, 1];
     let echo = bare(version, kind::ECHO_REQUEST, 1);
     let dripping = [(long, [0; 8]), (echo, echo)].map(|(head, rest)| {
@@ -132,7 +134,8 @@ fn a_switch_that_never_reads_is_evicted_and_costs_no_more_than_its_bound() {
     scene.close();
 }
 
-/// Its flood is cut into visits of 64 KB like everyone's, and the witnesses have their turn between them.
+/// Its flood is cut into visits of 64 KB like any other's, and the witnesses have their turn
+/// between them.
 #[test]
 fn a_switch_that_floods_and_reads_disturbs_nobody() {
     let scene = Scene::open();

@@ -1,4 +1,5 @@
-//! An innocent switch: it asks flow requests while others misbehave, and nothing of that may reach it.
+//! An innocent switch: it asks flow requests while others misbehave, and nothing of that may reach
+//! it.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -15,8 +16,8 @@ use crate::{WITHIN, join};
 /// The pause between an answer and the next request: the witness watches, it is no load.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How long an answer may take. The controller answers in microseconds; what counts is that it does not wait for anyone
-/// else, and the shortest such wait here is three seconds.
+/// How long an answer may take. The controller answers in microseconds; what counts is that it does
+/// not wait for any peer else, and the shortest such wait here is three seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// A switch on a thread of its own.

@@ -139,7 +139,8 @@ fn who_does_not_tell_is_named_beside_those_who_do_and_who_is_busy_is_asked_again
     let api = Api { address: listener.local_addr().unwrap().to_string() };
     let controller = std::thread::spawn(move || {
         let mut asked = vec![];
-        // The list, the first switch, which is told to be asked later, the first again, and the second.
+        // The list, the first switch, which is told to be asked later, the first again, and the
+        // second.
         for _ in 0..4 {
             let (mut stream, _) = listener.accept().unwrap();
             let lines = BufReader::new(stream.try_clone().unwrap()).lines();

@@ -102,7 +102,8 @@ impl Api {
         [text.as_bytes(), body].concat()
     }
 
-    /// These bytes, and what is answered to them until the end. A server that has heard enough may not take them all.
+    /// These bytes, and what is answered to them until the end. A server that has heard enough may
+    /// not take them all.
     pub(crate) fn say(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
         let _ = stream.write_all(bytes);

@@ -13,7 +13,7 @@ use super::network::Network;
 use super::running::{Running, WITHIN};
 use super::{serving, when};
 
-/// Somebody who follows the events as a browser does.
+/// A follower of the events, as a browser is.
 pub(super) struct Listener(BufReader<TcpStream>);
 
 impl Listener {
@@ -64,7 +64,8 @@ impl Listener {
 fn what_happens_is_heard_and_who_comes_back_misses_nothing() {
     let (controller, api) = serving();
     let mut listener = Listener::start(&api, "/api/v1/events", "");
-    // What changes while a switch shakes hands is part of that, and no event: so it changes again and again.
+    // What changes while a switch shakes hands is part of that, and no event: so it changes again
+    // and again.
     let script: Vec<String> = (0..100)
         .map(|step| {
             let what = if step % 2 == 0 { "link-down" } else { "link-up" };

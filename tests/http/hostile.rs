@@ -1,4 +1,5 @@
-//! Hundreds of hostile paths, queries and bodies for the routes that there are: each is refused, in words and quickly.
+//! Hundreds of hostile paths, queries and bodies for the routes that there are: each is refused, in
+//! words and quickly.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -117,7 +118,7 @@ fn bodies() -> Vec<Vec<u8>> {
     bodies
 }
 
-/// Whoever asked, and how long the answers took.
+/// A client, and how long its answers took.
 struct Course {
     api: Api,
     times: Vec<(Duration, String)>,
@@ -274,7 +275,8 @@ fn a_body_without_a_length_is_refused_once_it_is_too_long() {
     assert!(text.starts_with("HTTP/1.1 413 ") && text.contains("is longer than"), "{text}");
 }
 
-/// Tells what took long; the goal is a release build's on a quiet machine, so that the limit is far from it.
+/// Tells what took long; the goal is a release build's on a quiet machine, so that the limit is far
+/// from it.
 fn judge(mut times: Vec<(Duration, String)>) {
     times.sort();
     let worst = times.last().unwrap();

@@ -1,4 +1,4 @@
-//! A server that asks who is there: over TLS, with keys, roles and rates.
+//! A server with authentication: over TLS, with keys, roles and rates.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -84,7 +84,7 @@ impl Drop for Folder {
     }
 }
 
-/// Somebody who trusts one certificate.
+/// A client that trusts one certificate.
 struct Client {
     api: Api,
     config: Arc<ClientConfig>,
@@ -156,7 +156,8 @@ fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
         let mut ask = |key: Option<&str>| {
             asked += 1;
             let headers: Vec<_> = key.iter().map(|key| ("Authorization", *key)).collect();
-            // Who sends many wrong keys is not looked at any more: here each comes from elsewhere.
+            // A client with many wrong keys is not looked at any more: here each comes from
+            // elsewhere.
             let stream = from(Ipv4Addr::from_bits(0x7f01_0000 + asked), &client.api.address);
             client.ask_over(stream, &method, &path, &headers)
         };
@@ -246,7 +247,7 @@ fn keys_and_certificate_are_read_again_while_it_runs() {
     assert_eq!(client.ask_as("Bearer new.secret", "/api/v1/health").status, 200);
     let answer = client.ask_as("Bearer read.secret", "/api/v1/health");
     assert!(is_challenge(&answer, "no such token"), "{answer:?}");
-    // Who was connected stays so, and is judged by the new keys.
+    // What was connected stays so, and is judged by the new keys.
     let rest = format!(
         "Host: {}\r\nConnection: close\r\nAuthorization: Bearer new.secret\r\n\r\n",
         client.api.address
@@ -302,7 +303,8 @@ fn who_follows_is_let_go_with_the_key() {
         socket.read_exact(&mut close).unwrap();
         assert_eq!(close, [0x88, 0], "a frame that closes, without a reason");
     }
-    // Who still has a key goes on to hear what happens: a switch that never becomes one.
+    // A follower that still has a key goes on to hear what happens: a switch that never becomes
+    // one.
     drop(TcpStream::connect(&running.address).unwrap());
     let mut heard = vec![];
     while !String::from_utf8_lossy(&heard).contains("event: stranger") {
@@ -398,7 +400,8 @@ const INSIDE: &str = "ALDIS_TEST_INSIDE";
 #[test]
 fn one_address_of_another_machine_takes_128_connections_and_no_more() {
     if std::env::var_os(INSIDE).is_none() {
-        // Addresses of loopback are not counted, so this needs others: the test runs again where it may have them.
+        // Addresses of loopback are not counted, so this needs others: the test runs again where it
+        // may have them.
         let test = "locked::one_address_of_another_machine_takes_128_connections_and_no_more";
         let script = "ip link set lo up && ip addr add 192.0.2.1/32 dev lo && ip addr add 192.0.2.2/32 dev lo && exec \"$@\"";
         let mut inside = Command::new("unshare");
@@ -422,7 +425,7 @@ fn one_address_of_another_machine_takes_128_connections_and_no_more() {
         let key = [("Authorization", "Bearer read.secret")];
         let request = client.api.request("GET", "/api/v1/health", &key, b"");
         let (mut stream, mut answer) = (client.speak(stream), vec![]);
-        // Who is turned away hears nothing, not even TLS.
+        // A client that is turned away hears nothing, not even TLS.
         let _ = stream.write_all(&request);
         let _ = stream.read_to_end(&mut answer);
         answer.starts_with(b"HTTP/1.1 200 ")
@@ -431,7 +434,7 @@ fn one_address_of_another_machine_takes_128_connections_and_no_more() {
     assert!(!is_served(of([192, 0, 2, 1])), "the 129th");
     assert!(is_served(of([192, 0, 2, 2])), "another address");
     assert!(is_served(from(Ipv4Addr::LOCALHOST, &format!("127.0.0.1:{port}"))), "this machine");
-    // Who leaves makes room for another.
+    // A connection that ends makes room for another.
     crowd.truncate(127);
     let deadline = Instant::now() + WITHIN;
     while !is_served(of([192, 0, 2, 1])) {

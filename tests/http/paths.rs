@@ -48,7 +48,7 @@ fn all_ways_of_equal_cost_are_shown_with_their_ports() {
         }
         let host = json!({"dpid": "0000000000000001", "port": paths["from"]["port"], "host": H1, "vlan": 0});
         assert_eq!(paths["from"], host);
-        // By an IP address it is the same host, and a switch has no port for anybody.
+        // By an IP address it is the same host, and a switch has no port for a host.
         let ip = api.get(&format!("/api/v1/hosts?mac={H3}")).json()["items"][0]["ips"][0].clone();
         let same = api.get(&format!("/api/v1/paths?from={H1}&to={}", ip.as_str().unwrap())).json();
         assert_eq!(same["paths"], paths["paths"]);

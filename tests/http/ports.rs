@@ -28,7 +28,8 @@ fn metrics_have_what_ports_carried_while_the_monitor_asks() {
         let api = Api::of(&mut controller);
         let _network = Network::start(&controller, version, "linear,2", &["0s pingall"]);
         when(&api, "/api/v1/switches", |page| page["total"] == 2);
-        // What the switch says now is what was shown then, or more; and in the end both are the same.
+        // What the switch says now is what was shown then, or more; and in the end both are the
+        // same.
         let deadline = Instant::now() + WITHIN;
         loop {
             let shown = samples(&api, "port_received_bytes_total");

@@ -1,4 +1,5 @@
-//! The static entries of Floodlight's scripts: what was answered is on disk, and sent again after a `kill -9`.
+//! The static entries of Floodlight's scripts: what was answered is on disk, and sent again after a
+//! `kill -9`.
 
 use aldis_wire::Version;
 use serde_json::{Value, json};
@@ -51,7 +52,8 @@ fn a_floodlight_entry_that_was_acknowledged_is_found_again() {
             pushed(&api, &entry("moved", "7003"));
             pushed(&api, &entry("gone", "7004"));
             assert_eq!(ask(&api, "DELETE", &json!({"name": "gone"})).status, 200);
-            // What the disk does not take does not stay on the switch either, and what it would have replaced does.
+            // What the disk does not take does not stay on the switch either, and what it would
+            // have replaced does.
             let mut long = entry("long", "7005");
             long["cookie"] = format!("0x{}1", "0".repeat(70_000)).into();
             for (name, priority) in [("long", "7005"), ("moved", "7003"), ("moved", "7006")] {

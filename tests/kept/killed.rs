@@ -14,7 +14,8 @@ const WRITES: u64 = 300;
 /// Lives of the controller, one of them for so many writes.
 const WRITES_PER_LIFE: u64 = 30;
 
-/// One write after the other on one connection, until the controller is gone. The last number that was acknowledged.
+/// One write after the other on one connection, until the controller is gone. The last number that
+/// was acknowledged.
 fn write_on(stream: TcpStream, host: &str, from: u64, to: u64) -> u64 {
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;

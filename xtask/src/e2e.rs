@@ -9,8 +9,8 @@ const PYTHON: &str = "/usr/bin/python3";
 
 /// Runs the named scenarios, or all of them.
 ///
-/// `ALDIS_CONTROLLER` names another controller command to run them against, for instance to find out whether a
-/// failure is the controller's or the scenario's.
+/// `ALDIS_CONTROLLER` names another controller command to run them against, for instance to find
+/// out whether a failure is the controller's or the scenario's.
 pub(crate) fn run(root: &Path, scenarios: &[String]) -> Tally {
     if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) {
         return Tally::one(false);

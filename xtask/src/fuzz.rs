@@ -1,8 +1,9 @@
-//! The fuzz suite: the targets of `fuzz/` side by side, for a minute in CI, on the stable toolchain.
+//! The fuzz suite: the targets of `fuzz/` side by side, for a minute in CI, on the stable
+//! toolchain.
 //!
-//! libFuzzer needs coverage counters compiled in, which a stable rustc can be told to have LLVM do: neither a nightly nor
-//! another tool is needed. Seeds are the golden vectors and `fuzz/seeds`; an input that breaks something stays in
-//! `fuzz/artifacts`.
+//! libFuzzer needs coverage counters compiled in, which a stable rustc can be told to have LLVM do:
+//! neither a nightly nor another tool is needed. Seeds are the golden vectors and `fuzz/seeds`; an
+//! input that breaks something stays in `fuzz/artifacts`.
 
 use crate::suites::{Tally, cargo, succeeds};
 use std::ffi::OsStr;
@@ -25,7 +26,7 @@ const TARGETS: &[Target] = &[
     Target { name: "session", seeds: &["fuzz/seeds/session"] },
 ];
 
-/// How long each target runs where nobody says otherwise.
+/// How long each target runs where no time is given.
 const SECONDS: &str = "60";
 
 /// The longest input tried, in bytes: the longest structures of the corpus are a tenth of it.

@@ -1,4 +1,5 @@
-//! The programs that the end-to-end and fuzz suites talk to, and how to get them on Debian and Ubuntu.
+//! The programs that the end-to-end and fuzz suites talk to, and how to get them on Debian and
+//! Ubuntu.
 
 use crate::suites::succeeds;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ const PEERS: &[Peer] = &[
     Peer { proof: "ovsdb-server", package: "openvswitch-switch" },
     Peer { proof: "ovs-ofctl", package: "openvswitch-switch" },
     Peer { proof: "mnexec", package: "mininet" },
-    // Mininet's library and Open vSwitch's belong to the system's Python, not to whichever comes first in the path.
+    // Mininet's library and Open vSwitch's belong to the system's Python, not to whichever comes
+    // first in the path.
     Peer { proof: "/usr/lib/python3/dist-packages/mininet/net.py", package: "mininet" },
     Peer { proof: "/usr/bin/python3", package: "python3" },
     Peer { proof: "iperf", package: "iperf" },
@@ -28,15 +30,16 @@ const PEERS: &[Peer] = &[
     Peer { proof: "c++", package: "g++" },
 ];
 
-/// Controllers of other projects, which `aldis lab run` measures where they are and leaves out with a note where they are not:
-/// no test needs them.
+/// Controllers of other projects, which `aldis lab run` measures where they are and leaves out with
+/// a note where they are not: no test needs them.
 const SUBJECTS: &[Peer] =
     &[Peer { proof: "ovs-testcontroller", package: "openvswitch-testcontroller" }];
 
 /// The same from PyPI: the module that proves it, and its package.
 const PYTHON_SUBJECTS: &[(&str, &str)] = &[("os_ken", "os-ken")];
 
-/// Says what is missing and installs it where that is possible; whether everything that tests need is here afterwards.
+/// Says what is missing and installs it where that is possible; whether everything that tests need
+/// is here afterwards.
 pub(crate) fn provide() -> bool {
     provide_subjects();
     let missing = packages(missing());
@@ -116,14 +119,16 @@ fn is_root() -> bool {
 }
 
 fn install(packages: &[&str]) -> bool {
-    // RUNLEVEL=1 keeps Debian's maintainer scripts from starting the services they install: the tests start their own.
+    // RUNLEVEL=1 keeps Debian's maintainer scripts from starting the services they install: the
+    // tests start their own.
     let apt = |args: &[&str]| {
         let mut command = Command::new("apt-get");
         command.args(["-qq", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]).args(args);
         command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
         succeeds(&mut command)
     };
-    // An out-of-date list is the usual reason for a failed install; a failed update alone is not fatal.
+    // An out-of-date list is the usual reason for a failed install; a failed update alone is not
+    // fatal.
     let _ = apt(&["update"]);
     let mut args = vec!["install", "-y", "--no-install-recommends"];
     args.extend(packages);

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every suite in order, the summary last.
 //!
-//! A suite that fails does not stop the ones after it: whoever reads the log of a run wants all of what is wrong.
+//! A suite that fails does not stop the ones after it: the reader of the log of a run wants all of
+//! what is wrong.
 
 use crate::{e2e, fuzz, peers, tidy};
 use std::io::{BufRead, BufReader};
@@ -55,7 +56,8 @@ const SUITES: &[Suite] = &[
     Suite { name: "fuzz", says: "each fuzz target for a minute", run: |root| fuzz::run(root, &[]) },
 ];
 
-/// Runs the suites named, or all of them, and prints a table and the totals; whether nothing failed.
+/// Runs the suites named, or all of them, and prints a table and the totals; whether nothing
+/// failed.
 pub(crate) fn test(root: &Path, names: &[String]) -> bool {
     if let Some(unknown) = names.iter().find(|name| SUITES.iter().all(|suite| suite.name != **name))
     {
@@ -136,9 +138,9 @@ fn unit(root: &Path) -> Tally {
     if !good && tally.failed == 0 { tally.plus(Tally::one(false)) } else { tally }
 }
 
-/// What failed, once more and one at a time. On a machine that does other things too, or is stopped for seconds by the one
-/// it is a guest of, a deadline passes that nobody missed; what fails twice is no accident. Either way its name is said,
-/// for a test that needs this is to be mended.
+/// What failed, once more and one at a time. On a machine that does other things too, or is stopped
+/// for seconds by its host, a deadline passes without a fault of the code; what fails twice
+/// is no accident. Either way its name is said, for a test that needs this is to be mended.
 fn again(root: &Path, args: &[&str], failed: &[String]) -> Tally {
     println!("\n--- once more, one at a time: {}", failed.join(", "));
     let mut tally = Tally::default();

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the rules of the repository that no compiler knows.
 //!
-//! Every rule is a function from the tree to the sentences that say what is wrong, one file a subject:
+//! Every rule is a function from the tree to the sentences that say what is wrong, one file a
+//! subject:
 //!
 //! 1. [`edges`] — which crate may depend on which, what the innermost ring may name, licences;
 //! 2. [`sizes`] — files and functions stay small, with exceptions that may only shrink;
@@ -40,7 +41,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     fn read(root: &Path) -> Result<Self, String> {
-        // A checkout may belong to another user than the one who checks it.
+        // A checkout may belong to another user than the one that checks it.
         let list = ["-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"];
         let output = Command::new("git").args(list).current_dir(root).output();
         let output = output.map_err(|error| format!("cannot start git: {error}"))?;

@@ -4,8 +4,9 @@
 //! taskset -c 1 cargo bench -p aldis-emulator --bench datapath
 //! ```
 //!
-//! Packets are 98-byte pings, each for another flow in turn, and go out by one port. The least of 21 rounds is printed, with the
-//! median in brackets. Memory is what the process grew by, for each datapath of ten ports.
+//! Packets are 98-byte pings, each for another flow in turn, and go out by one port. The least of
+//! 21 rounds is printed, with the median in brackets. Memory is what the process grew by, for each
+//! datapath of ten ports.
 
 use aldis_emulator::datapath::{Datapath, PortSpec, Sink};
 use aldis_wire::v13::Message;

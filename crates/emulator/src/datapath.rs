@@ -1,17 +1,17 @@
 //! A switch that really forwards: its flow tables are interpreted, in OpenFlow 1.0 or 1.3.
 //!
-//! A [`Datapath`] takes whole messages of its controller and frames from its ports, and gives messages and frames to a
-//! [`Sink`]. It knows no socket, clock or thread: the time is an argument, counted from anywhere, and
-//! [`Datapath::expire`] says when it wants to be called again. One that has no flows takes a few hundred bytes, so that
-//! thousands fit a process.
+//! A [`Datapath`] takes whole messages of its controller and frames from its ports, and gives
+//! messages and frames to a [`Sink`]. It knows no socket, clock or thread: the time is an argument,
+//! counted from anywhere, and [`Datapath::expire`] says when it wants to be called again. One that
+//! has no flows takes a few hundred bytes, so that thousands fit a process.
 //!
 //! ```text
 //! message ──▶ v10 │ v13 ──▶ tables, groups, meters, ports ──▶ replies, errors
 //! frame   ──▶ parse ──▶ tables: look up, act, go on ──▶ action set ──▶ ports, controller
 //! ```
 //!
-//! What it does is certified against Open vSwitch (`tests/certify.rs`); where it differs on purpose is written in
-//! `docs/emulator.md`.
+//! What it does is certified against Open vSwitch (`tests/certify.rs`); where it differs on purpose
+//! is written in `docs/emulator.md`.
 
 mod action;
 pub mod bounds;
@@ -77,8 +77,9 @@ enum Wrong {
 }
 
 impl Datapath {
-    /// A switch with these ports, all with a link, and no flows. With 1.0 only ports below 0xff00 (and the local one,
-    /// 0xffff_fffe) can be spoken of: others are left out, and so is what does not fit a FEATURES_REPLY.
+    /// A switch with these ports, all with a link, and no flows. With 1.0 only ports below 0xff00
+    /// (and the local one, 0xffff_fffe) can be spoken of: others are left out, and so is what does
+    /// not fit a FEATURES_REPLY.
     pub fn new(version: Version, dpid: DatapathId, ports: &[PortSpec]) -> Datapath {
         let speakable = |spec: &&PortSpec| version == Version::V13 || v10::can_say(spec.number);
         let mut specs: Vec<PortSpec> = ports.iter().filter(speakable).cloned().collect();
@@ -111,13 +112,14 @@ impl Datapath {
         self.tables.len()
     }
 
-    /// The controller is gone: what belongs to the connection is forgotten, and flows, groups and meters stay.
+    /// The controller is gone: what belongs to the connection is forgotten, and flows, groups and
+    /// meters stay.
     pub fn disconnected(&mut self) {
         self.world.session = self.world.session.next();
     }
 
-    /// One whole OpenFlow message from the controller, header included. A HELLO is the connection's business and is passed
-    /// over here; what cannot be read is answered with an error.
+    /// One whole OpenFlow message from the controller, header included. A HELLO is the connection's
+    /// business and is passed over here; what cannot be read is answered with an error.
     pub fn message(&mut self, message: &[u8], now: Duration, out: &mut impl Sink) {
         match Header::peek(message) {
             Ok(Some(header)) if header.kind != kind::HELLO => match self.world.version {
@@ -128,7 +130,8 @@ impl Datapath {
         }
     }
 
-    /// A frame that came in on a port. One that no Ethernet frame can be, or from a port that there is not, is dropped.
+    /// A frame that came in on a port. One that no Ethernet frame can be, or from a port that there
+    /// is not, is dropped.
     pub fn frame(&mut self, port: u32, frame: &[u8], now: Duration, out: &mut impl Sink) {
         let Some(from) = self.world.ports.get_mut(port) else { return };
         if !(FRAME_MIN..=FRAME_MAX).contains(&frame.len()) {
@@ -145,7 +148,8 @@ impl Datapath {
         Way::new(&mut self.world, out, now, frame.len()).walk(&mut self.tables, &mut packet);
     }
 
-    /// A port's link went up or down: the controller is told, and fast failover groups see it at once.
+    /// A port's link went up or down: the controller is told, and fast failover groups see it at
+    /// once.
     pub fn set_link(&mut self, port: u32, up: bool, out: &mut impl Sink) {
         let Some(changed) = self.world.ports.get_mut(port).filter(|port| port.link != up) else {
             return;
@@ -154,8 +158,9 @@ impl Datapath {
         self.port_changed(port, out);
     }
 
-    /// Removes the flows whose time is over and tells the controller of those that it wants to be told of; when to call
-    /// again, `None` while no flow has a timeout. A call too early does no harm.
+    /// Removes the flows whose time is over and tells the controller of those that it wants to be
+    /// told of; when to call again, `None` while no flow has a timeout. A call too early does no
+    /// harm.
     pub fn expire(&mut self, now: Duration, out: &mut impl Sink) -> Option<Duration> {
         for removed in self.tables.expire(now) {
             self.tell_removed(&removed, now, out);

@@ -1,10 +1,11 @@
-//! File descriptors: a socket for each switch, and a limit that was made for programs with a few of them.
+//! File descriptors: a socket for each switch, and a limit that was made for programs with a few of
+//! them.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// Raises this process's own limit so that `wanted` descriptors may be open, as far as the system lets it without
-/// privileges. Returns how many may be.
+/// Raises this process's own limit so that `wanted` descriptors may be open, as far as the system
+/// lets it without privileges. Returns how many may be.
 ///
 /// # Errors
 /// The system refuses what it had promised.

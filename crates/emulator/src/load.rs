@@ -1,17 +1,21 @@
-//! Load: emulated switches that connect, shake hands, tell where their hosts live, and offer flow requests.
+//! Load: emulated switches that connect, shake hands, tell where their hosts live, and offer flow
+//! requests.
 //!
-//! A run has four phases, entered by all switches together: *connect* (until every handshake is over), *teach* (every
-//! address is seen once, so that the controller knows where it lives), *warm up* and *measure*. Each generator thread is
-//! one loop over its own switches; a visit reads, counts the answers, and writes new requests for them at once.
+//! A run has four phases, entered by all switches together: *connect* (until every handshake is
+//! over), *teach* (every address is seen once, so that the controller knows where it lives), *warm
+//! up* and *measure*. Each generator thread is one loop over its own switches; a visit reads,
+//! counts the answers, and writes new requests for them at once.
 //!
-//! **What is an answer.** A request is done when the first FLOW_MOD or PACKET_OUT for it arrives; what follows for the same
-//! request counts as a stray. The request's number is its xid, with buffers its buffer id, and it stands in its frame.
-//! Controllers choose their own xids, so which request an answer is for is found out in this order:
+//! **What is an answer.** A request is done when the first FLOW_MOD or PACKET_OUT for it arrives;
+//! what follows for the same request counts as a stray. The request's number is its xid, with
+//! buffers its buffer id, and it stands in its frame. Controllers choose their own xids, so which
+//! request an answer is for is found out in this order:
 //!
 //! 1. A buffer id names the request, whatever else the message says.
 //! 2. A PACKET_OUT that carries one of our frames names it by the number in the frame.
-//! 3. A FLOW_MOD that adds or changes a rule for exactly one of our source addresses names the oldest request of that
-//!    address that waits; one that also has the xid of a request of that address names this one.
+//! 3. A FLOW_MOD that adds or changes a rule for exactly one of our source addresses names the
+//!    oldest request of that address that waits; one that also has the xid of a request of that
+//!    address names this one.
 //! 4. Anything else names the request with its xid, if there is one.
 
 mod answer;
@@ -65,8 +69,8 @@ pub const SWITCHES_MAX: u32 = 10_000;
 pub const MACS_MAX: u32 = 1_000_000;
 /// Most ports a switch.
 pub const PORTS_MAX: u32 = 4_095;
-/// Most ports of a switch that speaks OpenFlow 1.0: its FEATURES_REPLY of at most 65,535 bytes has to hold them all, 48
-/// bytes each behind 32 of its own (1.0 §5.3.1).
+/// Most ports of a switch that speaks OpenFlow 1.0: its FEATURES_REPLY of at most 65,535 bytes has
+/// to hold them all, 48 bytes each behind 32 of its own (1.0 §5.3.1).
 pub const PORTS_MAX_V10: u32 = 1_364;
 /// Most requests a switch may have outstanding.
 pub const WINDOW_MAX: u32 = 1 << 18;
@@ -86,7 +90,8 @@ pub const PARTS_MAX: u32 = 64;
 /// The highest datapath id: the addresses of a switch's hosts have 16 bits for it.
 const DPID_MAX: u32 = 65_535;
 
-/// How many requests of a probing switch may be outstanding: more than it sends in the time it waits for them.
+/// How many requests of a probing switch may be outstanding: more than it sends in the time it
+/// waits for them.
 const PROBE_WINDOW: u32 = 1024;
 /// Most addresses of a probing switch: it would be long in speaking for more.
 const PROBE_MACS_MAX: u32 = 100;
@@ -102,7 +107,8 @@ pub enum Mode {
     Full,
 }
 
-/// Which of several generators this one is, that together make one run: each plays every `of`th switch.
+/// Which of several generators this one is, that together make one run: each plays every `of`th
+/// switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// From 0, below `of`.
@@ -130,7 +136,7 @@ pub struct Load {
     pub ports: u32,
     /// Whether the switches keep packets and name them by buffer id, or send `NO_BUFFER`.
     pub buffered: bool,
-    /// Who is spoken to.
+    /// Which destinations requests name.
     pub destinations: Destinations,
     /// Whether the controller is told where all addresses live before anything is measured.
     pub teach: bool,
@@ -142,18 +148,19 @@ pub struct Load {
     pub spread: Spread,
     /// Whether switches offer only now and then; with a rate only.
     pub on_off: Option<OnOff>,
-    /// Decides what is left to chance: which switch has which part of the rate, when each is on, and when the
-    /// probes are sent.
+    /// Decides what is left to chance: which switch has which part of the rate, when each is on,
+    /// and when the probes are sent.
     pub seed: u64,
-    /// How much each switch counts in a fair division: cycled over the switches, all equal where there are none; each at
-    /// most [`WEIGHT_MAX`] and at least its inverse.
+    /// How much each switch counts in a fair division: cycled over the switches, all equal where
+    /// there are none; each at most [`WEIGHT_MAX`] and at least its inverse.
     pub weights: Vec<f64>,
-    /// How many times as many requests port 1 of switch 1 sends as each other port of it: 1, which is none, to
-    /// [`HOT_PORT_MAX`].
+    /// How many times as many requests port 1 of switch 1 sends as each other port of it: 1, which
+    /// is none, to [`HOT_PORT_MAX`].
     pub hot_port: u32,
     /// Further switches, whose queues are always full whatever the others offer.
     pub storms: u32,
-    /// Further switches, which send [`Load::probe_rate`] requests a second, whether or not the earlier ones were answered.
+    /// Further switches, which send [`Load::probe_rate`] requests a second, whether or not the
+    /// earlier ones were answered.
     pub probes: u32,
     /// Above 0, at most [`PROBE_RATE_MAX`].
     pub probe_rate: f64,
@@ -163,12 +170,13 @@ pub struct Load {
     pub slow_rate: u64,
     /// Further switches, whose queues are always full and which never read.
     pub dead: u32,
-    /// Ends the run early, when each switch that counts has offered so many requests and none is outstanding.
+    /// Ends the run early, when each switch that counts has offered so many requests and none is
+    /// outstanding.
     pub requests_per_switch: Option<u64>,
     /// Generator threads: 1 to [`THREADS_MAX`].
     pub threads: usize,
-    /// Whether the threads of the load look for answers without ever sleeping, so that no controller pays for waking them.
-    /// Each needs a core that nobody else wants.
+    /// Whether the threads of the load look for answers without ever sleeping, so that no
+    /// controller pays for waking them. Each needs a core of its own.
     pub poll: bool,
     /// Which of several generators this one is.
     pub part: Part,
@@ -178,8 +186,8 @@ pub struct Load {
     pub loops: u32,
     /// Loops behind the measured ones, of which nothing is counted.
     pub cool_down: u32,
-    /// Phases of about as many loops each into which the measured ones are cut, where the rate has no steps: 1 to
-    /// [`STEPS_MAX`] and no more than there are loops.
+    /// Phases of about as many loops each into which the measured ones are cut, where the rate has
+    /// no steps: 1 to [`STEPS_MAX`] and no more than there are loops.
     pub slices: u32,
     /// Length of a loop, a millisecond at least.
     pub loop_length: Duration,
@@ -196,8 +204,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// One switch with 100,000 addresses on 4 ports, OpenFlow 1.0 with buffers, in latency mode: ten loops of a second
-    /// behind one to warm up.
+    /// One switch with 100,000 addresses on 4 ports, OpenFlow 1.0 with buffers, in latency mode:
+    /// ten loops of a second behind one to warm up.
     pub fn new(controller: SocketAddr) -> Load {
         Load {
             controller,
@@ -240,7 +248,8 @@ impl Load {
         }
     }
 
-    /// Who is spoken to in fact: a switch with one address has only the extra one to speak to.
+    /// Which destinations requests name in fact: a switch with one address has only the extra one
+    /// to speak to.
     pub fn destinations_in_fact(&self) -> Destinations {
         self.homes(Role::Normal).destinations()
     }

@@ -1,13 +1,17 @@
-//! An emulated network: switches that forward, links, hosts that speak, and the faults that are asked for.
+//! An emulated network: switches that forward, links, hosts that speak, and the faults that are
+//! asked for.
 //!
-//! Every switch has its own connection to the controller, over real sockets; everything between the switches is inside this
-//! process, on one thread. A run has four phases: *connect* (until every handshake is over), *settle* (as long as was
-//! asked for, and until the controller has done what it does at first, or LLDP has crossed every link), *find* (until hosts that
-//! are to offer load know each other), and then the script and the load, whose times count from there.
+//! Every switch has its own connection to the controller, over real sockets; everything between the
+//! switches is inside this process, on one thread. A run has four phases: *connect* (until every
+//! handshake is over), *settle* (as long as was asked for, and until the controller has done what
+//! it does at first, or LLDP has crossed every link), *find* (until hosts that are to offer load
+//! know each other), and then the script and the load, whose times count from there.
 //!
-//! Several networks may stand side by side, each on a thread of its own: they begin together, and their reports are joined.
+//! Several networks may stand side by side, each on a thread of its own: they begin together, and
+//! their reports are joined.
 //!
-//! Switches that probe the same controller are none of the network's: they have no links and no hosts, and another thread.
+//! Switches that probe the same controller are none of the network's: they have no links and no
+//! hosts, and another thread.
 //!
 //! | file | what lives there |
 //! | --- | --- |
@@ -73,33 +77,33 @@ pub struct Plan {
     pub version: Version,
     /// How it is built.
     pub topology: Topology,
-    /// The datapath id of switch s1, 1 to 55,535; the others follow, those that probe behind them. The hosts' addresses are by
-    /// [`HOSTS_A_SWITCH`] higher for each that it is higher.
+    /// The datapath id of switch s1, 1 to 55,535; the others follow, those that probe behind them.
+    /// The hosts' addresses are by [`HOSTS_A_SWITCH`] higher for each that it is higher.
     pub first_dpid: u32,
     /// How long a frame is on a link.
     pub delay: Duration,
-    /// Decides what is left to chance: which pairs ping, who offers how much to whom.
+    /// Decides what is left to chance: which pairs ping, which host offers how much to which.
     pub seed: u64,
     /// What happens when.
     pub script: Vec<Step>,
     /// What hosts send to each other beside that.
     pub offer: Option<Offer>,
-    /// Further switches, which have no links and ask the same controller while the script and the load run, as those of
-    /// [`Load::probes`] do; with the network's, 10,000 at most.
+    /// Further switches, which have no links and ask the same controller while the script and the
+    /// load run, as those of [`Load::probes`] do; with the network's, 10,000 at most.
     pub probes: u32,
     /// How often each of them asks, in requests a second: above 0, at most 100.
     pub probe_rate: f64,
     /// How long connecting and shaking hands may take, and LLDP to cross every link.
     pub connect_within: Duration,
-    /// How long to wait behind the last handshake before the script begins, at the least: a controller that goes on to install
-    /// flows is waited for, a second at most.
+    /// How long to wait behind the last handshake before the script begins, at the least: a
+    /// controller that goes on to install flows is waited for, a second at most.
     pub settle: Duration,
     /// Whether to wait until LLDP has crossed every link as well.
     pub await_links: bool,
     /// How long a ping, a broadcast or a recovery is waited for.
     pub patience: Duration,
-    /// How long it goes on at least, counted from where the script begins; `None` with an empty script and without load: for
-    /// ever.
+    /// How long it goes on at least, counted from where the script begins; `None` with an empty
+    /// script and without load: for ever.
     pub length: Option<Duration>,
 }
 
@@ -126,8 +130,8 @@ impl Plan {
         }
     }
 
-    /// By how much the first datapath id of a network behind this one has to be higher, if they are to have neither datapath ids
-    /// nor addresses of hosts in common.
+    /// By how much the first datapath id of a network behind this one has to be higher, if they are
+    /// to have neither datapath ids nor addresses of hosts in common.
     pub fn span(&self) -> u32 {
         let hosts = self.topology.hosts().len() as u32;
         self.topology.switches().saturating_add(self.probes).max(hosts.div_ceil(HOSTS_A_SWITCH))
@@ -143,7 +147,8 @@ impl Plan {
         (self.first_dpid - 1) * HOSTS_A_SWITCH + host
     }
 
-    /// The switches that probe, as a load that has the network's beside them. They keep no packets, as the network's do not.
+    /// The switches that probe, as a load that has the network's beside them. They keep no packets,
+    /// as the network's do not.
     fn probing(&self) -> Load {
         Load {
             secure: self.secure.clone(),
@@ -161,8 +166,9 @@ impl Plan {
     }
 }
 
-/// By how much the hosts' addresses of two networks differ for each datapath id that is between their switches: networks whose
-/// switches follow each other have no address in common, unless they have more hosts for each of them.
+/// By how much the hosts' addresses of two networks differ for each datapath id that is between
+/// their switches: networks whose switches follow each other have no address in common, unless they
+/// have more hosts for each of them.
 pub const HOSTS_A_SWITCH: u32 = 256;
 
 /// What is told while it runs.
@@ -189,21 +195,25 @@ pub enum Moment<'a> {
 /// How far a run has come.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// How long it goes on: from where the script begins, or before that from where hosts began to find each other.
+    /// How long it goes on: from where the script begins, or before that from where hosts began to
+    /// find each other.
     pub elapsed: Duration,
-    /// How long it goes on altogether, at the least: what was asked for, all of the load, and the last step of the script.
-    /// Nothing where hosts find each other, and where only a signal ends it.
+    /// How long it goes on altogether, at the least: what was asked for, all of the load, and the
+    /// last step of the script. Nothing where hosts find each other, and where only a signal ends
+    /// it.
     pub length: Duration,
     /// Packets of the load that were sent, and those of them that arrived.
     pub packets: (u64, u64),
-    /// Pings that were asked for, and those of them that were answered; those of a watch are left out.
+    /// Pings that were asked for, and those of them that were answered; those of a watch are left
+    /// out.
     pub pings: (u64, u64),
 }
 
 /// What a run was.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Report {
-    /// How long connecting and shaking hands took, all switches together; `None` if it was stopped before.
+    /// How long connecting and shaking hands took, all switches together; `None` if it was stopped
+    /// before.
     pub connected_after: Option<Duration>,
     /// Directions of links between switches that LLDP crossed.
     pub crossed: usize,
@@ -227,20 +237,24 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What became of the offered load, where there was one.
     pub offered: Option<Offered>,
-    /// What the switches saw that probe, where there were any, and why they ended before the run did, if they did.
+    /// What the switches saw that probe, where there were any, and why they ended before the run
+    /// did, if they did.
     pub probes: Option<(Probes, Option<String>)>,
-    /// The share of time, 0 to 1, in which the network's thread had nothing to do: it neither ran nor waited for a processor. Of
-    /// the time in which load was offered and pings went and came; `None` where that was under a tenth of a second.
+    /// The share of time, 0 to 1, in which the network's thread had nothing to do: it neither ran
+    /// nor waited for a processor. Of the time in which load was offered and pings went and came;
+    /// `None` where that was under a tenth of a second.
     pub idle: Option<f64>,
     /// It was told to stop.
     pub stopped: bool,
-    /// Why this is only a part of what was asked for, if it is: what was left when it was told to stop, or who had lost the
-    /// controller at its end. A network that only is there, and is told to stop, is whole.
+    /// Why this is only a part of what was asked for, if it is: what was left when it was told to
+    /// stop, or which switches had lost the controller at its end. A network that only is there,
+    /// and is told to stop, is whole.
     pub partial: Option<String>,
 }
 
 impl Report {
-    /// Whether this process may have been the limit, and not the controller: delays are its own then.
+    /// Whether this process may have been the limit, and not the controller: delays are its own
+    /// then.
     pub fn is_generator_limited(&self) -> bool {
         self.idle.is_some_and(|idle| idle < load::IDLE_MIN)
     }
@@ -337,8 +351,8 @@ impl From<io::Error> for Failure {
 /// Runs a plan to its end, or until `stop` says so; `tell` is called on this thread as it goes on.
 ///
 /// # Errors
-/// See [`Failure`]; every switch is disconnected by then. A controller that dies after all have connected is none: the switches
-/// try again, and what is lost is counted.
+/// See [`Failure`]; every switch is disconnected by then. A controller that dies after all have
+/// connected is none: the switches try again, and what is lost is counted.
 pub fn run(
     plan: &Plan,
     stop: &AtomicBool,

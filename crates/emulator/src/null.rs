@@ -1,8 +1,9 @@
 //! The null controller: the least that a controller can do, and so the limit of this machine.
 //!
-//! It looks at nothing but the header and the buffer id. Every PACKET_IN is answered with a canned FLOW_MOD, and with a
-//! PACKET_OUT that carries the frame where the switch kept no copy; ECHO_REQUESTs are returned. Each thread is a loop
-//! over its own switches with one receive and one send buffer; a switch that stops reading is not read from until it does.
+//! It looks at nothing but the header and the buffer id. Every PACKET_IN is answered with a canned
+//! FLOW_MOD, and with a PACKET_OUT that carries the frame where the switch kept no copy;
+//! ECHO_REQUESTs are returned. Each thread is a loop over its own switches with one receive and one
+//! send buffer; a switch that stops reading is not read from until it does.
 
 mod canned;
 
@@ -38,8 +39,8 @@ pub struct NullController {
 }
 
 impl NullController {
-    /// Listens on `address` (port 0: any free one) and serves with `threads` threads, one at least; the first of them
-    /// accepts and deals the switches out in turn.
+    /// Listens on `address` (port 0: any free one) and serves with `threads` threads, one at least;
+    /// the first of them accepts and deals the switches out in turn.
     ///
     /// # Errors
     /// The address is taken or not ours, or the system has no descriptors or threads left.
@@ -257,7 +258,8 @@ impl Switch {
     }
 }
 
-/// Whether the connection was over before it could be accepted, which says nothing about the next one.
+/// Whether the connection was over before it could be accepted, which says nothing about the next
+/// one.
 fn gone_already(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)

@@ -1,8 +1,9 @@
-//! One end of an OpenFlow connection as a script: a test says what it sends and what has to come, and every wait has an
-//! end.
+//! One end of an OpenFlow connection as a script: a test says what it sends and what has to come,
+//! and every wait has an end.
 //!
-//! Usually the peer is a switch: [`Peer::connect`], then bytes of its own, or [`Peer::play`], which behaves as an emulated
-//! switch does until a message of interest comes. Over an accepted socket ([`Peer::over`]) it is a controller.
+//! Usually the peer is a switch: [`Peer::connect`], then bytes of its own, or [`Peer::play`], which
+//! behaves as an emulated switch does until a message of interest comes. Over an accepted socket
+//! ([`Peer::over`]) it is a controller.
 
 use crate::persona::Persona;
 use aldis_wire::header::{Header, kind};
@@ -63,7 +64,7 @@ impl Peer {
     /// Connects to a controller. Every wait, this one included, lasts `patience` at most.
     ///
     /// # Errors
-    /// [`Unexpected::Io`]: nobody listens there.
+    /// [`Unexpected::Io`]: nothing listens there.
     pub fn connect(controller: SocketAddr, patience: Duration) -> Result<Peer, Unexpected> {
         let socket = TcpStream::connect_timeout(&controller, patience).map_err(Unexpected::Io)?;
         Peer::over(socket, patience)
@@ -101,7 +102,8 @@ impl Peer {
         self.receive_until(Instant::now() + self.patience)
     }
 
-    /// The next message of type `kind`; others before it are passed over. One patience for all of them together.
+    /// The next message of type `kind`; others before it are passed over. One patience for all of
+    /// them together.
     ///
     /// # Errors
     /// See [`Unexpected`].
@@ -115,8 +117,9 @@ impl Peer {
         }
     }
 
-    /// Behaves as an emulated switch until a message of type `kind` has come and been answered: answers whatever the
-    /// controller asks, passes over the rest. Its HELLO is the script's to send ([`hello`]).
+    /// Behaves as an emulated switch until a message of type `kind` has come and been answered:
+    /// answers whatever the controller asks, passes over the rest. Its HELLO is the script's to
+    /// send ([`hello`]).
     ///
     /// # Errors
     /// See [`Unexpected`].
@@ -138,7 +141,8 @@ impl Peer {
         }
     }
 
-    /// Waits for the other end to close the connection, or to reset it; messages before that are passed over.
+    /// Waits for the other end to close the connection, or to reset it; messages before that are
+    /// passed over.
     ///
     /// # Errors
     /// [`Unexpected::Silence`] when it stays open.

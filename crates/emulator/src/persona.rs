@@ -1,7 +1,9 @@
-//! What an emulated switch says of itself: the answers to everything that a controller asks beside flows.
+//! What an emulated switch says of itself: the answers to everything that a controller asks beside
+//! flows.
 //!
-//! Nothing here is on the hot path. Statistics are empty, except for the switch's description and its ports; what no switch
-//! of ours understands is answered with an OpenFlow error, as a real one would.
+//! Nothing here is on the hot path. Statistics are empty, except for the switch's description and
+//! its ports; what no switch of ours understands is answered with an OpenFlow error, as a real one
+//! would.
 
 mod v10;
 mod v13;
@@ -13,14 +15,14 @@ use std::fmt::Display;
 /// Most bytes of an offending message that an error returns: all that OpenFlow asks for.
 const ERROR_DATA_MAX: usize = 64;
 
-/// Who a switch is.
+/// What a switch says of itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Persona {
     pub(crate) version: Version,
     /// Its number, which is its datapath id.
     pub(crate) number: u32,
-    /// Its ports, numbered from 1; at most [`crate::load::PORTS_MAX`], and with 1.0 [`crate::load::PORTS_MAX_V10`],
-    /// so that every message of ours fits its length.
+    /// Its ports, numbered from 1; at most [`crate::load::PORTS_MAX`], and with 1.0
+    /// [`crate::load::PORTS_MAX_V10`], so that every message of ours fits its length.
     pub(crate) ports: u32,
     /// Whether it keeps packets.
     pub(crate) buffered: bool,
@@ -204,7 +206,8 @@ mod tests {
         assert!(matches!(message, v13::Message::FeaturesReply(reply) if reply.datapath_id.0 == 7));
     }
 
-    /// Every question without a body, and an echo, is answered with the type behind its own, or with silence.
+    /// Every question without a body, and an echo, is answered with the type behind its own, or
+    /// with silence.
     #[test]
     fn questions_are_answered_with_their_xid() {
         for (version, kinds) in [

@@ -31,7 +31,8 @@ impl Interest {
     }
 }
 
-/// A socket that can go on. One that failed or was closed counts as readable: the read then says why.
+/// A socket that can go on. One that failed or was closed counts as readable: the read then says
+/// why.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) key: u64,
@@ -66,8 +67,9 @@ impl Poll {
         Ok(epoll::delete(&self.epoll, socket)?)
     }
 
-    /// Waits until a socket is ready or `timeout` has passed (rounded up to a millisecond; `None`: for ever), and says
-    /// how many are; [`Poll::ready`] hands them out. An interrupted wait ends with none.
+    /// Waits until a socket is ready or `timeout` has passed (rounded up to a millisecond; `None`:
+    /// for ever), and says how many are; [`Poll::ready`] hands them out. An interrupted wait ends
+    /// with none.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: timeout.as_secs() as _,
@@ -100,7 +102,8 @@ impl Waker {
         Ok(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Makes the waker readable. A counter that is full is readable already, so there is nothing to fail.
+    /// Makes the waker readable. A counter that is full is readable already, so there is nothing to
+    /// fail.
     pub(crate) fn wake(&self) {
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }

@@ -1,8 +1,8 @@
-//! Whom switches over TLS believe, and which certificates they show.
+//! Which authorities switches over TLS trust, and which certificates they show.
 //!
-//! As Open vSwitch does with `set-ssl`: an authority that has to have signed the controller's certificate, and a certificate and
-//! key of the switch. Beyond that the controller's certificate has to bear its name or address. Nobody resumes a session: a
-//! handshake is measured whole.
+//! As Open vSwitch does with `set-ssl`: an authority that has to have signed the controller's
+//! certificate, and a certificate and key of the switch. Beyond that the controller's certificate
+//! has to bear its name or address. No session is resumed: a handshake is measured whole.
 
 use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -25,8 +25,8 @@ pub struct Secure {
 }
 
 impl Secure {
-    /// With a controller of this name or address, whose certificate one of these authorities signed. The switches show no
-    /// certificate.
+    /// With a controller of this name or address, whose certificate one of these authorities
+    /// signed. The switches show no certificate.
     ///
     /// # Errors
     /// No authority can be used.
@@ -41,8 +41,8 @@ impl Secure {
         Ok(Secure { controller, roots, all, own: HashMap::new() })
     }
 
-    /// The switch of this datapath id, or every one that has none of its own, shows this certificate (those of the authorities
-    /// between behind it).
+    /// The switch of this datapath id, or every one that has none of its own, shows this
+    /// certificate (those of the authorities between behind it).
     ///
     /// # Errors
     /// The key is not that of the certificate.
@@ -63,7 +63,7 @@ impl Secure {
     pub(crate) fn begin(&self, dpid: u32) -> Result<ClientConnection, rustls::Error> {
         let config = Arc::clone(self.own.get(&dpid).unwrap_or(&self.all));
         let mut session = ClientConnection::new(config, self.controller.clone())?;
-        // What is written at once is bounded by who writes.
+        // What is written at once is bounded by the writer.
         session.set_buffer_limit(None);
         Ok(session)
     }

@@ -1,7 +1,8 @@
-//! Reading whole messages from a non-blocking socket through a buffer that all sockets of a thread share.
+//! Reading whole messages from a non-blocking socket through a buffer that all sockets of a thread
+//! share.
 //!
-//! A shared buffer stays in the cache however many sockets there are. The beginning of a message whose end has not come
-//! yet is what a socket owns: its [`Tail`], at most one message long.
+//! A shared buffer stays in the cache however many sockets there are. The beginning of a message
+//! whose end has not come yet is what a socket owns: its [`Tail`], at most one message long.
 
 use crate::wire::{RECORD_MAX, Tls, Wire};
 use aldis_wire::header::MESSAGE_LEN_MAX;
@@ -47,7 +48,8 @@ impl Inbox {
         }
     }
 
-    /// One read of `socket` behind its tail: both together, or `None` when the socket has nothing now.
+    /// One read of `socket` behind its tail: both together, or `None` when the socket has nothing
+    /// now.
     ///
     /// # Errors
     /// [`io::ErrorKind::UnexpectedEof`] when the peer has closed, otherwise what the socket says.
@@ -78,7 +80,8 @@ impl Inbox {
         }
     }
 
-    /// The same of a switch's connection, with or without TLS. With it `limit` is what comes from the kernel.
+    /// The same of a switch's connection, with or without TLS. With it `limit` is what comes from
+    /// the kernel.
     ///
     /// # Errors
     /// Those of [`Inbox::read`], and TLS's in words.
@@ -109,15 +112,18 @@ impl Inbox {
     }
 }
 
-/// How a load's sockets share the way with others: as far as the peer and the way have room. Where the system has another
-/// one that paces what is sent (BBR), a timer would hold requests back that the controller has room for.
+/// How a load's sockets share the way with others: as far as the peer and the way have room. Where
+/// the system has another one that paces what is sent (BBR), a timer would hold requests back that
+/// the controller has room for.
 pub const CONGESTION: &str = "reno";
 
-/// What a load's socket may hold of what it says, in bytes; the kernel counts twice as many. Left alone it would hold up to 4 MB, and a
-/// thousand of them what TCP may have on the whole machine, the controller's part included: the kernel then throws away what arrives.
+/// What a load's socket may hold of what it says, in bytes; the kernel counts twice as many. Left
+/// alone it would hold up to 4 MB, and a thousand of them what TCP may have on the whole machine,
+/// the controller's part included: the kernel then throws away what arrives.
 const SEND_BUFFER: usize = 128 * 1024;
 
-/// What all sockets of a load may hold together, and the least of each: with thousands of them each has less.
+/// What all sockets of a load may hold together, and the least of each: with thousands of them each
+/// has less.
 const SEND_BUFFER_OF_ALL: usize = 1024 * SEND_BUFFER;
 const SEND_BUFFER_MIN: usize = 16 * 1024;
 
@@ -135,7 +141,7 @@ pub(crate) fn socket(peer: SocketAddr, of: u32) -> Result<OwnedFd, Errno> {
     sockopt::set_tcp_nodelay(&socket, true)?;
     let share = SEND_BUFFER_OF_ALL / of.max(1) as usize;
     sockopt::set_socket_send_buffer_size(&socket, share.clamp(SEND_BUFFER_MIN, SEND_BUFFER))?;
-    // Every Linux has it. Who may not choose it keeps what the system has.
+    // Every Linux has it. A process that may not choose it keeps what the system has.
     let _ = sockopt::set_tcp_congestion(&socket, CONGESTION);
     Ok(socket)
 }

@@ -1,10 +1,12 @@
 //! Topologies: which switches there are, how they are linked, and where hosts are plugged in.
 //!
-//! A [`Shape`] says what is wanted, spelled as Mininet spells it where it has the shape (`torus,3,3`); [`Shape::lay_out`]
-//! makes a [`Topology`] of it, the same one for the same seed, or says what is wrong. A topology is always connected.
+//! A [`Shape`] says what is wanted, spelled as Mininet spells it where it has the shape
+//! (`torus,3,3`); [`Shape::lay_out`] makes a [`Topology`] of it, the same one for the same seed, or
+//! says what is wrong. A topology is always connected.
 //!
-//! Switches are numbered from 1, and so are the ports of each: first those of its hosts, then those of its links in the order
-//! in which they are named. Where Mininet has the shape, switches and ports have the numbers that they have there.
+//! Switches are numbered from 1, and so are the ports of each: first those of its hosts, then those
+//! of its links in the order in which they are named. Where Mininet has the shape, switches and
+//! ports have the numbers that they have there.
 //!
 //! Pure: no clock and no thread; of files, a GraphML file is read.
 
@@ -22,7 +24,8 @@ pub use shape::Shape;
 pub const SWITCHES_MAX: u32 = crate::load::SWITCHES_MAX;
 /// Most links in a topology: 25 a switch where there are most switches.
 pub const LINKS_MAX: usize = 250_000;
-/// Most hosts in a topology: each has its own IPv4 address in 10.0.0.0/8, and costs memory while it is emulated.
+/// Most hosts in a topology: each has its own IPv4 address in 10.0.0.0/8, and costs memory while it
+/// is emulated.
 pub const HOSTS_MAX: usize = 100_000;
 /// Most ports of a switch, those of its hosts included.
 pub const PORTS_MAX: u32 = crate::load::PORTS_MAX;
@@ -58,7 +61,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// How many switches there are: at least one, at most [`SWITCHES_MAX`]. They are numbered from 1.
+    /// How many switches there are: at least one, at most [`SWITCHES_MAX`]. They are numbered
+    /// from 1.
     pub fn switches(&self) -> u32 {
         self.ports.len() as u32
     }

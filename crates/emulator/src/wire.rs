@@ -1,8 +1,10 @@
-//! What a switch speaks over: a socket, or TLS over one, as real switches do towards controllers that ask for it.
+//! What a switch speaks over: a socket, or TLS over one, as real switches do towards controllers
+//! that ask for it.
 //!
-//! Without TLS a read is one `read` and a write one `write`. With it a read takes what the kernel has, and hands on what that
-//! says; a write encrypts all it is given, so that the caller has nothing to keep, and what the kernel did not take of it stays
-//! here: then [`Wire::is_behind`], and nothing more should be written before [`Wire::flush`] has sent it.
+//! Without TLS a read is one `read` and a write one `write`. With it a read takes what the kernel
+//! has, and hands on what that says; a write encrypts all it is given, so that the caller has
+//! nothing to keep, and what the kernel did not take of it stays here: then [`Wire::is_behind`],
+//! and nothing more should be written before [`Wire::flush`] has sent it.
 
 use crate::secure::{self, Secure};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -11,8 +13,8 @@ use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
-/// The most that one record takes, of which the session may hold the beginning: 16 KiB of content, 2 KiB that encryption may add,
-/// and five bytes in front (RFC 8446 §5.2, RFC 5246 §6.2.3).
+/// The most that one record takes, of which the session may hold the beginning: 16 KiB of content,
+/// 2 KiB that encryption may add, and five bytes in front (RFC 8446 §5.2, RFC 5246 §6.2.3).
 pub(crate) const RECORD_MAX: usize = 18 * 1024 + 5;
 
 /// A connection of a switch.
@@ -32,7 +34,8 @@ pub(crate) struct Tls {
 }
 
 impl Wire {
-    /// Over a socket that connects still; with TLS if the switch of this datapath id is to speak it.
+    /// Over a socket that connects still; with TLS if the switch of this datapath id is to speak
+    /// it.
     ///
     /// # Errors
     /// TLS cannot begin: the session has no memory or no randomness.
@@ -80,7 +83,8 @@ impl Wire {
         }
     }
 
-    /// Says that nothing more will be written. One that is gone already is found closed by the next read.
+    /// Says that nothing more will be written. One that is gone already is found closed by the next
+    /// read.
     pub(crate) fn finish(&mut self) {
         if let Wire::Tls(tls) = self {
             tls.session.send_close_notify();
@@ -97,11 +101,12 @@ impl AsFd for Wire {
 }
 
 impl Tls {
-    /// One read of at most `sealed` bytes from the kernel; how many bytes it said, or `None` when it says nothing now. `into`
-    /// has room for all of `sealed` and for [`RECORD_MAX`] more.
+    /// One read of at most `sealed` bytes from the kernel; how many bytes it said, or `None` when
+    /// it says nothing now. `into` has room for all of `sealed` and for [`RECORD_MAX`] more.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when the peer has closed, otherwise what went wrong in words.
+    /// [`io::ErrorKind::UnexpectedEof`] when the peer has closed, otherwise what went wrong in
+    /// words.
     pub(crate) fn read(&mut self, into: &mut [u8], sealed: &mut [u8]) -> io::Result<Option<usize>> {
         if let Some(error) = self.ended.take() {
             return Err(error);
@@ -114,7 +119,8 @@ impl Tls {
         };
         let mut filled = 0;
         let outcome = self.understand(&sealed[..count], into, &mut filled);
-        // The handshake goes on, and what waited for its end goes out; a peer that broke off is told why.
+        // The handshake goes on, and what waited for its end goes out; a peer that broke off is
+        // told why.
         let outcome = outcome.and(self.flush());
         match outcome {
             Err(error) if filled == 0 => return Err(error),
@@ -149,7 +155,8 @@ impl Tls {
         Ok(())
     }
 
-    /// The other end has closed. In the handshake, whose last word a client of TLS 1.3 does not wait for, that is no goodbye.
+    /// The other end has closed. In the handshake, whose last word a client of TLS 1.3 does not
+    /// wait for, that is no goodbye.
     fn closed(&self) -> io::Error {
         match self.session.is_handshaking() {
             true => io::Error::new(io::ErrorKind::ConnectionAborted, secure::NO_ANSWER),

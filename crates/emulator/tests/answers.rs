@@ -1,5 +1,5 @@
-//! Every form in which a controller may answer, with xids of its own or of nobody: the counts are those of the controller,
-//! message for message.
+//! Every form in which a controller may answer, with xids of its own or of no request: the counts
+//! are those of the controller, message for message.
 
 #[path = "common/scripted.rs"]
 #[allow(dead_code)]
@@ -169,7 +169,8 @@ fn counts_are_equal(habit: Habit, whose: &str, xid: fn(usize) -> Option<u32>, ve
     assert!(seen.iter().all(|requests| requests.len() as u64 == REQUESTS), "{what}");
     let (counts, all) = (report.counts, 2 * REQUESTS);
     assert_eq!((counts.offered, counts.answered, counts.lost), (all, all, 0), "{what}");
-    // The run ends with the last answer that counts: what each switch was sent behind its own may come too late.
+    // The run ends with the last answer that counts: what each switch was sent behind its own may
+    // come too late.
     let strays = all * (habit.messages - 1);
     assert!(
         (strays - 2 * (habit.messages - 1)..=strays).contains(&counts.strays),

@@ -193,8 +193,8 @@ mod hostile {
     use super::*;
     use proptest::prelude::*;
 
-    /// A message of any type, whose header tells the truth about its length, and whose words are small as often as not, so
-    /// that some of it can be read.
+    /// A message of any type, whose header tells the truth about its length, and whose words are
+    /// small as often as not, so that some of it can be read.
     fn message(version: Version) -> impl Strategy<Value = Vec<u8>> {
         let word = prop_oneof![2 => 0..6_u16, 1 => any::<u16>(), 1 => 0xfff0..=0xffff_u16];
         (0..32_u8, prop::collection::vec(word, 0..60)).prop_map(move |(kind, words)| {

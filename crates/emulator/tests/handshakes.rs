@@ -29,8 +29,8 @@ fn load(controller: SocketAddr, version: Version) -> Load {
     }
 }
 
-/// A controller that serves so many handshakes, one connection after another, and hangs up in the middle of each `breaks`th
-/// other; then nobody listens any more. How many it finished.
+/// A controller that serves so many handshakes, one connection after another, and hangs up in the
+/// middle of each `breaks`th other; then nothing listens any more. How many it finished.
 fn scripted(
     version: Version,
     handshakes: u64,

@@ -1,4 +1,5 @@
-//! Load against controllers that follow a script: what the report counts is what the controller saw, message for message.
+//! Load against controllers that follow a script: what the report counts is what the controller
+//! saw, message for message.
 
 #[path = "common/scripted.rs"]
 #[allow(dead_code)]

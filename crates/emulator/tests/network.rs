@@ -1,4 +1,5 @@
-//! Emulated networks under a controller that makes hubs of them, and under controllers that misbehave.
+//! Emulated networks under a controller that makes hubs of them, and under controllers that
+//! misbehave.
 
 #[path = "network/together.rs"]
 mod together;
@@ -33,7 +34,8 @@ enum Manner {
     Flood,
     /// No flow.
     Watch,
-    /// After the handshake it waits until it is told to go on, then sends echoes for ever and counts what comes back.
+    /// After the handshake it waits until it is told to go on, then sends echoes for ever and
+    /// counts what comes back.
     Echo,
     /// Bytes that are no message.
     Garbage,
@@ -237,7 +239,8 @@ fn everyone_reaches_everyone_through_hubs_without_loops() {
     }
 }
 
-/// How often something is tried for which every switch must have its flow: nobody says when they do.
+/// How often something is tried for which every switch must have its flow: it is not known when
+/// they do.
 const TRIES: usize = 20;
 
 #[test]
@@ -268,7 +271,8 @@ fn a_broadcast_goes_round_in_a_loop_and_is_dropped_where_links_are_full() {
     assert!(went_round);
 }
 
-/// Few enough packets that no link is full after a pause of this process, which makes up for a tenth of a second.
+/// Few enough packets that no link is full after a pause of this process, which makes up for a
+/// tenth of a second.
 fn load(controller: &Controller, script: &str) -> Plan {
     let offer = Offer::new(300.0, Duration::from_millis(400));
     Plan { offer: Some(offer), ..controller.plan("linear,3,2", script) }
@@ -300,7 +304,8 @@ fn offered_packets_arrive_once_each_over_either_version() {
 fn offered_packets_that_a_broken_link_swallows_are_missing() {
     let (controller, _) = Controller::start(&[]);
     let plan = Plan { patience: SHORT, ..load(&controller, "0s link-down s1 s2") };
-    // Hosts have to find each other first, for which they have as long as is waited for the packets.
+    // Hosts have to find each other first, for which they have as long as is waited for the
+    // packets.
     let swallowed = (0..TRIES).any(|_| {
         let report = run(&plan);
         let phase = &offered(&report).phases[0];
@@ -352,7 +357,8 @@ fn a_switch_without_power_forwards_nothing_and_comes_back_empty() {
     assert_eq!(dpids, [1, 2, 2, 3], "it connected again");
 }
 
-/// The third connection, which is opened instead of the one that was reset, brings no flow: who has one has kept it.
+/// The third connection, which is opened instead of the one that was reset, brings no flow: a
+/// switch with one has kept it.
 #[test]
 fn a_reset_connection_is_opened_again_and_the_flows_stay() {
     static MANNERS: [Manner; 3] = [Manner::Flood, Manner::Flood, Manner::Watch];
@@ -367,7 +373,7 @@ fn a_reset_connection_is_opened_again_and_the_flows_stay() {
         });
         let [before, behind] = answers.collect::<Vec<_>>()[..] else { panic!("{report:?}") };
         if before.is_none_or(|after| after >= TRY / 2) {
-            // Somebody was too slow: there may have been no flow to keep.
+            // The machine was too slow: there may have been no flow to keep.
             return false;
         }
         assert!(behind.is_some(), "{report:?}");
@@ -443,8 +449,9 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Has a switch read as this script says, from when its first line is done, until so many bytes of echoes have come back; how long
-/// that took, and how many there were when its second line was done.
+/// Has a switch read as this script says, from when its first line is done, until so many bytes of
+/// echoes have come back; how long that took, and how many there were when its second line was
+/// done.
 fn read_as(script: &str, bytes: u64) -> (Duration, Option<u64>) {
     static MANNERS: [Manner; 1] = [Manner::Echo];
     let (controller, _) = Controller::start(&MANNERS);
@@ -472,7 +479,8 @@ fn read_as(script: &str, bytes: u64) -> (Duration, Option<u64>) {
 
 #[test]
 fn a_slow_reader_reads_at_its_rate() {
-    // It is granted what the time since it was last looked at allows, which may have begun before it was told.
+    // It is granted what the time since it was last looked at allows, which may have begun before
+    // it was told.
     for (rate, echoes, least_ms) in [(40_000, 100, 2_000), (400_000, 400, 800)] {
         let (took, _) = read_as(&format!("0s slow-reader s1 {rate}"), echoes * ECHO_LEN);
         let possible = Duration::from_millis(least_ms)..Duration::from_secs(10);

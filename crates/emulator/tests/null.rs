@@ -66,7 +66,8 @@ fn without_a_buffer_the_frame_comes_back() {
 fn requests_of_1_3_are_answered_in_1_3() {
     let (_null, address) = start();
     let mut peer = ready(address, Version::V13);
-    // buffer 9, 4 bytes of frame; a match with in_port 3, padded to 16; the frame behind two bytes of padding.
+    // buffer 9, 4 bytes of frame; a match with in_port 3, padded to 16; the frame behind two bytes
+    // of padding.
     let mut request = vec![4, 10, 0, 46, 0, 0, 0, 88, 0, 0, 0, 9, 0, 4, 0, 0];
     request.extend([0; 8]);
     request.extend([0, 1, 0, 12, 0x80, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 0]);

@@ -1,4 +1,5 @@
-//! Runs that end before their time, that are stopped, and that are made of parts: what was measured is kept.
+//! Runs that end before their time, that are stopped, and that are made of parts: what was measured
+//! is kept.
 
 #[path = "common/scripted.rs"]
 #[allow(dead_code)]
@@ -20,7 +21,8 @@ struct Nobody;
 
 impl Watch for Nobody {}
 
-/// A controller of one switch that answers so many requests and then does `act`; the outcome of a run against it.
+/// A controller of one switch that answers so many requests and then does `act`; the outcome of a
+/// run against it.
 fn answered_then(answers: usize, act: impl FnOnce(&mut Peer) + Send + 'static) -> Outcome {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -94,7 +96,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
         ..counted(null.address(), Version::V10, 2, 1)
     };
     let mut complete = Impatient::default();
-    // Nothing is asked between the phases' ends and that of the run; what cools down is long enough to be stopped.
+    // Nothing is asked between the phases' ends and that of the run; what cools down is long enough
+    // to be stopped.
     let long = Load { loops: 2, cool_down: 100, ..load.clone() };
     let stopped = load::measure(&long, &mut complete);
     assert!(matches!(stopped.failure, Some(Failure::Stopped)), "{:?}", stopped.failure);

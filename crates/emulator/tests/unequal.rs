@@ -1,4 +1,5 @@
-//! Switches that are not all alike: unequal and changing rates, storms, probes, a hot port, and switches that read badly.
+//! Switches that are not all alike: unequal and changing rates, storms, probes, a hot port, and
+//! switches that read badly.
 
 #[path = "common/scripted.rs"]
 #[allow(dead_code)]
@@ -103,7 +104,8 @@ fn weights_are_what_fairness_is_judged_by() {
     assert_eq!(report.fairness(&Load { weights: vec![], ..weighted }).worst(), 0.0);
 }
 
-/// The load offers no more of what it could not while the controller stood still than one window, so nobody has a right to it.
+/// The load offers no more of what it could not while the controller stood still than one window,
+/// so no switch has a right to it.
 #[test]
 fn what_could_not_wait_while_the_controller_stood_still_is_nobodys_due() {
     let begun = Arc::new(OnceLock::new());
@@ -239,7 +241,8 @@ fn give_up_on(mut peer: Peer) {
     }
 }
 
-/// Answers every request until the switch closes; behind the first it waits for word of the other's end.
+/// Answers every request until the switch closes; behind the first it waits for word of the other's
+/// end.
 fn serve(mut peer: Peer, other_ended: &mpsc::Receiver<()>) {
     loop {
         match peer.expect(kind::PACKET_IN) {
@@ -294,7 +297,8 @@ fn a_slow_reader_keeps_to_its_rate_and_is_counted_apart() {
     let report = load::run(&slow).unwrap();
     assert_eq!((report.per_switch.len(), report.slow.evicted_after.len()), (1, 0));
     let read = report.slow.counts.answered * 72;
-    // Two readers for 300 ms, twice that on a machine that is late; it would be megabytes without a limit.
+    // Two readers for 300 ms, twice that on a machine that is late; it would be megabytes without a
+    // limit.
     let most = 2.0 * BYTES_PER_S as f64 * (2.0 * report.elapsed.as_secs_f64() + 0.1);
     assert!(read > 0 && (read as f64) < most, "{read} of {most}");
     assert!(report.slow.counts.offered > report.slow.counts.answered);

@@ -1,12 +1,14 @@
 //! What the steps of a worker cost on this machine, for a simulation of many workers.
 //!
-//! Each step is one file: system calls over loopback TCP and what two cores have to say to each other, with everything
-//! else at rest; visits with requests through the applications, under load. A step is repeated in rounds; the
-//! result is the median of the rounds, or under load the mean, with the quartiles beside it ([`Spread`]). The measuring thread is bound to one
-//! core and whatever is at the other end to another; where there is only one core, both ends take turns on it, and what
-//! needs two is left out.
+//! Each step is one file: system calls over loopback TCP and what two cores have to say to each
+//! other, with everything else at rest; visits with requests through the applications, under load.
+//! A step is repeated in rounds; the result is the median of the rounds, or under load the mean,
+//! with the quartiles beside it ([`Spread`]). The measuring thread is bound to one core and
+//! whatever is at the other end to another; where there is only one core, both ends take turns on
+//! it, and what needs two is left out.
 //!
-//! Not measured: what several workers cost each other in shared caches, in memory, and in the locks of the kernel.
+//! Not measured: what several workers cost each other in shared caches, in memory, and in the locks
+//! of the kernel.
 
 mod clock;
 mod cores;
@@ -56,8 +58,8 @@ pub struct Calibration<T = f64> {
 /// What is measured together, in the order in which it is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Visits under load, with requests through the applications. First, so that they are behind what runs between two sittings
-    /// and keeps both cores as busy.
+    /// Visits under load, with requests through the applications. First, so that they are behind
+    /// what runs between two sittings and keeps both cores as busy.
     Visit,
     /// Polls.
     Poll,
@@ -112,7 +114,8 @@ impl fmt::Display for Failure {
 /// Under what load visits are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conditions {
-    /// Switches whose queues are full: 1 to 400, for both ends of their connections are in one process.
+    /// Switches whose queues are full: 1 to 400, for both ends of their connections are in one
+    /// process.
     pub switches: u32,
     /// Hosts of each that are known: 2 to 1,000,000.
     pub macs: u32,
@@ -125,27 +128,29 @@ impl Default for Conditions {
     }
 }
 
-/// How often everything is to be measured at least, each time with new connections and in new memory: on some machines the kernel's part
-/// of the same visits differs by a third, and more, from one second or minute to the next.
+/// How often everything is to be measured at least, each time with new connections and in new
+/// memory: on some machines the kernel's part of the same visits differs by a third, and more, from
+/// one second or minute to the next.
 const SITTINGS: usize = 12;
 
 /// What a sitting takes where there is more time.
 const SITTING: Duration = Duration::from_secs(5);
 
-/// How many sittings are to share so much time, and how long each is: twelve, or as many of five seconds as there is time for.
+/// How many sittings are to share so much time, and how long each is: twelve, or as many of five
+/// seconds as there is time for.
 pub fn sittings(all: Duration) -> (usize, Duration) {
     let count = SITTINGS.max((all.as_secs() / SITTING.as_secs()) as usize);
     (count, all / count as u32)
 }
 
-/// How much longer visits under load take than any other step, and how much of it does not count: a machine whose cores have been
-/// busy for a second or two may be slower than one that was at rest.
+/// How much longer visits under load take than any other step, and how much of it does not count: a
+/// machine whose cores have been busy for a second or two may be slower than one that was at rest.
 const LOADED: u32 = 15;
 const NOT_COUNTED: u32 = 10;
 
 impl Calibration<Spread> {
-    /// Of several sittings, one at least, at one machine: the median of their medians or the mean of their means, and their
-    /// quartiles.
+    /// Of several sittings, one at least, at one machine: the median of their medians or the mean
+    /// of their means, and their quartiles.
     pub fn of(sittings: &[Calibration<Spread>]) -> Calibration<Spread> {
         let fields = |sitting: &Calibration<Spread>| {
             let mut fields = Vec::new();
@@ -164,8 +169,9 @@ impl Calibration<Spread> {
     }
 }
 
-/// One sitting. Measures everything in about `length`, and as long as switches take to tell where their hosts live; says through `tell` which step begins, and ends early when `stop` becomes true.
-/// The caller's thread stays where it is: a thread of its own is bound to a core.
+/// One sitting. Measures everything in about `length`, and as long as switches take to tell where
+/// their hosts live; says through `tell` which step begins, and ends early when `stop` becomes
+/// true. The caller's thread stays where it is: a thread of its own is bound to a core.
 ///
 /// # Errors
 /// [`Failure`]; nothing is left running then.

@@ -1,4 +1,5 @@
-//! What a plan says of its figures: the plots, and what the paper found, to be drawn beside what we found.
+//! What a plan says of its figures: the plots, and what the paper found, to be drawn beside what we
+//! found.
 //!
 //! ```toml
 //! [[plot]]
@@ -17,7 +18,8 @@
 //! from = "table 2"
 //! ```
 //!
-//! These are types for serde and their rules; whoever parses the plan knows the lines. Drawing is not here.
+//! These are types for serde and their rules; the plan's parser knows the lines. Drawing is not
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,19 +46,22 @@ pub struct Plot {
     pub kind: Kind,
     /// What it shows.
     pub title: String,
-    /// The axis across. In a distribution it has the metric; elsewhere a point's own x is the place on it.
+    /// The axis across. In a distribution it has the metric; elsewhere a point's own x is the place
+    /// on it.
     #[serde(default)]
     pub x: Axis,
     /// The axis upward; in a table the values in the cells. A distribution has none.
     #[serde(default)]
     pub y: Axis,
-    /// Further metrics of the same points: panels below that share the x axis, in a table further values in each cell.
+    /// Further metrics of the same points: panels below that share the x axis, in a table further
+    /// values in each cell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Axis>,
     /// A line to compare with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// The series that are drawn, in this order; all of them in the order of the points where nothing is said.
+    /// The series that are drawn, in this order; all of them in the order of the points where
+    /// nothing is said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
 }
@@ -87,7 +92,8 @@ pub struct Axis {
     /// What is written beside it; the metric's name where nothing is said.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// The unit in which it is drawn; the points' own where nothing is said. Times and shares are converted.
+    /// The unit in which it is drawn; the points' own where nothing is said. Times and shares are
+    /// converted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// Equal distances are equal factors.
@@ -150,15 +156,16 @@ pub struct Reference {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// Its system; the name of ours that stands for it, where there is one, so that they share a colour.
+    /// Its system; the name of ours that stands for it, where there is one, so that they share a
+    /// colour.
     pub series: String,
     /// What was measured.
     pub metric: String,
     /// The unit of `values`; that of the axis where nothing is said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// The values: `[[x, value], …]` or `{ category = value, … }`; a category that comes twice lies between the two. In a distribution
-    /// x is the value and the second the share, 0 to 1.
+    /// The values: `[[x, value], …]` or `{ category = value, … }`; a category that comes twice lies
+    /// between the two. In a distribution x is the value and the second the share, 0 to 1.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub values: Values,
     /// What the paper says in words where it gives no numbers: `every deviation is below 1 %`.

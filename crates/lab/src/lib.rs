@@ -4,7 +4,8 @@
 //! 2. [`simulate`] runs the workers over simulated cores, with such costs;
 //! 3. [`results`] keeps what an experiment found as files;
 //! 4. [`figure`] is what a plan says of its plots and of the papers' values;
-//! 5. [`plan`] is what a figure or table of a paper is made of, and [`run`] measures or simulates it;
+//! 5. [`plan`] is what a figure or table of a paper is made of, and [`run`] measures or simulates
+//!    it;
 //! 6. [`plot`] draws them, and [`report`] puts them on a page with the numbers.
 
 #![forbid(unsafe_code)]

@@ -1,6 +1,7 @@
 //! Words as markup sees them: nothing in a name becomes a tag.
 
-/// A text between tags or in a quoted attribute, of HTML and of XML. Control characters, which XML does not know, are left out.
+/// A text between tags or in a quoted attribute, of HTML and of XML. Control characters, which XML
+/// does not know, are left out.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

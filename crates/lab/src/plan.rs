@@ -1,8 +1,10 @@
-//! A plan: what one figure or table of a paper is made of, as a TOML file that a person can read and change.
+//! A plan: what one figure or table of a paper is made of, as a TOML file that a person can read
+//! and change.
 //!
-//! A plan has the source, a sentence of what is expected, forms (`quick`, `full` and, where that is longer still, `long`) and runs. A run is a product:
-//! subjects × workers × switches × spreads × rates × knobs; each combination is a point ([`expand`]), with one value for
-//! each metric and repeat. What is drawn of it stands in `[[plot]]` and `[[paper]]` ([`crate::figure`]).
+//! A plan has the source, a sentence of what is expected, forms (`quick`, `full` and, where that is
+//! longer still, `long`) and runs. A run is a product: subjects × workers × switches × spreads ×
+//! rates × knobs; each combination is a point ([`expand`]), with one value for each metric and
+//! repeat. What is drawn of it stands in `[[plot]]` and `[[paper]]` ([`crate::figure`]).
 //!
 //! An unknown key or a combination that cannot be is refused with file, line and what is accepted.
 
@@ -117,8 +119,9 @@ pub struct Run {
     pub x: Axis,
     /// The word on the x axis where that is `case`.
     pub case: Option<String>,
-    /// The legend's name, with `{subject}`, `{workers}`, `{switches}`, `{macs}`, `{spread}`, `{rate}`, `{ibt}`, `{bdu-us}`
-    /// and `{prt}` replaced; without it, the subject and whatever else has several values.
+    /// The legend's name, with `{subject}`, `{workers}`, `{switches}`, `{macs}`, `{spread}`,
+    /// `{rate}`, `{ibt}`, `{bdu-us}` and `{prt}` replaced; without it, the subject and whatever
+    /// else has several values.
     pub series: Option<String>,
     /// What is measured.
     pub metrics: Vec<Metric>,
@@ -169,9 +172,9 @@ pub struct Run {
     /// Do not tell the controller beforehand where the addresses live.
     #[serde(default)]
     pub no_teach: bool,
-    /// Switches that connect at once (cbench's `-i`), and the pause behind them in milliseconds (`-I`).
+    /// Switches that connect at once (cbench's `-i`).
     pub connect_group: Option<u32>,
-    /// See above.
+    /// The pause behind such a group, in milliseconds (cbench's `-I`).
     #[serde(default)]
     pub connect_pause_ms: u32,
     /// Whether what does not fit on the machine is simulated; else it is left out.
@@ -273,7 +276,8 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Plan {
-    /// Reads a file. The plan's name is the file's, with the folder it is in where that is one of the papers'.
+    /// Reads a file. The plan's name is the file's, with the folder it is in where that is one of
+    /// the papers'.
     ///
     /// # Errors
     /// Which file and line are wrong, and why.

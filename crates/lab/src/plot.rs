@@ -1,8 +1,10 @@
-//! Plots as SVG, in the papers' form: axes, logarithms, legends, distributions, and the papers' values beside ours.
+//! Plots as SVG, in the papers' form: axes, logarithms, legends, distributions, and the papers'
+//! values beside ours.
 //!
-//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's dotted with crosses; a value that the
-//! generator limited has a ring. A line goes through the medians of the repeats, a whisker from the least to the greatest.
-//! Pictures bring no fonts and no script, and read on light and on dark pages.
+//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's dotted with
+//! crosses; a value that the generator limited has a ring. A line goes through the medians of the
+//! repeats, a whisker from the least to the greatest. Pictures bring no fonts and no script, and
+//! read on light and on dark pages.
 
 mod bars;
 mod canvas;
@@ -36,7 +38,8 @@ pub fn cell(value: f64, unit: &str) -> String {
     unit::Style::of(unit).cell(value)
 }
 
-/// A place as tables show it: a whole number of four digits at most as it is, any other number as [`cell`] has it.
+/// A place as tables show it: a whole number of four digits at most as it is, any other number as
+/// [`cell`] has it.
 pub fn place(place: &X, unit: &str) -> String {
     match place {
         X::Number(number) if number.fract() != 0.0 || number.abs() >= unit::PREFIX_FROM => {
@@ -86,7 +89,8 @@ pub fn draw(figure: &Figure) -> Option<String> {
     }))
 }
 
-/// A text in lines of at most `width` pixels, cut at spaces and after hyphens, and in words that are wider than that.
+/// A text in lines of at most `width` pixels, cut at spaces and after hyphens, and in words that
+/// are wider than that.
 fn wrapped(text: &str, font: &Font, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let letters = ((width / font.width("x")).floor() as usize).max(1);

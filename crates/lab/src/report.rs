@@ -1,10 +1,10 @@
-//! Reports of what was found: one HTML file that opens offline, Markdown with pictures for the documents, and tables for a
-//! terminal.
+//! Reports of what was found: one HTML file that opens offline, Markdown with pictures for the
+//! documents, and tables for a terminal.
 //!
-//! A report is made of folders of [`results`] alone. The figures come from the copy of the plan beside the
-//! points, so that a report of old results stays what it was. What a person has to say of an experiment, what agrees with
-//! the paper and what does not, is a Markdown file of its own, `experiments/maestro/figure-7.md`, which a report takes in and
-//! never writes.
+//! A report is made of folders of [`results`] alone. The figures come from the copy of the plan
+//! beside the points, so that a report of old results stays what it was. What a person has to say
+//! of an experiment, what agrees with the paper and what does not, is a Markdown file of its own,
+//! `experiments/maestro/figure-7.md`, which a report takes in and never writes.
 
 mod html;
 mod markdown;
@@ -24,7 +24,8 @@ use crate::plan::catalogue;
 use crate::plot::Figure;
 use crate::results::{self, Mark, NAME_BYTES_MAX, Origin, PLAN, Refused, Results, TEXT_BYTES_MAX};
 
-/// All experiments of a report, in the papers' order; others come behind those of the catalogue, by name, numbers by size.
+/// All experiments of a report, in the papers' order; others come behind those of the catalogue, by
+/// name, numbers by size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// What could be read.
@@ -71,11 +72,12 @@ struct Plan {
 }
 
 impl Report {
-    /// Reads all results below `dir`, and below `discussions`, where that is given, what a person says of each.
+    /// Reads all results below `dir`, and below `discussions`, where that is given, what a person
+    /// says of each.
     ///
     /// # Errors
-    /// That there are no results, or what keeps the folder from being searched. Single results that cannot be read are
-    /// told in the report.
+    /// That there are no results, or what keeps the folder from being searched. Single results that
+    /// cannot be read are told in the report.
     pub fn read(dir: &Path, discussions: Option<&Path>) -> Result<Report, Refused> {
         let folders = results::find(dir)?;
         if folders.is_empty() {
@@ -98,7 +100,8 @@ impl Report {
         html::page(self)
     }
 
-    /// What the plans draw as tables, for a terminal, the papers' values in the rows below ours; empty where no plan draws one.
+    /// What the plans draw as tables, for a terminal, the papers' values in the rows below ours;
+    /// empty where no plan draws one.
     pub fn text(&self) -> String {
         text::text(self)
     }
@@ -114,7 +117,8 @@ impl Report {
         results::write(path, &self.html())
     }
 
-    /// Writes `README.md`, and a page an experiment with its pictures beside. Returns how many files.
+    /// Writes `README.md`, and a page an experiment with its pictures beside. Returns how many
+    /// files.
     ///
     /// # Errors
     /// What the system refuses, with the file's name.
@@ -253,7 +257,8 @@ impl Experiment {
     }
 }
 
-/// Where a plan stands among others: its place in the catalogue, and its name with all numbers equally long.
+/// Where a plan stands among others: its place in the catalogue, and its name with all numbers
+/// equally long.
 fn place(plan: &str) -> (usize, String) {
     let known = catalogue::names().position(|name| name == plan).unwrap_or(usize::MAX);
     let mut name = String::new();

@@ -1,11 +1,15 @@
-//! What an experiment found, as files that outlive the program: a folder a plan, `OUT/maestro/figure-7/`.
+//! What an experiment found, as files that outlive the program: a folder a plan,
+//! `OUT/maestro/figure-7/`.
 //!
 //! - `meta.toml`: what ran, where, from which seed, and whether it ended: see [`Meta`].
-//! - `points.csv`: one point a line, flushed as it is found, so that a run that dies leaves what it had: see [`Point`].
-//! - `plan.toml`: the plan's text, word for word, so that the figure can be drawn and the run repeated.
+//! - `points.csv`: one point a line, flushed as it is found, so that a run that dies leaves what it
+//!   had: see [`Point`].
+//! - `plan.toml`: the plan's text, word for word, so that the figure can be drawn and the run
+//!   repeated.
 //!
-//! A folder says that it is partial until [`Writer::finish`] says otherwise. What is read may come from anywhere: sizes have
-//! bounds, and an error names the file and the line. Figures are drawn elsewhere.
+//! A folder says that it is partial until [`Writer::finish`] says otherwise. What is read may come
+//! from anywhere: sizes have bounds, and an error names the file and the line. Figures are drawn
+//! elsewhere.
 
 mod csv;
 mod meta;
@@ -114,7 +118,8 @@ impl Results {
     /// Reads a folder.
     ///
     /// # Errors
-    /// Which file and line cannot be used, and why. A last line without an end is no error: see [`Results::cut`].
+    /// Which file and line cannot be used, and why. A last line without an end is no error: see
+    /// [`Results::cut`].
     pub fn read(folder: &Path) -> Result<Results, Refused> {
         let meta = folder.join(META);
         let meta = Meta::parse(&text(&meta, TEXT_BYTES_MAX)?).map_err(|why| at(&meta, why))?;
@@ -171,8 +176,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes `out/PLAN/` and says in it that it is partial because the run has not ended. Results of the same plan that are
-    /// there already are replaced.
+    /// Makes `out/PLAN/` and says in it that it is partial because the run has not ended. Results
+    /// of the same plan that are there already are replaced.
     ///
     /// # Errors
     /// What the system refuses, with the file's name; a plan's name that is none.
@@ -200,14 +205,16 @@ impl Writer {
     /// Appends a point; it is with the system when this returns.
     ///
     /// # Errors
-    /// A point that could not be read again, or what the system refuses. What was written before stays.
+    /// A point that could not be read again, or what the system refuses. What was written before
+    /// stays.
     pub fn point(&mut self, point: &Point) -> Result<(), Refused> {
         let path = self.folder.join(POINTS);
         let line = csv::line(point).map_err(|why| Refused(format!("{}: {why}", path.display())))?;
         self.points.write_all(line.as_bytes()).map_err(|error| cannot_write(&path, error))
     }
 
-    /// Ends the folder with what is known now: notes, and whether and why the results are partial after all.
+    /// Ends the folder with what is known now: notes, and whether and why the results are partial
+    /// after all.
     ///
     /// # Errors
     /// What the system refuses, with the file's name.
@@ -219,7 +226,8 @@ impl Writer {
     }
 }
 
-/// The folder of a plan's results below the folder of all: the plan's name, which may not lead elsewhere.
+/// The folder of a plan's results below the folder of all: the plan's name, which may not lead
+/// elsewhere.
 pub(crate) fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
     let word = |word: &str| {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);

@@ -1,9 +1,12 @@
-//! Runs a plan: its points one after the other, measured over loopback or simulated, into a folder of results.
+//! Runs a plan: its points one after the other, measured over loopback or simulated, into a folder
+//! of results.
 //!
-//! A measured point has a controller as a child process (`subject.rs`, `leash.rs`) on cores of its own and the load on the others
-//! (`measure.rs`). Repeats go round all points before the next (A B A B), so that what a machine does in an hour falls on all
-//! alike. Simulated points follow, several at a time. Rows are written as soon as a point has them, and a run that is
-//! stopped, loses a controller, or takes much longer than its budget, keeps what it has and says that it is partial.
+//! A measured point has a controller as a child process (`subject.rs`, `leash.rs`) on cores of its
+//! own and the load on the others (`measure.rs`). Repeats go round all points before the next (A B
+//! A B), so that what a machine does in an hour falls on all alike. Simulated points follow,
+//! several at a time. Rows are written as soon as a point has them, and a run that is stopped,
+//! loses a controller, or takes much longer than its budget, keeps what it has and says that it is
+//! partial.
 
 pub mod check;
 mod cores;
@@ -109,11 +112,12 @@ impl std::error::Error for Failure {}
 type Tell<'a> = &'a mut dyn FnMut(Event<'_>);
 
 impl Lab<'_> {
-    /// Runs a plan and writes its results. Controllers end with the calling thread, whatever ends that.
+    /// Runs a plan and writes its results. Controllers end with the calling thread, whatever ends
+    /// that.
     ///
     /// # Errors
-    /// Results cannot be written, or nothing could be simulated. What was written before stays, and says that it is partial.
-    /// A controller that fails is no error: see [`Ended::partial`].
+    /// Results cannot be written, or nothing could be simulated. What was written before stays, and
+    /// says that it is partial. A controller that fails is no error: see [`Ended::partial`].
     pub fn run(&mut self, plan: &Plan, tell: Tell<'_>) -> Result<Ended, Failure> {
         let of = |why: String| Failure(format!("{}: {why}", plan.name));
         let expansion = plan.expand(self.form, pin::cores().len().max(1)).map_err(of)?;
@@ -380,8 +384,8 @@ impl Running<'_, '_> {
     }
 }
 
-/// Simulates on threads of their own, which are left behind when nobody waits for them any more: a simulation cannot be
-/// interrupted, and ends with the process.
+/// Simulates on threads of their own, which are left behind when they are not waited for any more:
+/// a simulation cannot be interrupted, and ends with the process.
 fn in_threads(stages: Vec<(Point, Stage)>) -> Receiver<(usize, Result<Simulated, String>)> {
     let (sender, outcomes) = channel();
     let stages = Arc::new((AtomicUsize::new(0), stages));

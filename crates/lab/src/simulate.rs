@@ -1,7 +1,9 @@
-//! Designs over workers, simulated: throughput, fairness and the delay of a probing switch, on cores that need not exist.
+//! Designs over workers, simulated: throughput, fairness and the delay of a probing switch, on
+//! cores that need not exist.
 //!
-//! A thin plan around [`aldis_engine::sim`]: the same switches for every design and number of workers, one row each. The
-//! application is a canned answer; what the learning switch costs is in the costs.
+//! A thin plan around [`aldis_engine::sim`]: the same switches for every design and number of
+//! workers, one row each. The application is a canned answer; what the learning switch costs is in
+//! the costs.
 
 use std::time::Duration;
 
@@ -42,7 +44,8 @@ pub struct Experiment {
 pub enum Load {
     /// Queues that are always full.
     Full,
-    /// So many requests a second, of all together, at moments of chance: nearly uniform (Maestro's scenario 1).
+    /// So many requests a second, of all together, at moments of chance: nearly uniform (Maestro's
+    /// scenario 1).
     NearUniform(f64),
     /// The same, the switch of rank r in proportion to 1/r (scenarios 2 to 4).
     Skewed(f64),
@@ -57,13 +60,14 @@ pub struct Row {
     pub workers: usize,
     /// Answers a second.
     pub throughput_rps: f64,
-    /// The largest fairness deviation of a switch, without its sign; the probing one does not count.
+    /// The largest fairness deviation of a switch, without its sign; the probing one does not
+    /// count.
     pub deviation_max: f64,
     /// The probing switch's delay in microseconds: median, 99th percentile, mean.
     pub probe_us_p50: f64,
-    /// See above.
+    /// 99th percentile of the probes' delay, µs.
     pub probe_us_p99: f64,
-    /// See above.
+    /// Mean of the probes' delay, µs.
     pub probe_us_mean: f64,
 }
 
@@ -138,7 +142,8 @@ impl Row {
     }
 }
 
-/// The costs of a calibration, as a simulation takes them. What needs two cores is the default where there was one.
+/// The costs of a calibration, as a simulation takes them. What needs two cores is the default
+/// where there was one.
 pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
     let usual = sim::Costs::default();
     sim::Costs {
@@ -215,7 +220,8 @@ mod tests {
         assert!(
             rows.iter().all(|row| row.probe_us_p50 > 0.0 && row.probe_us_p99 >= row.probe_us_p50)
         );
-        // A new switch comes before those that never stop; in a static partition it waits for all of them.
+        // A new switch comes before those that never stop; in a static partition it waits for all
+        // of them.
         assert!(rows[0].probe_us_p50 < 0.5 * rows[2].probe_us_p50, "{rows:?}");
     }
 

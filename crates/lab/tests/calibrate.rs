@@ -14,8 +14,8 @@ const SHORT: Duration = Duration::from_millis(100);
 /// Soon told, on a busy machine and without optimisation too.
 const FEW: Conditions = Conditions { switches: 4, macs: 1_000 };
 
-/// In ns, or ps: outside of these only a broken measurement lies, on a busy machine and without optimisation too. What a
-/// byte or a batch costs may be too little to be told from nothing.
+/// In ns, or ps: outside of these only a broken measurement lies, on a busy machine and without
+/// optimisation too. What a byte or a batch costs may be too little to be told from nothing.
 const SANE: std::ops::RangeInclusive<f64> = calibrate::COST_MIN..=1e7;
 
 /// Two at once would wait for each other's cores.

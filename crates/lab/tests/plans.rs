@@ -1,4 +1,4 @@
-//! The plans that the program brings along, and plans that nobody should bring.
+//! The plans that the program brings along, and plans that are refused.
 
 use aldis_lab::figure::Paper;
 use aldis_lab::plan::{Metric, Plan, catalogue};

@@ -1,4 +1,5 @@
-//! Address resolution (RFC 826) between Ethernet and IPv4; other pairs of address families are not read.
+//! Address resolution (RFC 826) between Ethernet and IPv4; other pairs of address families are not
+//! read.
 //!
 //! ```text
 //!  0       2       4      5      6    8            14          18           24          28
@@ -27,7 +28,8 @@ pub struct Arp<'a> {
 }
 
 impl<'a> Arp<'a> {
-    /// The message at the front of `bytes`; `None` where it is cut off or not about Ethernet and IPv4.
+    /// The message at the front of `bytes`; `None` where it is cut off or not about Ethernet and
+    /// IPv4.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.first_chunk()?;

@@ -1,9 +1,12 @@
-//! DHCP for IPv4 (RFC 2131, options in RFC 2132): what a controller asks of it, which is who wants an address and who
-//! gives one. Options that overflow into the `sname` and `file` fields (option 52) are not followed.
+//! DHCP for IPv4 (RFC 2131, options in RFC 2132): what a controller asks of it, which is the client
+//! that wants an address and what gives one. Options that overflow into the `sname` and `file`
+//! fields (option 52) are not followed.
 //!
 //! ```text
-//!  0    1       2      3      4     8      10      12       16       20       24       28       44 … 236      240
-//! | op | htype | hlen | hops | xid | secs | flags | ciaddr | yiaddr | siaddr | giaddr | chaddr | … | cookie | options …
+//!  0    1       2      3      4     8      10      12       16
+//! | op | htype | hlen | hops | xid | secs | flags | ciaddr | yiaddr |
+//!  20       24       28       44  236      240
+//! | siaddr | giaddr | chaddr | … | cookie | options …
 //! ```
 
 use crate::field::{be32, field};
@@ -63,7 +66,8 @@ pub struct Dhcp<'a> {
 }
 
 impl<'a> Dhcp<'a> {
-    /// The message that `bytes` are; `None` where its fixed part is cut off or lacks the cookie of DHCP.
+    /// The message that `bytes` are; `None` where its fixed part is cut off or lacks the cookie of
+    /// DHCP.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, options) = bytes.split_first_chunk::<HEADER_LEN>()?;

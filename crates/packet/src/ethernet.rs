@@ -1,4 +1,5 @@
-//! Ethernet (IEEE 802.3): the header that every frame begins with, and the VLAN tags between it and the rest.
+//! Ethernet (IEEE 802.3): the header that every frame begins with, and the VLAN tags between it and
+//! the rest.
 //!
 //! ```text
 //!  0            6            12          14
@@ -6,8 +7,8 @@
 //! | destination | source      | tpid, tci | ethertype | payload …        one or more tags
 //! ```
 //!
-//! A value below 0x0600 in the place of the ethertype is the length of an 802.3 frame, whose payload begins with a
-//! logical link control header ([`Ethernet::llc`]).
+//! A value below 0x0600 in the place of the ethertype is the length of an 802.3 frame, whose
+//! payload begins with a logical link control header ([`Ethernet::llc`]).
 
 use crate::field::{be16, field};
 use crate::llc::Llc;
@@ -55,22 +56,23 @@ impl<'a> Ethernet<'a> {
         Some(Ethernet { head, rest })
     }
 
-    /// To whom it is sent.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> [u8; 6] {
         field::<0, 6, _>(self.head)
     }
 
-    /// Who says to have sent it.
+    /// The source address, as the sender claims it.
     #[inline]
     pub fn source(&self) -> [u8; 6] {
         field::<6, 6, _>(self.head)
     }
 
-    /// What the payload is, behind all tags; below [`ethertype::MIN`] the length of an 802.3 frame instead.
+    /// What the payload is, behind all tags; below [`ethertype::MIN`] the length of an 802.3 frame
+    /// instead.
     ///
-    /// A tag that the end of the frame cuts off, or one too many ([`TAGS_MAX`](crate::vlan::TAGS_MAX)), is no tag: the
-    /// ethertype is then the tag's own.
+    /// A tag that the end of the frame cuts off, or one too many
+    /// ([`TAGS_MAX`](crate::vlan::TAGS_MAX)), is no tag: the ethertype is then the tag's own.
     #[inline]
     pub fn ethertype(&self) -> u16 {
         let first = be16::<12, _>(self.head);
@@ -79,8 +81,8 @@ impl<'a> Ethernet<'a> {
 
     /// The VLAN of the frame: the identifier in its outermost tag, 1 to 4095.
     ///
-    /// `None` is an untagged frame, and so is identifier 0: such a tag carries a priority and no VLAN (802.1Q §6.9), and
-    /// the frame belongs where an untagged one does.
+    /// `None` is an untagged frame, and so is identifier 0: such a tag carries a priority and no
+    /// VLAN (802.1Q §6.9), and the frame belongs where an untagged one does.
     #[inline]
     pub fn vlan(&self) -> Option<u16> {
         if !Tag::is_tpid(be16::<12, _>(self.head)) {
@@ -95,8 +97,8 @@ impl<'a> Ethernet<'a> {
         Tags::new(be16::<12, _>(self.head), self.rest)
     }
 
-    /// What the frame carries: all behind the ethertype; of an 802.3 frame no more than its length says, so that the
-    /// padding of short frames is left out.
+    /// What the frame carries: all behind the ethertype; of an 802.3 frame no more than its length
+    /// says, so that the padding of short frames is left out.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         let (ethertype, payload) = self.tags().behind();

@@ -1,5 +1,5 @@
-//! Picking a field out of a header whose length is known: the compiler checks the bounds, so that nothing is left to
-//! check, or to panic, when it runs.
+//! Picking a field out of a header whose length is known: the compiler checks the bounds, so that
+//! nothing is left to check, or to panic, when it runs.
 
 /// The `LEN` bytes that begin at byte `AT` of `head`. A field beyond the end does not compile.
 #[inline(always)]

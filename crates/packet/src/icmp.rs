@@ -2,7 +2,8 @@
 
 use crate::field::be16;
 
-/// Length of the header in bytes: type, code, checksum, and four bytes whose meaning the type gives.
+/// Length of the header in bytes: type, code, checksum, and four bytes whose meaning the type
+/// gives.
 pub const HEADER_LEN: usize = 8;
 
 /// Type: the answer to a ping.

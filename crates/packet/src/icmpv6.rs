@@ -78,8 +78,9 @@ impl<'a> Icmpv6<'a> {
     }
 }
 
-/// The checksum of `message` between these addresses, computed over the checksum that stands in it too (RFC 4443 §2.3,
-/// RFC 8200 §8.1): over a zero there it is the one to write; over a right one it is zero.
+/// The checksum of `message` between these addresses, computed over the checksum that stands in it
+/// too (RFC 4443 §2.3, RFC 8200 §8.1): over a zero there it is the one to write; over a right one
+/// it is zero.
 pub fn checksum(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
     let words = |bytes: &[u8]| {
         let whole = bytes.chunks(2).map(|two| match *two {

@@ -1,8 +1,10 @@
 //! IPv4 (RFC 791), with its options and the words about fragments.
 //!
 //! ```text
-//!  0               1              2              4    6               8     9          10         12       16            20
-//! | version, ihl | dscp, ecn | total length | id | flags, offset | ttl | protocol | checksum | source | destination | options …
+//!  0              1           2              4    6
+//! | version, ihl | dscp, ecn | total length | id | flags, offset |
+//!  8     9          10         12       16            20
+//! | ttl | protocol | checksum | source | destination | options …
 //! ```
 
 use crate::field::{be16, field};
@@ -20,10 +22,11 @@ pub struct Ipv4<'a> {
 }
 
 impl<'a> Ipv4<'a> {
-    /// The packet at the front of `bytes`; what stands behind its total length is the padding of the frame.
+    /// The packet at the front of `bytes`; what stands behind its total length is the padding of
+    /// the frame.
     ///
-    /// `None` where it is no version 4, where the header is cut off, and where its lengths contradict each other. A
-    /// payload that is cut off is taken as far as it goes.
+    /// `None` where it is no version 4, where the header is cut off, and where its lengths
+    /// contradict each other. A payload that is cut off is taken as far as it goes.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk::<HEADER_LEN>()?;
@@ -72,7 +75,8 @@ impl<'a> Ipv4<'a> {
         self.head[6] & 0x20 != 0
     }
 
-    /// Where in the original packet this fragment's payload belongs, in bytes (a multiple of eight).
+    /// Where in the original packet this fragment's payload belongs, in bytes (a multiple of
+    /// eight).
     #[inline]
     pub fn fragment_offset(&self) -> u16 {
         (be16::<6, _>(self.head) & 0x1fff) * 8
@@ -102,13 +106,13 @@ impl<'a> Ipv4<'a> {
         be16::<10, _>(self.head)
     }
 
-    /// Who says to have sent it.
+    /// The source address, as the sender claims it.
     #[inline]
     pub fn source(&self) -> Ipv4Addr {
         field::<12, 4, _>(self.head).into()
     }
 
-    /// To whom it is sent.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> Ipv4Addr {
         field::<16, 4, _>(self.head).into()

@@ -1,8 +1,10 @@
 //! IPv6 (RFC 8200): the fixed header, and the extension headers between it and what is carried.
 //!
 //! ```text
-//!  0                                     4                6             7           8        24            40
-//! | version, traffic class, flow label | payload length | next header | hop limit | source | destination | …
+//!  0                                    4                6             7
+//! | version, traffic class, flow label | payload length | next header | hop limit |
+//!  8        24            40
+//! | source | destination | …
 //! ```
 
 use crate::field::{be16, be32, field};
@@ -11,8 +13,8 @@ use core::net::Ipv6Addr;
 /// Length of the fixed header in bytes.
 pub const HEADER_LEN: usize = 40;
 
-/// How many extension headers of one packet are passed over. RFC 8200 §4.1 names six kinds of which one may stand
-/// twice; a longer chain is made to keep somebody busy.
+/// How many extension headers of one packet are passed over. RFC 8200 §4.1 names six kinds of which
+/// one may stand twice; a longer chain is made to keep the reader busy.
 pub const EXTENSIONS_MAX: usize = 8;
 
 /// The kinds of extension headers that can be passed over (IANA, IPv6 Extension Header Types).
@@ -37,9 +39,9 @@ pub struct Ipv6<'a> {
 }
 
 impl<'a> Ipv6<'a> {
-    /// The packet at the front of `bytes`; `None` where it is no version 6 or the fixed header is cut off. A payload
-    /// that is cut off is taken as far as it goes; a payload length of zero means that there is none (jumbograms, RFC
-    /// 2675, are not read).
+    /// The packet at the front of `bytes`; `None` where it is no version 6 or the fixed header is
+    /// cut off. A payload that is cut off is taken as far as it goes; a payload length of zero
+    /// means that there is none (jumbograms, RFC 2675, are not read).
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk::<HEADER_LEN>()?;
@@ -47,7 +49,8 @@ impl<'a> Ipv6<'a> {
         (head[0] >> 4 == 6).then_some(Ipv6 { head, payload })
     }
 
-    /// The traffic class: differentiated services code point (6 bits) and congestion notification (2 bits).
+    /// The traffic class: differentiated services code point (6 bits) and congestion notification
+    /// (2 bits).
     #[inline]
     pub fn traffic_class(&self) -> u8 {
         (be16::<0, _>(self.head) >> 4) as u8
@@ -77,13 +80,13 @@ impl<'a> Ipv6<'a> {
         self.head[7]
     }
 
-    /// Who says to have sent it.
+    /// The source address, as the sender claims it.
     #[inline]
     pub fn source(&self) -> Ipv6Addr {
         field::<8, 16, _>(self.head).into()
     }
 
-    /// To whom it is sent.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> Ipv6Addr {
         field::<24, 16, _>(self.head).into()
@@ -103,8 +106,9 @@ impl<'a> Ipv6<'a> {
 
     /// What it carries behind all extension headers: protocol and bytes.
     ///
-    /// `None` in a fragment that is not the first, where an extension header is cut off, and behind more than
-    /// [`EXTENSIONS_MAX`] of them. An encrypted payload (50) and an unknown header are protocols like any other.
+    /// `None` in a fragment that is not the first, where an extension header is cut off, and behind
+    /// more than [`EXTENSIONS_MAX`] of them. An encrypted payload (50) and an unknown header are
+    /// protocols like any other.
     #[inline]
     pub fn transport(&self) -> Option<(u8, &'a [u8])> {
         let mut extensions = self.extensions();
@@ -114,7 +118,8 @@ impl<'a> Ipv6<'a> {
     }
 }
 
-/// The fixed header of a packet without traffic class and flow label, in front of `payload_len` bytes.
+/// The fixed header of a packet without traffic class and flow label, in front of `payload_len`
+/// bytes.
 pub fn header(
     payload_len: u16,
     next_header: u8,
@@ -140,7 +145,8 @@ pub struct Extension<'a> {
 }
 
 impl Extension<'_> {
-    /// Where in the original packet the fragment belongs, in bytes; `None` in all but fragment headers.
+    /// Where in the original packet the fragment belongs, in bytes; `None` in all but fragment
+    /// headers.
     #[inline]
     pub fn fragment_offset(&self) -> Option<u16> {
         match (self.kind, self.bytes) {
@@ -152,7 +158,8 @@ impl Extension<'_> {
     }
 }
 
-/// The extension headers of a packet; ends at the first that is cut off, or behind [`EXTENSIONS_MAX`].
+/// The extension headers of a packet; ends at the first that is cut off, or behind
+/// [`EXTENSIONS_MAX`].
 #[derive(Clone, Debug)]
 pub struct Extensions<'a> {
     next_header: u8,

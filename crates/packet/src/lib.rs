@@ -1,17 +1,20 @@
 //! The headers of the frames that a network carries, read lazily.
 //!
-//! Each header is a view over the bytes it was found in: `new` checks once that the fixed part is there (and that the
-//! lengths it states can be true), an accessor then picks its field out of it. Nothing is copied, nothing is allocated,
-//! and what nobody asks for is not looked at. A frame in a PACKET_IN may be cut off behind its first 128 bytes, so a
-//! payload is what is there of it, and never more than its header says.
+//! Each header is a view over the bytes it was found in: `new` checks once that the fixed part is
+//! there (and that the lengths it states can be true), an accessor then picks its field out of it.
+//! Nothing is copied, nothing is allocated, and what is not asked for is not looked at. A frame in
+//! a PACKET_IN may be cut off behind its first 128 bytes, so a payload is what is there of it, and
+//! never more than its header says.
 //!
-//! Every byte is a stranger's: `new` answers `None` for what cannot be the header asked for, and no accessor panics.
-//! Checksums are handed out and not verified: the network card or the switch did that.
+//! Every byte is a stranger's: `new` answers `None` for what cannot be the header asked for, and no
+//! accessor panics. Checksums are handed out and not verified: the network card or the switch did
+//! that.
 //!
 //! ```
 //! use aldis_packet::{Arp, Ethernet, arp, ethernet, ethertype};
 //!
-//! let question = arp::Message::request([2, 0, 0, 0, 0, 1], [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+//! let (mine, theirs) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+//! let question = arp::Message::request([2, 0, 0, 0, 0, 1], mine, theirs);
 //! let head = ethernet::header(ethernet::BROADCAST, question.sender_mac, ethertype::ARP);
 //! let bytes = [&head[..], &question.to_bytes()[..]].concat();
 //!
@@ -56,7 +59,8 @@ pub use tcp::Tcp;
 pub use udp::Udp;
 pub use vlan::Tag;
 
-/// The numbers of the protocols above IP that this crate reads (IANA, Assigned Internet Protocol Numbers).
+/// The numbers of the protocols above IP that this crate reads (IANA, Assigned Internet Protocol
+/// Numbers).
 pub mod protocol {
     /// The Internet Control Message Protocol of IPv4.
     pub const ICMP: u8 = 1;

@@ -1,5 +1,5 @@
-//! Logical link control (IEEE 802.2) and its subnetwork access protocol: what an 802.3 frame with a length in the place
-//! of an ethertype carries. Spanning tree speaks it.
+//! Logical link control (IEEE 802.2) and its subnetwork access protocol: what an 802.3 frame with a
+//! length in the place of an ethertype carries. Spanning tree speaks it.
 
 use crate::field::{be16, field};
 
@@ -45,8 +45,8 @@ impl<'a> Llc<'a> {
         self.head[2]
     }
 
-    /// The organisation and the protocol that a SNAP header names; organisation 0 means that the protocol is an
-    /// ethertype.
+    /// The organisation and the protocol that a SNAP header names; organisation 0 means that the
+    /// protocol is an ethertype.
     #[inline]
     pub fn snap(&self) -> Option<([u8; 3], u16)> {
         if (self.dsap(), self.ssap(), self.control()) != (SAP_SNAP, SAP_SNAP, 3) {

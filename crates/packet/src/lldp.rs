@@ -1,5 +1,5 @@
-//! Link Layer Discovery (IEEE 802.1AB §8): a list of type–length–value units, of which the first three say which port of
-//! which chassis speaks and for how long it is to be believed.
+//! Link Layer Discovery (IEEE 802.1AB §8): a list of type–length–value units, of which the first
+//! three say which port of which chassis speaks and for how long it is to be believed.
 //!
 //! ```text
 //! | type (7 bits) | length (9 bits) | value … |
@@ -12,7 +12,7 @@ pub const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e];
 pub mod tlv {
     /// The last one.
     pub const END: u8 = 0;
-    /// Who speaks; the first one.
+    /// The sender's chassis id; the first one.
     pub const CHASSIS_ID: u8 = 1;
     /// Through which port; the second one.
     pub const PORT_ID: u8 = 2;
@@ -31,8 +31,8 @@ pub mod tlv {
 /// The longest value of a unit, in bytes: nine bits tell its length.
 pub const VALUE_MAX: usize = 511;
 
-/// Writes one unit behind what is in `out`: its type, 0 to 127, and its value in `parts`, which are [`VALUE_MAX`] bytes
-/// together at most; what is beyond is left out.
+/// Writes one unit behind what is in `out`: its type, 0 to 127, and its value in `parts`, which are
+/// [`VALUE_MAX`] bytes together at most; what is beyond is left out.
 pub fn write(out: &mut impl Extend<u8>, kind: u8, parts: &[&[u8]]) {
     let len = parts.iter().map(|part| part.len()).sum::<usize>().min(VALUE_MAX);
     out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());
@@ -64,7 +64,8 @@ impl<'a> Tlv<'a> {
 /// The name of a chassis or a port: what kind of name it is, and the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Id<'a> {
-    /// The kind of name: tables 8-2 (chassis) and 8-3 (port) of the standard; 7 is a name that the system gave itself.
+    /// The kind of name: tables 8-2 (chassis) and 8-3 (port) of the standard; 7 is a name that the
+    /// system gave itself.
     pub subtype: u8,
     /// The name, 1 to 255 bytes in the standard; taken as it comes.
     pub name: &'a [u8],
@@ -86,8 +87,8 @@ pub struct Lldp<'a> {
 }
 
 impl<'a> Lldp<'a> {
-    /// The message that `bytes` are; `None` where one of the first three units is missing, out of order or too short
-    /// (§8.2).
+    /// The message that `bytes` are; `None` where one of the first three units is missing, out of
+    /// order or too short (§8.2).
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let mut tlvs = Tlvs { rest: bytes };
         let mut value = |kind| tlvs.next().filter(|unit| unit.kind == kind).map(|unit| unit.value);
@@ -97,7 +98,7 @@ impl<'a> Lldp<'a> {
         Some(Lldp { chassis_id, port_id, ttl_s: u16::from_be_bytes(*ttl), rest: tlvs.rest })
     }
 
-    /// Who speaks.
+    /// The sender's chassis id.
     #[inline]
     pub fn chassis_id(&self) -> Id<'a> {
         self.chassis_id

@@ -1,5 +1,6 @@
-//! Neighbour Discovery (RFC 4861): solicitations and advertisements, by which IPv6 hosts find each other's link-layer
-//! addresses, as IPv4 hosts do by ARP. Routers' messages and redirects are not read.
+//! Neighbour Discovery (RFC 4861): solicitations and advertisements, by which IPv6 hosts find each
+//! other's link-layer addresses, as IPv4 hosts do by ARP. Routers' messages and redirects are not
+//! read.
 //!
 //! ```text
 //! behind the ICMPv6 header:
@@ -17,7 +18,8 @@ pub const SOURCE_LINK_LAYER: u8 = 1;
 /// Option: the target's link-layer address (in an advertisement).
 pub const TARGET_LINK_LAYER: u8 = 2;
 
-/// A neighbour solicitation or advertisement. [`Icmpv6::neighbour`](crate::Icmpv6::neighbour) finds it.
+/// A neighbour solicitation or advertisement. [`Icmpv6::neighbour`](crate::Icmpv6::neighbour) finds
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbour<'a> {
     advertisement: bool,
@@ -91,12 +93,12 @@ pub const LEN: usize = 32;
 /// A solicitation or advertisement to be sent, with one link-layer address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// An advertisement, with whether a router sends it, whether it answers, and whether it replaces what was known; or
-    /// else a solicitation.
+    /// An advertisement, with whether a router sends it, whether it answers, and whether it
+    /// replaces what was known; or else a solicitation.
     pub advertises: Option<(bool, bool, bool)>,
     /// The address asked about, or spoken for.
     pub target: Ipv6Addr,
-    /// The Ethernet address of the one who asks, or of the target.
+    /// The Ethernet address of the asking host, or of the target.
     pub mac: [u8; 6],
 }
 

@@ -1,8 +1,10 @@
 //! TCP (RFC 9293).
 //!
 //! ```text
-//!  0             2                  4          8     12             14       16         18       20
-//! | source port | destination port | sequence | ack | offset, flags | window | checksum | urgent | options …
+//!  0             2                  4          8
+//! | source port | destination port | sequence | ack |
+//!  12              14       16         18       20
+//! | offset, flags | window | checksum | urgent | options …
 //! ```
 
 use crate::field::{be16, be32};
@@ -41,7 +43,8 @@ pub struct Tcp<'a> {
 }
 
 impl<'a> Tcp<'a> {
-    /// The segment that `bytes` are; `None` where its header is cut off, or says to be shorter than a header can be.
+    /// The segment that `bytes` are; `None` where its header is cut off, or says to be shorter than
+    /// a header can be.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk::<HEADER_LEN>()?;

@@ -13,8 +13,8 @@ pub struct Udp<'a> {
 }
 
 impl<'a> Udp<'a> {
-    /// The datagram at the front of `bytes`; `None` where the header is cut off or its length is below
-    /// [`HEADER_LEN`]. A payload that is cut off is taken as far as it goes.
+    /// The datagram at the front of `bytes`; `None` where the header is cut off or its length is
+    /// below [`HEADER_LEN`]. A payload that is cut off is taken as far as it goes.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk::<HEADER_LEN>()?;

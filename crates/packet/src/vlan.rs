@@ -3,13 +3,14 @@
 //! ```text
 //! | tpid (16) | priority (3) | drop eligible (1) | vid (12) |
 //! ```
-//! Two values of the tag protocol identifier are standard, 0x8100 and 0x88a8; older private ones (0x9100) are
-//! ethertypes like any other here, as they are to Open vSwitch.
+//! Two values of the tag protocol identifier are standard, 0x8100 and 0x88a8; older private ones
+//! (0x9100) are ethertypes like any other here, as they are to Open vSwitch.
 
 use crate::ethernet::ethertype;
 use crate::field::{be16, field};
 
-/// How many tags of one frame are read: the standard nests two; four leave room for the carriers that do not care.
+/// How many tags of one frame are read: the standard nests two; four leave room for the carriers
+/// that do not care.
 pub const TAGS_MAX: usize = 4;
 
 /// One tag.

@@ -1,4 +1,5 @@
-//! What this crate reads of generated packets is what two other implementations wrote or read: etherparse and smoltcp.
+//! What this crate reads of generated packets is what two other implementations wrote or read:
+//! etherparse and smoltcp.
 
 use aldis_packet::{
     Arp, Dhcp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, arp, ethernet, ethertype, icmpv6,
@@ -187,7 +188,8 @@ proptest! {
         }
     }
 
-    /// Cut anywhere and with any byte changed: what etherparse can still read, we read too, and alike.
+    /// Cut anywhere and with any byte changed: what etherparse can still read, we read too, and
+    /// alike.
     #[test]
     fn damaged_frames_are_read_as_etherparse_reads_them(plan in plan(), at: prop::sample::Index, value: u8, cut: prop::sample::Index) {
         let mut bytes = build(&plan);
@@ -209,7 +211,8 @@ proptest! {
         }
     }
 
-    /// Arbitrary bytes behind a plausible first one: where etherparse finds an IPv4 header, we find the same.
+    /// Arbitrary bytes behind a plausible first one: where etherparse finds an IPv4 header, we find
+    /// the same.
     #[test]
     fn ipv4_headers_are_those_that_etherparse_finds(words in 5u8..16, total in 0u8..100, mut bytes in prop::collection::vec(any::<u8>(), 20..100)) {
         (bytes[0], bytes[2], bytes[3]) = (0x40 | words, 0, total);
@@ -295,7 +298,8 @@ proptest! {
         prop_assert_eq!(read, if says { flags } else { 0 });
     }
 
-    /// Neighbour Discovery as we write it, checksum and all, smoltcp reads; and any changed byte it refuses.
+    /// Neighbour Discovery as we write it, checksum and all, smoltcp reads; and any changed byte it
+    /// refuses.
     #[test]
     fn our_neighbour_discovery_is_read_by_smoltcp(target: [u8; 16], mac: [u8; 6], flags: Option<(bool, bool, bool)>, addresses: ([u8; 16], [u8; 16]), at in 0..neighbour::LEN, change in 1u8..) {
         let (source, destination) = (addresses.0.into(), addresses.1.into());

@@ -1,12 +1,14 @@
-//! The store in one file of this machine (redb): transactions, each on disk before it is acknowledged.
+//! The store in one file of this machine (redb): transactions, each on disk before it is
+//! acknowledged.
 //!
-//! All entries are in memory too, so that reading waits for nobody, and a file is judged once: when it
-//! is opened, by a trial that writes nothing ([`open`]). Beside the entries it holds a digest of all of
-//! them, changed with each of them in the same transaction: a file in which somebody or a disk changed
-//! bytes is refused, and not served in part.
+//! All entries are in memory too, so that reading never waits, and a file is judged once: when it
+//! is opened, by a trial that writes nothing ([`open`]). Beside the entries it holds a digest of
+//! all of them, changed with each of them in the same transaction: a file in which an editor or a
+//! disk changed bytes is refused, and not served in part.
 //!
-//! Each change is committed twice. The database keeps its last two commits, and goes back to the one
-//! before the last where the last is damaged: both say the same, so that nothing acknowledged is lost.
+//! Each change is committed twice. The database keeps its last two commits, and goes back to the
+//! one before the last where the last is damaged: both say the same, so that nothing acknowledged
+//! is lost.
 
 mod digest;
 mod file;
@@ -31,7 +33,7 @@ use rows::{Row, encode};
 /// A store in a file.
 pub struct Embedded {
     path: PathBuf,
-    /// Who changes it; one at a time.
+    /// The writer; one at a time.
     opened: Mutex<Opened>,
     image: RwLock<Image>,
 }
@@ -61,8 +63,8 @@ impl fmt::Debug for Embedded {
 }
 
 impl Embedded {
-    /// Opens the file, and makes it where there is none: only its owner may read it. While it is open
-    /// nobody else can open it.
+    /// Opens the file, and makes it where there is none: only its owner may read it. While it is
+    /// open no other process can open it.
     ///
     /// # Errors
     /// It is in use, damaged, of a later format, or cannot be read or written. It is left as it is.
@@ -73,7 +75,7 @@ impl Embedded {
         Ok(Embedded { opened, image: RwLock::new(image), path })
     }
 
-    /// What the file says. It is not changed, and nobody else can open it meanwhile.
+    /// What the file says. It is not changed, and no other process can open it meanwhile.
     ///
     /// # Errors
     /// As [`Embedded::open`], and there is none.
@@ -82,7 +84,7 @@ impl Embedded {
         Ok(Backup::of(image.revision, |shelf| image.shelf(shelf)))
     }
 
-    /// The file.
+    /// Where the store's file lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -134,8 +136,8 @@ impl Store for Embedded {
 }
 
 impl Opened {
-    /// Writes the draft. A database that failed is closed, and opened again by the next change: a disk
-    /// that was full may have room by then.
+    /// Writes the draft. A database that failed is closed, and opened again by the next change: a
+    /// disk that was full may have room by then.
     fn write(&mut self, image: &Image, rows: &[Row], draft: &Draft) -> Result<(), String> {
         let database = match self.database.take() {
             Some(database) => database,

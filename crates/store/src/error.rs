@@ -1,4 +1,4 @@
-//! What can go wrong, in sentences for the one who asked.
+//! What can go wrong, in sentences for the caller.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,31 +11,31 @@ use crate::{Expects, Revision, Shelf};
 pub enum Error {
     /// Another process has the file open.
     InUse {
-        /// The file.
+        /// Where the store's file lies.
         path: PathBuf,
     },
     /// The file is no store, or what it says cannot be trusted.
     Damaged {
-        /// The file.
+        /// Where the store's file lies.
         path: PathBuf,
         /// What was found.
         what: String,
     },
     /// The file is empty, which a store never is.
     Empty {
-        /// The file.
+        /// Where the store's file lies.
         path: PathBuf,
     },
     /// The file was written by an Aldis that knows more.
     Newer {
-        /// The file.
+        /// Where the store's file lies.
         path: PathBuf,
         /// The number of its format.
         format: u64,
     },
     /// The file cannot be opened, read or written.
     Disk {
-        /// The file.
+        /// Where the store's file lies.
         path: PathBuf,
         /// What the system says.
         why: String,

@@ -7,12 +7,13 @@
 //!   static-flows   "to-the-printer"    {"switch": "1", "match": {…}, …}
 //! ```
 //!
-//! A [`Store`] keeps small values of JSON by name, on a few shelves. A change of several entries is made whole or not at all,
-//! and what was acknowledged is on disk: whoever was told the new revision finds it again after a crash. There is one file
-//! ([`Embedded`]), read whole when it is opened; and one readable form of all of it ([`Backup`]), for backups and for people.
+//! A [`Store`] keeps small values of JSON by name, on a few shelves. A change of several entries is
+//! made whole or not at all, and what was acknowledged is on disk: a caller that was told the new
+//! revision finds it again after a crash. There is one file ([`Embedded`]), read whole when it is
+//! opened; and one readable form of all of it ([`Backup`]), for backups and for people.
 //!
-//! Deliberately absent: what the network itself says (hosts, links), which is found again; and any meaning of the values, which
-//! whoever reads them checks.
+//! Deliberately absent: what the network itself says (hosts, links), which is found again; and any
+//! meaning of the values, which their reader checks.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +35,7 @@ pub use serde_json::Value;
 pub enum Shelf {
     /// Flows that have to be on switches, by name.
     StaticFlows,
-    /// Rules about who may talk to whom, by name.
+    /// Access rules, by name.
     Acl,
     /// Weights of switches, by the switches that they are for.
     Weights,
@@ -112,7 +113,7 @@ pub struct Change {
     pub expects: Expects,
 }
 
-/// What has to be so for a change to be made: two people who change the same thing notice each other.
+/// What has to be so for a change to be made: two writers of the same entry notice each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Expects {
     /// Nothing in particular.

@@ -12,6 +12,6 @@ pub const ENTRIES_MAX: usize = 100_000;
 /// Bytes of a backup that are read: all entries at some six hundred bytes.
 pub const BACKUP_MAX: u64 = 256 * 1024 * 1024;
 
-/// Bytes that a database may write while a file is tried: a repair writes its lists of pages, some kilobytes for each megabyte of
-/// the file.
+/// Bytes that a database may write while a file is tried: a repair writes its lists of pages, some
+/// kilobytes for each megabyte of the file.
 pub(crate) const TRIAL_MAX: usize = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
-//! A file that a disk, a copy or an editor damaged: it says what it said, or it is refused and left as it is, byte for byte. No
-//! panic reaches a person either way.
+//! A file that a disk, a copy or an editor damaged: it says what it said, or it is refused and left
+//! as it is, byte for byte. No panic reaches a person either way.
 
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ fn flow(number: usize) -> Value {
     Value::from(format!("a flow of some length, as flows have it: {}", "x".repeat(number % 90)))
 }
 
-/// A store with some hundred entries, changed in many steps; its file as it is while it is open, and after it was closed.
+/// A store with some hundred entries, changed in many steps; its file as it is while it is open,
+/// and after it was closed.
 fn files(path: &Path) -> [(&'static str, Vec<u8>, Backup); 2] {
     let store = Embedded::open(path).expect("it is made");
     for number in 0..150 {

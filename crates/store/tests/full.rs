@@ -1,5 +1,5 @@
-//! A disk that is full, and has room again: what was acknowledged is there, what was refused is not, and nobody has to start
-//! anything again.
+//! A disk that is full, and has room again: what was acknowledged is there, what was refused is
+//! not, and nothing has to start anything again.
 
 use std::io;
 use std::path::PathBuf;
@@ -41,12 +41,13 @@ fn filler() {
             "{refused}"
         );
         let (acknowledged, revision) = (store.backup(), store.revision());
-        // It stays full for a while, and everything that is asked for is refused and changes nothing.
+        // It stays full for a while, and everything that is asked for is refused and changes
+        // nothing.
         for number in 0..10 {
             store.change(&[large(revision.0 + number)]).expect_err("there is no room");
             assert!(store.backup() == acknowledged && store.revision() == revision);
         }
-        // Whoever looks meanwhile is told that it is in use: it is held while it is opened again.
+        // Another process is told meanwhile that it is in use: it is held while it is opened again.
         let other = Embedded::open(&path).expect_err("it is in use");
         assert!(matches!(other, Error::InUse { .. }), "{other}");
         limit_files(None);
@@ -65,7 +66,8 @@ fn filler() {
 fn a_store_is_changed_again_when_a_full_disk_has_room() -> io::Result<()> {
     let path = std::env::temp_dir().join(format!("aldis-store-full-{}", std::process::id()));
     let program = std::env::current_exe()?;
-    // The signal that a file too long sends is ignored, as it is for a program that a disk is full for.
+    // The signal that a file too long sends is ignored, as it is for a program that a disk is full
+    // for.
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ && exec \"$0\" \"$@\""]).arg(program);
     shell.args(["--exact", "filler", "--nocapture", "--test-threads=1"]).env(FILLER, &path);

@@ -12,8 +12,8 @@ const WRITER: &str = "ALDIS_TEST_STORE";
 /// Lives of the writer.
 const LIVES: u64 = 25;
 
-/// Not a test of its own: the process that is killed. It writes one number after the other and says each that was
-/// acknowledged.
+/// Not a test of its own: the process that is killed. It writes one number after the other and says
+/// each that was acknowledged.
 #[test]
 fn writer() {
     let Some(path) = std::env::var_os(WRITER) else { return };
@@ -26,7 +26,7 @@ fn writer() {
             Change::set(Shelf::Names, "last", Value::from(number)),
         ];
         store.change(&changes).expect("it is written");
-        // Nobody reads on once it is about to be killed.
+        // The reader stops once it is about to be killed.
         if writeln!(out, "acknowledged {number}").and_then(|()| out.flush()).is_err() {
             return;
         }
@@ -49,7 +49,8 @@ fn whatever_was_acknowledged_before_a_kill_is_there() {
         let out = BufReader::new(child.stdout.take().expect("piped"));
         let number = |line: String| line.split_once("acknowledged ")?.1.parse::<u64>().ok();
         let mut acknowledged = out.lines().map_while(Result::ok).filter_map(number);
-        // As many as it takes to be killed elsewhere each time, and then what it says until it is dead.
+        // As many as it takes to be killed elsewhere each time, and then what it says until it is
+        // dead.
         let mut last = None;
         for _ in 0..=life * 7 % 40 {
             last = Some(acknowledged.next().expect("it writes"));

@@ -1,7 +1,9 @@
-//! Chopping: cutting the byte stream of one socket into whole messages by the length in each header.
+//! Chopping: cutting the byte stream of one socket into whole messages by the length in each
+//! header.
 //!
-//! A read may end inside a message; what is left over is [`Chop::rest`], and the caller keeps it for the next read.
-//! One claimant chops a socket at a time; the messages may then be parsed anywhere.
+//! A read may end inside a message; what is left over is [`Chop::rest`], and the caller keeps it
+//! for the next read. One claimant chops a socket at a time; the messages may then be parsed
+//! anywhere.
 
 use crate::header::{Header, Version};
 use crate::reader::Malformed;
@@ -17,8 +19,9 @@ pub struct Raw<'a> {
 }
 
 impl Raw<'_> {
-    /// Whether this is a part of an answer in several messages and another part follows: the flag of a `STATS_REPLY`
-    /// (`MULTIPART_REPLY`), which stands behind the kind of statistics in both versions. The rest is not read.
+    /// Whether this is a part of an answer in several messages and another part follows: the flag
+    /// of a `STATS_REPLY` (`MULTIPART_REPLY`), which stands behind the kind of statistics in both
+    /// versions. The rest is not read.
     pub fn has_more(&self, version: Version) -> bool {
         let kind = match version {
             Version::V10 => v10::MessageType::STATS_REPLY.0,
@@ -33,8 +36,8 @@ impl Raw<'_> {
 
 /// An iterator over the whole messages at the front of a stretch of bytes.
 ///
-/// A length below eight ends the iteration with an error, each time it is asked: from there on the stream has lost its
-/// framing, and the connection with it.
+/// A length below eight ends the iteration with an error, each time it is asked: from there on the
+/// stream has lost its framing, and the connection with it.
 #[derive(Clone, Debug)]
 pub struct Chop<'a> {
     rest: &'a [u8],

@@ -40,8 +40,8 @@ fn any_version(bytes: &[u8]) {
 /// What decoding gives: a transaction id and a message.
 type Read<M> = Result<(u32, M), Malformed>;
 
-/// A message that is refused is refused at a place inside it; one that is read encodes to the same length, and to bytes
-/// that mean the same.
+/// A message that is refused is refused at a place inside it; one that is read encodes to the same
+/// length, and to bytes that mean the same.
 fn round_trip<M: Debug + PartialEq>(
     bytes: &[u8],
     decode: fn(&[u8]) -> Read<M>,

@@ -1,4 +1,5 @@
-//! The eight bytes that begin every OpenFlow message of every version (OpenFlow 1.0 §5.1, 1.3.5 §7.1.1).
+//! The eight bytes that begin every OpenFlow message of every version (OpenFlow 1.0 §5.1, 1.3.5
+//! §7.1.1).
 
 use crate::reader::{Malformed, Reason};
 
@@ -11,8 +12,8 @@ pub const MESSAGE_LEN_MAX: usize = u16::MAX as usize;
 /// The transaction id used by messages that answer nothing and await nothing.
 pub const XID_NONE: u32 = 0;
 
-/// Message types whose numbers are the same in every version, and those that the data path looks at before anything
-/// else is parsed.
+/// Message types whose numbers are the same in every version, and those that the data path looks at
+/// before anything else is parsed.
 pub mod kind {
     /// `OFPT_HELLO`
     pub const HELLO: u8 = 0;

@@ -1,19 +1,20 @@
 //! The version-neutral vocabulary that applications speak.
 //!
-//! 1.3 says nearly all that 1.0 says, and more; so the words here are those of 1.3, re-exported where they mean the same
-//! in every version. Port numbers are those of 1.3 (32 bits, reserved ones from `0xffff_ff00` up) whatever the switch
-//! speaks. [`Message`] is any message; [`FlowMod::add`], [`FlowMod::delete`], [`Match::new`] and [`PacketOut::flood`]
-//! are where most of them begin.
+//! 1.3 says nearly all that 1.0 says, and more; so the words here are those of 1.3, re-exported
+//! where they mean the same in every version. Port numbers are those of 1.3 (32 bits, reserved ones
+//! from `0xffff_ff00` up) whatever the switch speaks. [`Message`] is any message; [`FlowMod::add`],
+//! [`FlowMod::delete`], [`Match::new`] and [`PacketOut::flood`] are where most of them begin.
 //!
 //! Two laws, both tested:
-//! - What came from a switch goes back to it byte by byte. A message that has no neutral form, or whose neutral form
-//!   would be written with other bytes, is carried exactly ([`Message::Other`]); [`Message::meaning`] gives what it
-//!   means, where the neutral words can say it.
+//! - What came from a switch goes back to it byte by byte. A message that has no neutral form, or
+//!   whose neutral form would be written with other bytes, is carried exactly ([`Message::Other`]);
+//!   [`Message::meaning`] gives what it means, where the neutral words can say it.
 //! - What a version cannot say is refused by name ([`Unsupported`]), never left out.
 //!
-//! Where 1.0 does more than it is asked, nothing can be refused, and this is what an application has to know of it: an
-//! ADD always resets the counters, with [`FlowModFlags::RESET_COUNTS`] or without; a MODIFY that finds no flow adds one;
-//! a flow without wildcards wins over all others, whatever its priority.
+//! Where 1.0 does more than it is asked, nothing can be refused, and this is what an application
+//! has to know of it: an ADD always resets the counters, with [`FlowModFlags::RESET_COUNTS`] or
+//! without; a MODIFY that finds no flow adds one; a flow without wildcards wins over all others,
+//! whatever its priority.
 
 mod error;
 mod features;
@@ -85,7 +86,7 @@ pub enum Message {
     EchoReply(Echo),
     /// Defined by an experimenter (a vendor, as 1.0 has it).
     Experimenter(Experimenter),
-    /// Who are you, and what can you do?
+    /// Asks the switch what it is and what it can do.
     FeaturesRequest,
     /// The answer.
     FeaturesReply(Features),
@@ -175,7 +176,7 @@ impl Message {
         Ok(())
     }
 
-    /// The message in neutral words, for those who want to know what it means and not give it back.
+    /// The message in neutral words, for readers of its meaning that do not give it back.
     ///
     /// [`Message::Other`] is left only where the neutral words cannot say it.
     pub fn meaning(self) -> Message {

@@ -1,11 +1,12 @@
 //! Enumerations and flag words that a peer may extend: newtypes over the integer on the wire.
 //!
-//! A value that the specification does not name survives a round trip; one that it names is printed and serialised by
-//! that name.
+//! A value that the specification does not name survives a round trip; one that it names is printed
+//! and serialised by that name.
 
 /// Declares an open enumeration: `pub struct Kind(u16) "OFPK_" { ONE = 1, }`.
 ///
-/// The text is the prefix that the specification puts before the names; the constants go without it.
+/// The text is the prefix that the specification puts before the names; the constants go without
+/// it.
 macro_rules! open_enum {
     ($(#[$attr:meta])* $vis:vis struct $Name:ident($int:ty) $prefix:literal {
         $($(#[$value_attr:meta])* $VALUE:ident = $value:expr,)*
@@ -91,7 +92,8 @@ macro_rules! flags {
             }
         }
 
-        /// The flags that are set, as `A|B|0x40`: the bits without a name come last. `0` where none is set.
+        /// The flags that are set, as `A|B|0x40`: the bits without a name come last. `0` where none
+        /// is set.
         impl core::fmt::Display for $Name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 let named = Self::NAMED.iter().map(|&(flag, name)| (u64::from(flag.0), name));

@@ -1,8 +1,9 @@
 //! Untrusted bytes, read field by field.
 //!
-//! A [`Reader`] knows where it stands in the whole message and what it is reading, so that the one error type,
-//! [`Malformed`], can say which field was wrong and where. A structure that carries its own length is read through a
-//! sub-reader ([`Reader::sub`]); bytes left over at the end of one are an error ([`Reader::end`]).
+//! A [`Reader`] knows where it stands in the whole message and what it is reading, so that the one
+//! error type, [`Malformed`], can say which field was wrong and where. A structure that carries its
+//! own length is read through a sub-reader ([`Reader::sub`]); bytes left over at the end of one are
+//! an error ([`Reader::end`]).
 
 use core::fmt;
 
@@ -22,7 +23,8 @@ pub struct Malformed {
 pub enum Reason {
     /// The message ends before the field does.
     Truncated,
-    /// A length that is below its structure's minimum, above what is left, or not the multiple it must be.
+    /// A length that is below its structure's minimum, above what is left, or not the multiple it
+    /// must be.
     BadLength,
     /// Bytes are left over behind the last field.
     Trailing,
@@ -157,7 +159,8 @@ impl<'a> Reader<'a> {
         self.array(field).map(u64::from_be_bytes)
     }
 
-    /// Passes over `len` bytes of padding. Their value does not matter (OpenFlow asks for zero and promises nothing).
+    /// Passes over `len` bytes of padding. Their value does not matter (OpenFlow asks for zero and
+    /// promises nothing).
     ///
     /// # Errors
     /// [`Reason::Truncated`] where fewer are left.

@@ -55,8 +55,8 @@ impl serde::Serialize for MacAddr {
 
 /// The 64-bit name of a switch.
 ///
-/// Printed as sixteen hexadecimal digits; read however people write it: `1`, `0x1`, sixteen hex digits,
-/// `00:00:00:00:00:00:00:01`, `of:…` and `openflow:1`.
+/// Printed as sixteen hexadecimal digits; read however people write it: `1`, `0x1`, sixteen hex
+/// digits, `00:00:00:00:00:00:00:01`, `of:…` and `openflow:1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DatapathId(pub u64);
 
@@ -127,7 +127,8 @@ impl FromStr for DatapathId {
     }
 }
 
-/// The buffer id that says "not buffered here": the whole frame travels in the message itself (`OFP_NO_BUFFER`).
+/// The buffer id that says "not buffered here": the whole frame travels in the message itself
+/// (`OFP_NO_BUFFER`).
 pub const NO_BUFFER: u32 = 0xffff_ffff;
 
 /// What a data path needs of a PACKET_IN, in place and the same for every version.
@@ -138,8 +139,8 @@ pub struct PacketInView<'a> {
     pub buffer_id: u32,
     /// Full length of the frame in bytes; `frame` may hold less of it.
     pub total_len: u16,
-    /// The port it came in by. The 16-bit reserved ports of 1.0 (0xff00 and above) are numbered as 1.3 numbers them
-    /// (0xffff_ff00 and above).
+    /// The port it came in by. The 16-bit reserved ports of 1.0 (0xff00 and above) are numbered as
+    /// 1.3 numbers them (0xffff_ff00 and above).
     pub in_port: u32,
     /// Why the switch sent it, as on the wire: 0 no match, 1 an action; above that by version.
     pub reason: u8,
@@ -173,7 +174,8 @@ pub struct L2Hit {
     pub xid: u32,
     /// The port the frame came in by, numbered as [`PacketInView::in_port`].
     pub in_port: u32,
-    /// Its source, in the lower 48 bits ([`MacAddr::to_u64`]): what is told from a number is written as one.
+    /// Its source, in the lower 48 bits ([`MacAddr::to_u64`]): what is told from a number is
+    /// written as one.
     pub eth_src: u64,
     /// Its destination, likewise. The upper bits of both are 0.
     pub eth_dst: u64,
@@ -187,12 +189,14 @@ pub struct L2Hit {
 
 /// Text in a field of `N` bytes, padded with NULs: names and descriptions.
 ///
-/// All bytes are kept, so that a round trip loses nothing; what is shown is the text before the first NUL.
+/// All bytes are kept, so that a round trip loses nothing; what is shown is the text before the
+/// first NUL.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FixedText<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> FixedText<N> {
-    /// The field holding `text`, cut where it is too long. One byte is left for the NUL that ends it.
+    /// The field holding `text`, cut where it is too long. One byte is left for the NUL that ends
+    /// it.
     pub fn new(text: &str) -> Self {
         let mut bytes = [0; N];
         let kept = text.floor_char_boundary(N.saturating_sub(1));

@@ -1,11 +1,14 @@
-//! OpenFlow 1.0 (wire version 0x01): every message, both directions, with exactly the types of the specification.
+//! OpenFlow 1.0 (wire version 0x01): every message, both directions, with exactly the types of the
+//! specification.
 //!
-//! One message a file; [`Message`] is any of them. What [`Message::decode`] reads, [`Message::encode`] writes again
-//! byte by byte, values unknown to the specification included; only padding becomes zero, and even that is kept in a
-//! [`Match`]. [`packet_in::view`] and [`template`] are the short cuts of the data path: they neither allocate nor build
-//! field by field.
+//! One message a file; [`Message`] is any of them. What [`Message::decode`] reads,
+//! [`Message::encode`] writes again byte by byte, values unknown to the specification included;
+//! only padding becomes zero, and even that is kept in a [`Match`]. [`packet_in::view`] and
+//! [`template`] are the short cuts of the data path: they neither allocate nor build field by
+//! field.
 //!
-//! Sections are those of "OpenFlow Switch Specification", version 1.0.0 (1.0.1 and 1.0.2 change no layout).
+//! Sections are those of "OpenFlow Switch Specification", version 1.0.0 (1.0.1 and 1.0.2 change no
+//! layout).
 
 pub mod action;
 pub mod config;
@@ -70,7 +73,7 @@ open_enum! {
         ECHO_REPLY = 3,
         /// Vendor-defined.
         VENDOR = 4,
-        /// Who are you, and what can you do?
+        /// Asks the switch what it is and what it can do.
         FEATURES_REQUEST = 5,
         /// The answer, ports included.
         FEATURES_REPLY = 6,
@@ -161,8 +164,8 @@ impl Message {
     /// Reads one whole message, as [`Chop`](crate::Chop) cuts them, and its transaction id.
     ///
     /// # Errors
-    /// [`Malformed`], naming the first field that is wrong: also where the version is not 1.0, where the header's length
-    /// is not that of `bytes`, and where bytes are left over at the end.
+    /// [`Malformed`], naming the first field that is wrong: also where the version is not 1.0,
+    /// where the header's length is not that of `bytes`, and where bytes are left over at the end.
     pub fn decode(bytes: &[u8]) -> Result<(u32, Message), Malformed> {
         let header = whole_header(bytes)?;
         let mut reader = Reader::new(bytes);
@@ -296,7 +299,8 @@ fn whole_header(bytes: &[u8]) -> Result<Header, Malformed> {
     Ok(header)
 }
 
-/// Reads structures until nothing is left. Each takes at least one byte, so the input bounds the list.
+/// Reads structures until nothing is left. Each takes at least one byte, so the input bounds the
+/// list.
 fn read_all<'a, T>(
     reader: &mut Reader<'a>,
     read: impl Fn(&mut Reader<'a>) -> Result<T, Malformed>,

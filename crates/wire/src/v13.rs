@@ -1,12 +1,14 @@
-//! OpenFlow 1.3.5 (wire version 0x04), exactly: every message in both directions, one message a file.
+//! OpenFlow 1.3.5 (wire version 0x04), exactly: every message in both directions, one message a
+//! file.
 //!
-//! [`Message::decode`] takes one whole message as [`Chop`](crate::Chop) cuts it; [`Message::encode`] appends one. What
-//! this version does not name (an action, an instruction, a match field, a multipart kind, …) is kept raw, so that
-//! decoding and encoding gives the same bytes again wherever the padding was zero. Section numbers are those of the
-//! OpenFlow Switch Specification 1.3.5.
+//! [`Message::decode`] takes one whole message as [`Chop`](crate::Chop) cuts it;
+//! [`Message::encode`] appends one. What this version does not name (an action, an instruction, a
+//! match field, a multipart kind, …) is kept raw, so that decoding and encoding gives the same
+//! bytes again wherever the padding was zero. Section numbers are those of the OpenFlow Switch
+//! Specification 1.3.5.
 //!
-//! Deliberately not here: what a message means. Nothing checks that a port exists or that a match has its
-//! prerequisites; that is for the switch to say.
+//! Deliberately not here: what a message means. Nothing checks that a port exists or that a match
+//! has its prerequisites; that is for the switch to say.
 
 pub mod action;
 pub mod async_config;
@@ -89,9 +91,9 @@ open_enum! {
         ECHO_REPLY = 3,
         /// An experimenter's.
         EXPERIMENTER = 4,
-        /// Asks who the switch is.
+        /// Asks for the switch's id and features.
         FEATURES_REQUEST = 5,
-        /// Who the switch is.
+        /// The switch's id and features.
         FEATURES_REPLY = 6,
         /// Asks for the configuration.
         GET_CONFIG_REQUEST = 7,
@@ -212,8 +214,8 @@ impl Message {
     /// Reads one whole message, header included, and gives its transaction id with it.
     ///
     /// # Errors
-    /// [`Malformed`] names the first field that cannot be: another version, an unknown type, a header length that is
-    /// not that of `bytes`, or anything in the body.
+    /// [`Malformed`] names the first field that cannot be: another version, an unknown type, a
+    /// header length that is not that of `bytes`, or anything in the body.
     pub fn decode(bytes: &[u8]) -> Result<(u32, Message), Malformed> {
         let header = whole_header(bytes)?;
         let mut reader = Reader::new(bytes);
@@ -368,7 +370,8 @@ fn whole_header(bytes: &[u8]) -> Result<Header, Malformed> {
     Ok(header)
 }
 
-/// Reads structures one behind the other until nothing is left. Every structure takes at least a byte or fails.
+/// Reads structures one behind the other until nothing is left. Every structure takes at least a
+/// byte or fails.
 fn list<T>(
     reader: &mut Reader<'_>,
     read: impl Fn(&mut Reader<'_>) -> Result<T, Malformed>,
@@ -410,7 +413,8 @@ fn tlv8<'a>(
     }
 }
 
-/// Reads a structure as [`tlv`] does, and passes over the padding to a multiple of eight that its length leaves out.
+/// Reads a structure as [`tlv`] does, and passes over the padding to a multiple of eight that its
+/// length leaves out.
 fn tlv_then_pad8<'a>(
     reader: &mut Reader<'a>,
     field: &'static str,

@@ -1,8 +1,9 @@
 //! Messages written into a byte buffer, with the lengths filled in afterwards.
 //!
-//! A [`Writer`] appends to a `Vec` that the caller owns and reuses. A structure that carries its own length is opened
-//! with [`Writer::open_u16`] and closed with [`Writer::close`]. All padding in OpenFlow is zero bytes up to a multiple
-//! of eight, and this is the one place that knows it on the way out.
+//! A [`Writer`] appends to a `Vec` that the caller owns and reuses. A structure that carries its
+//! own length is opened with [`Writer::open_u16`] and closed with [`Writer::close`]. All padding in
+//! OpenFlow is zero bytes up to a multiple of eight, and this is the one place that knows it on the
+//! way out.
 
 use crate::header::{HEADER_LEN, Header, MESSAGE_LEN_MAX};
 use alloc::vec::Vec;
@@ -39,7 +40,8 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins a message of type `kind`: its header goes to the end of `out`, the length filled in by [`Writer::finish`].
+    /// Begins a message of type `kind`: its header goes to the end of `out`, the length filled in
+    /// by [`Writer::finish`].
     pub fn message(out: &'a mut Vec<u8>, version: u8, kind: u8, xid: u32) -> Self {
         let start = out.len();
         out.extend_from_slice(&Header { version, kind, length: HEADER_LEN as u16, xid }.to_bytes());
@@ -100,14 +102,15 @@ impl<'a> Writer<'a> {
         self.out.resize(self.out.len() + len, 0);
     }
 
-    /// Begins a structure whose length field, 16 bits, stands `length_offset` bytes behind the structure's first byte,
-    /// which is the next one written.
+    /// Begins a structure whose length field, 16 bits, stands `length_offset` bytes behind the
+    /// structure's first byte, which is the next one written.
     pub fn open_u16(&mut self, length_offset: usize) -> Open {
         let start = self.out.len();
         Open { start, length_at: start + length_offset }
     }
 
-    /// Writes a length field, 16 bits, of what begins `gap` zero bytes behind it: `actions_len` of a PACKET_OUT.
+    /// Writes a length field, 16 bits, of what begins `gap` zero bytes behind it: `actions_len` of
+    /// a PACKET_OUT.
     pub fn open_ahead_u16(&mut self, gap: usize) -> Open {
         let length_at = self.out.len();
         self.pad(2 + gap);
@@ -125,14 +128,16 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends the structure without its padding counted in, then pads it to a multiple of eight (a match of 1.3).
+    /// Ends the structure without its padding counted in, then pads it to a multiple of eight (a
+    /// match of 1.3).
     pub fn close_then_pad8(&mut self, open: Open) {
         let start = open.start;
         self.close(open);
         self.pad8_since(start);
     }
 
-    /// Pads the structure to a multiple of eight, then ends it, the padding counted in (everything else).
+    /// Pads the structure to a multiple of eight, then ends it, the padding counted in (everything
+    /// else).
     pub fn pad8_then_close(&mut self, open: Open) {
         self.pad8_since(open.start);
         self.close(open);

@@ -44,8 +44,8 @@ fn decoding_openflow_1_3_allocates_no_more_than_its_input_warrants() {
     check_corpus("v13", aldis_wire::v13::Message::decode, PER_BYTE_MAX_V13);
 }
 
-/// The structure of 1.3 that takes most memory for its length: a match field of no class without a value. Of so many of
-/// them, the last makes the list double.
+/// The structure of 1.3 that takes most memory for its length: a match field of no class without a
+/// value. Of so many of them, the last makes the list double.
 #[test]
 fn decoding_the_smallest_match_fields_allocates_no_more_than_that() {
     const FIELDS: usize = 8193;

@@ -1,8 +1,10 @@
-//! Bytes that lie: every length field with every value that could hurt, every truncation, every version and type.
+//! Bytes that lie: every length field with every value that could hurt, every truncation, every
+//! version and type.
 //!
-//! The corpus is the golden vectors, which cover every message and every structure. Wherever a message is changed, the
-//! outcome is one of two: [`Malformed`], at a place inside the message, or a message that is kept whole, which means that
-//! it encodes and decodes to itself again. Nothing panics, and nothing asks for more memory than its input warrants.
+//! The corpus is the golden vectors, which cover every message and every structure. Wherever a
+//! message is changed, the outcome is one of two: [`Malformed`], at a place inside the message, or
+//! a message that is kept whole, which means that it encodes and decodes to itself again. Nothing
+//! panics, and nothing asks for more memory than its input warrants.
 
 #[path = "common/counting.rs"]
 mod counting;
@@ -100,7 +102,7 @@ macro_rules! decoder {
             );
             let decoded = bounded(name, $per_byte_max, $version::Message::decode, bytes);
             if let (Err(refusal), Ok((_, $version::Message::PacketIn(_)))) = (view, &decoded) {
-                // The one thing that a PACKET_IN may lack, and that nobody can do without.
+                // The one thing that a PACKET_IN may lack, and that is needed all the same.
                 assert_eq!(refusal.field, "packet_in.in_port", "{name}");
             }
             let (xid, message) = decoded?;
@@ -157,9 +159,9 @@ fn cut(bytes: &[u8], len: usize) -> Vec<u8> {
     with_u16(&bytes[..len], 2, len as u16)
 }
 
-/// Values that a length in `place` could do harm with: all that could be the minimum of a structure and those beside it,
-/// those around what the length was, those around what is left of the message, counted from the field, from the
-/// structure's type before it or from behind it, and the largest.
+/// Values that a length in `place` could do harm with: all that could be the minimum of a structure
+/// and those beside it, those around what the length was, those around what is left of the message,
+/// counted from the field, from the structure's type before it or from behind it, and the largest.
 fn lengths_to_try(bytes: &[u8], place: usize) -> BTreeSet<u16> {
     let left = (bytes.len() - place) as u16;
     let around = |value: u16| (-9..=9).filter_map(move |step| value.checked_add_signed(step));
@@ -205,7 +207,8 @@ fn lie_about_bytes(decoder: &Decoder) {
     }
 }
 
-/// The places of all length fields of two bytes: where either byte alone makes a length that cannot be.
+/// The places of all length fields of two bytes: where either byte alone makes a length that cannot
+/// be.
 fn length_fields(decoder: &Decoder, name: &str, bytes: &[u8]) -> BTreeMap<usize, &'static str> {
     let refused = |place, value| match decoder.try_on(name, &with_u16(bytes, place, value)) {
         Err(Malformed { field, reason: Reason::BadLength, .. }) => Some(field),

@@ -1,5 +1,5 @@
-//! A flow that both versions can say does the same in both: each is interpreted from its exact form, on packets drawn
-//! from a world small enough for flows and packets to meet.
+//! A flow that both versions can say does the same in both: each is interpreted from its exact
+//! form, on packets drawn from a world small enough for flows and packets to meet.
 
 #[path = "common/oracle.rs"]
 mod oracle;

@@ -1,5 +1,5 @@
-//! The neutral vocabulary against its laws: what came goes back byte by byte, and what a version cannot say is refused
-//! by name.
+//! The neutral vocabulary against its laws: what came goes back byte by byte, and what a version
+//! cannot say is refused by name.
 
 #[path = "common/arbitrary_v10.rs"]
 mod arbitrary_v10;
@@ -85,7 +85,8 @@ proptest! {
     }
 }
 
-/// Whether the message may hold what the neutral words do not have: actions without a name, bits that 1.0 alone names.
+/// Whether the message may hold what the neutral words do not have: actions without a name, bits
+/// that 1.0 alone names.
 fn may_be_other(exact: &v13::Message) -> bool {
     use v13::Message::*;
     use v13::stats::MultipartReplyBody;
@@ -157,8 +158,9 @@ fn vlan() -> impl Strategy<Value = Vec<Field>> {
     ]
 }
 
-/// Of all messages of the corpus, those without a meaning are made to be odd: an emergency flow, actions, statistics
-/// and properties that no specification names, a command that does not exist, a vendor's message without a type.
+/// Of all messages of the corpus, those without a meaning are made to be odd: an emergency flow,
+/// actions, statistics and properties that no specification names, a command that does not exist, a
+/// vendor's message without a type.
 #[test]
 fn nearly_everything_has_a_meaning() {
     let mut without = Vec::new();
@@ -267,7 +269,8 @@ fn a_queue_holds_for_the_outputs_that_follow() {
     assert_eq!(exact, [enqueue(1), enqueue(2)]);
 }
 
-/// Open vSwitch strips tags in flows that do not match one: the neutral form keeps it, 1.3 refuses it.
+/// Open vSwitch strips tags in flows that do not match one: the neutral form keeps it, 1.3 refuses
+/// it.
 #[test]
 fn an_action_that_depends_on_the_packet_stays_as_1_0_said_it() {
     let mut exact = v10_flow_mod(FlowMod::add(Match::new()));
@@ -294,7 +297,8 @@ fn a_match_with_leftovers_has_a_meaning_and_keeps_its_bytes() {
     assert_eq!(meaning.match_, Match::new().in_port(PortNo(4)));
 }
 
-/// The number of an action that one version does not name may be that of another action in the other.
+/// The number of an action that one version does not name may be that of another action in the
+/// other.
 #[test]
 fn an_action_without_a_name_stays_in_its_version() {
     let mut of_v10 = v10_flow_mod(FlowMod::add(Match::new()));

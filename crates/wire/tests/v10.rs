@@ -101,7 +101,8 @@ fn the_corpus_covers_every_kind_of_message_and_structure() {
     assert!(FlowModCommand::NAMED.iter().all(|command| commands.contains(command)));
 }
 
-/// Messages whose last field takes whatever is left: any shorter or longer message is one too, down to a minimum.
+/// Messages whose last field takes whatever is left: any shorter or longer message is one too, down
+/// to a minimum.
 fn has_a_raw_tail(message: &Message) -> bool {
     matches!(
         message,
@@ -142,7 +143,8 @@ fn a_message_cut_short_or_too_long_is_refused() {
     }
 }
 
-/// With a header that says the shorter length, what can be read is read whole, and encodes to that length again.
+/// With a header that says the shorter length, what can be read is read whole, and encodes to that
+/// length again.
 #[test]
 fn a_prefix_with_a_truthful_header_is_read_whole_or_refused() {
     for (golden, _, message) in decode_corpus() {

@@ -164,7 +164,8 @@ fn the_corpus_covers_every_kind_of_part() {
     assert_eq!(fields.iter().filter(|field| **field & 1 == 1).count(), 16 + 3);
 }
 
-/// Messages whose last part takes whatever is left, or any number of parts: others are cut short or too long if changed.
+/// Messages whose last part takes whatever is left, or any number of parts: others are cut short or
+/// too long if changed.
 fn has_a_fixed_length(message: &Message) -> bool {
     match message {
         Message::FeaturesRequest
@@ -214,8 +215,8 @@ fn a_message_cut_short_or_too_long_is_refused() {
     }
 }
 
-/// Whatever is accepted encodes to the same length, and to the same message. (The last padding of a HELLO may be missing,
-/// and is there afterwards.)
+/// Whatever is accepted encodes to the same length, and to the same message. (The last padding of a
+/// HELLO may be missing, and is there afterwards.)
 fn assert_refused_or_kept(bytes: &[u8]) {
     if let Ok((xid, message)) = Message::decode(bytes) {
         let again = encode(xid, &message);
@@ -410,7 +411,8 @@ proptest! {
         }
     }
 
-    /// What decoding accepts and has a port, the view accepts; what it refuses in the header, the view refuses as well.
+    /// What decoding accepts and has a port, the view accepts; what it refuses in the header, the
+    /// view refuses as well.
     #[test]
     fn the_view_refuses_what_has_no_frame(
         packet_in in arbitrary::packet_in(),

@@ -1,7 +1,7 @@
 //! The exceptions, in `xtask/tidy.allow`: one a line, `KIND PLACE [NUMBER]`, `#` begins a comment.
 //!
-//! It is a ratchet: an entry that is no longer needed, or larger than needed, is itself a finding. So
-//! the list can only shrink, unless a commit adds to it and argues for that in review.
+//! It is a ratchet: an entry that is no longer needed, or larger than needed, is itself a finding.
+//! So the list can only shrink, unless a commit adds to it and argues for that in review.
 
 use super::Tree;
 

@@ -1,11 +1,13 @@
-//! Which crate may depend on which: edges point inward only, and the innermost ring cannot name the world.
+//! Which crate may depend on which: edges point inward only, and the innermost ring cannot name the
+//! world.
 
 use super::Tree;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Every crate with the crates of this workspace it may use outside its tests. No other edge is allowed.
+/// Every crate with the crates of this workspace it may use outside its tests. No other edge is
+/// allowed.
 const EDGES: &[(&str, &[&str])] = &[
     ("aldis-wire", &[]),
     ("aldis-packet", &[]),

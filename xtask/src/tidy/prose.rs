@@ -1,4 +1,5 @@
-//! Comments and documents: lines within the page, a component as the subject, docs that say something.
+//! Comments and documents: lines within the page, a component as the subject, docs that say
+//! something.
 
 use super::documents::room;
 use super::ratchet::Finding;

@@ -1,8 +1,8 @@
 //! Ratchets: counts of what should not be there, which may fall and never rise.
 //!
 //! The counts stand in `xtask/tidy.counts`, one a line, `RULE PLACE NUMBER`. A place without a line
-//! has the number 0. More than the number fails the rule. Less is a note, "lower the number", and no
-//! failure: otherwise two branches that each mend something could not be merged.
+//! has the number 0. More than the number fails the rule. Less is a note, "lower the number", and
+//! no failure: otherwise two branches that each mend something could not be merged.
 
 use super::Tree;
 use super::allow::read;

@@ -49,8 +49,8 @@ fn ratchet(tree: &Tree, kind: &str, usual: usize, sizes: &[(String, usize)]) -> 
 
 /// Every function of a Rust file with its lines, as `path::name`.
 ///
-/// rustfmt puts the closing brace of a function under the first letter of its line, and nothing else of it there:
-/// that is all this needs to know of the language.
+/// rustfmt puts the closing brace of a function under the first letter of its line, and nothing
+/// else of it there: that is all this needs to know of the language.
 fn function_sizes(source: &Source) -> Vec<(String, usize)> {
     if !source.path.ends_with(".rs") {
         return Vec::new();

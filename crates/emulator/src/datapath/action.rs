@@ -92,7 +92,8 @@ impl Program {
     }
 }
 
-/// The actions that are done where the tables end: at most one of each kind, in an order of their own (§5.10).
+/// The actions that are done where the tables end: at most one of each kind, in an order of their
+/// own (§5.10).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionSet {
     pop: bool,
@@ -126,8 +127,8 @@ impl ActionSet {
         }
     }
 
-    /// The actions in the order of the specification: a group comes instead of an output. Without either the packet
-    /// goes nowhere, and nothing is left to do.
+    /// The actions in the order of the specification: a group comes instead of an output. Without
+    /// either the packet goes nowhere, and nothing is left to do.
     pub(crate) fn in_order(&self) -> Vec<Action> {
         let Some(last) = self.group.map(Action::Group).or(self.output) else { return Vec::new() };
         let pop = self.pop.then_some(Action::PopVlan);

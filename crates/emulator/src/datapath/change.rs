@@ -16,8 +16,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) enum Change {
     Add(Box<Addition>),
-    /// Gives the flows of the filter another program. As 1.0 has it they get the new cookie too, and one is added where
-    /// there is none.
+    /// Gives the flows of the filter another program. As 1.0 has it they get the new cookie too,
+    /// and one is added where there is none.
     Modify {
         filter: Filter,
         new: Box<Addition>,
@@ -62,7 +62,8 @@ impl Datapath {
         }
     }
 
-    /// Sends a frame of the controller's. It came in by `in_port`, as far as flows and actions are concerned.
+    /// Sends a frame of the controller's. It came in by `in_port`, as far as flows and actions are
+    /// concerned.
     pub(super) fn packet_out(
         &mut self,
         in_port: u32,
@@ -87,8 +88,8 @@ impl Datapath {
         Ok(())
     }
 
-    /// The controller knows what it asked for itself: as Open vSwitch has it, it is told of what came of that alone, a port
-    /// that goes down or comes up.
+    /// The controller knows what it asked for itself: as Open vSwitch has it, it is told of what
+    /// came of that alone, a port that goes down or comes up.
     pub(super) fn port_mod(
         &mut self,
         change: &PortChange,

@@ -1,12 +1,15 @@
-//! What a flow can look at, as thirteen words: a packet's fields, and which of them a flow compares.
+//! What a flow can look at, as thirteen words: a packet's fields, and which of them a flow
+//! compares.
 //!
-//! Fields that cannot be in one packet together share their place, as they do in Open vSwitch: the IPv4 addresses, the
-//! IPv6 ones and those inside ARP; the IP protocol and the ARP operation; transport ports and ICMP's type and code; the
-//! link-layer addresses of ARP and of neighbour discovery.
+//! Fields that cannot be in one packet together share their place, as they do in Open vSwitch: the
+//! IPv4 addresses, the IPv6 ones and those inside ARP; the IP protocol and the ARP operation;
+//! transport ports and ICMP's type and code; the link-layer addresses of ARP and of neighbour
+//! discovery.
 //!
 //! ```text
-//! 0 metadata · 1 in_port:32 eth_type:16 vlan_tci:16 · 2 eth_dst:48 tos:8 proto:8 · 3 eth_src:48 tp_src:16
-//! 4,5 source address · 6,7 destination address · 8 flow label:32 tp_dst:16 · 9 sender's MAC · 10 target's MAC
+//! 0 metadata · 1 in_port:32 eth_type:16 vlan_tci:16 · 2 eth_dst:48 tos:8 proto:8
+//! 3 eth_src:48 tp_src:16 · 4,5 source address · 6,7 destination address
+//! 8 flow label:32 tp_dst:16 · 9 sender's MAC · 10 target's MAC
 //! 11,12 address that neighbour discovery is about
 //! ```
 

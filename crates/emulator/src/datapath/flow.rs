@@ -11,7 +11,8 @@ pub(crate) use v13::flow_mod::FlowModFlags as Flags;
 /// Why a flow is gone.
 pub(crate) use v13::flow_removed::FlowRemovedReason as Reason;
 
-/// What the controller said of it, to be said again when it asks: for 1.0 the match without what it does not compare.
+/// What the controller said of it, to be said again when it asks: for 1.0 the match without what it
+/// does not compare.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     V10 { match_: v10::Match, actions: Box<[v10::Action]> },

@@ -48,8 +48,8 @@ pub(crate) struct Report<'a> {
     pub(crate) origin: Origin,
     pub(crate) in_port: u32,
     pub(crate) metadata: u64,
-    /// The frame, which goes whole, as Open vSwitch sends it since it keeps no packets: `max_len` and `miss_send_len` say how
-    /// much goes of one that is kept.
+    /// The frame, which goes whole, as Open vSwitch sends it since it keeps no packets: `max_len`
+    /// and `miss_send_len` say how much goes of one that is kept.
     pub(crate) frame: &'a [u8],
 }
 
@@ -58,8 +58,9 @@ pub(crate) struct Way<'a, S> {
     pub(crate) world: &'a mut World,
     pub(crate) out: &'a mut S,
     pub(crate) now: Duration,
-    /// Length of the frame as it came, which is what flows and groups count; from a select group on, as it was there, since Open
-    /// vSwitch sends a packet through its datapath once more to choose a bucket.
+    /// Length of the frame as it came, which is what flows and groups count; from a select group
+    /// on, as it was there, since Open vSwitch sends a packet through its datapath once more to
+    /// choose a bucket.
     len: usize,
     copies: u32,
 }
@@ -73,7 +74,8 @@ impl<'a, S: Sink> Way<'a, S> {
     pub(crate) fn walk(&mut self, tables: &mut Tables, packet: &mut Packet<'_>) {
         let mut set = ActionSet::default();
         let mut table = 0;
-        // What the action set sends to the controller is said to come from the first flow, as Open vSwitch has it.
+        // What the action set sends to the controller is said to come from the first flow, as Open
+        // vSwitch has it.
         let mut first = None;
         loop {
             let Some(flow) = tables.look_up(table, &packet.key) else {

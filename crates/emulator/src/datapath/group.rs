@@ -1,4 +1,5 @@
-//! Groups (OpenFlow 1.3.5 §5.6): one packet to many ports, to one of several, or to the first that is live.
+//! Groups (OpenFlow 1.3.5 §5.6): one packet to many ports, to one of several, or to the first that
+//! is live.
 
 use super::action::Action;
 use super::fields::{
@@ -51,8 +52,8 @@ impl Groups {
         }
     }
 
-    /// By weight, from a hash of the addresses and ports: the packets of one connection go one way. A bucket that watches
-    /// something dead is passed over.
+    /// By weight, from a hash of the addresses and ports: the packets of one connection go one way.
+    /// A bucket that watches something dead is passed over.
     fn select(&self, group: &Group, packet: &Key, ports: &Ports) -> Option<usize> {
         let live = |bucket: &Bucket| {
             let watches =

@@ -32,8 +32,9 @@ pub(crate) struct Meter {
 pub(crate) type Meters = BTreeMap<u32, Meter>;
 
 impl Band {
-    /// Full. It holds the burst that it names, whatever the meter's flags say of bursts, or without one what passes in a second,
-    /// which is then what it says of itself: all that as in Open vSwitch.
+    /// Full. It holds the burst that it names, whatever the meter's flags say of bursts, or without
+    /// one what passes in a second, which is then what it says of itself: all that as in Open
+    /// vSwitch.
     fn new(mut said: MeterBand) -> Band {
         if said.burst_size == 0 {
             said.burst_size = said.rate;
@@ -60,7 +61,8 @@ impl Meter {
         }
     }
 
-    /// Counts a packet; whether it passes. Of the bands that it exceeds, that of the highest rate drops it.
+    /// Counts a packet; whether it passes. Of the bands that it exceeds, that of the highest rate
+    /// drops it.
     pub(crate) fn passes(&mut self, bytes: usize, now: Duration) -> bool {
         self.counters.count(bytes);
         let elapsed = now.saturating_sub(self.filled).as_nanos();

@@ -1,7 +1,8 @@
-//! A packet on its way through the tables: the frame, its fields, and the changes that actions make to both.
+//! A packet on its way through the tables: the frame, its fields, and the changes that actions make
+//! to both.
 //!
-//! Checksums are carried along by the difference (RFC 1624), so that one that was wrong stays wrong, as on a real switch.
-//! A field that the packet has not is not set: the action passes.
+//! Checksums are carried along by the difference (RFC 1624), so that one that was wrong stays
+//! wrong, as on a real switch. A field that the packet has not is not set: the action passes.
 
 use super::action::Set;
 use super::bounds::FRAME_MAX;
@@ -284,7 +285,8 @@ impl<'a> Packet<'a> {
         let kind = self.protocol();
         let icmp = if self.is_ipv6() { protocol::ICMPV6 } else { protocol::ICMP };
         if only.is_none() && kind == icmp {
-            // 1.0 keeps the type and code of ICMP where the ports are, and Open vSwitch sets them there.
+            // 1.0 keeps the type and code of ICMP where the ports are, and Open vSwitch sets them
+            // there.
             return self.set_icmp(field, at / 2, port as u8, icmp);
         }
         let wanted = matches!(kind, protocol::TCP | protocol::UDP | SCTP)

@@ -1,9 +1,10 @@
 //! From a frame to its fields, and to where its headers stand.
 //!
-//! What is looked at, and when a header counts as broken, follows Open vSwitch (`miniflow_extract` of its `lib/flow.c`,
-//! which documents it): one VLAN tag, its default; lengths that do not fit the frame end the reading, and the fields behind
-//! them are zero. The views of `aldis-packet` take what is there of a frame that is cut short, as a controller must; a
-//! switch sees whole frames and refuses what is not.
+//! What is looked at, and when a header counts as broken, follows Open vSwitch (`miniflow_extract`
+//! of its `lib/flow.c`, which documents it): one VLAN tag, its default; lengths that do not fit the
+//! frame end the reading, and the fields behind them are zero. The views of `aldis-packet` take
+//! what is there of a frame that is cut short, as a controller must; a switch sees whole frames and
+//! refuses what is not.
 
 use super::bounds::FRAME_MIN;
 use super::fields::*;
@@ -188,7 +189,8 @@ fn extensions(cursor: &mut Cursor<'_>, mut next: u8, layout: &mut Layout) -> Opt
     Some(next)
 }
 
-/// The header above IP. Of a fragment, even the first, the ports are not looked at: all fragments of a packet go one way.
+/// The header above IP. Of a fragment, even the first, the ports are not looked at: all fragments
+/// of a packet go one way.
 fn transport(cursor: &Cursor<'_>, key: &mut Key, layout: &mut Layout, kind: u8) {
     let least = match kind {
         protocol::TCP => 20,

@@ -14,7 +14,8 @@ pub struct PortSpec {
     pub name: String,
 }
 
-/// What the administrator or controller says of a port: the bits that both versions number alike, and 1.0's `NO_FLOOD`.
+/// What the administrator or controller says of a port: the bits that both versions number alike,
+/// and 1.0's `NO_FLOOD`.
 pub(crate) mod config {
     pub(crate) const DOWN: u32 = 1 << 0;
     pub(crate) const NO_RECV: u32 = 1 << 2;
@@ -62,7 +63,7 @@ impl Port {
         self.config & config != 0
     }
 
-    /// Whether frames pass: nobody took it down, and there is a link.
+    /// Whether frames pass: it was not taken down, and there is a link.
     pub(crate) fn is_live(&self) -> bool {
         self.link && !self.has(config::DOWN)
     }

@@ -40,7 +40,8 @@ impl Default for Session {
 }
 
 impl Session {
-    /// The next connection's; the switch remembers the generation, so that a controller of the past stays one.
+    /// The next connection's; the switch remembers the generation, so that a controller of the past
+    /// stays one.
     pub(crate) fn next(self) -> Session {
         Session { generation: self.generation, ..Session::default() }
     }

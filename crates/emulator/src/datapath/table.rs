@@ -1,8 +1,10 @@
-//! One flow table: tuple space search (Srinivasan, Suri and Varghese, 1999), as Open vSwitch does it.
+//! One flow table: tuple space search (Srinivasan, Suri and Varghese, 1999), as Open vSwitch does
+//! it.
 //!
-//! Flows with the same mask stand in one hash table, by their masked fields; those with the same mask and fields, and those
-//! whose hashes collide, hang behind one another by falling priority. A look-up asks the hash tables by falling highest
-//! priority and stops at the first that cannot win any more.
+//! Flows with the same mask stand in one hash table, by their masked fields; those with the same
+//! mask and fields, and those whose hashes collide, hang behind one another by falling priority. A
+//! look-up asks the hash tables by falling highest priority and stops at the first that cannot win
+//! any more.
 
 use super::bounds::MASKS_MAX;
 use super::fields::{Key, Pattern, WORDS};
@@ -92,9 +94,10 @@ impl Tuple {
     }
 }
 
-/// Both halves of a wide product: every bit in moves every bit out. The lower half alone has low bits that know nothing of the
-/// word's upper ones, where an Ethernet address stands, and a hash table looks at the low bits first; so the low bits of the
-/// upper half, which know of all, stand on them.
+/// Both halves of a wide product: every bit in moves every bit out. The lower half alone has low
+/// bits that know nothing of the word's upper ones, where an Ethernet address stands, and a hash
+/// table looks at the low bits first; so the low bits of the upper half, which know of all, stand
+/// on them.
 #[inline]
 fn mix(word: u64) -> u64 {
     let product = u128::from(word) * 0xa5a3_56f2_9d5e_c4b7;

@@ -16,7 +16,8 @@ pub(crate) struct Filter {
     /// `None` for every table.
     pub(crate) table: Option<u8>,
     pub(crate) pattern: Pattern,
-    /// Where it says one, the flow with just this pattern and priority; else all within the pattern.
+    /// Where it says one, the flow with just this pattern and priority; else all within the
+    /// pattern.
     pub(crate) strict: Option<u16>,
     /// Those with an output there.
     pub(crate) out_port: Option<u32>,
@@ -57,7 +58,8 @@ pub(crate) struct Addition {
 /// A flow that is gone, and where it was.
 pub(crate) type Removed = (u8, Flow, Reason);
 
-/// When a flow may have to go: the time, its table, its slot and the stamp that says it is still the same flow.
+/// When a flow may have to go: the time, its table, its slot and the stamp that says it is still
+/// the same flow.
 type Deadline = (Duration, u8, Slot, u64);
 
 /// The tables, made as they are used.
@@ -208,7 +210,8 @@ impl Tables {
         self.table(table)?.get(slot).map(|(flow, _)| flow)
     }
 
-    /// Gives flows another program, and where `recookie` says so another cookie; their timeouts stay.
+    /// Gives flows another program, and where `recookie` says so another cookie; their timeouts
+    /// stay.
     pub(crate) fn modify(
         &mut self,
         found: &[(u8, Slot)],
@@ -262,7 +265,8 @@ impl Tables {
         removed
     }
 
-    /// When to look again; earlier than needed where the flow that would have gone was used since, or is gone.
+    /// When to look again; earlier than needed where the flow that would have gone was used since,
+    /// or is gone.
     pub(crate) fn next_deadline(&self) -> Option<Duration> {
         self.deadlines.peek().map(|Reverse((at, ..))| *at)
     }

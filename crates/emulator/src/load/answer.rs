@@ -1,7 +1,8 @@
 //! What a FLOW_MOD or PACKET_OUT says about the request it answers.
 //!
-//! A controller is free to choose the xids of what it sends, and most of them do; so an xid is only one of four ways in
-//! which an answer names its request, and the weakest. See [`super`] for their order.
+//! A controller is free to choose the xids of what it sends, and most of them do; so an xid is only
+//! one of four ways in which an answer names its request, and the weakest. See [`super`] for their
+//! order.
 
 use super::packet_in::{NO_BUFFER, number_in};
 use aldis_wire::header::kind;
@@ -18,7 +19,8 @@ pub(super) enum Form {
     Xid,
 }
 
-/// `OFPFC_ADD`, `OFPFC_MODIFY` and `OFPFC_MODIFY_STRICT`; what is above deletes (1.0 §5.3.3, 1.3.5 §7.3.4.2).
+/// `OFPFC_ADD`, `OFPFC_MODIFY` and `OFPFC_MODIFY_STRICT`; what is above deletes (1.0 §5.3.3, 1.3.5
+/// §7.3.4.2).
 const COMMAND_MAX: u16 = 2;
 
 /// `OFPFW_DL_SRC` (1.0 §5.2.3).
@@ -47,7 +49,8 @@ pub(super) fn buffer_id(message: &Raw<'_>, version: Version) -> Result<Option<u3
     }
 }
 
-/// The sender's address and the number of the frame that a PACKET_OUT carries, if it carries one as long as ours.
+/// The sender's address and the number of the frame that a PACKET_OUT carries, if it carries one as
+/// long as ours.
 pub(super) fn frame(message: &Raw<'_>, version: Version) -> Option<(u64, u32)> {
     let (actions_len, head) = match version {
         Version::V10 => (message.bytes.get(14..16)?, 16),
@@ -58,8 +61,8 @@ pub(super) fn frame(message: &Raw<'_>, version: Version) -> Option<(u64, u32)> {
     Some((mac(frame.get(6..12)?), number_in(frame)?))
 }
 
-/// The sender's address on which the rule of a FLOW_MOD matches, if it is one that adds or changes a rule and has an exact
-/// one.
+/// The sender's address on which the rule of a FLOW_MOD matches, if it is one that adds or changes
+/// a rule and has an exact one.
 pub(super) fn source(message: &Raw<'_>, version: Version) -> Option<u64> {
     let bytes = message.bytes;
     match version {

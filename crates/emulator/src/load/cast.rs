@@ -1,7 +1,8 @@
-//! Who the switches of a run are, and which generator thread plays them.
+//! The roles of a run's switches, and which generator thread plays them.
 //!
-//! They are numbered through: first the normal ones, then those that storm, probe, read slowly, and never read. Those that
-//! probe have a thread of their own, so that no load delays their clock, and so have the ones that read badly.
+//! They are numbered through: first the normal ones, then those that storm, probe, read slowly, and
+//! never read. Those that probe have a thread of their own, so that no load delays their clock, and
+//! so have the ones that read badly.
 
 use super::{Load, Part};
 

@@ -39,7 +39,7 @@ pub enum Gate {
     Taught,
 }
 
-/// Who looks on while a run runs, on the thread that started it.
+/// An observer of a run, on the thread that started it.
 pub trait Watch {
     /// Something has happened.
     fn tell(&mut self, _moment: Moment) {}
@@ -49,8 +49,8 @@ pub trait Watch {
         false
     }
 
-    /// Waits until the other parts of the run, where there are any, are at the gate as well. The switches are served
-    /// meanwhile.
+    /// Waits until the other parts of the run, where there are any, are at the gate as well. The
+    /// switches are served meanwhile.
     ///
     /// # Errors
     /// [`Failure::Parts`]: they do not come.
@@ -93,7 +93,8 @@ impl Watch for Listener<'_> {
     }
 }
 
-/// Like [`run`]; keeps what was measured when the run ends before its time. Every switch is disconnected by then.
+/// Like [`run`]; keeps what was measured when the run ends before its time. Every switch is
+/// disconnected by then.
 pub fn measure(load: &Load, watch: &mut dyn Watch) -> Outcome {
     let failed = |failure| Outcome { report: Report::empty(load), failure: Some(failure) };
     match prepare(load) {

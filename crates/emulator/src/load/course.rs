@@ -109,7 +109,8 @@ impl Course {
         self.tally().done[step as usize]
     }
 
-    /// Waits until more than `done` switches have taken the step or `timeout` has passed; false when the run has ended.
+    /// Waits until more than `done` switches have taken the step or `timeout` has passed; false
+    /// when the run has ended.
     pub(super) fn await_change(&self, step: Step, done: u32, timeout: Duration) -> bool {
         let same = |tally: &mut Tally| tally.done[step as usize] == done && self.goes_on(tally);
         let waited = self.changed.wait_timeout_while(self.tally(), timeout, same);

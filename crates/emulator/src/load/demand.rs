@@ -1,4 +1,5 @@
-//! How much is offered, by whom and when: a total rate over time, and each switch's part of it.
+//! How much is offered, by which switch and when: a total rate over time, and each switch's part of
+//! it.
 
 use super::Load;
 use super::dice::Dice;
@@ -23,8 +24,8 @@ pub enum Rate {
     Total(f64),
     /// Each switch, on average where they differ ([`Spread`]).
     PerSwitch(f64),
-    /// All switches together, one rate after another, 1 to [`STEPS_MAX`] of them: instead of loops, with the first rate
-    /// for the warm-up.
+    /// All switches together, one rate after another, 1 to [`STEPS_MAX`] of them: instead of loops,
+    /// with the first rate for the warm-up.
     Steps(Vec<Step>),
 }
 
@@ -42,20 +43,21 @@ pub struct Step {
 pub enum Spread {
     /// Each the same.
     Even,
-    /// Four emulators side by side that are not quite equally fast (scenario 1 of Maestro's figure 6): within 10 % of the
-    /// mean, each with every fourth switch.
+    /// Four emulators side by side that are not quite equally fast (scenario 1 of Maestro's figure
+    /// 6): within 10 % of the mean, each with every fourth switch.
     NearUniform,
-    /// The switch of rank r in proportion to 1 ÷ r^s; which switch has which rank is left to chance. The exponent s is 0
-    /// to 10; 1 stands for the skewed scenarios of Maestro's figure 6, whose exact rates are only drawn.
+    /// The switch of rank r in proportion to 1 ÷ r^s; which switch has which rank is left to
+    /// chance. The exponent s is 0 to 10; 1 stands for the skewed scenarios of Maestro's figure 6,
+    /// whose exact rates are only drawn.
     Zipf(f64),
 }
 
 /// The longest time that a switch that offers now and then may be on, or off.
 pub const ON_OFF_MAX: Duration = Duration::from_secs(3600);
 
-/// Offering now and then: every switch is on for a time and off for a time, round and round. Its times are drawn once, evenly
-/// out of these, and so is where in its round it begins; over many rounds it offers its part of the rate, all of it while
-/// it is on.
+/// Offering now and then: every switch is on for a time and off for a time, round and round. Its
+/// times are drawn once, evenly out of these, and so is where in its round it begins; over many
+/// rounds it offers its part of the rate, all of it while it is on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OnOff {
     /// How long it is on: from the least to the most; a millisecond to [`ON_OFF_MAX`].
@@ -80,7 +82,7 @@ impl OnOff {
     }
 }
 
-/// Beside the seed, so that who is on and who has which part of the rate are apart.
+/// Beside the seed, so that which switch is on and which has what part of the rate are apart.
 const ON_OFF_SEED: u64 = 0x6f6e_206f_6666;
 
 /// The rounds of one switch, in seconds.
@@ -159,8 +161,8 @@ impl Load {
         loops.map(|loops| (rate, self.loop_length * loops)).collect()
     }
 
-    /// The loops of a run, in order: those of the warm-up, then each phase cut into loops, of which the last may be shorter,
-    /// then those that are not counted any more.
+    /// The loops of a run, in order: those of the warm-up, then each phase cut into loops, of which
+    /// the last may be shorter, then those that are not counted any more.
     pub(super) fn laps(&self) -> Vec<Lap> {
         let warm_up = (1..=self.warm_up).map(|index| (self.loop_length * index, None));
         let mut laps: Vec<_> = warm_up.collect();
@@ -292,8 +294,8 @@ mod tests {
     }
 
     proptest! {
-        /// Over whole rounds a switch that is on now and then offers what another does; nothing while it is off, at no time
-        /// less than before.
+        /// Over whole rounds a switch that is on now and then offers what another does; nothing
+        /// while it is off, at no time less than before.
         #[test]
         fn on_and_off_is_the_rate_on_average(on in 1u64..2000, off in 0u64..2000, rounds in 1u32..20, seed: u64) {
             let ms = Duration::from_millis;

@@ -1,4 +1,5 @@
-//! Numbers that look random and follow from a seed: the same run twice has the same switches fast and slow.
+//! Numbers that look random and follow from a seed: the same run twice has the same switches fast
+//! and slow.
 
 /// A sequence of them: SplitMix64 (Steele, Lea and Flood, 2014).
 pub(crate) struct Dice(u64);

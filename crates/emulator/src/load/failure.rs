@@ -6,7 +6,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Why a run could not be finished. Switches are named by their number, which is their datapath id as well.
+/// Why a run could not be finished. Switches are named by their number, which is their datapath id
+/// as well.
 #[derive(Debug)]
 pub enum Failure {
     /// A field of [`super::Load`] is out of its range.

@@ -1,21 +1,22 @@
-//! How fairly a controller's throughput was divided among switches: the weighted max-min shares, and how far from its
-//! share each switch was (Maestro §4.1).
+//! How fairly a controller's throughput was divided among switches: the weighted max-min shares,
+//! and how far from its share each switch was (Maestro §4.1).
 //!
-//! Max-min by water-filling: all switches are filled at once, each as fast as its weight says; who has what it asked for
-//! drops out, and what is left goes on to the others. Nobody can then get more without another, who has no more for its
-//! weight, getting less.
+//! Max-min by water-filling: all switches are filled at once, each as fast as its weight says; one
+//! that has what it asked for drops out, and what is left goes on to the others. None can then get
+//! more without another, which has no more for its weight, getting less.
 
 /// What a switch asks for.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Claim {
-    /// Requests that it offers, or a second, in the unit of the capacity; infinite for queues that are always full.
+    /// Requests that it offers, or a second, in the unit of the capacity; infinite for queues that
+    /// are always full.
     pub demand: f64,
     /// How much it counts beside the others; above 0.
     pub weight: f64,
 }
 
-/// The weighted max-min shares of `capacity`, in the order of the claims. They add up to the capacity, or to all that is
-/// asked for where that is less.
+/// The weighted max-min shares of `capacity`, in the order of the claims. They add up to the
+/// capacity, or to all that is asked for where that is less.
 pub fn shares(claims: &[Claim], capacity: f64) -> Vec<f64> {
     let fill = |claim: &Claim| claim.demand / claim.weight;
     let mut order: Vec<usize> = (0..claims.len()).collect();
@@ -31,8 +32,8 @@ pub fn shares(claims: &[Claim], capacity: f64) -> Vec<f64> {
     shares
 }
 
-/// The weight of each claim and all behind it in `order`. Added up from the end: taking away from the sum of all would
-/// leave its rounding to the last.
+/// The weight of each claim and all behind it in `order`. Added up from the end: taking away from
+/// the sum of all would leave its rounding to the last.
 fn weights_from(claims: &[Claim], order: &[usize]) -> Vec<f64> {
     let mut sums: Vec<f64> = order.iter().map(|&index| claims[index].weight).collect();
     for index in (0..sums.len().saturating_sub(1)).rev() {
@@ -41,9 +42,10 @@ fn weights_from(claims: &[Claim], order: &[usize]) -> Vec<f64> {
     sums
 }
 
-/// Max-min sharing of what there is to share from time to time: what was asked for and not had goes on waiting, as far as
-/// it has room. A switch that asks for nearly its share is due all of it in the end where the capacity falls for a moment
-/// and rises again, and no more than its share meanwhile; over the whole time at once that could not be told.
+/// Max-min sharing of what there is to share from time to time: what was asked for and not had goes
+/// on waiting, as far as it has room. A switch that asks for nearly its share is due all of it in
+/// the end where the capacity falls for a moment and rises again, and no more than its share
+/// meanwhile; over the whole time at once that could not be told.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sharing {
     claims: Vec<Claim>,
@@ -58,7 +60,8 @@ impl Sharing {
         Sharing { shares: vec![0.0; claims.len()], claims }
     }
 
-    /// For a while: what becomes due, what there is to share of it and of what waits, and how much can go on waiting.
+    /// For a while: what becomes due, what there is to share of it and of what waits, and how much
+    /// can go on waiting.
     pub fn share(&mut self, due: &[f64], capacity: f64, rooms: &[f64]) {
         self.claims.iter_mut().zip(due).for_each(|(claim, due)| claim.demand += due);
         let now = shares(&self.claims, capacity);
@@ -91,18 +94,20 @@ impl Fairness {
         Fairness { sorted }
     }
 
-    /// All deviations, the lowest first: the CDF. −1 is a switch that starved, 1 one that received twice its share.
+    /// All deviations, the lowest first: the CDF. −1 is a switch that starved, 1 one that received
+    /// twice its share.
     pub fn sorted(&self) -> &[f64] {
         &self.sorted
     }
 
-    /// The deviation farthest from 0; 0 when nobody has a share.
+    /// The deviation farthest from 0; 0 when no switch has a share.
     pub fn worst(&self) -> f64 {
         let ends = [self.sorted.first(), self.sorted.last()].into_iter().flatten().copied();
         ends.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
     }
 
-    /// The deviation that the part `quantile` of the switches, 0 to 1, does not exceed; 0 when nobody has a share.
+    /// The deviation that the part `quantile` of the switches, 0 to 1, does not exceed; 0 when no
+    /// switch has a share.
     pub fn at_quantile(&self, quantile: f64) -> f64 {
         let rank = (quantile * self.sorted.len() as f64).ceil() as usize;
         self.sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
@@ -190,7 +195,7 @@ mod tests {
     }
 
     proptest! {
-        /// Everything is divided, or everybody has what was asked for; nobody gets more than that.
+        /// Everything is divided, or every switch has what it asked for; none gets more than that.
         #[test]
         fn all_is_divided_and_nothing_wasted(claims in any_claims(), capacity in 0.0..1e7) {
             let shares = shares(&claims, capacity);
@@ -201,7 +206,8 @@ mod tests {
             }
         }
 
-        /// Who has less than it asked for has, for its weight, as much as anybody: the law of max-min.
+        /// A switch with less than it asked for has, for its weight, as much as any: the law of
+        /// max-min.
         #[test]
         fn nobody_unsatisfied_has_less_than_another(claims in any_claims(), capacity in 0.0..1e7) {
             let shares = shares(&claims, capacity);
@@ -213,7 +219,7 @@ mod tests {
             }
         }
 
-        /// More to divide takes nothing from anybody.
+        /// More to divide takes nothing from any switch.
         #[test]
         fn more_is_less_for_nobody(claims in any_claims(), capacity in 0.0..1e6, more in 0.0..1e6) {
             let (before, after) = (shares(&claims, capacity), shares(&claims, capacity + more));
@@ -235,7 +241,8 @@ mod tests {
             }
         }
 
-        /// Who receives the shares deviates by nothing but what is lost in counting whole requests.
+        /// A switch that receives its share deviates by nothing but what is lost in counting whole
+        /// requests.
         #[test]
         fn shares_deviate_by_nothing(claims in any_claims(), capacity in 1.0..1e6) {
             let shares = shares(&claims, capacity);
@@ -246,7 +253,8 @@ mod tests {
             prop_assert!(fairness.worst().abs() <= 0.5 / least + 1e-9, "{}", fairness.worst());
         }
 
-        /// Where the capacity does not change, it makes no difference into how many pieces the time is cut.
+        /// Where the capacity does not change, it makes no difference into how many pieces the time
+        /// is cut.
         #[test]
         fn a_steady_capacity_can_be_cut(claims in any_claims(), capacity in 1.0..1e6, pieces in 1_u32..8) {
             let weights = || claims.iter().map(|claim| claim.weight);

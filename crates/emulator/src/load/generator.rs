@@ -76,7 +76,8 @@ impl Mark {
         self.demands.iter().zip(&earlier.demands).map(since)
     }
 
-    /// The share of the time since `earlier` in which this thread neither ran nor waited for a processor.
+    /// The share of the time since `earlier` in which this thread neither ran nor waited for a
+    /// processor.
     fn idle_since(&self, earlier: &Mark) -> f64 {
         let elapsed = self.at - earlier.at;
         let cpu = self.cpu.saturating_sub(earlier.cpu);
@@ -121,7 +122,8 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// Plays its switches to the end of the run; when it ends before, what was measured by then and why.
+    /// Plays its switches to the end of the run; when it ends before, what was measured by then and
+    /// why.
     pub(super) fn run(mut self) -> (Report, Option<Failure>) {
         let mut report = Report::empty(self.load);
         let failure = self.run_into(&mut report).err();
@@ -273,8 +275,9 @@ impl<'a> Generator<'a> {
         phase
     }
 
-    /// How many requests of each switch could wait at the end of a loop: of one that had to forgo some, as many as did; of
-    /// any other, what it may make up for and as many as the fullest had on their way. Infinite where there is no rate.
+    /// How many requests of each switch could wait at the end of a loop: of one that had to forgo
+    /// some, as many as did; of any other, what it may make up for and as many as the fullest had
+    /// on their way. Infinite where there is no rate.
     fn rooms<'m>(&'m self, begin: &'m Mark, end: &'m Mark) -> impl Iterator<Item = f64> + 'm {
         let way = end.outstanding.iter().max().map_or(0.0, |&way| f64::from(way));
         let bursts = self.pace.iter().flat_map(Pace::bursts).chain(std::iter::repeat(0));
@@ -424,16 +427,16 @@ pub(super) fn thread_cpu() -> Duration {
     Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32)
 }
 
-/// The figures of this thread's `schedstat`: nanoseconds run, nanoseconds waited for a processor, and how often it got
-/// one; zeros where the system keeps none.
+/// The figures of this thread's `schedstat`: nanoseconds run, nanoseconds waited for a processor,
+/// and how often it got one; zeros where the system keeps none.
 pub(super) fn schedstat() -> [u64; 3] {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let mut figures = text.split_whitespace().map(|figure| figure.parse().unwrap_or(0));
     std::array::from_fn(|_| figures.next().unwrap_or(0))
 }
 
-/// Asks that this thread get a processor as soon as it wants one. Without the privilege it has to wait like any other;
-/// [`super::Probes::processor_wait`] says how long.
+/// Asks that this thread get a processor as soon as it wants one. Without the privilege it has to
+/// wait like any other; [`super::Probes::processor_wait`] says how long.
 fn hurry() {
     let _ = setpriority_process(None, PRIORITY_MAX);
 }

@@ -1,8 +1,9 @@
 //! Handshakes: how many switches a second a controller takes in.
 //!
-//! Every switch connects, shakes hands, disconnects and, once the controller has closed its end as well, begins again. A
-//! handshake is done when the controller has answered the ECHO_REQUEST that the switch sends right behind its
-//! FEATURES_REPLY: by then it has read who the switch is. What it asks beside that is answered meanwhile.
+//! Every switch connects, shakes hands, disconnects and, once the controller has closed its end as
+//! well, begins again. A handshake is done when the controller has answered the ECHO_REQUEST that
+//! the switch sends right behind its FEATURES_REPLY: by then it has read the switch's id. What it
+//! asks beside that is answered meanwhile.
 
 use super::conduct::{Gate, Moment, Watch};
 use super::demand::Lap;
@@ -46,7 +47,8 @@ pub struct Handshakes {
     pub failed: u64,
     /// How often a switch had to wait because the system had no local port left.
     pub port_waits: u64,
-    /// From just before a connection to the answer of the echo, in nanoseconds, in all measured loops.
+    /// From just before a connection to the answer of the echo, in nanoseconds, in all measured
+    /// loops.
     #[serde(with = "histogram")]
     pub delay: Delays,
     /// How long was measured.
@@ -91,8 +93,9 @@ impl Handshakes {
     }
 }
 
-/// Measures the handshakes of the normal switches of this part of the load; nothing is taught or offered, and the parts begin
-/// together, behind [`Gate::Taught`]. What was measured, and why it ended before its time, if it did.
+/// Measures the handshakes of the normal switches of this part of the load; nothing is taught or
+/// offered, and the parts begin together, behind [`Gate::Taught`]. What was measured, and why it
+/// ended before its time, if it did.
 pub fn handshakes(load: &Load, watch: &mut dyn Watch) -> (Handshakes, Option<Failure>) {
     match conduct::prepare(load).and_then(|()| play(load, watch)) {
         Ok(outcome) => outcome,

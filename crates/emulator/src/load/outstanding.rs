@@ -1,13 +1,15 @@
 //! Which requests of a switch still wait for their answer.
 //!
-//! Requests are numbered in the order they are sent; the number is the request's xid and, where the switch buffers, its
-//! buffer id. Answers that come in order cost a comparison and an increment; those that come early are remembered as
-//! bits in a ring. A second answer finds nothing outstanding, so that it never counts.
+//! Requests are numbered in the order they are sent; the number is the request's xid and, where the
+//! switch buffers, its buffer id. Answers that come in order cost a comparison and an increment;
+//! those that come early are remembered as bits in a ring. A second answer finds nothing
+//! outstanding, so that it never counts.
 
 /// Numbers have 31 bits, so that none of them is `NO_BUFFER`.
 const NUMBER_MASK: u32 = u32::MAX >> 1;
 
-/// The first number: far from the small xids that a controller counts for itself, which must not match by accident.
+/// The first number: far from the small xids that a controller counts for itself, which must not
+/// match by accident.
 const NUMBER_FIRST: u32 = 1 << 30;
 
 /// The outstanding requests of one switch.
@@ -25,15 +27,16 @@ pub(crate) struct Outstanding {
 }
 
 impl Outstanding {
-    /// Room for the answers to `capacity` requests behind the oldest unanswered one; rounded up to a power of two, 64 at
-    /// least.
+    /// Room for the answers to `capacity` requests behind the oldest unanswered one; rounded up to
+    /// a power of two, 64 at least.
     pub(crate) fn new(capacity: u32) -> Outstanding {
         let capacity = capacity.next_power_of_two().max(64);
         let early = vec![0; capacity as usize / 64];
         Outstanding { oldest: NUMBER_FIRST, next: NUMBER_FIRST, early, early_count: 0, capacity }
     }
 
-    /// The oldest request that was neither answered nor given up; the next one's number where there is none.
+    /// The oldest request that was neither answered nor given up; the next one's number where there
+    /// is none.
     pub(crate) fn oldest(&self) -> u32 {
         self.oldest
     }
@@ -104,8 +107,9 @@ impl Outstanding {
         true
     }
 
-    /// Gives up the oldest requests until there is room for `wanted` more, as long as later ones were answered: without
-    /// those they are not overtaken but queued. Returns how many were given up.
+    /// Gives up the oldest requests until there is room for `wanted` more, as long as later ones
+    /// were answered: without those they are not overtaken but queued. Returns how many were given
+    /// up.
     pub(crate) fn give_up_overtaken(&mut self, wanted: u32) -> u32 {
         let mut lost = 0;
         while self.room() < wanted && self.early_count > 0 {
@@ -188,7 +192,8 @@ mod tests {
     }
 
     proptest! {
-        /// It agrees with a plain set of numbers, whatever the order of answers, also where the numbers wrap.
+        /// It agrees with a plain set of numbers, whatever the order of answers, also where the
+        /// numbers wrap.
         #[test]
         fn it_is_a_set(steps in prop::collection::vec((0u32..20, prop::collection::vec(0u32..90, 0..30)), 0..40), wrap: bool) {
             let mut outstanding = Outstanding::new(64);

@@ -1,4 +1,5 @@
-//! When a thread's switches may offer their next requests, or the hosts of a network their next packets.
+//! When a thread's switches may offer their next requests, or the hosts of a network their next
+//! packets.
 
 use super::Load;
 use super::cast::{Crew, Role};
@@ -9,13 +10,14 @@ use std::time::Duration;
 /// How often requests that have become due are sent, where there are many.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
 
-/// How many switches have a turn in a tick, or a tick's part of all where that is more. A turn costs a write, and its
-/// answers a read, however few they are: all of a thousand switches in each tick would leave no time for anything else.
+/// How many switches have a turn in a tick, or a tick's part of all where that is more. A turn
+/// costs a write, and its answers a read, however few they are: all of a thousand switches in each
+/// tick would leave no time for anything else.
 const TURNS_IN_TICK: usize = 50;
 const TICKS_IN_ROUND: usize = 50;
 
-/// For how long what could not be sent is made up for, in seconds: a hiccup of the generator's, and no backlog that would
-/// reach into the next step.
+/// For how long what could not be sent is made up for, in seconds: a hiccup of the generator's, and
+/// no backlog that would reach into the next step.
 const BURST_S: f64 = 0.1;
 
 /// Beside the seed, so that the phases of probes and the parts of the load are apart.
@@ -49,8 +51,9 @@ fn turns_in_tick(switches: usize) -> usize {
     TURNS_IN_TICK.max(switches.div_ceil(TICKS_IN_ROUND)).min(switches)
 }
 
-/// When the switch at a place, from 0 on, of so many that one thread plays has its turns, if they have rates: how long after
-/// the beginning its first, and how far apart they are, about. What has become due is sent then.
+/// When the switch at a place, from 0 on, of so many that one thread plays has its turns, if they
+/// have rates: how long after the beginning its first, and how far apart they are, about. What has
+/// become due is sent then.
 pub fn turns_of(place: u32, switches: u32) -> [Duration; 2] {
     let in_tick = turns_in_tick(switches as usize).max(1) as u32;
     [place / in_tick, switches.div_ceil(in_tick).max(1)].map(|ticks| TICK * ticks)
@@ -115,8 +118,9 @@ impl Pace {
         Pace { volume: Volume::steady(load.probe_rate), turns, next: 0, exact: true }
     }
 
-    /// The switches that have a turn now, so long after offering began; those of all turns go round. For each, its place
-    /// in their order, how many requests are due in all, and how many of them it may have left over.
+    /// The switches that have a turn now, so long after offering began; those of all turns go
+    /// round. For each, its place in their order, how many requests are due in all, and how many of
+    /// them it may have left over.
     pub(crate) fn turns(&mut self, elapsed: Duration) -> impl Iterator<Item = (usize, u64, u64)> {
         let len = self.turns.len();
         let count = match self.exact {

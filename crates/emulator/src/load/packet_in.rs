@@ -1,8 +1,10 @@
-//! Flow requests: PACKET_INs with a 64-byte frame, made once as a [`Sheet`] full of them and patched before each write.
+//! Flow requests: PACKET_INs with a 64-byte frame, made once as a [`Sheet`] full of them and
+//! patched before each write.
 //!
-//! All switches of a thread use the same sheet, so that a request costs five stores into lines that are in the cache.
-//! (Copying a template for each request instead costs 3 ns more; patching the template before the copy, 8 ns: the processor
-//! waits for wide loads of what was just stored in narrow words.)
+//! All switches of a thread use the same sheet, so that a request costs five stores into lines that
+//! are in the cache. (Copying a template for each request instead costs 3 ns more; patching the
+//! template before the copy, 8 ns: the processor waits for wide loads of what was just stored in
+//! narrow words.)
 
 use super::outstanding::Outstanding;
 use super::sequence::{Homes, Hop};
@@ -17,12 +19,14 @@ const LEN_V10: usize = FRAME_V10 + FRAME_LEN;
 const FRAME_V10: usize = 18;
 const IN_PORT_V10: usize = 14;
 
-/// Length of a request of OpenFlow 1.3 (1.3.5 §7.4.1): 24 bytes, a match of 16 with the port, 2 of padding, the frame.
+/// Length of a request of OpenFlow 1.3 (1.3.5 §7.4.1): 24 bytes, a match of 16 with the port, 2 of
+/// padding, the frame.
 const LEN_V13: usize = FRAME_V13 + FRAME_LEN;
 const FRAME_V13: usize = 42;
 const IN_PORT_V13: usize = 32;
 
-/// Where a frame carries the number of its request, so that a PACKET_OUT that carries the frame says which it answers.
+/// Where a frame carries the number of its request, so that a PACKET_OUT that carries the frame
+/// says which it answers.
 const NUMBER_IN_FRAME: usize = FRAME_LEN - 4;
 
 /// Where a frame has the sender's hardware address once more when it is an ARP packet (RFC 826).
@@ -34,7 +38,8 @@ pub(crate) const NO_BUFFER: u32 = u32::MAX;
 /// What the frames of a sheet are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// Broadcast ARP probes without an IP address, which tell where a MAC address lives and nothing else.
+    /// Broadcast ARP probes without an IP address, which tell where a MAC address lives and nothing
+    /// else.
     Teach,
     /// UDP between two hosts: a flow request.
     Offer,
@@ -101,8 +106,8 @@ impl Sheet {
         }
     }
 
-    /// The first requests of a sheet for offers, one for each of `hops`, patched to say who speaks to whom; numbered
-    /// from `first`.
+    /// The first requests of a sheet for offers, one for each of `hops`, patched with source and
+    /// destination; numbered from `first`.
     #[inline]
     pub(crate) fn offers(
         &mut self,
@@ -134,8 +139,8 @@ impl Sheet {
         }
     }
 
-    /// The first `count` requests of a sheet for teaching, patched to tell where the addresses from the `index`th on live;
-    /// numbered from `first`.
+    /// The first `count` requests of a sheet for teaching, patched to tell where the addresses from
+    /// the `index`th on live; numbered from `first`.
     pub(crate) fn lessons(
         &mut self,
         hosts: Hosts,
@@ -168,7 +173,8 @@ impl Sheet {
     }
 }
 
-/// Writes the number wherever a request carries it: xid and buffer id, which are neighbours, and frame.
+/// Writes the number wherever a request carries it: xid and buffer id, which are neighbours, and
+/// frame.
 #[inline(always)]
 fn write_number<const LEN: usize, const FRAME: usize>(
     request: &mut [u8; LEN],
@@ -182,7 +188,8 @@ fn write_number<const LEN: usize, const FRAME: usize>(
     request[in_frame..in_frame + 4].copy_from_slice(&number.to_be_bytes());
 }
 
-/// Writes both addresses of the frame: the destination with the first two bytes of the source, then the rest of it.
+/// Writes both addresses of the frame: the destination with the first two bytes of the source, then
+/// the rest of it.
 #[inline(always)]
 fn write_macs<const LEN: usize, const FRAME: usize>(
     request: &mut [u8; LEN],
@@ -232,7 +239,8 @@ fn frame(purpose: Purpose) -> [u8; FRAME_LEN] {
         Purpose::Teach => {
             frame[..6].fill(0xff);
             frame[12..14].copy_from_slice(&[0x08, 0x06]);
-            // Ethernet, IPv4, 6 and 4 bytes of address, a request: a probe for 198.18.0.1 by one who has no address yet.
+            // Ethernet, IPv4, 6 and 4 bytes of address, a request: a probe for 198.18.0.1 by a host
+            // that has no address yet.
             frame[14..22].copy_from_slice(&[0, 1, 8, 0, 6, 4, 0, 1]);
             frame[38..42].copy_from_slice(&[198, 18, 0, 1]);
         }
@@ -246,8 +254,9 @@ fn frame(purpose: Purpose) -> [u8; FRAME_LEN] {
     frame
 }
 
-/// An IPv4 header for 30 bytes of UDP from 198.18.0.1 to 198.18.0.2, with its checksum (RFC 791). These addresses are set apart
-/// for measurements (RFC 2544, RFC 6890), so that no network beside the load has hosts that are called so.
+/// An IPv4 header for 30 bytes of UDP from 198.18.0.1 to 198.18.0.2, with its checksum (RFC 791).
+/// These addresses are set apart for measurements (RFC 2544, RFC 6890), so that no network beside
+/// the load has hosts that are called so.
 const IPV4_HEADER: [u8; 20] =
     [0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0xee, 0x93, 198, 18, 0, 1, 198, 18, 0, 2];
 

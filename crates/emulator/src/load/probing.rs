@@ -1,5 +1,6 @@
-//! Switches that probe beside something else than load: a network that forwards, say. They are those of a [`Load`] that has
-//! nobody else, on a thread of their own, and whoever has them leads them through the same phases, without ever waiting.
+//! Switches that probe beside something else than load: a network that forwards, say. They are
+//! those of a [`Load`] that has no others, on a thread of their own, and their owner leads them
+//! through the same phases, without ever waiting.
 
 use super::Load;
 use super::cast::Crew;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Longer than anything runs: whoever has them says when they are to end.
+/// Longer than anything runs: their owner says when they end.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// Switches that probe. They disconnect with it.
@@ -24,8 +25,8 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    /// Begins to connect those of the load's switches that probe. The others are somebody else's: they take their datapath ids
-    /// and count among its switches, and that is all.
+    /// Begins to connect those of the load's switches that probe. The others belong elsewhere: they
+    /// take their datapath ids and count among its switches, and that is all.
     ///
     /// # Errors
     /// Those of a load that cannot be.
@@ -47,7 +48,8 @@ impl Probing {
         Ok(Probing { course, switches, thread: Some(thread) })
     }
 
-    /// Whether all have shaken hands and told where their addresses live; has them do the one and then the other.
+    /// Whether all have shaken hands and told where their addresses live; has them do the one and
+    /// then the other.
     pub(crate) fn is_ready(&self) -> bool {
         let all = |step| self.course.done(step) == self.switches;
         if all(Step::Connected) {
@@ -61,7 +63,8 @@ impl Probing {
         self.course.start_offering();
     }
 
-    /// They ask no more, and end when what they asked was answered or waited for in vain ([`Load::patience`]).
+    /// They ask no more, and end when what they asked was answered or waited for in vain
+    /// ([`Load::patience`]).
     pub(crate) fn end(&self) {
         self.course.left(Crew::Load, false);
     }
@@ -71,7 +74,8 @@ impl Probing {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends them, once: what they saw, and why they ended before they were to, if they did. What waits still has no answer.
+    /// Ends them, once: what they saw, and why they ended before they were to, if they did. What
+    /// waits still has no answer.
     pub(crate) fn finish(&mut self) -> Option<(Probes, Option<Failure>)> {
         self.course.abort();
         let joined = self.thread.take()?.join();
@@ -83,7 +87,7 @@ impl Probing {
 impl Drop for Probing {
     fn drop(&mut self) {
         self.course.abort();
-        // Whatever it was, nobody asks for it any more.
+        // Whatever it was, it is not asked for any more.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -20,9 +20,11 @@ pub struct Counts {
     pub offered: u64,
     /// Answered; each at most once.
     pub answered: u64,
-    /// Given up: overtaken by many later ones, or unanswered for too long ([`super::Load::patience`]).
+    /// Given up: overtaken by many later ones, or unanswered for too long
+    /// ([`super::Load::patience`]).
     pub lost: u64,
-    /// FLOW_MODs and PACKET_OUTs that answered nothing outstanding: second answers, late ones, a controller's own.
+    /// FLOW_MODs and PACKET_OUTs that answered nothing outstanding: second answers, late ones, a
+    /// controller's own.
     pub strays: u64,
 }
 
@@ -35,7 +37,8 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// Answered requests by what the answer named them by, since the run's start, warm-up included, teaching excluded.
+/// Answered requests by what the answer named them by, since the run's start, warm-up included,
+/// teaching excluded.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Forms {
     /// The buffer id of a FLOW_MOD or PACKET_OUT.
@@ -71,8 +74,8 @@ impl std::ops::AddAssign for Forms {
     }
 }
 
-/// The figures of a run. Unless they say otherwise they cover the measured loops only, and only the switches that count
-/// ([`super::Load::switches_that_count`]).
+/// The figures of a run. Unless they say otherwise they cover the measured loops only, and only the
+/// switches that count ([`super::Load::switches_that_count`]).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// From the first connection to the last handshake's end, of all switches.
@@ -85,8 +88,9 @@ pub struct Report {
     pub counts: Counts,
     /// By what the answers among them named their requests.
     pub forms: Forms,
-    /// Delays in nanoseconds, from just before the write that carried a request to the read that brought its answer: of
-    /// every request in latency mode, otherwise of one in 64 at most; those of the normal switches.
+    /// Delays in nanoseconds, from just before the write that carried a request to the read that
+    /// brought its answer: of every request in latency mode, otherwise of one in 64 at most; those
+    /// of the normal switches.
     #[serde(with = "histogram")]
     pub delay: Delays,
     /// How long was measured.
@@ -103,8 +107,8 @@ pub struct Report {
     pub dead: Stragglers,
     /// CPU time that the generator's threads used, user and system, those beside the load excluded.
     pub generator_cpu: Duration,
-    /// The share of time, 0 to 1, in which the busiest of these threads had nothing to do: it neither ran nor waited for
-    /// a processor.
+    /// The share of time, 0 to 1, in which the busiest of these threads had nothing to do: it
+    /// neither ran nor waited for a processor.
     pub idle: f64,
 }
 
@@ -120,7 +124,8 @@ pub struct Phase {
     pub waiting: Vec<f64>,
     /// Its loops, in order.
     pub laps: Vec<Lap>,
-    /// The share of it, 0 to 1, in which the busiest thread of the generator had nothing to do, as in [`Report::idle`].
+    /// The share of it, 0 to 1, in which the busiest thread of the generator had nothing to do, as
+    /// in [`Report::idle`].
     pub idle: f64,
     /// Delays, as in [`Report::delay`].
     #[serde(with = "histogram")]
@@ -130,7 +135,8 @@ pub struct Phase {
     pub probe_delay: Delays,
 }
 
-/// What one loop brought, by switch. Shares are reckoned loop by loop: how much there is to share changes with time.
+/// What one loop brought, by switch. Shares are reckoned loop by loop: how much there is to share
+/// changes with time.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Lap {
     /// Answers.
@@ -138,8 +144,8 @@ pub struct Lap {
     /// Requests that became due by the rate: infinite where there is none.
     #[serde(with = "demands")]
     pub due: Vec<f64>,
-    /// Requests of which more could not wait at its end: what becomes due beyond that is not offered any more. Infinite
-    /// where there is no rate.
+    /// Requests of which more could not wait at its end: what becomes due beyond that is not
+    /// offered any more. Infinite where there is no rate.
     #[serde(with = "demands")]
     pub rooms: Vec<f64>,
 }
@@ -149,11 +155,12 @@ pub struct Lap {
 pub struct Probes {
     /// The whole run's counts.
     pub counts: Counts,
-    /// Delays of every request in nanoseconds, from just before its write to the read that brought its answer.
+    /// Delays of every request in nanoseconds, from just before its write to the read that brought
+    /// its answer.
     #[serde(with = "histogram")]
     pub delay: Delays,
-    /// How long on average the probing thread waited for a processor before it could look at its clock: what the delays
-    /// have of the generator's own machine.
+    /// How long on average the probing thread waited for a processor before it could look at its
+    /// clock: what the delays have of the generator's own machine.
     pub processor_wait: Duration,
 }
 
@@ -175,7 +182,8 @@ pub struct Stragglers {
     pub evicted_after: Vec<Duration>,
 }
 
-/// The least part of the time that a generator has to be idle, or it was the limit and not the controller.
+/// The least part of the time that a generator has to be idle, or it was the limit and not the
+/// controller.
 pub const IDLE_MIN: f64 = 0.05;
 
 /// How one switch was served.
@@ -201,8 +209,9 @@ impl Served {
 }
 
 impl Report {
-    /// Whether the generator was the limit: it was idle for less than [`IDLE_MIN`] of the time, or of one phase's, which the
-    /// others must not hide. What was measured then says little about the controller and meets no goal.
+    /// Whether the generator was the limit: it was idle for less than [`IDLE_MIN`] of the time, or
+    /// of one phase's, which the others must not hide. What was measured then says little about the
+    /// controller and meets no goal.
     pub fn is_generator_limited(&self) -> bool {
         self.idle < IDLE_MIN || self.phases.iter().any(Phase::is_generator_limited)
     }
@@ -309,7 +318,8 @@ impl Phase {
         }
     }
 
-    /// Whether the generator was the limit in it: it was idle for less than [`IDLE_MIN`] of its time.
+    /// Whether the generator was the limit in it: it was idle for less than [`IDLE_MIN`] of its
+    /// time.
     pub fn is_generator_limited(&self) -> bool {
         self.idle < IDLE_MIN
     }

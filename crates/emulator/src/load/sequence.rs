@@ -1,16 +1,18 @@
 //! Which host speaks to which: the order of the addresses in a switch's flow requests.
 //!
-//! The source runs through the switch's addresses in order, the destination through the same ones with a stride that
-//! visits each of them once in a round and jumps about in any table. An address always lives on the same port, and the
-//! destination on another than the source, or a learning switch would rightly drop the packet. All switches of a run have
-//! the same order, so that one round is worked out beforehand ([`Round`]) and a request costs one look into it. Only where
-//! a port is hot its switch has an order of its own, in which the sources of that port come more often.
+//! The source runs through the switch's addresses in order, the destination through the same ones
+//! with a stride that visits each of them once in a round and jumps about in any table. An address
+//! always lives on the same port, and the destination on another than the source, or a learning
+//! switch would rightly drop the packet. All switches of a run have the same order, so that one
+//! round is worked out beforehand ([`Round`]) and a request costs one look into it. Only where a
+//! port is hot its switch has an order of its own, in which the sources of that port come more
+//! often.
 
 use super::Load;
 use super::cast::Role;
 use std::sync::Arc;
 
-/// Who is spoken to.
+/// Which destinations requests name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destinations {
     /// Every address of the switch in turn.
@@ -29,8 +31,8 @@ pub(crate) struct Homes {
 }
 
 impl Homes {
-    /// `macs` addresses (one at least) over `ports` ports (two at least). One address alone has nobody to speak to but
-    /// the extra one of [`Destinations::One`].
+    /// `macs` addresses (one at least) over `ports` ports (two at least). One address alone has no
+    /// other to speak to but the extra one of [`Destinations::One`].
     pub(crate) fn new(macs: u32, ports: u32, destinations: Destinations) -> Homes {
         let destinations = if macs == 1 { Destinations::One } else { destinations };
         let source_ports = match destinations {
@@ -57,7 +59,8 @@ impl Homes {
         self.destinations
     }
 
-    /// Whom to speak to instead of `destination`, which may live on the port of `source`: neighbours never share one.
+    /// The destination to take the place of `destination`, which may live on the port of `source`:
+    /// neighbours never share one.
     fn reachable(&self, source: u32, destination: u32) -> u32 {
         match self.destinations {
             Destinations::One => self.macs,
@@ -71,7 +74,7 @@ impl Homes {
 /// Most requests in a round with a hot port: 32 MiB.
 const HOT_ROUND_MAX: u32 = 1 << 22;
 
-/// Who speaks to whom in a request.
+/// Source and destination of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hop {
     /// The index of the address that speaks.
@@ -82,12 +85,14 @@ pub(crate) struct Hop {
     pub(crate) in_port: u32,
 }
 
-/// The bits of an address's index, up to [`super::MACS_MAX`], and those of a port's number, in a [`Packed`] hop.
+/// The bits of an address's index, up to [`super::MACS_MAX`], and those of a port's number, in a
+/// [`Packed`] hop.
 const INDEX_BITS: u32 = 20;
 const PORT_BITS: u32 = 12;
 const _: () = assert!(super::MACS_MAX < 1 << INDEX_BITS && super::PORTS_MAX < 1 << PORT_BITS);
 
-/// A hop in 8 bytes, so that a round of many addresses takes little of the cache: in port, source, destination.
+/// A hop in 8 bytes, so that a round of many addresses takes little of the cache: in port, source,
+/// destination.
 #[derive(Clone, Copy, Debug)]
 struct Packed(u64);
 
@@ -179,8 +184,8 @@ impl Rounds {
 fn hops(homes: &Homes) -> impl Iterator<Item = Hop> {
     let macs = homes.macs;
     let stride = u64::from(stride(macs, homes.source_ports));
-    // With such a start and such a stride the destination is always on the next port, as long as the ports are equally
-    // full; where they are not, some destinations have to be moved.
+    // With such a start and such a stride the destination is always on the next port, as long as
+    // the ports are equally full; where they are not, some destinations have to be moved.
     let start = u64::from(macs / 2 / homes.source_ports * homes.source_ports + 1);
     (0..macs).map(move |source| {
         let wanted = (start + u64::from(source) * stride) % u64::from(macs);
@@ -222,8 +227,8 @@ impl Sequence {
         self.round.hops[(self.place + len - back as usize % len) % len].hop()
     }
 
-    /// How many requests behind the one that was passed `back` requests ago the next one of `source` was passed; none if
-    /// it was not, or too far behind in a round that is not in order.
+    /// How many requests behind the one that was passed `back` requests ago the next one of
+    /// `source` was passed; none if it was not, or too far behind in a round that is not in order.
     pub(crate) fn passed_from(&self, back: u32, source: u32) -> Option<u32> {
         let behind = match self.round.in_order {
             false => {
@@ -245,8 +250,8 @@ impl Sequence {
     }
 }
 
-/// A step that visits every address before any a second time and goes from port to port as the sources do; near the golden
-/// ratio, which spreads them best.
+/// A step that visits every address before any a second time and goes from port to port as the
+/// sources do; near the golden ratio, which spreads them best.
 fn stride(macs: u32, ports: u32) -> u32 {
     let golden = (u64::from(macs) * 618 / 1000) as u32;
     let fits = |&stride: &u32| stride % ports == 1 && coprime(stride, macs);
@@ -294,7 +299,8 @@ mod tests {
             prop_assert_eq!(Some(sequence.passed(2)), expected);
         }
 
-        /// A hot port has so many times the requests of each other port, at any time; addresses stay where they live.
+        /// A hot port has so many times the requests of each other port, at any time; addresses
+        /// stay where they live.
         #[test]
         fn a_hot_port_is_hot(macs in 2u32..300, ports in 2u32..20, factor in 2u32..50) {
             let homes = Homes::new(macs, ports, Destinations::All);

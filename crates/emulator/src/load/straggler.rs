@@ -1,14 +1,16 @@
-//! Switches that read slowly or not at all, to see what a controller does about what it cannot send to them.
+//! Switches that read slowly or not at all, to see what a controller does about what it cannot send
+//! to them.
 
 use super::Load;
 use super::cast::Role;
 use std::time::{Duration, Instant};
 
-/// What a switch that reads badly may keep in its socket, in bytes: little, so that the controller soon feels it.
+/// What a switch that reads badly may keep in its socket, in bytes: little, so that the controller
+/// soon feels it.
 pub(super) const RECEIVE_BUFFER: usize = 64 * 1024;
 
-/// What it may have said that has not arrived, in bytes. With the kernel's own bound, of megabytes, a thousand of them hold some
-/// gigabytes, about what TCP may use on the whole machine.
+/// What it may have said that has not arrived, in bytes. With the kernel's own bound, of megabytes,
+/// a thousand of them hold some gigabytes, about what TCP may use on the whole machine.
 pub(super) const SEND_BUFFER: usize = 64 * 1024;
 
 /// How often one that reads slowly reads.

@@ -1,4 +1,5 @@
-//! One emulated switch: a socket, what is outstanding on it, and a visit that reads, counts and writes.
+//! One emulated switch: a socket, what is outstanding on it, and a visit that reads, counts and
+//! writes.
 
 mod straggle;
 mod write;
@@ -33,9 +34,10 @@ pub(super) const OFFERS_MAX: usize = 1598;
 /// Addresses that may be taught ahead of the controller's answers.
 pub(super) const LESSONS_AHEAD: u32 = 400;
 
-/// How many times a chosen window the ring of outstanding requests holds, and the least it does: a request is given up for
-/// lost only when so many later ones were sent. With full queues the ring is the window, so that a controller that drops
-/// requests on purpose is offered others in their place.
+/// How many times a chosen window the ring of outstanding requests holds, and the least it does: a
+/// request is given up for lost only when so many later ones were sent. With full queues the ring
+/// is the window, so that a controller that drops requests on purpose is offered others in their
+/// place.
 const RING_WINDOWS: u32 = 4;
 const RING_MIN: u32 = 1024;
 
@@ -96,7 +98,8 @@ pub(super) struct Switch {
     key: u64,
     interest: Interest,
     tail: Tail,
-    /// What the socket did not take: the rest of one request and answers to the controller's questions.
+    /// What the socket did not take: the rest of one request and answers to the controller's
+    /// questions.
     unsent: Vec<u8>,
     stage: Stage,
     greeted: bool,
@@ -260,8 +263,8 @@ impl Switch {
         self.resume(desk, poll)
     }
 
-    /// Where there is a rate: `due` requests may be offered by now, in all. What the mode does not let go is not made up
-    /// for, beyond one window and beyond `burst`.
+    /// Where there is a rate: `due` requests may be offered by now, in all. What the mode does not
+    /// let go is not made up for, beyond one window and beyond `burst`.
     pub(super) fn allow_up_to(
         &mut self,
         due: u64,
@@ -284,7 +287,8 @@ impl Switch {
         burst.min(u64::from(self.window))
     }
 
-    /// Gives up what is outstanding when nothing was answered for `patience`. Not for one that reads badly.
+    /// Gives up what is outstanding when nothing was answered for `patience`. Not for one that
+    /// reads badly.
     pub(super) fn check_progress(
         &mut self,
         now: Instant,
@@ -312,8 +316,8 @@ impl Switch {
         Ok(())
     }
 
-    /// Whether nothing that it told was answered for a while, so that it has to tell it once more: a controller may pass over
-    /// what comes before it has asked all it wants to know.
+    /// Whether nothing that it told was answered for a while, so that it has to tell it once more:
+    /// a controller may pass over what comes before it has asked all it wants to know.
     fn was_not_heard(&self, silence: Duration) -> bool {
         let teaches = self.stage == Stage::Teaching && self.counts.answered == 0;
         teaches && !self.told_again && silence >= TELL_AGAIN
@@ -378,8 +382,8 @@ impl Switch {
         Ok(())
     }
 
-    /// Whether what has come of the next message can be one: who is no controller says so in the first bytes, and the
-    /// length that they seem to have may never come.
+    /// Whether what has come of the next message can be one: a peer that is no controller says so
+    /// in the first bytes, and the length that they seem to have may never come.
     fn plausible(&self, begun: &[u8]) -> Result<(), Failure> {
         match Header::peek(begun) {
             Ok(Some(header)) if header.version > VERSION_BYTE_MAX => Err(self.garbage(Malformed {
@@ -391,7 +395,8 @@ impl Switch {
         }
     }
 
-    /// Counts a FLOW_MOD or PACKET_OUT if it answers a request; whether that request was being timed.
+    /// Counts a FLOW_MOD or PACKET_OUT if it answers a request; whether that request was being
+    /// timed.
     #[inline]
     fn count(&mut self, message: Raw<'_>) -> Result<bool, Failure> {
         let buffer_id = answer::buffer_id(&message, self.persona.version);
@@ -433,7 +438,8 @@ impl Switch {
         }
     }
 
-    /// A rule for one of our hosts answers its oldest request, unless the xid is that of another one of the same host.
+    /// A rule for one of our hosts answers its oldest request, unless the xid is that of another
+    /// one of the same host.
     fn named_by_flow_mod(&self, message: &Raw<'_>) -> (u32, Form) {
         let xid = message.header.xid;
         let source = answer::source(message, self.persona.version);

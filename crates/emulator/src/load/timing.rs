@@ -1,7 +1,8 @@
 //! Which requests of a switch are being timed, and since when.
 //!
-//! Of a switch that offers many, one at a time, so that timing costs a comparison an answer; of one that probes, every one,
-//! also those that it sends while earlier ones still wait: leaving them out would hide the longest delays.
+//! Of a switch that offers many, one at a time, so that timing costs a comparison an answer; of one
+//! that probes, every one, also those that it sends while earlier ones still wait: leaving them out
+//! would hide the longest delays.
 
 use super::outstanding::Outstanding;
 use super::packet_in::NO_BUFFER;
@@ -70,7 +71,8 @@ impl Timing {
         }
     }
 
-    /// Request `number`, which waited for it, was answered; whether there is a delay to [`Timing::record`].
+    /// Request `number`, which waited for it, was answered; whether there is a delay to
+    /// [`Timing::record`].
     #[inline]
     pub(super) fn answered(&mut self, number: u32) -> bool {
         match self {
@@ -104,8 +106,8 @@ impl Timing {
 }
 
 impl Sample {
-    /// Chooses one of the requests if it is time for one. Which one changes, so that neither the first nor the last of a
-    /// write is preferred.
+    /// Chooses one of the requests if it is time for one. Which one changes, so that neither the
+    /// first nor the last of a write is preferred.
     #[inline]
     fn choose(&mut self, outstanding: &Outstanding, count: u32) {
         self.passed = self.passed.saturating_add(count);

@@ -1,7 +1,8 @@
 //! Switches, wires and hosts, and the frames and messages that move among them.
 //!
-//! Everything happens on one thread: a visit of a connection, an arrival of a frame and a fault each run to their end. What
-//! they cause stands in the wires and in the connections' queues until its turn.
+//! Everything happens on one thread: a visit of a connection, an arrival of a frame and a fault
+//! each run to their end. What they cause stands in the wires and in the connections' queues until
+//! its turn.
 
 use super::Plan;
 use super::host::{Heard, Host};
@@ -21,7 +22,7 @@ use std::time::Duration;
 /// Frames that arrive before the connections are looked at again.
 const FRAMES_A_TURN: usize = 512;
 
-/// The number of the broadcasts of a storm, which nobody counts one by one.
+/// The number of the broadcasts of a storm, which are not counted one by one.
 pub(super) const STORM: u32 = 0;
 
 /// A switch: what forwards, and what speaks to the controller.
@@ -33,7 +34,8 @@ struct Switch {
     session: Session,
     /// It has no power.
     gone: bool,
-    /// Its connection ended, or could not be opened, and nobody here asked for that; until it is up again.
+    /// Its connection ended, or could not be opened, and nothing here asked for that; until it is
+    /// up again.
     lost: bool,
     /// It has something to write.
     dirty: bool,
@@ -49,7 +51,7 @@ pub(super) struct Fabric<'a> {
     switches: Vec<Switch>,
     pub(super) wires: Wires,
     hosts: Vec<Host>,
-    /// Ends of links that somebody broke.
+    /// Ends of links that were broken.
     cut: HashSet<End>,
     /// Ports that nothing is plugged into, by switch.
     spare: Vec<End>,
@@ -101,8 +103,8 @@ impl Sink for Outlet<'_> {
 }
 
 impl<'a> Fabric<'a> {
-    /// All switches, not connected yet. `moves` is the switches to which hosts will be moved, each time one is: they have a
-    /// port more each time.
+    /// All switches, not connected yet. `moves` is the switches to which hosts will be moved, each
+    /// time one is: they have a port more each time.
     pub(super) fn new(plan: &'a Plan, moves: impl Iterator<Item = u32>) -> io::Result<Fabric<'a>> {
         let topology = &plan.topology;
         let mut ports: Vec<u32> = (1..=topology.switches()).map(|s| topology.ports(s)).collect();
@@ -152,7 +154,8 @@ impl<'a> Fabric<'a> {
         });
     }
 
-    /// How many switches have shaken hands, those that double another one left out; and the first that has not.
+    /// How many switches have shaken hands, those that double another one left out; and the first
+    /// that has not.
     pub(super) fn up(&self) -> (u32, Option<u32>) {
         let singles = || self.switches.iter().filter(|switch| !switch.double);
         let up = singles().filter(|switch| switch.session.is_up()).count() as u32;
@@ -160,8 +163,8 @@ impl<'a> Fabric<'a> {
         (up, late.map(|late| late.number))
     }
 
-    /// How many switches have lost the controller and not found it again, and the first of them. Those that read slowly and those
-    /// whose datapath id somebody else has were to lose it.
+    /// How many switches have lost the controller and not found it again, and the first of them.
+    /// Those that read slowly and those whose datapath id another switch has were to lose it.
     pub(super) fn forsaken(&self) -> (u32, Option<u32>) {
         let doubles: HashSet<u32> =
             self.switches.iter().filter(|switch| switch.double).map(|it| it.number).collect();

@@ -1,5 +1,5 @@
-//! The frames that emulated hosts send: ARP, pings and datagrams over IPv4 and IPv6, Neighbour Discovery, and broadcasts to be
-//! counted.
+//! The frames that emulated hosts send: ARP, pings and datagrams over IPv4 and IPv6, Neighbour
+//! Discovery, and broadcasts to be counted.
 //!
 //! All are whole: lengths and checksums are right, so that a real host would take them.
 
@@ -15,12 +15,14 @@ const MARK: [u8; 8] = *b"aldis\0\0\0";
 /// What a ping carries behind identifier and sequence number: as many bytes as `ping` sends.
 const PING_PAYLOAD: [u8; 56] = [0x2a; 56];
 
-/// Where the offered load goes to: nobody who takes it for more than bytes listens there (RFC 863).
+/// Where the offered load goes to: nothing that takes it for more than bytes listens there (RFC
+/// 863).
 const DISCARD: u16 = 9;
 /// Bytes of a header of UDP.
 const UDP_LEN: usize = 8;
 
-/// The shortest frame of the offered load, in bytes without the checksum: IPv6 with all that a [`Stamp`] says.
+/// The shortest frame of the offered load, in bytes without the checksum: IPv6 with all that a
+/// [`Stamp`] says.
 pub(super) const LOAD_LEN_MIN: usize = 14 + 40 + UDP_LEN + Stamp::LEN;
 /// The longest: what Ethernet takes.
 pub(super) const LOAD_LEN_MAX: usize = 1514;
@@ -73,7 +75,8 @@ impl Stamp {
 }
 
 impl Address {
-    /// Those of host `number`, from 1: 00:00:00:00:00:01, 10.0.0.1 and fd00::1 for the first, as Mininet has it.
+    /// Those of host `number`, from 1: 00:00:00:00:00:01, 10.0.0.1 and fd00::1 for the first, as
+    /// Mininet has it.
     pub(super) fn of(number: u32) -> Address {
         let [a, b, c, d] = number.to_be_bytes();
         Address {
@@ -89,7 +92,7 @@ impl Address {
         [&head[..], &MARK, &number.to_be_bytes(), &[0; 34]].concat()
     }
 
-    /// An ARP request, or a Neighbour Solicitation: who has `target`?
+    /// An ARP request, or a Neighbour Solicitation: which host has `target`?
     pub(super) fn solicit(&self, target: IpAddr) -> Vec<u8> {
         match target {
             IpAddr::V4(target) => {
@@ -135,7 +138,7 @@ impl Address {
         self.icmpv6(mac, to, HOP_LIMIT_NEIGHBOUR, icmpv6::NEIGHBOUR_ADVERTISEMENT, &body)
     }
 
-    /// What tells everybody where this host is now: an ARP request for itself (RFC 5227 §3).
+    /// Tells all where this host is now: an ARP request for itself (RFC 5227 §3).
     pub(super) fn announce(&self) -> Vec<u8> {
         self.solicit(self.ipv4.into())
     }
@@ -157,7 +160,8 @@ impl Address {
         }
     }
 
-    /// A datagram of the offered load, from this port; the frame has `len` bytes, [`LOAD_LEN_MIN`] to [`LOAD_LEN_MAX`].
+    /// A datagram of the offered load, from this port; the frame has `len` bytes, [`LOAD_LEN_MIN`]
+    /// to [`LOAD_LEN_MAX`].
     pub(super) fn datagram(
         &self,
         mac: [u8; 6],
@@ -239,8 +243,8 @@ pub(super) fn counted(payload: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*number))
 }
 
-/// The checksum of IPv4 and ICMP (RFC 1071) over the parts, each but the last of even length; over a message with a right
-/// checksum it is zero.
+/// The checksum of IPv4 and ICMP (RFC 1071) over the parts, each but the last of even length; over
+/// a message with a right checksum it is zero.
 pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
     let words = |part: &[u8]| -> u32 {
         part.chunks(2)

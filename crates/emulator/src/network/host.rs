@@ -1,7 +1,8 @@
 //! An emulated host: one port, one address of each kind, and the little that a host does by itself.
 //!
-//! It answers ARP requests, Neighbour Solicitations and pings, asks for the address of whom it is to ping, and counts copies of
-//! broadcasts. Frames in, frames out; time comes as an argument.
+//! It answers ARP requests, Neighbour Solicitations and pings, asks for the address of the host
+//! that it is to ping, and counts copies of broadcasts. Frames in, frames out; time comes as an
+//! argument.
 
 use super::frame::{self, Address, Stamp};
 use aldis_packet::{
@@ -11,15 +12,17 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// Most neighbours that a host remembers; one more, and it forgets them all, which costs it a question each.
+/// Most neighbours that a host remembers; one more, and it forgets them all, which costs it a
+/// question each.
 const NEIGHBOURS_MAX: usize = 10_000;
 
 /// Most pings that wait for the address of their target; the next are not sent.
 const WAITING_MAX: usize = 64;
 
-/// How long a question goes unanswered before it is asked again (RFC 4861 §10, RETRANS_TIMER; Linux does so for ARP). Then twice as
-/// long each time: where a question goes to a thousand switches, hosts that all ask every second would keep a network busy that
-/// is late with its answers because it is busy.
+/// How long a question goes unanswered before it is asked again (RFC 4861 §10, RETRANS_TIMER; Linux
+/// does so for ARP). Then twice as long each time: where a question goes to a thousand switches,
+/// hosts that all ask every second would keep a network busy that is late with its answers because
+/// it is busy.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A host.
@@ -40,7 +43,7 @@ struct Waiting {
 /// What a frame told a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heard {
-    /// Nothing that anybody counts.
+    /// Nothing that is counted.
     Nothing,
     /// The ping with this number was answered.
     Pong(u32),
@@ -96,7 +99,7 @@ impl Host {
         }
     }
 
-    /// Forgets a ping that nobody waits for any longer.
+    /// Forgets a ping that is not waited for any longer.
     pub(super) fn give_up(&mut self, number: u32) {
         self.waiting.retain(|waiting| waiting.number != number);
     }
@@ -129,7 +132,8 @@ impl Host {
         if arp.sender_ip() == self.address.ipv4 {
             return None;
         }
-        // As Linux does: who asks for me is remembered, of others only what is known already.
+        // As Linux does: a host that asks for this one is remembered, of others only what is known
+        // already.
         if is_for_me || self.neighbours.contains_key(&sender) {
             self.learn(sender, arp.sender_mac(), out);
         }
@@ -235,7 +239,7 @@ impl Host {
     }
 }
 
-/// A datagram: of the offered load, or nobody's.
+/// A datagram: of the offered load, or of another origin.
 fn udp(from: IpAddr, to: IpAddr, message: &[u8]) -> Option<Heard> {
     let datagram = Udp::new(message)?;
     let sums = datagram.checksum() != 0 || to.is_ipv6();

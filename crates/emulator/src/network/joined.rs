@@ -7,8 +7,9 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 impl Report {
-    /// The report of networks that ran together: counts are sums, distributions are merged, lengths are the longest, and the
-    /// idle share is the least. Findings and the counts of single switches stay with each network, whose names they have.
+    /// The report of networks that ran together: counts are sums, distributions are merged, lengths
+    /// are the longest, and the idle share is the least. Findings and the counts of single switches
+    /// stay with each network, whose names they have.
     pub fn joined(reports: &[Report]) -> Report {
         let mut whole = Report::default();
         for report in reports {
@@ -46,7 +47,8 @@ fn last(reports: &[Report], when: impl Fn(&Report) -> Option<Duration>) -> Optio
     all?.into_iter().max()
 }
 
-/// What each says, once where all say the same and with whose it is elsewhere; `None` where nobody says anything.
+/// What each says, once where all say the same and with whose it is elsewhere; `None` where none
+/// says anything.
 fn told<'a>(said: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
     let said: Vec<Option<&str>> = said.collect();
     match said.first() {

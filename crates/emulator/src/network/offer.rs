@@ -1,8 +1,10 @@
-//! Offered load: packets that hosts send to each other at rates that are asked for, and what became of them.
+//! Offered load: packets that hosts send to each other at rates that are asked for, and what became
+//! of them.
 //!
-//! The rates, their division among the switches (Maestro's figure 6) and over time are those of `aldis bench`. Here the switches
-//! forward: what is offered are packets of hosts, and how many of them become flow requests is for the controller's flows to
-//! decide. All the hosts of a switch share its part, taking turns.
+//! The rates, their division among the switches (Maestro's figure 6) and over time are those of
+//! `aldis bench`. Here the switches forward: what is offered are packets of hosts, and how many of
+//! them become flow requests is for the controller's flows to decide. All the hosts of a switch
+//! share its part, taking turns.
 
 use crate::load::{Delays, OnOff, STEPS_MAX, Spread, Step};
 use crate::topology::Topology;
@@ -23,10 +25,12 @@ pub const FRAME_LEN: std::ops::RangeInclusive<u32> =
 /// The longest that load may be offered: a week.
 const LENGTH_MAX: Duration = Duration::from_secs(7 * 86_400);
 
-/// What hosts offer. They find each other with a ping beforehand, so that addresses are known when it begins.
+/// What hosts offer. They find each other with a ping beforehand, so that addresses are known when
+/// it begins.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
-    /// Packets a second of all hosts together, above 0 and at most [`OFFER_RATE_MAX`]: one rate after another.
+    /// Packets a second of all hosts together, above 0 and at most [`OFFER_RATE_MAX`]: one rate
+    /// after another.
     pub steps: Vec<Step>,
     /// How a rate is divided among the switches that have hosts.
     pub spread: Spread,
@@ -34,8 +38,8 @@ pub struct Offer {
     pub on_off: Option<OnOff>,
     /// How many others each host sends to, 1 to [`PEERS_MAX`]: drawn once, from the network's seed.
     pub peers: u32,
-    /// How many packets of a host follow each other to one peer and from one UDP port, 1 to [`FLOW_PACKETS_MAX`]; then it
-    /// chooses a peer again, and the next port.
+    /// How many packets of a host follow each other to one peer and from one UDP port, 1 to
+    /// [`FLOW_PACKETS_MAX`]; then it chooses a peer again, and the next port.
     pub flow_packets: u32,
     /// Bytes of a frame without the checksum, [`FRAME_LEN`].
     pub frame_len: u32,
@@ -131,7 +135,8 @@ pub struct OfferedPhase {
     pub due: u64,
     /// Those that were sent.
     pub sent: u64,
-    /// Due, and not sent because this process did not keep up: then it is the emulator that was measured.
+    /// Due, and not sent because this process did not keep up: then it is the emulator that was
+    /// measured.
     pub missed: u64,
     /// Due, and not sent because no host at that switch knew the address of a peer.
     pub unaddressed: u64,

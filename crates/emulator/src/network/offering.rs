@@ -12,13 +12,16 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Most packets that the hosts of one switch send in one turn: half of what a link holds, so that a turn fills none.
+/// Most packets that the hosts of one switch send in one turn: half of what a link holds, so that a
+/// turn fills none.
 const TURN_PACKETS_MAX: u64 = 50;
-/// Of so many packets that were sent last is known which have arrived: four seconds at the highest rate.
+/// Of so many packets that were sent last is known which have arrived: four seconds at the highest
+/// rate.
 const WINDOW: u64 = 1 << 22;
 /// The first UDP port of a flow: those below belong to services.
 const PORT_FIRST: u16 = 1024;
-/// Beside the seed, so that who talks to whom and which switch offers how much are apart.
+/// Beside the seed, so that which hosts talk to each other and which switch offers how much are
+/// apart.
 const PEERS_SEED: u64 = 0x0070_6565_7273;
 
 pub(super) struct Offering<'a> {
@@ -29,10 +32,11 @@ pub(super) struct Offering<'a> {
     /// Every host, h1 first.
     talkers: Vec<Talker>,
     dice: Dice,
-    /// When it began, and when somebody is due again.
+    /// When it began, and when a switch is due again.
     begun: Option<Duration>,
     next: Duration,
-    /// When each phase ends, counted from the beginning; and the number of the first packet of each that began.
+    /// When each phase ends, counted from the beginning; and the number of the first packet of each
+    /// that began.
     ends: Vec<Duration>,
     firsts: Vec<u64>,
     /// How many packets have been sent, which is the number of the next.
@@ -55,7 +59,7 @@ struct Sender {
 /// A host.
 #[derive(Default)]
 struct Talker {
-    /// Whom it sends to.
+    /// The host that it sends to.
     peers: Vec<u32>,
     /// The peer and the port of the flow in hand, and how many more packets it has.
     to: u32,
@@ -97,7 +101,7 @@ impl<'a> Offering<'a> {
         }
     }
 
-    /// Who is to find whom beforehand, and whether over IPv6.
+    /// Which hosts are to find each other beforehand, and whether over IPv6.
     pub(super) fn pairs(&self) -> (Vec<(u32, u32)>, bool) {
         let pairs = (1..).zip(&self.talkers);
         let pairs = pairs.flat_map(|(from, talker)| talker.peers.iter().map(move |&to| (from, to)));
@@ -140,7 +144,7 @@ impl<'a> Offering<'a> {
         });
     }
 
-    /// When somebody is due; `None` where nobody will be any more.
+    /// When a switch is due; `None` where none will be any more.
     pub(super) fn next_due(&self) -> Option<Duration> {
         (self.begun.is_some() && !self.ends.is_empty()).then_some(self.next)
     }
@@ -167,8 +171,8 @@ impl<'a> Offering<'a> {
         self.next = if more { now } else { now + TICK };
     }
 
-    /// What is due so long after the beginning; whether some is left over. The last turn of a phase has all senders in it, and
-    /// leaves nothing over.
+    /// What is due so long after the beginning; whether some is left over. The last turn of a phase
+    /// has all senders in it, and leaves nothing over.
     fn serve(
         &mut self,
         elapsed: Duration,
@@ -240,7 +244,7 @@ impl<'a> Offering<'a> {
         }
     }
 
-    /// Who of this switch sends to whom, from which port.
+    /// Which host of this switch sends to which, from which port.
     fn next_packet(&mut self, place: usize) -> Option<(u32, u32, u16)> {
         let Sender { hosts, next, .. } = &mut self.senders[place];
         for _ in 0..hosts.len() {
@@ -276,7 +280,8 @@ impl<'a> Offering<'a> {
         }
     }
 
-    /// How much longer it is to be offered, and how many packets are on their way or lost; nothing before it begins.
+    /// How much longer it is to be offered, and how many packets are on their way or lost; nothing
+    /// before it begins.
     pub(super) fn rest(&self, now: Duration) -> (Duration, u64) {
         let Some(begun) = self.begun.filter(|_| !self.ends.is_empty()) else {
             return (Duration::ZERO, self.sent - self.arrived_in_all());
@@ -322,7 +327,8 @@ impl Talker {
 fn talkers(hosts: u32, peers: u32, dice: &mut Dice) -> Vec<Talker> {
     let mut talker = |own: u32| {
         let mut chosen = Vec::new();
-        // Floyd's choice without repetition, of the numbers 0 to `hosts` - 2, which are the others in their order.
+        // Floyd's choice without repetition, of the numbers 0 to `hosts` - 2, which are the others
+        // in their order.
         let others = hosts - 1;
         for last in others - peers.min(others)..others {
             let drawn = dice.below(last as usize + 1) as u32;
@@ -345,7 +351,8 @@ impl Window {
         self.0[Window::word(number)] &= !(1 << (number % 64));
     }
 
-    /// Whether this one arrives for the first time; `None` where that was too long ago to be known. `sent` have been.
+    /// Whether this one arrives for the first time; `None` where that was too long ago to be known.
+    /// `sent` have been.
     fn arrive(&mut self, number: u64, sent: u64) -> Option<bool> {
         if number + WINDOW < sent {
             return None;
@@ -479,7 +486,8 @@ mod tests {
         assert!(is_done);
         assert_eq!(phase.due, 20_000);
         assert_eq!(phase.due, phase.sent + phase.missed);
-        // What can be made up for is a tenth of a second a time; in its last turn each switch sends fifty.
+        // What can be made up for is a tenth of a second a time; in its last turn each switch sends
+        // fifty.
         assert_eq!(phase.sent, 2 * (500 + 50));
     }
 

@@ -1,4 +1,5 @@
-//! What a run leaves that is told to stop before its time, in words. A network that only is there leaves nothing.
+//! What a run leaves that is told to stop before its time, in words. A network that only is there
+//! leaves nothing.
 
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use std::time::Duration;
 pub(super) struct Rest {
     /// Steps of the script that had not come.
     pub(super) steps: usize,
-    /// Pings without an answer or not sent, broadcasts that went round, and faults that were watched.
+    /// Pings without an answer or not sent, broadcasts that went round, and faults that were
+    /// watched.
     pub(super) open: [usize; 3],
     /// How much longer load was to be offered, and the packets of it that had not arrived.
     pub(super) load: (Duration, u64),

@@ -127,8 +127,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Until the switches that probe, if there are any, have shaken hands and told where their hosts live; whether it was not
-    /// stopped.
+    /// Until the switches that probe, if there are any, have shaken hands and told where their
+    /// hosts live; whether it was not stopped.
     fn summon(&mut self) -> Result<bool, Failure> {
         if self.plan.probes > 0 {
             self.probing = Some(Probing::start(self.plan.probing())?);
@@ -147,7 +147,8 @@ impl<'a> Run<'a> {
         Ok(!self.is_stopped())
     }
 
-    /// Until the switches that probe have the answers to what they asked; whether it was not stopped.
+    /// Until the switches that probe have the answers to what they asked; whether it was not
+    /// stopped.
     fn hear_out(&mut self) -> Result<bool, Failure> {
         self.probing.iter().for_each(Probing::end);
         while self.probing.as_ref().is_some_and(|probing| !probing.is_over()) && !self.is_stopped()
@@ -410,7 +411,7 @@ impl<'a> Run<'a> {
         self.report
     }
 
-    /// Who has lost the controller for good, in a sentence.
+    /// Which switches have lost the controller for good, in a sentence.
     fn forsaken(&mut self) -> Option<String> {
         if let (count, Some(first)) = self.fabric.forsaken() {
             let (of, why) = (self.plan.topology.switches(), self.why.take().unwrap_or_default());
@@ -424,7 +425,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Refuses what cannot run, before anything connects: each plan for itself, and all of them beside each other.
+/// Refuses what cannot run, before anything connects: each plan for itself, and all of them beside
+/// each other.
 pub(super) fn admit(plans: &[Plan]) -> Result<(), Failure> {
     plans.iter().try_for_each(check)?;
     let mut in_order: Vec<&Plan> = plans.iter().collect();

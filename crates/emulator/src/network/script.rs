@@ -1,6 +1,7 @@
 //! What is to happen in the network, and when: a line for each thing, as `5s link-down s1 s2`.
 //!
-//! Times count from when the network is ready. Switches are s1, s2 …, hosts h1, h2 …, as in Mininet.
+//! Times count from when the network is ready. Switches are s1, s2 …, hosts h1, h2 …, as in
+//! Mininet.
 
 use crate::topology::{Link, Topology};
 use std::fmt;
@@ -16,9 +17,9 @@ pub const STORM_RATE_MAX: u32 = 1_000_000;
 /// The latest that anything may happen: a week.
 const AT_MAX: f64 = 7.0 * 86_400.0;
 
-/// Frames a second of a storm, where nobody says.
+/// Frames a second of a storm, where none is given.
 const STORM_RATE: u32 = 10_000;
-/// Bytes a second that a slow reader reads, where nobody says.
+/// Bytes a second that a slow reader reads, where none is given.
 const SLOW_RATE: u64 = 1_000;
 
 /// A switch or a host.
@@ -68,9 +69,9 @@ pub enum Action {
     Broadcast(u32),
     /// A host pings another one.
     Ping {
-        /// Who.
+        /// The host that asks.
         from: u32,
-        /// Whom.
+        /// The host that is asked.
         to: u32,
         /// Over IPv6.
         v6: bool,
@@ -82,11 +83,12 @@ pub enum Action {
         /// Over IPv6.
         v6: bool,
     },
-    /// A host pings another one a hundred times a second from now on: how long does each fault keep them apart?
+    /// A host pings another one a hundred times a second from now on: how long does each fault keep
+    /// them apart?
     Watch {
-        /// Who.
+        /// The host that asks.
         from: u32,
-        /// Whom.
+        /// The host that is asked.
         to: u32,
     },
 }

@@ -1,7 +1,9 @@
-//! A switch's connection to its controller: opened again whenever it ends, read a little at a time, with a bounded queue.
+//! A switch's connection to its controller: opened again whenever it ends, read a little at a time,
+//! with a bounded queue.
 //!
-//! It chops, greets, and hands everything else on. PACKET_INs that find the queue full are dropped and counted; other messages
-//! are answers, and as long as the queue is full nothing is read that would make more of them.
+//! It chops, greets, and hands everything else on. PACKET_INs that find the queue full are dropped
+//! and counted; other messages are answers, and as long as the queue is full nothing is read that
+//! would make more of them.
 
 use crate::Secure;
 use crate::poll::{Interest, Poll};
@@ -23,16 +25,19 @@ const OUTBOX_END: usize = 256 << 20;
 /// Most bytes one visit reads.
 pub(super) const READ_MAX: usize = 64 * 1024;
 
-/// How long a switch waits before it connects again: doubled with every failure, and the least again after a handshake.
+/// How long a switch waits before it connects again: doubled with every failure, and the least
+/// again after a handshake.
 const AGAIN_FIRST: Duration = Duration::from_millis(100);
 const AGAIN_LAST: Duration = Duration::from_millis(3200);
 
 /// The least that a slow reader's socket may hold unread, so that the controller notices soon.
 const SLOW_RECEIVE_BUFFER: usize = 4096;
-/// What a socket may hold that reads as ever again: the system doubles it, which is then what it gives a new one.
+/// What a socket may hold that reads as ever again: the system doubles it, which is then what it
+/// gives a new one.
 const RECEIVE_BUFFER: usize = 64 * 1024;
-/// How much of a slow reader's rate its socket may hold, in milliseconds of it. A sender that finds less room than a segment needs
-/// waits, Linux for 200 ms, before it fills what there is (RFC 1122 §4.2.3.4).
+/// How much of a slow reader's rate its socket may hold, in milliseconds of it. A sender that finds
+/// less room than a segment needs waits, Linux for 200 ms, before it fills what there is (RFC 1122
+/// §4.2.3.4).
 const SLOW_RECEIVE_MS: u64 = 400;
 
 /// Why a connection ended.
@@ -102,8 +107,9 @@ enum Line {
     Open(Wire),
 }
 
-/// Whether the controller is done with a switch for now. What it installs at first comes behind the handshake, so the switch sends
-/// an echo behind what it was asked, until one comes back and nothing was asked meanwhile.
+/// Whether the controller is done with a switch for now. What it installs at first comes behind the
+/// handshake, so the switch sends an echo behind what it was asked, until one comes back and
+/// nothing was asked meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Quiet {
     No,
@@ -116,7 +122,8 @@ enum Quiet {
 }
 
 impl Quiet {
-    /// A message of this type came, or the answer to our echo; the number of the next echo, if there has to be one.
+    /// A message of this type came, or the answer to our echo; the number of the next echo, if
+    /// there has to be one.
     fn hears(&mut self, kind: u8, is_answer: bool) -> Option<u32> {
         let Quiet::Asked { again, echoes } = self else { return None };
         match (is_answer, *again) {
@@ -169,7 +176,8 @@ impl Session {
         self.up
     }
 
-    /// Whether the controller has done behind the handshake what it does at first, as far as that can be known.
+    /// Whether the controller has done behind the handshake what it does at first, as far as that
+    /// can be known.
     pub(super) fn is_quiet(&self) -> bool {
         self.up && self.quiet == Quiet::Yes
     }
@@ -179,7 +187,8 @@ impl Session {
         self.slow.is_some()
     }
 
-    /// Whether its socket is watched for what the controller sends. If not, only an end of the connection makes it readable.
+    /// Whether its socket is watched for what the controller sends. If not, only an end of the
+    /// connection makes it readable.
     pub(super) fn is_listening(&self) -> bool {
         matches!(self.interest, Interest::Read | Interest::Both)
     }
@@ -293,7 +302,8 @@ impl Session {
         self.outbox.extend_from_slice(&echo.to_bytes());
     }
 
-    /// What a message from the controller says of whether it is done; whether the message is about nothing else.
+    /// What a message from the controller says of whether it is done; whether the message is about
+    /// nothing else.
     fn hears(&mut self, header: &Header) -> bool {
         let is_answer = header.kind == kind::ECHO_REPLY && header.xid == QUIET_XID;
         if let Some(echoes) = self.quiet.hears(header.kind, is_answer) {
@@ -321,14 +331,16 @@ impl Session {
         Ok(false)
     }
 
-    /// Grants a slow reader what it may read in a time that passed; whether it is one that may read now.
+    /// Grants a slow reader what it may read in a time that passed; whether it is one that may read
+    /// now.
     pub(super) fn grant(&mut self, passed: Duration) -> bool {
         let Some((rate, allowed)) = &mut self.slow else { return false };
         *allowed = (*allowed + *rate as f64 * passed.as_secs_f64()).min(READ_MAX as f64);
         *allowed >= 1.0 && matches!(self.line, Line::Open(_))
     }
 
-    /// One read: what has come, whole messages and the beginning of the next one ([`Session::keep`] it).
+    /// One read: what has come, whole messages and the beginning of the next one ([`Session::keep`]
+    /// it).
     pub(super) fn read<'a>(&mut self, inbox: &'a mut Inbox) -> Result<Option<&'a [u8]>, Ended> {
         let Line::Open(wire) = &mut self.line else { return Ok(None) };
         if self.outbox.len() - self.sent >= OUTBOX_MAX {
@@ -374,7 +386,8 @@ impl Session {
                 return Err(Ended::Overrun);
             }
         }
-        // What a stranger sends may claim to be long: it is known by its first byte, not by its last.
+        // What a stranger sends may claim to be long: it is known by its first byte, not by its
+        // last.
         match chop.rest().first() {
             Some(&byte) if !VERSIONS.contains(&byte) => return Err(Ended::Foreign(byte)),
             _ => self.tail.keep(chop.rest()),

@@ -4,7 +4,8 @@ use aldis_wire::header::kind;
 use aldis_wire::{Version, v10, v13};
 use std::collections::BTreeMap;
 
-/// Most names of errors that are counted apart; the codes of a hostile controller are without number.
+/// Most names of errors that are counted apart; the codes of a hostile controller are without
+/// number.
 const NAMES_MAX: usize = 100;
 
 /// What errors beyond [`NAMES_MAX`] are called.

@@ -6,7 +6,8 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Networks that begin together: none acts before all are ready, and where one cannot go on all end.
+/// Networks that begin together: none acts before all are ready, and where one cannot go on all
+/// end.
 #[derive(Debug)]
 pub(super) struct Together<'a> {
     /// Told from outside.
@@ -37,7 +38,8 @@ impl<'a> Together<'a> {
     }
 }
 
-/// Ends all networks when it goes, unless it was [forgotten](std::mem::forget): so where one panics, too.
+/// Ends all networks when it goes, unless it was [forgotten](std::mem::forget): so where one
+/// panics, too.
 struct Breaker<'a>(&'a Together<'a>);
 
 impl Drop for Breaker<'_> {
@@ -46,12 +48,13 @@ impl Drop for Breaker<'_> {
     }
 }
 
-/// Runs networks beside each other as [`super::run`] runs one, each on a thread of its own; what each is to do begins when all
-/// are ready. `tell` is called on their threads, with the network's place among the plans. The reports are in the same order;
-/// [`Report::joined`] makes one of them.
+/// Runs networks beside each other as [`super::run`] runs one, each on a thread of its own; what
+/// each is to do begins when all are ready. `tell` is called on their threads, with the network's
+/// place among the plans. The reports are in the same order; [`Report::joined`] makes one of them.
 ///
 /// # Errors
-/// The first failure, and the place of whose it is where that is one network's; the others have ended by then.
+/// The first failure, and the place of whose it is where that is one network's; the others have
+/// ended by then.
 pub fn run_together(
     plans: &[Plan],
     stop: &AtomicBool,

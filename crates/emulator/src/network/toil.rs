@@ -1,5 +1,5 @@
-//! How much of the time in which something is asked the network's own thread is idle: where that is little, what was measured is
-//! this process, and not the controller.
+//! How much of the time in which something is asked the network's own thread is idle: where that is
+//! little, what was measured is this process, and not the controller.
 
 use crate::load::{Effort, Spent};
 use std::time::Duration;
@@ -28,7 +28,8 @@ impl Toil {
         }
     }
 
-    /// The share of that time, 0 to 1, in which this thread had nothing to do; `None` where it was too short to tell.
+    /// The share of that time, 0 to 1, in which this thread had nothing to do; `None` where it was
+    /// too short to tell.
     pub(super) fn idle(&mut self) -> Option<f64> {
         self.note(false);
         (self.spent.elapsed >= SPENT_MIN).then(|| self.spent.idle())
@@ -50,7 +51,8 @@ mod tests {
         toil.note(true);
         let begun = Instant::now();
         while begun.elapsed() < 2 * SPENT_MIN {}
-        // What another process had of the processor it waited for, unless a virtual machine's host had it.
+        // What another process had of the processor it waited for, unless a virtual machine's host
+        // had it.
         assert!(toil.idle().is_some_and(|idle| idle < 0.9));
     }
 }

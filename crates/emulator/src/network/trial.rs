@@ -1,4 +1,5 @@
-//! What is asked of a network: pings, copies of a broadcast, and how long a fault keeps two hosts apart.
+//! What is asked of a network: pings, copies of a broadcast, and how long a fault keeps two hosts
+//! apart.
 
 use super::fabric::{Fabric, STORM};
 use super::host::Heard;
@@ -16,9 +17,11 @@ const WATCH_EVERY: Duration = Duration::from_millis(10);
 const PROBES_MAX: usize = 6_000;
 /// How long no copy of a broadcast may have come for it to be over.
 const BROADCAST_QUIET: Duration = Duration::from_millis(500);
-/// Most frames that a storm sends before others have their turn; what it owes beyond that it does not send.
+/// Most frames that a storm sends before others have their turn; what it owes beyond that it does
+/// not send.
 const STORM_BURST: u64 = 500;
-/// How long no ping may have been sent or answered for those that are open to be waited for in vain, most likely.
+/// How long no ping may have been sent or answered for those that are open to be waited for in
+/// vain, most likely.
 const LULL: Duration = Duration::from_millis(250);
 /// How often a storm sends.
 const STORM_EVERY: Duration = Duration::from_millis(1);
@@ -28,10 +31,11 @@ const STORM_EVERY: Duration = Duration::from_millis(1);
 pub struct Pinged {
     /// What was asked.
     pub action: Action,
-    /// When, counted from when the network was ready: which line of the script it was, where several are alike.
+    /// When, counted from when the network was ready: which line of the script it was, where
+    /// several are alike.
     pub at: Duration,
-    /// Who pinged whom, and how long the answer took; `None` where there was none. Those of which nobody knew when the run was
-    /// told to stop are not among them.
+    /// Which host pinged which, and how long the answer took; `None` where there was none. Those of
+    /// which it was not known when the run was told to stop are not among them.
     pub pairs: Vec<(u32, u32, Option<Duration>)>,
     /// Pings whose answer was still waited for then.
     pub waiting: usize,
@@ -90,13 +94,14 @@ impl Broadcast {
 /// How long two hosts were apart after a fault.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recovery {
-    /// Who watches whom.
+    /// The pairs of hosts that watch each other.
     pub from: u32,
     /// The other.
     pub to: u32,
     /// The fault.
     pub fault: Action,
-    /// How long after it the first ping that was sent behind it had its answer; `None` where none had.
+    /// How long after it the first ping that was sent behind it had its answer; `None` where none
+    /// had.
     pub after: Option<Duration>,
     /// Pings sent behind the fault that had no answer before.
     pub lost: u64,
@@ -154,7 +159,7 @@ enum Owner {
 struct Job {
     number: u32,
     pinged: Pinged,
-    /// Nobody asked for it: hosts find each other.
+    /// Not asked for: hosts find each other.
     silent: bool,
     v6: bool,
     begun: Duration,
@@ -346,7 +351,7 @@ impl Trials {
         self.settle_broadcasts(now);
     }
 
-    /// Has hosts ask again for addresses that nobody told them. Now and then is enough.
+    /// Has hosts ask again for addresses that they were not told. Now and then is enough.
     pub(super) fn ask_again(&mut self, fabric: &mut Fabric<'_>, now: Duration) {
         for sent in self.open.values() {
             fabric.with_host(sent.from, now, |host, out| host.ask_again(now, out));
@@ -473,7 +478,7 @@ impl Trials {
         }
     }
 
-    /// What is asked and not over: pings, broadcasts, and faults that somebody watches.
+    /// What is asked and not over: pings, broadcasts, and faults that are watched.
     pub(super) fn open(&self) -> [usize; 3] {
         let pings = |job: &Job| job.open + job.pinged.pairs.len() - job.next;
         [

@@ -1,15 +1,17 @@
 //! The wires between ports and hosts, and the frames on them.
 //!
-//! A wire is one direction of a link. A frame put on it arrives after the links' delay, in order; so all frames of the network
-//! stand in one queue. It is bounded twice, by frames a wire and by bytes in all: what does not fit is dropped and counted, so
-//! that a broadcast storm in a loop keeps a processor busy and never fills the memory.
+//! A wire is one direction of a link. A frame put on it arrives after the links' delay, in order;
+//! so all frames of the network stand in one queue. It is bounded twice, by frames a wire and by
+//! bytes in all: what does not fit is dropped and counted, so that a broadcast storm in a loop
+//! keeps a processor busy and never fills the memory.
 
 use crate::topology::{End, Link, Topology};
 use aldis_packet::{Ethernet, ethertype};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most frames on one wire: a tenth of what a network card of Linux queues; a storm is one as well with these.
+/// Most frames on one wire: a tenth of what a network card of Linux queues; a storm is one as well
+/// with these.
 const WIRE_FRAMES_MAX: u16 = 100;
 /// Most bytes on all wires.
 const BYTES_MAX: usize = 64 << 20;
@@ -47,7 +49,8 @@ struct Wire {
     to: Option<Place>,
     up: bool,
     queued: u16,
-    /// Whether it joins two switches; and whether LLDP has crossed it since the last change of the network.
+    /// Whether it joins two switches; and whether LLDP has crossed it since the last change of the
+    /// network.
     joins: bool,
     crossed: bool,
 }
@@ -77,7 +80,8 @@ pub(super) struct Wires {
 const SPARE_MAX: usize = 1024;
 
 impl Wires {
-    /// Those of a topology, all up; `ports` is the ports of each switch, which may be more than have links.
+    /// Those of a topology, all up; `ports` is the ports of each switch, which may be more than
+    /// have links.
     pub(super) fn new(topology: &Topology, ports: &[u32], delay: Duration) -> Wires {
         let mut first = vec![0];
         for &ports in ports {

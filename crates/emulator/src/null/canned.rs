@@ -18,7 +18,8 @@ pub(super) const HELLO: [u8; 8] = [V13, kind::HELLO, 0, 8, 0, 0, 0, 1];
 /// Where the frame begins in a PACKET_IN of 1.0 (OpenFlow 1.0 §5.4.1).
 const FRAME_V10: usize = 18;
 
-/// Where the match begins in a PACKET_IN of 1.3 (OpenFlow 1.3.5 §7.4.1), and the shortest message that has one.
+/// Where the match begins in a PACKET_IN of 1.3 (OpenFlow 1.3.5 §7.4.1), and the shortest message
+/// that has one.
 const MATCH_V13: usize = 24;
 const PACKET_IN_LEN_MIN_V13: usize = MATCH_V13 + 8 + 2;
 
@@ -35,7 +36,8 @@ const FLOW_MOD_V10: [u8; 80] = {
 };
 const FLOW_MOD_V10_BUFFER_ID: usize = 64;
 
-/// OpenFlow 1.3.5 §7.3.4.2: in_port 1 in the match, idle_timeout 5, priority 32768, apply: output to port 2.
+/// OpenFlow 1.3.5 §7.3.4.2: in_port 1 in the match, idle_timeout 5, priority 32768, apply: output
+/// to port 2.
 const FLOW_MOD_V13: [u8; 88] = {
     let mut bytes = [0; 88];
     (bytes[0], bytes[1], bytes[3]) = (V13, kind::FLOW_MOD, 88);
@@ -124,7 +126,8 @@ fn flow_mod<const LEN: usize, const BUFFER_ID: usize>(
     answer[BUFFER_ID..BUFFER_ID + 4].copy_from_slice(&request[8..12]);
 }
 
-/// A copy of the template with the request's xid, then `frame`; nothing where that would be too long for a message.
+/// A copy of the template with the request's xid, then `frame`; nothing where that would be too
+/// long for a message.
 fn packet_out<const LEN: usize>(
     template: &[u8; LEN],
     request: &[u8],
@@ -140,8 +143,9 @@ fn packet_out<const LEN: usize>(
 
 /// Appends a copy of `template` to `out` and hands it out to be patched.
 ///
-/// Patching the copy is what makes it fast: to patch the template and copy it then would load bytes in wide words that were
-/// just stored in narrow ones, and the processor waits for each such load (measured: 8 ns a message).
+/// Patching the copy is what makes it fast: to patch the template and copy it then would load bytes
+/// in wide words that were just stored in narrow ones, and the processor waits for each such load
+/// (measured: 8 ns a message).
 #[inline(always)]
 fn append<'a, const LEN: usize>(template: &[u8; LEN], out: &'a mut Vec<u8>) -> &'a mut [u8; LEN] {
     out.extend_from_slice(template);

@@ -2,7 +2,8 @@
 
 use super::{End, HOSTS_MAX, LINKS_MAX, Link, PORTS_MAX, Refusal, SWITCHES_MAX, Topology};
 
-/// It counts everything and keeps no more than there may be; [`Builder::finish`] says whether that was all.
+/// It counts everything and keeps no more than there may be; [`Builder::finish`] says whether that
+/// was all.
 #[derive(Default)]
 pub(super) struct Builder {
     topology: Unfinished,

@@ -1,9 +1,10 @@
 //! Topologies from GraphML files, as the Topology Zoo publishes them.
 //!
-//! Of the format (<http://graphml.graphdrawing.org/specification.html>) this reads what a network has: one undirected
-//! `graph` of `node`s and `edge`s, and of their data the nodes' `label`. Two edges between the same nodes are two links. What
-//! a network cannot have (hyperedges, graphs in nodes, edges that have a direction or return to their node) is refused with
-//! its line. No document type definition is read, so that no entity can grow.
+//! Of the format (<http://graphml.graphdrawing.org/specification.html>) this reads what a network
+//! has: one undirected `graph` of `node`s and `edge`s, and of their data the nodes' `label`. Two
+//! edges between the same nodes are two links. What a network cannot have (hyperedges, graphs in
+//! nodes, edges that have a direction or return to their node) is refused with its line. No
+//! document type definition is read, so that no entity can grow.
 
 use super::builder::Builder;
 use super::{FILE_LEN_MAX, LINKS_MAX, Refusal, SWITCHES_MAX, Topology};

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use crate::load::dice::Dice;
 
-/// How far links reach where nobody says: a tenth of the diagonal.
+/// How far links reach where it is not given: a tenth of the diagonal.
 const ALPHA: f64 = 0.1;
 /// The links that a switch has then, on average.
 const LINKS_MEAN: f64 = 4.0;
@@ -47,9 +47,11 @@ fn beta_for_mean(near: &impl Fn(usize, usize) -> f64, switches: usize) -> f64 {
     LINKS_MEAN * switches as f64 / 2.0 / sum
 }
 
-/// Links what is apart to what holds the first switch: the nearest first, with all that hangs on it.
+/// Links what is apart to what holds the first switch: the nearest first, with all that hangs on
+/// it.
 fn join_nearest(to: &mut Builder, places: &[Place], groups: &mut Groups) {
-    // The nearest switch within for each without, and how far that is; what came within and was not looked at yet.
+    // The nearest switch within for each without, and how far that is; what came within and was not
+    // looked at yet.
     let mut nearest = vec![(f64::INFINITY, 0); places.len()];
     let mut within = vec![false; places.len()];
     let mut fresh: Vec<usize> = groups.of(0, &within);
@@ -110,7 +112,8 @@ impl Groups {
     }
 }
 
-/// See [`super::Shape::Preferential`]. The first switches, one more than each new one has links, are all linked to each other.
+/// See [`super::Shape::Preferential`]. The first switches, one more than each new one has links,
+/// are all linked to each other.
 pub(super) fn preferential(
     to: &mut Builder,
     switches: u32,

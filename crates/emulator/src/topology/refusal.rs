@@ -41,14 +41,14 @@ pub enum Refusal {
     },
     /// A file could not be read.
     File {
-        /// Which.
+        /// The topology's file.
         path: PathBuf,
         /// What the system says.
         error: io::Error,
     },
     /// What a file says is wrong.
     Line {
-        /// Which file.
+        /// The topology's file.
         path: PathBuf,
         /// The line, from 1.
         line: u32,

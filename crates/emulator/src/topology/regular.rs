@@ -1,7 +1,7 @@
 //! Topologies without chance: chains, trees, circles, grids and fat trees.
 //!
-//! Where Mininet has one (`mininet/topo.py`, `topolib.py`), switches and ports are numbered in the order in which it makes
-//! them.
+//! Where Mininet has one (`mininet/topo.py`, `topolib.py`), switches and ports are numbered in the
+//! order in which it makes them.
 
 use super::builder::Builder;
 
@@ -16,9 +16,11 @@ pub(super) fn linear(to: &mut Builder, switches: u32, hosts: u32) {
     }
 }
 
-/// A tree, made from its root downwards and from the left; answers its root. A switch's links go to those below it first.
+/// A tree, made from its root downwards and from the left; answers its root. A switch's links go to
+/// those below it first.
 pub(super) fn tree(to: &mut Builder, depth: u32, fanout: u32, hosts: u32) -> u32 {
-    // The switches on the way down, with how many are below each already: a tree may be 10,000 deep.
+    // The switches on the way down, with how many are below each already: a tree may be 10,000
+    // deep.
     let mut way: Vec<(u32, u32)> = Vec::new();
     loop {
         let is_leaf = way.len() as u32 + 1 == depth;

@@ -48,42 +48,45 @@ pub enum Shape {
         /// Hosts a switch.
         hosts: u32,
     },
-    /// `fat-tree,K`: k pods of k switches, (k/2)² above them, k/2 hosts at each of the lower ones (Al-Fares, Loukissas and
-    /// Vahdat, 2008).
+    /// `fat-tree,K`: k pods of k switches, (k/2)² above them, k/2 hosts at each of the lower ones
+    /// (Al-Fares, Loukissas and Vahdat, 2008).
     FatTree {
         /// Ports a switch; even, 2 to 88.
         k: u32,
     },
-    /// `waxman,SWITCHES[,ALPHA,BETA]`: switches at random places of a square; the nearer two of them, the likelier a link
-    /// (Waxman, 1988): β·exp(−d/αL), where d is their distance and L the diagonal. What is left apart is joined
-    /// by the shortest links there are.
+    /// `waxman,SWITCHES[,ALPHA,BETA]`: switches at random places of a square; the nearer two of
+    /// them, the likelier a link (Waxman, 1988): β·exp(−d/αL), where d is their distance and L the
+    /// diagonal. What is left apart is joined by the shortest links there are.
     Waxman {
         /// How many.
         switches: u32,
-        /// α and β, each above 0 and at most 1; else α is 0.1 and β such that 4 links a switch are expected.
+        /// α and β, each above 0 and at most 1; else α is 0.1 and β such that 4 links a switch are
+        /// expected.
         density: Option<(f64, f64)>,
     },
-    /// `preferential,SWITCHES[,LINKS]`: each switch links to earlier ones, the likelier the more links one has
-    /// (Barabási and Albert, 1999).
+    /// `preferential,SWITCHES[,LINKS]`: each switch links to earlier ones, the likelier the more
+    /// links one has (Barabási and Albert, 1999).
     Preferential {
         /// How many.
         switches: u32,
         /// Links of each new switch.
         links: u32,
     },
-    /// `FILE.graphml`: a file as the Topology Zoo publishes them; every node a switch, every edge a link.
+    /// `FILE.graphml`: a file as the Topology Zoo publishes them; every node a switch, every edge a
+    /// link.
     Graphml(PathBuf),
 }
 
-/// How many links a switch has where nobody says: about what the Topology Zoo's have.
+/// How many links a switch has where none is given: about what the Topology Zoo's have.
 const LINKS_EACH: u32 = 2;
 
 impl Shape {
-    /// Makes the topology: the same one for the same seed. `hosts` is how many hosts each switch has that would have some,
-    /// instead of what the shape says.
+    /// Makes the topology: the same one for the same seed. `hosts` is how many hosts each switch
+    /// has that would have some, instead of what the shape says.
     ///
     /// # Errors
-    /// A size is nonsense or too large; a file is missing, is no GraphML, or its switches are not all connected.
+    /// A size is nonsense or too large; a file is missing, is no GraphML, or its switches are not
+    /// all connected.
     pub fn lay_out(&self, hosts: Option<u32>, seed: u64) -> Result<Topology, Refusal> {
         self.check(hosts)?;
         let or = |usual| hosts.unwrap_or(usual);

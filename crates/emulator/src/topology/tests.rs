@@ -379,7 +379,8 @@ proptest! {
         }
     }
 
-    /// Bytes of a good file changed, cut and doubled: a topology that keeps its promise, or a sentence with a line of the file.
+    /// Bytes of a good file changed, cut and doubled: a topology that keeps its promise, or a
+    /// sentence with a line of the file.
     #[test]
     fn a_spoilt_file_is_a_sentence(changes in proptest::collection::vec((0usize..ZOO.len(), 0usize..40, "[ -~]{0,6}"), 1..4)) {
         let mut text = ZOO.to_owned();

@@ -28,7 +28,8 @@ pub(crate) struct Both {
     ovs: Ovs,
 }
 
-/// Shows the program on which Open vSwitch ended itself, and what it said last, once: those that follow find it gone.
+/// Shows the program on which Open vSwitch ended itself, and what it said last, once: those that
+/// follow find it gone.
 struct LastWords<'a>(&'a [Step], PathBuf);
 
 impl Drop for LastWords<'_> {
@@ -81,7 +82,8 @@ impl Both {
         both
     }
 
-    /// Whether a program does the same on both; the report of the difference if not. A difference has to come twice.
+    /// Whether a program does the same on both; the report of the difference if not. A difference
+    /// has to come twice.
     pub(crate) fn agree(&mut self, program: &[Step]) -> Result<(), String> {
         let _last_words = LastWords(program, self.ovs.log());
         self.compare(program).or_else(|_| self.compare(program))
@@ -104,8 +106,8 @@ impl Both {
         Ok(())
     }
 
-    /// The FLOW_REMOVEDs of a program, which a thread of Open vSwitch's own sends when it finds the time: so many are waited
-    /// for.
+    /// The FLOW_REMOVEDs of a program, which a thread of Open vSwitch's own sends when it finds the
+    /// time: so many are waited for.
     fn removals(&mut self, outcome: &mut Outcome, expected: usize) -> Vec<Seen> {
         let deadline = Instant::now() + REMOVALS_WAIT;
         let mut all = removals(outcome);
@@ -140,7 +142,8 @@ impl Both {
         outcome
     }
 
-    /// Messages that stand together are sent together; what answers none of them counts as the last one's.
+    /// Messages that stand together are sent together; what answers none of them counts as the last
+    /// one's.
     fn real_messages(&mut self, first: usize, steps: &[Step], outcome: &mut Outcome) {
         self.ovs.ctl.call("revalidator/purge", &[]);
         let mut sent = Vec::new();
@@ -188,8 +191,8 @@ impl Both {
     }
 }
 
-/// How many messages a program begins with that are sent together. A change of a port is the last of them: Open vSwitch lets it
-/// have its effect a turn later.
+/// How many messages a program begins with that are sent together. A change of a port is the last
+/// of them: Open vSwitch lets it have its effect a turn later.
 fn together(program: &[Step]) -> usize {
     let messages = program.iter().take_while(|step| step.is_message());
     let port = messages.clone().position(|step| matches!(step, Step::Port { .. }));
@@ -244,7 +247,7 @@ fn emulated(site: &Site, program: &[Step]) -> Outcome {
     outcome
 }
 
-/// Takes the FLOW_REMOVEDs out of an outcome: which step they come with is nobody's business.
+/// Takes the FLOW_REMOVEDs out of an outcome: which step they come with does not matter.
 fn removals(outcome: &mut Outcome) -> Vec<Seen> {
     let is = |one: &mut Seen| matches!(one, Seen::Removed(_));
     let mut all: Vec<Seen> = outcome.iter_mut().flat_map(|step| step.extract_if(.., is)).collect();
@@ -252,7 +255,7 @@ fn removals(outcome: &mut Outcome) -> Vec<Seen> {
     all
 }
 
-/// By kind, and by port: the order among ports is nobody's business.
+/// By kind, and by port: the order among ports does not matter.
 fn in_order(mut all: Vec<Seen>) -> Vec<Seen> {
     all.sort_by_key(|one| match one {
         Seen::Frame(port, _) => (0, *port),

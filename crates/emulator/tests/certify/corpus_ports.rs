@@ -1,4 +1,5 @@
-//! Changes of ports that have an effect, in both versions: what comes in, what goes out, who is told.
+//! Changes of ports that have an effect, in both versions: what comes in, what goes out, and what
+//! the controller is told.
 
 use super::both::Case;
 use super::frames::{Above, Body, Frame, Part};
@@ -19,9 +20,9 @@ pub(crate) const NO_RECV: u32 = 1 << 2;
 pub(crate) const NO_FLOOD: u32 = 1 << 4;
 pub(crate) const NO_FWD: u32 = 1 << 5;
 
-/// The bits that a version knows and that both switches heed of a frame. A port of Open vSwitch that is down leaves it to the
-/// network card, which a dummy port lacks, to send and take in nothing; and it asks the controller also where NO_PACKET_IN is
-/// set.
+/// The bits that a version knows and that both switches heed of a frame. A port of Open vSwitch
+/// that is down leaves it to the network card, which a dummy port lacks, to send and take in
+/// nothing; and it asks the controller also where NO_PACKET_IN is set.
 pub(crate) fn settable(version: Version) -> Vec<u32> {
     let mut bits = vec![NO_RECV, NO_FWD];
     bits.extend((version == Version::V10).then_some(NO_FLOOD));
@@ -43,7 +44,8 @@ pub(crate) fn cases(version: Version) -> Vec<Case> {
     let mut cases: Vec<Case> =
         settable(version).into_iter().map(|bit| (names(bit), with(version, bit))).collect();
     let down = |config| Step::Port { port: 2, config, mask: DOWN };
-    // Open vSwitch looks at its ports once a turn: something has to come between for it to see both.
+    // Open vSwitch looks at its ports once a turn: something has to come between for it to see
+    // both.
     let seen = |config| [vec![down(config)], frames(&[1])].concat();
     let both = [DOWN, DOWN, 0].map(seen).concat();
     cases.push(("a port that goes down and comes up", both));

@@ -78,7 +78,8 @@ fn times() -> Vec<Case> {
     ]
 }
 
-/// Changes of ports that are refused. Those that are not need the ports' addresses, which are each switch's own.
+/// Changes of ports that are refused. Those that are not need the ports' addresses, which are each
+/// switch's own.
 fn ports() -> Vec<Case> {
     let set = |port: u32, config: PortConfig| {
         let hw_addr = MacAddr([2, 0, 0, 0, 0, 99]);

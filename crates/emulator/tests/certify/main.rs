@@ -1,12 +1,14 @@
-//! The emulated switch against Open vSwitch: the same messages and the same frames give the same frames, the same
-//! messages to the controller and the same counters.
+//! The emulated switch against Open vSwitch: the same messages and the same frames give the same
+//! frames, the same messages to the controller and the same counters.
 //!
-//! Open vSwitch runs as it does in production, with its own database and daemon in a folder of the test's, and dummy ports
-//! in the place of network cards (`ovs.rs`). The corpora are named cases; the random programs are flows and frames drawn
-//! from few values, so that they meet, and a difference is shrunk to the fewest of both before it is shown.
+//! Open vSwitch runs as it does in production, with its own database and daemon in a folder of the
+//! test's, and dummy ports in the place of network cards (`ovs.rs`). The corpora are named cases;
+//! the random programs are flows and frames drawn from few values, so that they meet, and a
+//! difference is shrunk to the fewest of both before it is shown.
 //!
 //! ```text
-//! ALDIS_CERTIFY_PROGRAMS=20000 ALDIS_CERTIFY_SEED=7 cargo test -p aldis-emulator --test certify -- --nocapture
+//! ALDIS_CERTIFY_PROGRAMS=20000 ALDIS_CERTIFY_SEED=7 \
+//!     cargo test -p aldis-emulator --test certify -- --nocapture
 //! ```
 
 mod both;

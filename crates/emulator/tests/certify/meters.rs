@@ -1,6 +1,7 @@
 //! Meters: named cases, and random programs of frames and time that passes to the millisecond.
 //!
-//! Both clocks stand still but for what a program lets pass, so that what a meter lets through can be compared frame by frame.
+//! Both clocks stand still but for what a program lets pass, so that what a meter lets through can
+//! be compared frame by frame.
 
 use super::both::Case;
 use super::corpus_v13::flow;

@@ -1,4 +1,5 @@
-//! A private Open vSwitch: database, daemon and one bridge with dummy ports, in a folder of its own.
+//! A private Open vSwitch: database, daemon and one bridge with dummy ports, in a folder of its
+//! own.
 
 use super::pcap::Capture;
 use super::unixctl::Unixctl;
@@ -83,10 +84,11 @@ impl Ovs {
 
     /// Lets so many seconds pass, and returns when the flows whose time is over have gone.
     pub(crate) fn wait(&mut self, seconds: u32) {
-        // What the datapath counted is told to the flows first: an idle flow is one that was not used.
+        // What the datapath counted is told to the flows first: an idle flow is one that was not
+        // used.
         self.ctl.call("revalidator/purge", &[]);
-        // Flows are looked at when the datapath's have been read to their end. A round that had begun before does not count, and the
-        // next one begins when its time has come.
+        // Flows are looked at when the datapath's have been read to their end. A round that had
+        // begun before does not count, and the next one begins when its time has come.
         for part in [seconds - 1, 1] {
             self.ctl.call("time/warp", &[&format!("{part}000")]);
             self.ctl.call("revalidator/wait", &[]);
@@ -185,7 +187,8 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// A bridge with dummy ports, whose controller we are. It never probes the connection, and does nothing on its own.
+/// A bridge with dummy ports, whose controller we are. It never probes the connection, and does
+/// nothing on its own.
 fn bridge(folder: &Path, version: Version, controller: u16) -> Vec<String> {
     let protocol = match version {
         Version::V10 => "OpenFlow10",

@@ -1,4 +1,5 @@
-//! The frames that left by a dummy port, read from the capture file that Open vSwitch appends them to.
+//! The frames that left by a dummy port, read from the capture file that Open vSwitch appends them
+//! to.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,7 +18,8 @@ impl Capture {
         Ok(Capture { file: File::open(path)?, at: FILE_HEADER })
     }
 
-    /// The frames since the last call. The file is written in whole frames, in the byte order of this machine.
+    /// The frames since the last call. The file is written in whole frames, in the byte order of
+    /// this machine.
     pub(crate) fn new_frames(&mut self) -> Vec<Vec<u8>> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.at)).expect("a capture can be sought");

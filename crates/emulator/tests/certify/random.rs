@@ -1,4 +1,5 @@
-//! Random programs: frames and values that both versions draw from, and the run that shrinks a difference.
+//! Random programs: frames and values that both versions draw from, and the run that shrinks a
+//! difference.
 
 use super::both::Both;
 use super::corpus_ports::{NO_RECV, settable};
@@ -10,7 +11,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use std::cell::{Cell, RefCell};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// How many programs of each version are run when nobody says another number.
+/// How many programs of each version are run when no other number is given.
 const PROGRAMS: u32 = 120;
 
 /// So many programs one Open vSwitch is given, and then a new one is started.
@@ -25,13 +26,13 @@ const SHRINK_MS: u32 = 120_000;
 /// The stack that it takes.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Runs programs from a seed; `ALDIS_CERTIFY_PROGRAMS` and `ALDIS_CERTIFY_SEED` say how many and which, `ALDIS_CERTIFY_FROM` with
-/// which of them to begin.
+/// Runs programs from a seed; `ALDIS_CERTIFY_PROGRAMS` and `ALDIS_CERTIFY_SEED` say how many and
+/// which, `ALDIS_CERTIFY_FROM` with which of them to begin.
 pub(crate) fn run<S: Strategy<Value = Vec<Step>> + 'static>(
     start: fn() -> Both,
     programs: fn() -> S,
 ) {
-    // A strategy is a value as large as all that it is made of, and moved about by those who use it.
+    // A strategy is a value as large as all that it is made of, and moved about by its users.
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     let thread = thread.spawn(move || run_here(start, programs())).expect("a thread");
     if let Err(panic) = thread.join() {
@@ -128,8 +129,8 @@ fn body() -> impl Strategy<Value = Body> {
     let ttl = || prop::sample::select(vec![1_u8, 2, 64, 255]);
     let v4 = (ipv4(), ipv4(), tos(), ttl(), any::<bool>(), part, above(false));
     let v4 = v4.prop_map(|(src, dst, tos, ttl, options, fragment, above)| {
-        // Open vSwitch takes what a later fragment begins with for the header of its protocol, and "corrects" a checksum
-        // there when an address changes.
+        // Open vSwitch takes what a later fragment begins with for the header of its protocol, and
+        // "corrects" a checksum there when an address changes.
         let above = if fragment == Part::Later { Above::Other(47) } else { above };
         Body::Ipv4 { src, dst, tos, ttl, options, fragment, above }
     });
@@ -164,8 +165,8 @@ fn tags() -> impl Strategy<Value = Vec<(u16, u8, u16)>> {
     ]
 }
 
-/// The timeouts of a flow, in seconds: idle, and hard. One of them at most: where both are over when Open vSwitch looks, it says
-/// that it was the hard one.
+/// The timeouts of a flow, in seconds: idle, and hard. One of them at most: where both are over
+/// when Open vSwitch looks, it says that it was the hard one.
 pub(crate) fn timeouts() -> impl Strategy<Value = (u16, u16)> {
     let some = prop::sample::select(vec![1000_u16, 2000, 3000]);
     prop_oneof![
@@ -175,13 +176,14 @@ pub(crate) fn timeouts() -> impl Strategy<Value = (u16, u16)> {
     ]
 }
 
-/// Time passes: no sum of these is within minutes of a timeout, so that it does not matter how long a program takes.
+/// Time passes: no sum of these is within minutes of a timeout, so that it does not matter how long
+/// a program takes.
 pub(crate) fn wait() -> impl Strategy<Value = Step> {
     prop::sample::select(vec![700, 1400]).prop_map(Step::Wait)
 }
 
-/// What a port may do changes: whether it sends, and is flooded. A port that takes nothing in is left out: Open vSwitch counts
-/// what came in by it at the flow that would have been next.
+/// What a port may do changes: whether it sends, and is flooded. A port that takes nothing in is
+/// left out: Open vSwitch counts what came in by it at the flow that would have been next.
 pub(crate) fn port_change(version: Version) -> impl Strategy<Value = Step> {
     let bits: Vec<u32> = settable(version).into_iter().filter(|bit| *bit != NO_RECV).collect();
     let all: u32 = bits.iter().sum();

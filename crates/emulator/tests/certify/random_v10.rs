@@ -13,8 +13,8 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Flows, then frames, changes to the flows, frames, and what was counted. No two flows of one priority overlap: which of
-/// them a frame meets is each switch's own affair.
+/// Flows, then frames, changes to the flows, frames, and what was counted. No two flows of one
+/// priority overlap: which of them a frame meets is each switch's own affair.
 pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
     let frames = |most| {
         prop::collection::vec(
@@ -75,7 +75,8 @@ fn match_() -> impl Strategy<Value = Match> {
     })
 }
 
-/// Most flows look at little, so that most frames meet one. With each, whether fields may lack what they need.
+/// Most flows look at little, so that most frames meet one. With each, whether fields may lack what
+/// they need.
 fn wide_match() -> impl Strategy<Value = (Match, bool)> {
     prop_oneof![
         11 => plain_match().prop_map(|match_| (match_, false)),
@@ -129,8 +130,9 @@ fn change(only_add: bool) -> impl Strategy<Value = Step> {
     let actions = prop::collection::vec(action(), 0..5);
     let head = (command, 1..13_u16, 0..3_u64, any::<u16>(), timeouts());
     let out_port = prop_oneof![3 => Just(PortNo::NONE), 1 => (1..5_u16).prop_map(PortNo)];
-    // A field without what it needs is ignored in a flow, as 1.0.1 says; but Open vSwitch looks at it when flows are changed, and
-    // when it looks for flows that overlap. So such a flow is alone with its priority, and no other change names it.
+    // A field without what it needs is ignored in a flow, as 1.0.1 says; but Open vSwitch looks at
+    // it when flows are changed, and when it looks for flows that overlap. So such a flow is alone
+    // with its priority, and no other change names it.
     let match_ = match only_add {
         true => wide_match().boxed(),
         false => plain_match().prop_map(|match_| (match_, false)).boxed(),

@@ -23,8 +23,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::net::Ipv4Addr;
 
-/// Groups, flows, frames, changes to the flows, frames, and what was counted. No two flows of one priority overlap: which of
-/// them a frame meets is each switch's own affair.
+/// Groups, flows, frames, changes to the flows, frames, and what was counted. No two flows of one
+/// priority overlap: which of them a frame meets is each switch's own affair.
 pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
     let frames = |most| {
         prop::collection::vec(
@@ -235,12 +235,13 @@ fn bucket() -> impl Strategy<Value = Vec<Action>> {
     })
 }
 
-/// The group that may be a select group. Only flows of the first table apply it: where there is more in the action set than follows
-/// the group, Open vSwitch 3.1 ends itself (`action_set_len <= state->ofpacts_len failed in recirc_alloc_id__`).
+/// The group that may be a select group. Only flows of the first table apply it: where there is
+/// more in the action set than follows the group, Open vSwitch 3.1 ends itself
+/// (`action_set_len <= state->ofpacts_len failed in recirc_alloc_id__`).
 const SELECTS: GroupNo = GroupNo(3);
 
-/// Groups 1 to 3: all, indirect, and fast failover between ports that live. A select group has one bucket, since which of
-/// several is taken is each switch's own affair.
+/// Groups 1 to 3: all, indirect, and fast failover between ports that live. A select group has one
+/// bucket, since which of several is taken is each switch's own affair.
 fn groups() -> impl Strategy<Value = Vec<Step>> {
     let group = |group_id: u32, kind: GroupType, buckets: Vec<Vec<Action>>| {
         let watch_port = if kind == GroupType::FF { PortNo(1) } else { PortNo::ANY };
@@ -338,7 +339,8 @@ fn is_tagged(fields: &[Oxm]) -> bool {
 
 /// The actions that the packets of such a flow allow.
 ///
-/// A tag is pushed in the first table alone, and no second one: a third that Open vSwitch knows of is one too many for it.
+/// A tag is pushed in the first table alone, and no second one: a third that Open vSwitch knows of
+/// is one too many for it.
 fn possible(table: u8, fields: &[Oxm], actions: Vec<Action>, tags: &mut usize) -> Vec<Action> {
     let tagged = is_tagged(fields);
     let kind = fields.iter().find_map(|field| match field {

@@ -16,7 +16,7 @@ pub(crate) enum Seen {
     Status(u32, String),
     /// A PACKET_IN.
     Said(String),
-    /// A FLOW_REMOVED. Of several that one message removes, which is told first is nobody's business.
+    /// A FLOW_REMOVED. Of several that one message removes, which is told first does not matter.
     Removed(String),
     /// An answer, or an error, to the message of this number.
     Answer(u32, String),

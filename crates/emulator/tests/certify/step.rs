@@ -21,7 +21,8 @@ pub(crate) enum Step {
     Frame(u32, Frame),
     /// So many seconds pass.
     Wait(u32),
-    /// So many milliseconds pass, to the millisecond: Open vSwitch's clock has to stand still otherwise.
+    /// So many milliseconds pass, to the millisecond: Open vSwitch's clock has to stand still
+    /// otherwise.
     Pause(u32),
 }
 

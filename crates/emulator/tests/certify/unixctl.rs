@@ -1,12 +1,14 @@
-//! Open vSwitch's control socket: JSON-RPC over a Unix socket, of which a call needs its result alone.
+//! Open vSwitch's control socket: JSON-RPC over a Unix socket, of which a call needs its result
+//! alone.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// At most this many commands of one connection are done in one turn of the daemon's main loop; one more is done in a
-/// later turn, when all that came before the first was carried out (`unixctl_server_run`).
+/// At most this many commands of one connection are done in one turn of the daemon's main loop; one
+/// more is done in a later turn, when all that came before the first was carried out
+/// (`unixctl_server_run`).
 const COMMANDS_A_TURN: usize = 10;
 
 pub(crate) struct Unixctl {
@@ -27,8 +29,8 @@ impl Unixctl {
         self.answer(command);
     }
 
-    /// Returns when the daemon's main loop has turned: frames it was given have left, and packets to the controller are
-    /// in its socket.
+    /// Returns when the daemon's main loop has turned: frames it was given have left, and packets
+    /// to the controller are in its socket.
     pub(crate) fn turn(&mut self) {
         (0..=COMMANDS_A_TURN).for_each(|_| self.send("version", &[]));
         (0..=COMMANDS_A_TURN).for_each(|_| self.answer("version"));

@@ -52,7 +52,8 @@ impl Request {
         bytes
     }
 
-    /// A FLOW_MOD with this xid, command and buffer id whose rule matches the addresses of the request.
+    /// A FLOW_MOD with this xid, command and buffer id whose rule matches the addresses of the
+    /// request.
     pub(crate) fn rule(&self, xid: u32, command: u8, buffer_id: u32) -> Vec<u8> {
         let mut bytes = self.flow_mod(xid);
         let (at, command_at, frame) = match self.version {
@@ -111,8 +112,8 @@ fn be32(bytes: &[u8]) -> u32 {
 /// What one connection of a scripted controller saw.
 pub(crate) type Seen = Vec<Request>;
 
-/// A controller that shakes hands with `switches` switches and answers each request with what `answer` says, given how many
-/// came before it from the same switch.
+/// A controller that shakes hands with `switches` switches and answers each request with what
+/// `answer` says, given how many came before it from the same switch.
 pub(crate) fn scripted(
     version: Version,
     switches: u32,

@@ -17,7 +17,8 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Two of the cores that this process may use; not two threads of one core where that can be avoided.
+    /// Two of the cores that this process may use; not two threads of one core where that can be
+    /// avoided.
     pub(super) fn choose() -> Cores {
         let cores = pin::cores();
         let near = cores.last().copied().unwrap_or_default();

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the steps of a worker cost: names that end in `_ns` in nanoseconds, in `_ps` in picoseconds, in `_pct` in percent.
+/// What the steps of a worker cost: names that end in `_ns` in nanoseconds, in `_ps` in
+/// picoseconds, in `_pct` in percent.
 ///
 /// `T` is a number, or the [`Spread`](super::Spread) of what was measured.
 ///
-/// A visit that reads `b` bytes, serves `n` requests and writes `c` bytes costs
-/// `read_ns + b × read_byte_ps / 1000 + batch_ns + n × (gather_ns + request_ns) + write_ns + c × write_byte_ps / 1000`; where
-/// the switch has more to say than was read, its reads and writes are those that begin with `full`.
+/// A visit that reads `b` bytes, serves `n` requests and writes `c` bytes costs `read_ns + b ×
+/// read_byte_ps / 1000 + batch_ns + n × (gather_ns + request_ns) + write_ns + c × write_byte_ps /
+/// 1000`; where the switch has more to say than was read, its reads and writes are those that begin
+/// with `full`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs<T = f64> {
@@ -26,7 +28,7 @@ pub struct Costs<T = f64> {
     pub write_ns: T,
     /// Each byte of it, on top.
     pub write_byte_ps: T,
-    /// A read that leaves some of what there is, from a sender who has still more to say.
+    /// A read that leaves some of what there is, from a sender that has still more to say.
     pub full_read_ns: T,
     /// Each byte of it, on top.
     pub full_read_byte_ps: T,
@@ -34,11 +36,12 @@ pub struct Costs<T = f64> {
     pub full_write_ns: T,
     /// Each byte of it, on top.
     pub full_write_byte_ps: T,
-    /// The same write, for each further visit whose answers it takes along: what the kernel put off while they were made.
+    /// The same write, for each further visit whose answers it takes along: what the kernel put off
+    /// while they were made.
     pub joined_ns: T,
     /// From the beginning of a ring until the thread that slept runs.
     pub wake_ns: T,
-    /// What ringing costs the one who rings.
+    /// What ringing costs the thread that rings.
     pub ring_ns: T,
     /// What one visit brings to a batch, whatever its size.
     pub batch_ns: T,
@@ -48,21 +51,23 @@ pub struct Costs<T = f64> {
     pub request_ns: T,
     /// How much the same work takes longer or shorter than its mean, at most.
     pub waver_pct: T,
-    /// What the longest of the visits took beyond the others, of the time of all: interruptions. They are in no other cost.
+    /// What the longest of the visits took beyond the others, of the time of all: interruptions.
+    /// They are in no other cost.
     pub away_pct: T,
     /// How long each of them took beyond, on average.
     pub away_ns: T,
-    /// A cache line that another core changed, until its content is here. None where there is one core.
+    /// A cache line that another core changed, until its content is here. None where there is one
+    /// core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub line_transfer_ns: Option<T>,
     /// A compare-and-swap on a word that no other core uses.
     pub cas_ns: T,
-    /// A compare-and-swap, until it succeeds, on a word that one other core changes all the time. None where there is one
-    /// core.
+    /// A compare-and-swap, until it succeeds, on a word that one other core changes all the time.
+    /// None where there is one core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub contended_cas_ns: Option<T>,
-    /// One request to the other end of the loop-back and one answer back, with nobody asleep; two reads and two writes
-    /// are in it.
+    /// One request to the other end of the loop-back and one answer back, with no thread asleep;
+    /// two reads and two writes are in it.
     pub round_trip_ns: T,
 }
 

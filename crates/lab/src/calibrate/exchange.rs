@@ -1,9 +1,11 @@
 //! Reads and writes: what a visit does with a socket.
 //!
-//! Bytes come from the other core, a poll says so, one call reads them, one call writes as many back: 64 bytes to 64 KB,
-//! which the sockets take whole. The two belong together: a socket that is only read from acknowledges every time, for
-//! about 1.5 µs, and one that is answered lets the acknowledgement go with the answer. Over the loop-back a write brings
-//! its bytes to the other socket and tells whoever watches that one; nobody sleeps there, so that nobody has to be woken.
+//! Bytes come from the other core, a poll says so, one call reads them, one call writes as many
+//! back: 64 bytes to 64 KB, which the sockets take whole. The two belong together: a socket that is
+//! only read from acknowledges every time, for about 1.5 µs, and one that is answered lets the
+//! acknowledgement go with the answer. Over the loop-back a write brings its bytes to the other
+//! socket and tells the set that watches that one; no thread sleeps there, so that none has to be
+//! woken.
 
 use std::io;
 
@@ -67,7 +69,8 @@ impl Desk {
         Err(super::rounds::busy())
     }
 
-    /// Nanoseconds of a read, the mean over all connections; nothing if not every read found everything.
+    /// Nanoseconds of a read, the mean over all connections; nothing if not every read found
+    /// everything.
     fn read(&mut self, pace: &Pace<'_>, bytes: usize) -> io::Result<Option<f64>> {
         self.loopback.send(CONNECTIONS, bytes)?;
         self.loopback.poll()?;

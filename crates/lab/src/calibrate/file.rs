@@ -12,13 +12,15 @@ use super::{Calibration, Costs, Machine, Spread};
 /// The least cost that is taken for one, in its field's unit.
 pub const COST_MIN: f64 = 0.1;
 
-/// The greatest cost that is taken for one, in its field's unit: a second, where that is nanoseconds.
+/// The greatest cost that is taken for one, in its field's unit: a second, where that is
+/// nanoseconds.
 pub const COST_MAX: f64 = 1e9;
 
 /// The largest file that is read, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// The sentence that says which file cannot be used and why, with the line and the key where it is about one.
+/// The sentence that says which file cannot be used and why, with the line and the key where it is
+/// about one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused(String);
 
@@ -107,8 +109,8 @@ impl Calibration<Spread> {
     }
 }
 
-/// Says before anything is measured whether a calibration could be written to `path`. A file that is there has to be one
-/// of costs: nothing else is overwritten.
+/// Says before anything is measured whether a calibration could be written to `path`. A file that
+/// is there has to be one of costs: nothing else is overwritten.
 ///
 /// # Errors
 /// Why not.

@@ -1,7 +1,8 @@
-//! What two cores cost each other: a cache line that goes from one to the other, and a word that both change.
+//! What two cores cost each other: a cache line that goes from one to the other, and a word that
+//! both change.
 //!
-//! A claim or a lock between workers is a compare-and-swap on such a word, and is seldom better or worse than between
-//! these extremes: nobody else wants it, or another core does nothing but take it.
+//! A claim or a lock between workers is a compare-and-swap on such a word, and is seldom better or
+//! worse than between these extremes: no other core wants it, or one does nothing but take it.
 
 use std::hint::black_box;
 use std::io;

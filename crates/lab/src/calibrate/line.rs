@@ -1,4 +1,5 @@
-//! A straight line through measured points: what something costs at all, and what each further piece of it costs.
+//! A straight line through measured points: what something costs at all, and what each further
+//! piece of it costs.
 
 /// Below this a measured value is taken for this, in ns: a point must not weigh without end.
 const VALUE_MIN: f64 = 1.0;
@@ -11,8 +12,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line from which the points `(x, y)` deviate least, as shares of `y`: a small message counts as much as a large
-    /// one. Neither a base nor a slope below zero has a meaning; where one would be, it is zero and the other fits alone.
+    /// The line from which the points `(x, y)` deviate least, as shares of `y`: a small message
+    /// counts as much as a large one. Neither a base nor a slope below zero has a meaning; where
+    /// one would be, it is zero and the other fits alone.
     ///
     /// `points` have at least two different `x`, and no `x` is negative.
     pub(super) fn through(points: &[(f64, f64)]) -> Line {

@@ -1,8 +1,9 @@
-//! Connections over loopback TCP, set up as the engine's are, and someone at the other end who does as told.
+//! Connections over loopback TCP, set up as the engine's are, and a thread at the other end that
+//! does as told.
 //!
-//! The other end is a thread on another core that spins for orders, so that what it sends comes from that core's cache,
-//! as it does from a switch that runs on this machine. Where there is no other core the orders are carried out by the
-//! caller's thread.
+//! The other end is a thread on another core that spins for orders, so that what it sends comes
+//! from that core's cache, as it does from a switch that runs on this machine. Where there is no
+//! other core the orders are carried out by the caller's thread.
 
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
@@ -26,17 +27,18 @@ pub(super) const BYTES_MAX: usize = aldis_engine::limits::READ_MAX;
 /// Most events of one wait, as in a worker.
 const EVENTS_MAX: usize = aldis_engine::limits::EVENTS_PER_POLL;
 
-/// Asked for as a socket's buffers, in bytes, so that [`BYTES_MAX`] fit whole; the kernel may give less.
+/// Asked for as a socket's buffers, in bytes, so that [`BYTES_MAX`] fit whole; the kernel may give
+/// less.
 const BUFFER: usize = 8 * BYTES_MAX;
 
-/// The near ends of connections, in an edge-triggered set, and whoever is at the far ends.
+/// The near ends of connections, in an edge-triggered set, and the thread at the far ends.
 pub(super) struct Loopback {
     pub(super) near: Vec<TcpStream>,
     epoll: OwnedFd,
     far: Far,
 }
 
-/// Who carries out an order.
+/// The thread that carries out an order.
 enum Far {
     /// A thread on another core.
     Thread {
@@ -44,7 +46,7 @@ enum Far {
         done: Receiver<io::Result<()>>,
         thread: Option<JoinHandle<()>>,
     },
-    /// Whoever gives it.
+    /// The thread that gives it.
     Here(Hand),
 }
 
@@ -57,7 +59,8 @@ struct Order {
 }
 
 impl Loopback {
-    /// Makes the connections; the far ends are served on `core`, or by the caller where that is none.
+    /// Makes the connections; the far ends are served on `core`, or by the caller where that is
+    /// none.
     ///
     /// # Errors
     /// What the system refuses.
@@ -116,7 +119,8 @@ impl Loopback {
 
 impl Drop for Loopback {
     fn drop(&mut self) {
-        // Whatever the thread waits for in a socket ends with the near ends, and the thread with its orders.
+        // Whatever the thread waits for in a socket ends with the near ends, and the thread with
+        // its orders.
         self.near.clear();
         if let Far::Thread { orders, thread, .. } = &mut self.far {
             *orders = None;
@@ -153,7 +157,7 @@ impl Far {
     }
 }
 
-/// The next value, without ever sleeping for it; `None` when nobody will send one.
+/// The next value, without ever sleeping for it; `None` when none will come.
 fn spin_receive<T>(from: &Receiver<T>) -> Option<T> {
     let mut received = None;
     spin_until(|| match from.try_recv() {
@@ -171,7 +175,8 @@ fn spin_receive<T>(from: &Receiver<T>) -> Option<T> {
 struct Hand {
     streams: Vec<TcpStream>,
     buffer: Vec<u8>,
-    // The sockets are watched as those of emulated switches are: telling the set is part of what a send costs.
+    // The sockets are watched as those of emulated switches are: telling the set is part of what a
+    // send costs.
     _watched: OwnedFd,
 }
 

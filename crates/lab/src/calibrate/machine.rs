@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// The model of its processor, as the kernel names it; the architecture where the kernel does not.
+    /// The model of its processor, as the kernel names it; the architecture where the kernel does
+    /// not.
     pub cpu: String,
     /// Cores that could be used.
     pub cores: usize,
@@ -19,7 +20,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// The machine that this runs on.
     pub fn here() -> Machine {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let model = model(&read("/proc/cpuinfo")).unwrap_or(std::env::consts::ARCH.into());
@@ -45,7 +46,8 @@ pub fn today() -> String {
     date(since.as_secs() / 86_400)
 }
 
-/// The date `days` after 1970-01-01, of the Gregorian calendar: counted from a March, so that the leap day comes last.
+/// The date `days` after 1970-01-01, of the Gregorian calendar: counted from a March, so that the
+/// leap day comes last.
 fn date(days: u64) -> String {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

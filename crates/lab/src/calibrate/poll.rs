@@ -1,7 +1,7 @@
 //! A poll: one `epoll` wait that returns at once, with nothing or with some events.
 //!
-//! The set is edge-triggered, as a worker's is: each event is there because something came from the other core since the
-//! wait before.
+//! The set is edge-triggered, as a worker's is: each event is there because something came from the
+//! other core since the wait before.
 
 use std::io;
 
@@ -10,7 +10,8 @@ use super::line::Line;
 use super::loopback::Loopback;
 use super::rounds::{Pace, Spread, median_of};
 
-/// Numbers of events between which, and an empty wait, the line is drawn; the last is the number of connections.
+/// Numbers of events between which, and an empty wait, the line is drawn; the last is the number of
+/// connections.
 const EVENTS: [usize; 4] = [1, 4, 16, 64];
 
 /// Empty waits that are timed together.

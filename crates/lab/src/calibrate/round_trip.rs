@@ -1,4 +1,5 @@
-//! A round trip: one request over the loop-back and one answer back, with nobody asleep at either end.
+//! A round trip: one request over the loop-back and one answer back, with no thread asleep at
+//! either end.
 //!
 //! In it are a write and a read at each end; what is left is the way itself.
 
@@ -36,7 +37,7 @@ pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 1]> 
         scope.spawn(|| {
             pin(Some(core));
             spin_until(|| over.load(Ordering::Relaxed) || answer(&far, &over).is_err());
-            // Whoever still waits for an answer learns that none comes.
+            // A thread that still waits for an answer learns that none comes.
             let _ = far.shutdown(std::net::Shutdown::Both);
         });
         let measured = trips(pace, &near, || Ok(()));

@@ -23,13 +23,13 @@ const LEAST: f64 = 0.1;
 pub enum Middle {
     /// The median, for steps at rest: what is much longer was disturbed.
     Median,
-    /// The mean, for steps under load: cores that are fast and slow by turns, from one second to the next, are both in a run
-    /// too. The median is either the one or the other.
+    /// The mean, for steps under load: cores that are fast and slow by turns, from one second to
+    /// the next, are both in a run too. The median is either the one or the other.
     Mean,
 }
 
-/// A cost, in the unit of its field, as the rounds had it: a quarter of them at or below `low`, a quarter at or above
-/// `high`.
+/// A cost, in the unit of its field, as the rounds had it: a quarter of them at or below `low`, a
+/// quarter at or above `high`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Spread {
     /// What stands for the rounds.
@@ -63,7 +63,8 @@ impl Spread {
         Spread { value, middle, low, high, rounds: rounds.len() }
     }
 
-    /// Of sittings, one at least, with their quartiles. The mean is that of all their rounds: a slow sitting has fewer.
+    /// Of sittings, one at least, with their quartiles. The mean is that of all their rounds: a
+    /// slow sitting has fewer.
     pub(super) fn over(sittings: &[Spread]) -> Spread {
         let Spread { middle, .. } = sittings[0];
         let together = Spread::of(sittings.iter().map(|it| it.value).collect(), middle);
@@ -122,8 +123,8 @@ impl Pace<'_> {
     }
 }
 
-/// The median of `count` samples. A sample may be void, when the kernel was late with something; one in four has to be
-/// good.
+/// The median of `count` samples. A sample may be void, when the kernel was late with something;
+/// one in four has to be good.
 ///
 /// # Errors
 /// Those of `sample`; too many void ones.

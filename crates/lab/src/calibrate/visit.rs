@@ -1,15 +1,17 @@
 //! Visits under load: what a worker does with switches that always have more to say.
 //!
-//! The switches are those of the load generator, on the other core; they tell where their hosts live and keep their queues
-//! full. At this end is a bare loop with nothing of the engine in it: read, gather, let the learning switch answer, write,
-//! each of them timed by itself. So the costs have in them what a run has and steps at rest (`exchange.rs`) have not:
-//! bytes that come from another core's cache; a read that also makes room for a sender who has more to say, so that the kernel
-//! acknowledges, and takes in what that brings, within the call; tables that all of this drives out of the caches; and the
-//! memory that the other core uses meanwhile.
+//! The switches are those of the load generator, on the other core; they tell where their hosts
+//! live and keep their queues full. At this end is a bare loop with nothing of the engine in it:
+//! read, gather, let the learning switch answer, write, each of them timed by itself. So the costs
+//! have in them what a run has and steps at rest (`exchange.rs`) have not: bytes that come from
+//! another core's cache; a read that also makes room for a sender that has more to say, so that the
+//! kernel acknowledges, and takes in what that brings, within the call; tables that all of this
+//! drives out of the caches; and the memory that the other core uses meanwhile.
 //!
-//! Reads of several sizes take turns, and a line is drawn through their means. The longest of the visits, which somebody
-//! interrupted, are left out of the mean: they are a cost of their own. And several short visits are answered with one write,
-//! as batches are that come back to a switch.
+//! Reads of several sizes take turns, and a line is drawn through their means. The longest of the
+//! visits, which another thread interrupted, are left out of the mean: they are a cost of their
+//! own. And several short visits are answered with one write, as batches are that come back to a
+//! switch.
 
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
@@ -50,8 +52,8 @@ const SERIES: usize = 4;
 /// Visits for each one that is left out of the mean.
 const LEFT_OUT: usize = 64;
 
-/// How long the switches may take to connect and to tell where their hosts live; to have as much to say as is wanted; and to
-/// take an answer.
+/// How long the switches may take to connect and to tell where their hosts live; to have as much to
+/// say as is wanted; and to take an answer.
 const PREPARED_WITHIN: Duration = Duration::from_secs(120);
 const FILLED_WITHIN: Duration = Duration::from_secs(20);
 const TAKEN_WITHIN: Duration = Duration::from_secs(20);
@@ -373,7 +375,8 @@ impl<'a> Desk<'a> {
         Ok(visits)
     }
 
-    /// What a write takes more than its bytes do, for each further short visit whose answers it takes along.
+    /// What a write takes more than its bytes do, for each further short visit whose answers it
+    /// takes along.
     fn joined(&mut self, write: Line) -> io::Result<f64> {
         let count = self.peers.len();
         let mut more = Vec::with_capacity(LAPS * count);
@@ -411,8 +414,9 @@ impl<'a> Desk<'a> {
         Ok(mean(more) / (SERIES - 1) as f64)
     }
 
-    /// Reads at most so many bytes from a switch, and answers them. Nothing when there is nothing, or when something else was
-    /// among the requests or among the answers: who is not known is flooded, which costs something else.
+    /// Reads at most so many bytes from a switch, and answers them. Nothing when there is nothing,
+    /// or when something else was among the requests or among the answers: an unknown host is
+    /// flooded, which costs something else.
     fn visit(&mut self, at: usize, size: usize) -> io::Result<Option<Visit>> {
         let Some((visit, is_usual)) = self.look(at, size)? else { return Ok(None) };
         let write = self.write(at, self.out.bytes())?;
@@ -493,10 +497,12 @@ impl Visit {
         [|visit| visit.read, |visit| visit.gather, |visit| visit.answer, |visit| visit.write];
 }
 
-/// By how much a lap over all switches takes more or less than the mean to run and to write, at most, in percent of it.
+/// By how much a lap over all switches takes more or less than the mean to run and to write, at
+/// most, in percent of it.
 ///
-/// What counts is how far apart two laps are that follow each other, as that is what adaptive batching compares. Of numbers that lie
-/// evenly around their mean, two are two thirds of the greatest distance from it apart, on average.
+/// What counts is how far apart two laps are that follow each other, as that is what adaptive
+/// batching compares. Of numbers that lie evenly around their mean, two are two thirds of the
+/// greatest distance from it apart, on average.
 fn waver(visits: &[Visit], lap: usize) -> f64 {
     let took = |visit: &Visit| visit.answer + visit.write;
     let laps: Vec<f64> = visits.chunks_exact(lap).map(|lap| lap.iter().map(took).sum()).collect();

@@ -1,7 +1,7 @@
 //! Waking: a bell rung for a thread that sleeps in its poll.
 //!
-//! The bell is an `eventfd` in an edge-triggered set, as a worker's is. The sleeper has slept for [`ASLEEP`] when it is
-//! rung for; a core that sleeps longer may take longer to wake.
+//! The bell is an `eventfd` in an edge-triggered set, as a worker's is. The sleeper has slept for
+//! [`ASLEEP`] when it is rung for; a core that sleeps longer may take longer to wake.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -80,7 +80,8 @@ impl Bed {
         }
     }
 
-    /// Lets the sleeper fall asleep and wakes it: nanoseconds until it runs, and nanoseconds that ringing took.
+    /// Lets the sleeper fall asleep and wakes it: nanoseconds until it runs, and nanoseconds that
+    /// ringing took.
     fn wake(&self, pace: &Pace<'_>) -> io::Result<(f64, f64)> {
         self.woke.store(0, Ordering::Release);
         let lay_down = Instant::now();

@@ -1,4 +1,5 @@
-//! The plans that the program brings along, and the controllers of other projects that every plan knows.
+//! The plans that the program brings along, and the controllers of other projects that every plan
+//! knows.
 
 use super::{Controller, Plan};
 use serde::Deserialize;
@@ -85,8 +86,8 @@ pub(super) fn controller(name: &str) -> Option<Controller> {
     KNOWN.iter().find(|controller| controller.name == name).cloned()
 }
 
-/// What the results of a file are called: `maestro/figure-7` for `experiments/maestro/figure-7.toml`, and the file's own
-/// name elsewhere.
+/// What the results of a file are called: `maestro/figure-7` for
+/// `experiments/maestro/figure-7.toml`, and the file's own name elsewhere.
 pub(super) fn name_of(path: &Path) -> String {
     let word = |part: Option<&std::ffi::OsStr>| {
         let letters = part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();

@@ -5,7 +5,7 @@ use crate::results;
 use aldis_emulator::load::{MACS_MAX, SWITCHES_MAX, WINDOW_MAX};
 use aldis_engine::sim::SIMULATED_WORKERS_MAX;
 
-/// The longest a form may take, in seconds: a minute, and four hours where somebody has chosen to wait.
+/// The longest a form may take, in seconds: a minute, and four hours where the user chose to wait.
 const QUICK_SECONDS_MAX: u32 = 60;
 const FULL_SECONDS_MAX: u32 = 4 * 3600;
 
@@ -71,7 +71,7 @@ impl Plan {
         Ok(())
     }
 
-    /// A plot of what nobody measures would be empty.
+    /// A plot of what is not measured would be empty.
     fn check_plots(&self) -> Result<(), Fault> {
         let measured = |name: &str| {
             let mut runs = self.said.runs.iter().flat_map(|run| &run.get_ref().metrics);

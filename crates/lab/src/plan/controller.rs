@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 pub struct Controller {
     /// The name by which runs and legends call it.
     pub name: String,
-    /// The program and its arguments, without a shell. `{port}` stands for the TCP port of 127.0.0.1 to listen on,
-    /// `{workers}` for the number of workers, `{folder}` for the folder that holds [`Controller::files`],
-    /// and `{aldis}` for this program: Aldis as no design of the papers is started.
+    /// The program and its arguments, without a shell. `{port}` stands for the TCP port of
+    /// 127.0.0.1 to listen on, `{workers}` for the number of workers, `{folder}` for the folder
+    /// that holds [`Controller::files`], and `{aldis}` for this program: Aldis as no design of the
+    /// papers is started.
     pub command: Vec<String>,
-    /// A command that succeeds where the controller is installed; without one it is enough that the program is found.
+    /// A command that succeeds where the controller is installed; without one it is enough that the
+    /// program is found.
     #[serde(default)]
     pub present: Vec<String>,
     /// How it is installed: said where it is missing.

@@ -1,8 +1,10 @@
-//! The points of a plan on a machine: every combination of what its runs vary, each measured or simulated.
+//! The points of a plan on a machine: every combination of what its runs vary, each measured or
+//! simulated.
 //!
-//! A point is measured where the machine has a core for each worker and one for the load, and simulated where it has not.
-//! Where workers stand on the x axis and some of them are simulated, all are simulated, and those that fit are measured as
-//! well: a line that changes its origin half-way would show the change and not the design.
+//! A point is measured where the machine has a core for each worker and one for the load, and
+//! simulated where it has not. Where workers stand on the x axis and some of them are simulated,
+//! all are simulated, and those that fit are measured as well: a line that changes its origin
+//! half-way would show the change and not the design.
 
 use super::{Axis, Controller, Fewer, Form, Knobs, Metric, Plan, Rate, Run, rate};
 use crate::results::{self, Origin, X};
@@ -304,7 +306,8 @@ impl Combining<'_> {
         Ok(())
     }
 
-    /// Without the knobs that the run sweeps. A list of one value is no sweep: the design has that value.
+    /// Without the knobs that the run sweeps. A list of one value is no sweep: the design has that
+    /// value.
     fn unswept(&self, rest: Rest) -> Rest {
         fn kept<T: Copy>(list: &[T]) -> Option<T> {
             match list {
@@ -316,7 +319,8 @@ impl Combining<'_> {
         Rest { ibt: kept(&run.ibt), bdu_us: kept(&run.bdu_us), prt: kept(&run.prt), ..rest }
     }
 
-    /// Whether there is a core for each worker and one for the load. The only core of a machine is shared.
+    /// Whether there is a core for each worker and one for the load. The only core of a machine is
+    /// shared.
     fn fits(&self, workers: usize) -> bool {
         workers < self.cores || workers == 1
     }
@@ -443,7 +447,8 @@ impl Combining<'_> {
         })
     }
 
-    /// What a legend may say: its key, its word, and whether there are several of them that are not on the x axis.
+    /// What a legend may say: its key, its word, and whether there are several of them that are not
+    /// on the x axis.
     fn words(&self, workers: usize, rest: Rest) -> [(&'static str, Option<String>, bool); 8] {
         let (lists, x) = (self.run.lists(self.form), self.run.x);
         let number = |number: Option<u64>| number.map(|number| number.to_string());

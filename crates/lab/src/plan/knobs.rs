@@ -1,6 +1,7 @@
 //! The knobs of a design as a plan turns them: for `aldis run --set`, and for a simulation.
 //!
-//! Those that a plan sweeps (IBT, BDU, PRT) are lists of their own in a [`super::Run`]; these are the others.
+//! Those that a plan sweeps (IBT, BDU, PRT) are lists of their own in a [`super::Run`]; these are
+//! the others.
 
 use aldis_control::batching::{Bdu, Ibt};
 use aldis_engine::Design;

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-/// One column of figures. Beside each: its unit, and what stands on the x axis where that is not the plan's.
+/// One column of figures. Beside each: its unit, and what stands on the x axis where that is not
+/// the plan's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -112,8 +113,8 @@ impl Metric {
         self.name_and_unit().0
     }
 
-    /// Whether a simulation can say it. Delays of all requests it knows only where queues are not always full
-    /// ([`Metric::is_delay_of_all`]).
+    /// Whether a simulation can say it. Delays of all requests it knows only where queues are not
+    /// always full ([`Metric::is_delay_of_all`]).
     pub fn is_simulated(self) -> bool {
         !matches!(
             self,

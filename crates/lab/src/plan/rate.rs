@@ -1,5 +1,5 @@
-//! How much is offered, as a plan says it: a number of requests a second, a part of what the controller can do, or as much
-//! as the sockets take.
+//! How much is offered, as a plan says it: a number of requests a second, a part of what the
+//! controller can do, or as much as the sockets take.
 
 use aldis_emulator::load::{RATE_MAX, Spread};
 use serde::{Deserialize, Deserializer, de};

@@ -1,5 +1,5 @@
-//! A group of bars a category, a bar a series; a paper's value is a cross on a short line over the same place, and a
-//! range of a paper's a whisker.
+//! A group of bars a category, a bar a series; a paper's value is a cross on a short line over the
+//! same place, and a range of a paper's a whisker.
 
 use super::canvas::{Canvas, Ink, Pen};
 use super::data::{Figure, Panel, Role, Series, Spot};

@@ -1,7 +1,9 @@
-//! Shapes on `plotters`' SVG backend, in pixels with a fraction, in colours that have a counterpart for dark pages.
+//! Shapes on `plotters`' SVG backend, in pixels with a fraction, in colours that have a counterpart
+//! for dark pages.
 //!
-//! The backend knows whole units only, so a pixel is [`FINE`] of them. It has no classes and no dashes either: the
-//! style sheet in the head of the picture finds what to lighten by its colour, and a dashed line is drawn dash by dash.
+//! The backend knows whole units only, so a pixel is [`FINE`] of them. It has no classes and no
+//! dashes either: the style sheet in the head of the picture finds what to lighten by its colour,
+//! and a dashed line is drawn dash by dash.
 
 use plotters_backend::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{
@@ -41,7 +43,8 @@ const TEXT: Pair = (0x1F2328, 0xE6EAF0);
 const PALE: Pair = (0x59616B, 0xA3ACB8);
 const GRID: Pair = (0xE3E6EA, 0x2F363F);
 
-/// Okabe and Ito's colours, which the colour-blind can tell apart, darkened or lightened until they stand out on the page.
+/// Okabe and Ito's colours, which the colour-blind can tell apart, darkened or lightened until they
+/// stand out on the page.
 const SERIES: [Pair; 8] = [
     (0x0072B2, 0x4FA8DE),
     (0xD55E00, 0xF0813A),

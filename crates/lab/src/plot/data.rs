@@ -1,4 +1,5 @@
-//! What a plot draws: the points of each series gathered by place, in the axis' unit, and the paper's beside them.
+//! What a plot draws: the points of each series gathered by place, in the axis' unit, and the
+//! paper's beside them.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +94,8 @@ impl Spot {
     }
 }
 
-/// The names of all series of an experiment in their order: the points', then the papers'. The place is the colour.
+/// The names of all series of an experiment in their order: the points', then the papers'. The
+/// place is the colour.
 pub fn names(points: &[Point], papers: &[Paper]) -> Vec<String> {
     let mut names = Vec::new();
     let ours = points.iter().map(|point| &point.series);
@@ -182,7 +184,8 @@ fn words(kind: Kind, panels: &[Panel]) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Neighbours together where there are more than can be seen: their median, from their least to their greatest.
+/// Neighbours together where there are more than can be seen: their median, from their least to
+/// their greatest.
 fn thinned(spots: Vec<Spot>) -> Vec<Spot> {
     let group = spots.len().div_ceil(SPOTS_MAX);
     if group <= 1 {
@@ -345,8 +348,8 @@ impl Gather<'_> {
         (!together.is_empty()).then_some(together)
     }
 
-    /// Divides a series by its own value at `x`; what was simulated by what was measured, where it has none of its own.
-    /// Whether there is one.
+    /// Divides a series by its own value at `x`; what was simulated by what was measured, where it
+    /// has none of its own. Whether there is one.
     fn relate(&mut self, series: &mut Series, x: &X, bases: &[(String, Role, f64)]) -> bool {
         let of = |role| {
             let base = bases.iter().find(|(name, of, _)| *name == series.name && *of == role);
@@ -390,14 +393,15 @@ fn bases(series: &[Series], x: &X) -> Vec<(String, Role, f64)> {
     series.iter().filter_map(base).collect()
 }
 
-/// How far apart, as a part of them, two numbers are one place: a rate that is a part of the capacity differs a little from
-/// repeat to repeat.
+/// How far apart, as a part of them, two numbers are one place: a rate that is a part of the
+/// capacity differs a little from repeat to repeat.
 const NEAR: f64 = 0.01;
 
-/// In series with more places than this nobody looks for a near one: what is swept has tens of them.
+/// In series with more places than this no near one is looked for: what is swept has tens of them.
 const NEAR_AMONG_MAX: usize = 256;
 
-/// The repeats at one place of a series: one value of each. A line that rises at once has two places with the same x.
+/// The repeats at one place of a series: one value of each. A line that rises at once has two
+/// places with the same x.
 struct Place {
     x: X,
     values: Vec<f64>,
@@ -429,7 +433,8 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The value that a share of sorted samples does not exceed: the least with at least that share at or below it.
+/// The value that a share of sorted samples does not exceed: the least with at least that share at
+/// or below it.
 pub fn quantile(samples: &[f64], share: f64) -> f64 {
     let rank = (share * samples.len() as f64).ceil() as usize;
     samples[rank.clamp(1, samples.len()) - 1]

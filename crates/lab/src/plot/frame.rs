@@ -46,8 +46,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// How far from the left a panel's area begins, in pixels, so that the labels of its y axis have room; nothing where no value
-    /// can be placed.
+    /// How far from the left a panel's area begins, in pixels, so that the labels of its y axis
+    /// have room; nothing where no value can be placed.
     pub(super) fn left(figure: &Figure, panel: &Panel) -> Option<f64> {
         let (_, marks) = y_axis(figure, panel)?;
         let labels = marks.iter().filter_map(|tick| tick.label.as_deref());
@@ -55,8 +55,8 @@ impl Frame {
         Some(MARGIN + wide + 8.0)
     }
 
-    /// A panel whose area begins `left` pixels from the left and, with its label, `top` from above, and is `height` high; nothing
-    /// where no value can be placed.
+    /// A panel whose area begins `left` pixels from the left and, with its label, `top` from above,
+    /// and is `height` high; nothing where no value can be placed.
     pub(super) fn new(
         figure: &Figure,
         panel: &Panel,

@@ -1,4 +1,5 @@
-//! What the colours and the strokes mean: the series' names, then how measured, simulated and the papers' values are drawn.
+//! What the colours and the strokes mean: the series' names, then how measured, simulated and the
+//! papers' values are drawn.
 
 use super::canvas::{Align, At, Canvas, Font, Ink, Pen};
 use super::data::{Figure, Role};

@@ -108,8 +108,8 @@ pub(super) fn whisker(canvas: &mut Canvas<'_>, frame: &Frame, x: f64, spot: &Spo
     canvas.line((x - 3.0, high), (x + 3.0, high), pen);
 }
 
-/// A dot of a series: its shape is its own, filled where it was measured, hollow where it was simulated, a cross where a
-/// paper says so.
+/// A dot of a series: its shape is its own, filled where it was measured, hollow where it was
+/// simulated, a cross where a paper says so.
 pub(super) fn dot(canvas: &mut Canvas<'_>, at: At, colour: usize, role: Role) {
     let ink = Ink::Series(colour);
     match role {

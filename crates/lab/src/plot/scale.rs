@@ -27,7 +27,8 @@ pub(super) struct Tick {
 }
 
 impl Scale {
-    /// Around `values`, ending at marks; from 0 if `zero` and all lie above. Nothing where no value can be drawn.
+    /// Around `values`, ending at marks; from 0 if `zero` and all lie above. Nothing where no value
+    /// can be drawn.
     pub(super) fn around(
         values: impl Iterator<Item = f64>,
         log: bool,
@@ -76,7 +77,8 @@ impl Scale {
         Scale { low, high, log: true }
     }
 
-    /// Where a value stands: 0 at the low end, 1 at the high end. Nothing for what a logarithm has no place for.
+    /// Where a value stands: 0 at the low end, 1 at the high end. Nothing for what a logarithm has
+    /// no place for.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         match self.log {
             _ if value.is_nan() || value.abs() > VALUE_MAX => None,
@@ -101,7 +103,8 @@ impl Scale {
         at.map(|at| Tick { at, label: Some(style.tick(at, step)) }).collect()
     }
 
-    /// Labels at the decades, or at 1, 2 and 5 where there are few; marks without at all other digits.
+    /// Labels at the decades, or at 1, 2 and 5 where there are few; marks without at all other
+    /// digits.
     fn log_ticks(&self, most: usize, style: Style) -> Vec<Tick> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let decades = (self.high / self.low).log10();
@@ -127,7 +130,8 @@ impl Scale {
     }
 }
 
-/// The step between marks, 1, 2, 2.5 or 5 times a power of ten, so that there are at most `most` and one.
+/// The step between marks, 1, 2, 2.5 or 5 times a power of ten, so that there are at most `most`
+/// and one.
 fn step(length: f64, most: usize) -> f64 {
     let least = length / most.max(1) as f64;
     let power = 10f64.powf(least.log10().floor());

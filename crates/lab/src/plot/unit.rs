@@ -1,4 +1,5 @@
-//! Units that can be turned into each other, and numbers as people read them: `1.70 M`, `2.81`, `250 k`.
+//! Units that can be turned into each other, and numbers as people read them: `1.70 M`, `2.81`,
+//! `250 k`.
 
 /// Units with what they measure and how much of its base they are.
 const UNITS: &[(&str, Dimension, f64)] = &[
@@ -22,8 +23,8 @@ const PREFIXES: &[(f64, &str)] = &[(1e9, " G"), (1e6, " M"), (1e3, " k")];
 /// Below this a number is written out.
 pub(super) const PREFIX_FROM: f64 = 1e4;
 
-/// What is less than half of a millionth of its unit is 0: no clock here tells it from that, and sums of floating-point numbers
-/// leave such remainders.
+/// What is less than half of a millionth of its unit is 0: no clock here tells it from that, and
+/// sums of floating-point numbers leave such remainders.
 const DECIMALS_MAX: usize = 6;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,8 @@
-//! The little of Markdown that a discussion needs, as HTML: paragraphs, lists, headings, `code`, **weight** and links.
+//! The little of Markdown that a discussion needs, as HTML: paragraphs, lists, headings, `code`,
+//! **weight** and links.
 //!
-//! Nothing of it becomes markup that is not written here; a link leads to `https:`, `http:` or a place in the page.
+//! Nothing of it becomes markup that is not written here; a link leads to `https:`, `http:` or a
+//! place in the page.
 
 use crate::markup::escape;
 
@@ -85,7 +87,8 @@ fn weight(text: &str) -> Option<(String, &str)> {
 fn link(text: &str) -> Option<(String, &str)> {
     let (words, after) = text.strip_prefix('[')?.split_once("](")?;
     let (to, after) = after.split_once(')')?;
-    // Whatever else a page could be told to open stays words: relative paths lead nowhere from a file of its own.
+    // Whatever else a page could be told to open stays words: relative paths lead nowhere from a
+    // file of its own.
     let safe = ["https://", "http://", "#"].iter().any(|begin| to.starts_with(begin));
     let piece = match safe {
         true => format!("<a href=\"{}\">{}</a>", escape(to), escape(words)),

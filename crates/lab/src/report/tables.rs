@@ -52,7 +52,8 @@ impl Row {
         Row { cells, series: series.name.clone(), paper }
     }
 
-    /// A series whose values are of many samples or places together; the mark of any stands with its name.
+    /// A series whose values are of many samples or places together; the mark of any stands with
+    /// its name.
     fn of_many(series: &Series, values: impl IntoIterator<Item = String>) -> Row {
         let mut row = Row::of(series, values);
         row.cells[0].extend(series.limited.then_some(LIMITED));
@@ -60,8 +61,8 @@ impl Row {
     }
 }
 
-/// The tables of each figure of an experiment, one a metric that has values. Numbers that stand in an earlier table, perhaps in
-/// another unit, are not told again.
+/// The tables of each figure of an experiment, one a metric that has values. Numbers that stand in
+/// an earlier table, perhaps in another unit, are not told again.
 pub(super) fn tables(figures: &[Figure]) -> Vec<Vec<Table>> {
     let mut told = Vec::new();
     let mut new = |figure: &Figure| {
@@ -115,8 +116,8 @@ fn table(figure: &Figure, panel: &Panel) -> Table {
     table
 }
 
-/// Whether there is one series, with the paper's values perhaps: its places are rows then, however few they are, as they are where
-/// another metric of the same plot has more of them.
+/// Whether there is one series, with the paper's values perhaps: its places are rows then, however
+/// few they are, as they are where another metric of the same plot has more of them.
 fn is_alone(panel: &Panel) -> bool {
     let mut names = panel.series.iter().map(|series| &series.name);
     let first = names.next();
@@ -128,7 +129,8 @@ const LIMITED: char = '†';
 /// A row or a column: what is written of it, and where it is.
 struct Place {
     label: String,
-    /// The places that are written so, of different series: rates that are measured differ a little.
+    /// The places that are written so, of different series: rates that are measured differ a
+    /// little.
     xs: Vec<X>,
 }
 
@@ -140,8 +142,8 @@ impl Place {
     }
 }
 
-/// The places of a panel in their order, all of them unless they are too many. What is written alike is one, as long as no series
-/// has two values there.
+/// The places of a panel in their order, all of them unless they are too many. What is written
+/// alike is one, as long as no series has two values there.
 fn places(figure: &Figure, panel: &Panel) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     let all = all_places(figure, panel);

@@ -109,7 +109,8 @@ impl Drop for Scratch {
     }
 }
 
-/// The tags of a page that are opened and not closed, in their order; panics where one is closed that was not opened.
+/// The tags of a page that are opened and not closed, in their order; panics where one is closed
+/// that was not opened.
 fn unclosed(page: &str) -> Vec<String> {
     const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
     let mut open: Vec<String> = Vec::new();

@@ -74,7 +74,8 @@ fn table(table: &Table) -> String {
     text
 }
 
-/// What each row is called: a paper's that stands below the same series of ours needs no name of its own.
+/// What each row is called: a paper's that stands below the same series of ours needs no name of
+/// its own.
 fn names(rows: &[Row]) -> Vec<String> {
     let name = |(at, row): (usize, &Row)| {
         let above = at.checked_sub(1).and_then(|at| rows.get(at));

@@ -1,6 +1,7 @@
 //! `points.csv`: one point a line, quoted as RFC 4180 says where a name holds a comma or a quote.
 //!
-//! A name holds no line break, so that a line is a point and its number is where an editor finds it.
+//! A name holds no line break, so that a line is a point and its number is where an editor finds
+//! it.
 
 use super::{Fault, Mark, NAME_BYTES_MAX, Origin, Point, REPEATS_MAX, X};
 

@@ -19,8 +19,9 @@ pub struct Meta {
     pub form: Form,
     /// The version of Aldis.
     pub aldis: String,
-    /// The commit of the repository that the program lay in when it ran, with `-dirty` where files differed from it; `unknown`
-    /// where it lay in none. A program that was built from an older commit does not say so.
+    /// The commit of the repository that the program lay in when it ran, with `-dirty` where files
+    /// differed from it; `unknown` where it lay in none. A program that was built from an older
+    /// commit does not say so.
     pub commit: String,
     /// The command that ran it.
     pub command: String,
@@ -33,7 +34,8 @@ pub struct Meta {
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What a reader has to know, a sentence each: what was simulated, which controller was missing.
+    /// What a reader has to know, a sentence each: what was simulated, which controller was
+    /// missing.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Where it ran.

@@ -1,4 +1,4 @@
-//! Round trips, and files that nobody of us wrote.
+//! Round trips, and files that the laboratory did not write.
 
 use super::*;
 use crate::calibrate::Machine;

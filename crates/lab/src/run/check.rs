@@ -1,7 +1,8 @@
-//! How well a simulation predicts this machine: the same points simulated, with costs that were measured, and run.
+//! How well a simulation predicts this machine: the same points simulated, with costs that were
+//! measured, and run.
 //!
-//! A controller is a process with one worker on one core, the load is on another, and queues are always full. Nothing of such a run
-//! goes into the costs: those come from [`crate::calibrate`].
+//! A controller is a process with one worker on one core, the load is on another, and queues are
+//! always full. Nothing of such a run goes into the costs: those come from [`crate::calibrate`].
 
 use super::measure::{Bench, throughput};
 use super::simulated::Stage;
@@ -25,14 +26,16 @@ const SEEDS: u64 = 5;
 /// The designs whose visits are as different as they get: by shares, 64 KB each, 2 KB each.
 const DESIGNS: [&str; 3] = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
 
-/// The last of them once more with batches that do not adapt: a threshold that walks differs from run to run.
+/// The last of them once more with batches that do not adapt: a threshold that walks differs from
+/// run to run.
 const FIXED: (&str, usize) = ("maestro-round-robin", 1_000);
 
-/// How far simulated throughput may lie from what was measured, as a part of it: as far as means of such runs differ from hour to
-/// hour on a virtual machine.
+/// How far simulated throughput may lie from what was measured, as a part of it: as far as means of
+/// such runs differ from hour to hour on a virtual machine.
 pub const THROUGHPUT_OFF_MAX: f64 = 0.15;
 
-/// How far apart the simulated and the measured deviation from the fair share may be, as parts of that share: one point of percent.
+/// How far apart the simulated and the measured deviation from the fair share may be, as parts of
+/// that share: one point of percent.
 pub const FAIRNESS_OFF_MAX: f64 = 0.01;
 
 /// One design, simulated and measured.
@@ -48,13 +51,16 @@ pub struct Checked {
     pub measured_rps_range: (f64, f64),
     /// Answers a second: the mean of several simulations.
     pub simulated_rps: f64,
-    /// The largest deviation of a switch from its share, as a part of it: the median of the runs, or of the simulations.
+    /// The largest deviation of a switch from its share, as a part of it: the median of the runs,
+    /// or of the simulations.
     pub measured_deviation: f64,
-    /// See above.
+    /// The same of the simulations.
     pub simulated_deviation: f64,
-    /// The worker's CPU time a request in the run with the median rate, in nanoseconds, where the system says it.
+    /// The worker's CPU time a request in the run with the median rate, in nanoseconds, where the
+    /// system says it.
     pub measured_cpu_ns: Option<f64>,
-    /// Whether the load had no time to spare in a run, so that it was measured instead of the controller.
+    /// Whether the load had no time to spare in a run, so that it was measured instead of the
+    /// controller.
     pub generator_limited: bool,
 }
 
@@ -64,13 +70,14 @@ impl Checked {
         self.simulated_rps / self.measured_rps - 1.0
     }
 
-    /// How much farther from its share than in the runs the worst switch is in the simulation, as a part of the share.
+    /// How much farther from its share than in the runs the worst switch is in the simulation, as a
+    /// part of the share.
     pub fn fairness_off(&self) -> f64 {
         self.simulated_deviation - self.measured_deviation
     }
 
-    /// Whether both are within [`THROUGHPUT_OFF_MAX`] and [`FAIRNESS_OFF_MAX`], of a run that shows the controller and not the
-    /// limit of the load.
+    /// Whether both are within [`THROUGHPUT_OFF_MAX`] and [`FAIRNESS_OFF_MAX`], of a run that shows
+    /// the controller and not the limit of the load.
     pub fn is_within(&self) -> bool {
         self.misses().is_empty()
     }
@@ -86,7 +93,8 @@ impl Checked {
     }
 }
 
-/// Whether the simulation predicts all of them, in a sentence that names those that it does not; one at least.
+/// Whether the simulation predicts all of them, in a sentence that names those that it does not;
+/// one at least.
 pub fn verdict(rows: &[Checked]) -> String {
     let bounds = format!(
         "within {:.0} % of the measured throughput and {:.0} point of the measured fairness",
@@ -114,8 +122,8 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// Under these conditions, each run for so long after twice as long a warm-up. `aldis` is our own program. There is nothing to run on
-    /// a machine with one core.
+    /// Under these conditions, each run for so long after twice as long a warm-up. `aldis` is our
+    /// own program. There is nothing to run on a machine with one core.
     ///
     /// # Errors
     /// A sentence: what cannot be run so.

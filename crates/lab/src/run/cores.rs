@@ -8,14 +8,16 @@ const LOAD_MAX: usize = 8;
 
 /// The cores of a measurement.
 pub(super) struct Cores {
-    /// The controller's: one a worker, and one for each of its other threads where there are so many.
+    /// The controller's: one a worker, and one for each of its other threads where there are so
+    /// many.
     pub(super) controller: Vec<usize>,
     /// The load's: those that are left, up to [`LOAD_MAX`]. The only core of a machine is shared.
     pub(super) load: Vec<usize>,
 }
 
 impl Cores {
-    /// For a controller of so many workers, and other threads beside. These have cores of their own if one is left for the load.
+    /// For a controller of so many workers, and other threads beside. These have cores of their own
+    /// if one is left for the load.
     pub(super) fn divide(workers: usize, others: usize) -> Cores {
         let mut controller = pin::cores();
         let most = controller.len();
@@ -34,7 +36,8 @@ impl Cores {
     }
 }
 
-/// Binds the calling thread, and with it what it starts, to these cores. Where the kernel refuses, it runs on, unbound.
+/// Binds the calling thread, and with it what it starts, to these cores. Where the kernel refuses,
+/// it runs on, unbound.
 pub(super) fn bind(cores: &[usize]) {
     let mut set = CpuSet::new();
     cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
@@ -62,7 +65,7 @@ mod tests {
         for workers in 1..=all.len() + 1 {
             let cores = Cores::divide(workers, 0);
             assert_eq!(cores.controller.len(), workers.min(all.len()));
-            // Threads beside take nobody's core away.
+            // Threads beside take no worker's core away.
             let with = Cores::divide(workers, 1);
             let spare = usize::from(workers + 1 < all.len());
             assert_eq!(with.controller.len(), cores.controller.len() + spare);

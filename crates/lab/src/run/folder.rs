@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// One that nobody else has.
+    /// A folder that no other run has.
     pub(super) fn new() -> std::io::Result<Folder> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

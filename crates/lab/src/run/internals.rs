@@ -1,4 +1,5 @@
-//! What Aldis counts of itself: read from its `--stats` file, which SIGUSR1 has it write, or from a simulation.
+//! What Aldis counts of itself: read from its `--stats` file, which SIGUSR1 has it write, or from a
+//! simulation.
 
 use aldis_control::stats::{Distribution, Snapshot, WorkerCounts};
 use serde::Deserialize;

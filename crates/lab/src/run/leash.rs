@@ -1,10 +1,11 @@
-//! What stands between the laboratory and a controller: a process that binds itself to cores, asks to be killed when the
-//! laboratory is, and then becomes the controller.
+//! What stands between the laboratory and a controller: a process that binds itself to cores, asks
+//! to be killed when the laboratory is, and then becomes the controller.
 //!
-//! A laboratory that is killed outright (`SIGKILL`, or a second Ctrl-C) ends nothing any more. Linux does it instead: a
-//! process may have itself killed when the thread that started it ends (`PR_SET_PDEATHSIG`), which survives becoming another
-//! program. What the controller itself has started by then it does not reach; that goes with the process group where the
-//! laboratory ends in order.
+//! A laboratory that is killed outright (`SIGKILL`, or a second Ctrl-C) ends nothing any more.
+//! Linux does it instead: a process may have itself killed when the thread that started it ends
+//! (`PR_SET_PDEATHSIG`), which survives becoming another program. What the controller itself has
+//! started by then it does not reach; that goes with the process group where the laboratory ends in
+//! order.
 
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
@@ -18,7 +19,8 @@ use super::cores;
 /// The arguments of our own program with which it is this process.
 pub const WORDS: [&str; 2] = ["lab", "child"];
 
-/// A command that becomes `command`, on these cores, for as long as the calling thread is there. `aldis` is our own program.
+/// A command that becomes `command`, on these cores, for as long as the calling thread is there.
+/// `aldis` is our own program.
 pub(super) fn put(aldis: &Path, command: &Command, on: &[usize]) -> Command {
     let cores: Vec<String> = on.iter().map(usize::to_string).collect();
     let mut leashed = Command::new(aldis);
@@ -28,8 +30,8 @@ pub(super) fn put(aldis: &Path, command: &Command, on: &[usize]) -> Command {
     leashed
 }
 
-/// Becomes `words`, the first of which is the program; `parent` is the process of the laboratory. Comes back only with why it
-/// could not.
+/// Becomes `words`, the first of which is the program; `parent` is the process of the laboratory.
+/// Comes back only with why it could not.
 pub fn wear(parent: i32, on: &[usize], words: &[OsString]) -> io::Error {
     let Some((program, arguments)) = words.split_first() else {
         return io::ErrorKind::InvalidInput.into();

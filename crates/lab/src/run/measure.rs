@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 /// Warm-up and measurement are loops of this length.
 const LOOP: Duration = Duration::from_millis(50);
 
-/// Loops that the load goes on for behind what is measured: memory and counters are looked at meanwhile. Switches that leave take
-/// their tables with them.
+/// Loops that the load goes on for behind what is measured: memory and counters are looked at
+/// meanwhile. Switches that leave take their tables with them.
 const COOL_DOWN: u32 = 2;
 
 /// How often counters are read where they are drawn over time.
 pub(super) const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the queues are kept full to learn what a controller can do, and how long before: adaptive batching begins with ten
-/// requests and climbs for a second and more.
+/// How long the queues are kept full to learn what a controller can do, and how long before:
+/// adaptive batching begins with ten requests and climbs for a second and more.
 pub(super) const CAPACITY_LENGTH: Duration = Duration::from_millis(1500);
 pub(super) const CAPACITY_WARM_UP: Duration = Duration::from_millis(1500);
 
@@ -49,7 +49,8 @@ pub(super) struct Bench<'a> {
 pub(super) struct Measured {
     pub(super) report: Report,
     pub(super) load: Load,
-    /// Counters at the beginning of the measurement and from then on, with the time since; none of other controllers.
+    /// Counters at the beginning of the measurement and from then on, with the time since; none of
+    /// other controllers.
     pub(super) counters: Vec<(Duration, Counters)>,
     /// Resident memory before the switches came and at the end of the measurement, in bytes.
     pub(super) memory: Option<[u64; 2]>,
@@ -58,8 +59,8 @@ pub(super) struct Measured {
 }
 
 impl Bench<'_> {
-    /// Measures a point. `capacity` is what the controller serves with queues always full, in requests a second, where the
-    /// point's rates are parts of it.
+    /// Measures a point. `capacity` is what the controller serves with queues always full, in
+    /// requests a second, where the point's rates are parts of it.
     ///
     /// # Errors
     /// What went wrong, without the plan and the point.
@@ -70,7 +71,8 @@ impl Bench<'_> {
         self.under(load, &mut running, &cores, self.samples())
     }
 
-    /// What the controller of a point serves with queues always full, in requests a second, and whether the load was its limit.
+    /// What the controller of a point serves with queues always full, in requests a second, and
+    /// whether the load was its limit.
     ///
     /// # Errors
     /// Those of [`Bench::measure`].
@@ -203,7 +205,8 @@ impl Bench<'_> {
             probes: if foreign && room(point) == Some(0) { 0 } else { probes },
             probe_rate: run.probe_rate,
             threads: cores.load.len().min(point.switches as usize),
-            // Who sleeps has to be woken, at the controller's cost. Probes are sent by threads that share these cores.
+            // A thread that sleeps has to be woken, at the controller's cost. Probes are sent by
+            // threads that share these cores.
             poll: !cores.shared() && probes == 0 && !run.latency,
             warm_up: loops(Duration::from_millis(self.form.warm_up_ms.into())),
             loops: loops(length),
@@ -217,7 +220,8 @@ impl Bench<'_> {
     }
 }
 
-/// How long a switch waits for any answer: ten thousand that tell their addresses at once keep the last of them waiting.
+/// How long a switch waits for any answer: ten thousand that tell their addresses at once keep the
+/// last of them waiting.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What an error says of a run that was told to stop.

@@ -180,7 +180,8 @@ impl Rows<'_> {
         }
     }
 
-    /// A figure from the counters, which were read at these moments while these rates followed each other.
+    /// A figure from the counters, which were read at these moments while these rates followed each
+    /// other.
     fn internal(
         &mut self,
         metric: Metric,
@@ -294,7 +295,8 @@ fn phases(report: &Report) -> Vec<(f64, Duration)> {
     report.phases.iter().filter_map(|phase| Some((phase.rate?, phase.elapsed))).collect()
 }
 
-/// Equally spaced quantiles of so many values, as many as there are values and [`QUANTILES`] at most.
+/// Equally spaced quantiles of so many values, as many as there are values and [`QUANTILES`] at
+/// most.
 fn quantiles(count: u64, at: impl Fn(f64) -> f64) -> Vec<f64> {
     let wanted = u32::try_from(count).unwrap_or(QUANTILES).min(QUANTILES);
     (1..=wanted).map(|rank| at(f64::from(rank) / f64::from(wanted))).collect()

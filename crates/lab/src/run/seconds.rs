@@ -1,6 +1,7 @@
 //! How long a plan takes, about: what its budget is checked against, and what a progress bar shows.
 //!
-//! The figures are those of two cores of a server of 2023, rounded up; a slower machine takes longer.
+//! The figures are those of two cores of a server of 2023, rounded up; a slower machine takes
+//! longer.
 
 use super::measure::{CAPACITY_LENGTH, CAPACITY_WARM_UP};
 use super::simulated::CAPACITY_PART;
@@ -18,7 +19,8 @@ const START_FOREIGN_S: f64 = 2.0;
 const CONNECT_S: f64 = 60e-6;
 const TEACH_S: f64 = 0.5e-6;
 
-/// What a worker serves where rates follow each other, about, in requests a second: of a design that batches.
+/// What a worker serves where rates follow each other, about, in requests a second: of a design
+/// that batches.
 const STEP_RPS: f64 = 4e6;
 
 /// To simulate a request, on each of two threads, and what comes before.

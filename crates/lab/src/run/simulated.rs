@@ -1,8 +1,8 @@
 //! One simulated point: the same workers, on cores that are not there ([`aldis_engine::sim`]).
 //!
-//! How long is simulated follows from how many requests a point serves, so that 64 workers take no longer to simulate than
-//! one. A part of the capacity is a part of what the simulation itself serves with queues always full, for long enough that batches
-//! have the size that they stay at.
+//! How long is simulated follows from how many requests a point serves, so that 64 workers take no
+//! longer to simulate than one. A part of the capacity is a part of what the simulation itself
+//! serves with queues always full, for long enough that batches have the size that they stay at.
 
 use super::internals::Counters;
 use super::measure::SAMPLE_EVERY;
@@ -14,12 +14,13 @@ use aldis_emulator::load::{RATE_MAX, turns_of};
 use aldis_engine::sim::{self, Costs, Offer, Outcome, Plan, Responder, Switch};
 use std::time::Duration;
 
-/// The shortest and the longest that is measured, of simulated time: some rounds of Maestro's batches, and what is enough for
-/// a switch that asks five times a second.
+/// The shortest and the longest that is measured, of simulated time: some rounds of Maestro's
+/// batches, and what is enough for a switch that asks five times a second.
 const LENGTH_MIN: Duration = Duration::from_millis(10);
 const LENGTH_MAX: Duration = Duration::from_secs(5);
 
-/// For how long a switch with a rate makes up for what it could not send: as the load generator does.
+/// For how long a switch with a rate makes up for what it could not send: as the load generator
+/// does.
 const MAKES_UP_FOR: Duration = Duration::from_millis(100);
 
 /// The least number of rounds in which the load goes over all of its switches.
@@ -28,15 +29,17 @@ const ROUNDS: u32 = 4;
 /// How long is simulated to learn about what a design with one worker can do, in seconds.
 const PILOT_SECONDS: f64 = 0.05;
 
-/// The part of a point's requests that is served to learn what a design can do, where its rate is a part of that: as many again come
-/// before.
+/// The part of a point's requests that is served to learn what a design can do, where its rate is a
+/// part of that: as many again come before.
 pub(super) const CAPACITY_PART: f64 = 0.125;
 
-/// How often probing switches ask, all together: more often than in a measurement, which lasts so much longer, but seldom enough that
-/// each remains one that asks for little. One that asks several times a round waits for rounds.
+/// How often probing switches ask, all together: more often than in a measurement, which lasts so
+/// much longer, but seldom enough that each remains one that asks for little. One that asks several
+/// times a round waits for rounds.
 const PROBES_PER_LENGTH: f64 = 200.0;
 
-/// The highest rate of a simulated probing switch, and the largest part of all requests that those which probe may have.
+/// The highest rate of a simulated probing switch, and the largest part of all requests that those
+/// which probe may have.
 const PROBE_RATE_MAX: f64 = 2_000.0;
 const PROBE_PART_MAX: f64 = 0.01;
 
@@ -72,9 +75,11 @@ pub(super) struct Simulated {
     /// Of the switches that do not probe.
     pub(super) outcome: Outcome,
     pub(super) probes: Vec<sim::Served>,
-    /// What all switches together were to offer, in requests a second, and for how long; nothing where they are always full.
+    /// What all switches together were to offer, in requests a second, and for how long; nothing
+    /// where they are always full.
     pub(super) steps: Vec<(f64, Duration)>,
-    /// The engine's counters when measuring began and at its end, with the time since; and in between, where rates follow each other.
+    /// The engine's counters when measuring began and at its end, with the time since; and in
+    /// between, where rates follow each other.
     pub(super) counters: Vec<(Duration, Counters)>,
 }
 
@@ -136,7 +141,8 @@ impl Stage {
         Ok(served)
     }
 
-    /// What comes of it at these rates, one after another; with queues always full where there are none.
+    /// What comes of it at these rates, one after another; with queues always full where there are
+    /// none.
     fn outcome(
         &self,
         point: &Point,
@@ -191,7 +197,8 @@ impl Stage {
     }
 }
 
-/// How often each of so many probing switches is to ask, in requests a second, where the others offer `rate`.
+/// How often each of so many probing switches is to ask, in requests a second, where the others
+/// offer `rate`.
 fn probe_rate(probes: u32, length: Duration, rate: f64) -> f64 {
     let together = (PROBES_PER_LENGTH / length.as_secs_f64()).min(rate * PROBE_PART_MAX);
     (together / f64::from(probes.max(1))).min(PROBE_RATE_MAX)

@@ -1,4 +1,5 @@
-//! A controller as a child process: started on cores of its own, found at its port, ended with all that it started.
+//! A controller as a child process: started on cores of its own, found at its port, ended with all
+//! that it started.
 
 use super::folder::Folder;
 use super::leash;
@@ -14,7 +15,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a controller of ours may take until it listens: on a machine that is busy with other things.
+/// How long a controller of ours may take until it listens: on a machine that is busy with other
+/// things.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// How long a controller may take to end when it is asked to; then it is killed.
@@ -45,7 +47,8 @@ impl Running {
     /// Starts the subject of `point` on the cores `on`. `aldis` is our own program.
     ///
     /// # Errors
-    /// It could not be started, did not listen in time, or ended before: a sentence without the plan and the point.
+    /// It could not be started, did not listen in time, or ended before: a sentence without the
+    /// plan and the point.
     pub(super) fn start(
         aldis: &Path,
         point: &Point,
@@ -238,8 +241,9 @@ fn is_program(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
-/// The child, what it said last on stderr, and its lines as they come. It has a process group of its own, so that Ctrl-C on
-/// a terminal reaches us alone, who then end it. This thread starts it, which lives as long as the run: see `leash.rs`.
+/// The child, what it said last on stderr, and its lines as they come. It has a process group of
+/// its own, so that Ctrl-C on a terminal reaches us alone, and we end it then. This thread starts
+/// it, which lives as long as the run: see `leash.rs`.
 fn spawn(mut command: Command) -> std::io::Result<(Child, Arc<Mutex<String>>, Receiver<String>)> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;

@@ -1,6 +1,7 @@
-//! A digest of all entries, whatever their order, that follows each change without reading the others.
+//! A digest of all entries, whatever their order, that follows each change without reading the
+//! others.
 //!
-//! It finds what disks and editors do to a file, not what somebody does who computes it too.
+//! It finds what disks and editors do to a file, not a change by a program that computes it too.
 
 use crate::Revision;
 

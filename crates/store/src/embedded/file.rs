@@ -1,8 +1,10 @@
-//! The file of a store as the database sees it: as it is, or as a trial whose writes stay in memory.
+//! The file of a store as the database sees it: as it is, or as a trial whose writes stay in
+//! memory.
 //!
-//! A database that opens a file writes to it before it has read what is in it. So a file is tried first: what the database
-//! writes meanwhile is kept beside the file and forgotten. The locks are the file's, taken once and held until [`Held`] is
-//! dropped, however often a database is opened in it.
+//! A database that opens a file writes to it before it has read what is in it. So a file is tried
+//! first: what the database writes meanwhile is kept beside the file and forgotten. The locks are
+//! the file's, taken once and held until [`Held`] is dropped, however often a database is opened in
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +17,7 @@ use redb::{BackendError, DatabaseError, StorageBackend};
 
 use crate::limits::TRIAL_MAX;
 
-/// A file that nobody else opens as long as this lives and a database was opened in it.
+/// A file that no other process opens as long as this lives and a database was opened in it.
 #[derive(Debug)]
 pub(super) struct Held(FileBackend);
 
@@ -35,7 +37,8 @@ impl Drop for Held {
 /// A bound of a range of locks.
 type Edge = Bound<u64>;
 
-/// The locks of the file, whatever becomes of its bytes. What is held by this process may be taken by it again.
+/// The locks of the file, whatever becomes of its bytes. What is held by this process may be taken
+/// by it again.
 macro_rules! locks_of_the_file {
     ($($name:ident -> $kind:ty),*) => {
         $(fn $name(&self, start: Edge, end: Edge) -> Result<$kind, BackendError> {
@@ -44,7 +47,7 @@ macro_rules! locks_of_the_file {
     };
 }
 
-/// The file as it is.
+/// The open file of a store, with its lock.
 #[derive(Debug)]
 pub(super) struct Direct {
     pub(super) file: Arc<Held>,
@@ -164,7 +167,8 @@ impl Written {
     }
 }
 
-/// The parts of a range of bytes that lie in one block each: the block, where in it, and which of the range's bytes.
+/// The parts of a range of bytes that lie in one block each: the block, where in it, and which of
+/// the range's bytes.
 fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {

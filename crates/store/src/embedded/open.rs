@@ -1,5 +1,5 @@
-//! How a file becomes an open store: it is tried without a write, and opened only when all of it was
-//! accepted. A new one is made beside its place, and put there whole.
+//! How a file becomes an open store: it is tried without a write, and opened only when all of it
+//! was accepted. A new one is made beside its place, and put there whole.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -60,8 +60,8 @@ pub(super) fn look(path: &Path) -> Result<(Arc<Held>, Image), Error> {
     Ok((file, image))
 }
 
-/// Opens a file again after a write to it failed. Some of the change may have been written: the file
-/// is made to say what was acknowledged.
+/// Opens a file again after a write to it failed. Some of the change may have been written: the
+/// file is made to say what was acknowledged.
 pub(super) fn again(file: &Arc<Held>, image: &Image) -> Result<Database, String> {
     let direct = Direct { file: Arc::clone(file) };
     let opened = quietly(|| {
@@ -85,7 +85,7 @@ fn builder() -> Builder {
     Database::builder()
 }
 
-/// Makes an empty store. Whoever looks finds all of it or nothing, after a crash too.
+/// Makes an empty store. A reader finds all of it or nothing, after a crash too.
 fn create(path: &Path) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -96,7 +96,7 @@ fn create(path: &Path) -> io::Result<()> {
     let file = options.read(true).write(true).create_new(true).mode(0o600).open(&beside)?;
     let made = quietly(|| fill(file)).unwrap_or_else(|| Err(io::Error::other(STUMBLED)));
     let placed = made.and_then(|()| place(&beside, path));
-    // Placed or not, nobody looks for it here.
+    // Placed or not, it is not looked for here.
     let _ = fs::remove_file(&beside);
     placed
 }
@@ -112,7 +112,7 @@ fn fill(file: File) -> io::Result<()> {
     again.sync_all()
 }
 
-/// Puts the file at its place, unless somebody else did so first, whose file counts then.
+/// Puts the file at its place, unless another process did so first, whose file counts then.
 fn place(beside: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(beside, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),

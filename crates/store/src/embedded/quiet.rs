@@ -1,5 +1,5 @@
-//! Calls into the database that may panic over a file it did not expect: what they find is told in a sentence, and not as a
-//! panic on the standard error.
+//! Calls into the database that may panic over a file it did not expect: what they find is told in
+//! a sentence, and not as a panic on the standard error.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

@@ -67,7 +67,8 @@ fn a_change_is_made_whole_or_not_at_all() {
     ] {
         let error = store.change(&[weight("1", 3).if_it(first), weight("3", 3), wrong]);
         let error = error.unwrap_err().to_string();
-        // The first change of the three makes the last one's expectation untrue, or does not matter to it.
+        // The first change of the three makes the last one's expectation untrue, or does not matter
+        // to it.
         assert!(error.contains(words) || error.contains("it has revision 2 now"), "{error}");
         assert_eq!((store.revision(), store.entries(Shelf::Weights).len()), (Revision(1), 1));
     }
@@ -158,7 +159,8 @@ fn another_format_and_a_wrong_digest_are_refused() {
     scratch.open();
 }
 
-/// A byte that changed on the disk is found, or was none that counts: nobody is ever told another thing than was kept.
+/// A byte that changed on the disk is found, or was none that counts: no reader ever gets another
+/// value than was kept.
 #[test]
 fn a_changed_byte_is_found_or_does_not_count() {
     let scratch = Scratch::new();

@@ -6,7 +6,7 @@ use super::{Capabilities, Port};
 use crate::types::DatapathId;
 use crate::v10::ActionBits;
 
-/// Who a switch is and what it can do.
+/// What a switch is and what it can do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Features {
@@ -18,10 +18,12 @@ pub struct Features {
     pub n_tables: u8,
     /// 0 on the main connection; otherwise which auxiliary one this is. 1.0 has none.
     pub auxiliary_id: u8,
-    /// What it supports. `OFPC_ARP_MATCH_IP` of 1.0 stands where 1.0 has it (bit 7); `OFPC_STP` has no place here.
+    /// What it supports. `OFPC_ARP_MATCH_IP` of 1.0 stands where 1.0 has it (bit 7); `OFPC_STP` has
+    /// no place here.
     pub capabilities: Capabilities,
     /// The actions that it supports, where it says so here: 1.0 alone does.
     pub actions: Option<ActionBits>,
-    /// Its ports: 1.0 lists them here; 1.3 is asked for them with [`StatsRequest`](super::StatsRequest).
+    /// Its ports: 1.0 lists them here; 1.3 is asked for them with
+    /// [`StatsRequest`](super::StatsRequest).
     pub ports: Vec<Port>,
 }

@@ -19,12 +19,13 @@ use super::{
 use crate::types::{MacAddr, NO_BUFFER};
 use crate::v13::oxm::{VID_NONE, VID_PRESENT};
 
-/// The priority of a flow that nobody gave another (`OFP_DEFAULT_PRIORITY`).
+/// The priority of a flow that was given no other (`OFP_DEFAULT_PRIORITY`).
 pub const DEFAULT_PRIORITY: u16 = 0x8000;
 
 /// How a change to the flows of a switch is put together.
 impl FlowMod {
-    /// Adds a flow to the first table, in place of one with the same match and priority. Without actions it drops.
+    /// Adds a flow to the first table, in place of one with the same match and priority. Without
+    /// actions it drops.
     pub fn add(match_: Match) -> FlowMod {
         FlowMod::new(FlowModCommand::ADD, TableNo(0), match_)
     }
@@ -77,7 +78,8 @@ impl FlowMod {
         FlowMod { cookie, ..self }
     }
 
-    /// For changes and removals: only flows whose cookie has the bits of `cookie` that are set in `mask`.
+    /// For changes and removals: only flows whose cookie has the bits of `cookie` that are set in
+    /// `mask`.
     pub fn only_cookie(self, cookie: u64, cookie_mask: u64) -> FlowMod {
         FlowMod { cookie, cookie_mask, ..self }
     }
@@ -125,7 +127,8 @@ impl FlowMod {
     }
 }
 
-/// How a match is put together. A field that needs others (`ETH_TYPE` before `IPV4_DST`) comes after them.
+/// How a match is put together. A field that needs others (`ETH_TYPE` before `IPV4_DST`) comes
+/// after them.
 impl Match {
     /// Every packet.
     pub fn new() -> Match {

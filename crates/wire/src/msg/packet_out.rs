@@ -36,10 +36,11 @@ impl PacketOut {
     }
 }
 
-/// A PACKET_OUT up to its frame, encoded once for all packets that come in by one port and leave by the same ones.
+/// A PACKET_OUT up to its frame, encoded once for all packets that come in by one port and leave by
+/// the same ones.
 ///
-/// What differs from packet to packet stands in the same places in OpenFlow 1.0 (§5.3.6) and 1.3 (§7.3.7): the length, the
-/// transaction id, and the buffer id right behind the header.
+/// What differs from packet to packet stands in the same places in OpenFlow 1.0 (§5.3.6) and 1.3
+/// (§7.3.7): the length, the transaction id, and the buffer id right behind the header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PacketOutHead {
     bytes: Vec<u8>,
@@ -67,8 +68,9 @@ impl PacketOutHead {
         &self.bytes
     }
 
-    /// Makes a copy of [`PacketOutHead::bytes`] that of one packet: its transaction id, its buffer (or [`NO_BUFFER`]), and
-    /// the length in bytes of the frame that follows. False, and nothing is changed, where that is too long for a message.
+    /// Makes a copy of [`PacketOutHead::bytes`] that of one packet: its transaction id, its buffer
+    /// (or [`NO_BUFFER`]), and the length in bytes of the frame that follows. False, and nothing is
+    /// changed, where that is too long for a message.
     #[inline]
     pub fn stamp(&self, out: &mut [u8], xid: u32, buffer_id: u32, frame_len: usize) -> bool {
         let len = self.bytes.len() + frame_len;

@@ -32,8 +32,8 @@ pub struct Port {
     pub details: PortDetails,
 }
 
-/// What few need to know of a port, in the words of 1.3. The bits that 1.0 has besides (spanning tree, NO_FLOOD) stand
-/// where 1.0 has them.
+/// What few need to know of a port, in the words of 1.3. The bits that 1.0 has besides (spanning
+/// tree, NO_FLOOD) stand where 1.0 has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PortDetails {

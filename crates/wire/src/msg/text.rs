@@ -1,7 +1,8 @@
 //! Fields, matches and actions as people write them: `ipv4-dst`, `10.0.0.0/8`; `output:2`.
 //!
-//! The names are those of the specification, in small letters, with `-` or `_`. What one writes of a match is completed
-//! ([`Match::completed`]): `tcp-dst` says that there is TCP, and whoever reads it again need not be told.
+//! The names are those of the specification, in small letters, with `-` or `_`. What one writes of
+//! a match is completed ([`Match::completed`]): `tcp-dst` says that there is TCP, and a reader need
+//! not be told.
 
 mod actions;
 mod complete;
@@ -77,9 +78,10 @@ macro_rules! fields {
             /// The names that [`Field::named`] knows.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// The field of this name with the value that `text` says, which may have a mask behind a `/` where the field
-            /// may; bits that the mask ignores are zero in the field, whatever they are in the text (`10.9.9.7/24` is
-            /// `10.9.9.0/24`). A number is decimal, or hexadecimal behind `0x`.
+            /// The field of this name with the value that `text` says, which may have a mask behind
+            /// a `/` where the field may; bits that the mask ignores are zero in the field,
+            /// whatever they are in the text (`10.9.9.7/24` is `10.9.9.0/24`). A number is decimal,
+            /// or hexadecimal behind `0x`.
             ///
             /// # Errors
             /// No such field, or no value of it.

@@ -1,5 +1,5 @@
-//! Fields and actions in the words that [`Field::named`] and the reading of an [`Action`] take: what is shown can be said
-//! again.
+//! Fields and actions in the words that [`Field::named`] and the reading of an [`Action`] take:
+//! what is shown can be said again.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -53,8 +53,8 @@ fn u24(value: U24) -> String {
 }
 
 impl Field {
-    /// Its name and its value, as [`Field::named`] reads them. A field of other classes, and a mask over VLAN ids, have
-    /// words of their own, which nothing reads.
+    /// Its name and its value, as [`Field::named`] reads them. A field of other classes, and a mask
+    /// over VLAN ids, have words of their own, which nothing reads.
     pub fn in_words(&self) -> (String, String) {
         let header = self.header();
         let basic = header.name().and_then(|name| name.strip_prefix("OFPXMT_OFB_"));
@@ -121,8 +121,8 @@ impl Field {
 }
 
 impl Action {
-    /// As it is read again: `output:2`, `set-field:eth_dst=02:00:00:00:00:01`. One that has no name has words that nothing
-    /// reads.
+    /// As it is read again: `output:2`, `set-field:eth_dst=02:00:00:00:00:01`. One that has no name
+    /// has words that nothing reads.
     pub fn in_words(&self) -> String {
         match self {
             Action::Output { port: number, .. } => format!("output:{}", port(*number)),

@@ -59,7 +59,8 @@ pub enum Action {
     Output {
         /// Where to.
         port: PortNo,
-        /// To the controller: the most bytes of it to send; 0xffff for all of it. Else without meaning.
+        /// To the controller: the most bytes of it to send; 0xffff for all of it. Else without
+        /// meaning.
         max_len: u16,
     },
     /// Set the VLAN id, adding a tag where there is none.
@@ -100,7 +101,8 @@ pub enum Action {
     Unknown {
         /// Its type.
         kind: ActionType,
-        /// What follows its length, four bytes more than a multiple of eight; padded with zeros to that.
+        /// What follows its length, four bytes more than a multiple of eight; padded with zeros to
+        /// that.
         body: Vec<u8>,
     },
 }

@@ -5,7 +5,8 @@ use crate::reader::{Malformed, Reader};
 use crate::writer::Writer;
 
 open_enum! {
-    /// What the switch does with IP fragments: `enum ofp_config_flags`, whose two bits are a choice of one.
+    /// What the switch does with IP fragments: `enum ofp_config_flags`, whose two bits are a choice
+    /// of one.
     pub struct ConfigFlags(u16) "OFPC_" {
         /// Nothing special.
         FRAG_NORMAL = 0,
@@ -16,13 +17,15 @@ open_enum! {
     }
 }
 
-/// `OFPT_GET_CONFIG_REPLY` or `OFPT_SET_CONFIG`: `struct ofp_switch_config`, 12 bytes with the header.
+/// `OFPT_GET_CONFIG_REPLY` or `OFPT_SET_CONFIG`: `struct ofp_switch_config`, 12 bytes with the
+/// header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SwitchConfig {
     /// Fragment handling.
     pub flags: ConfigFlags,
-    /// The most bytes of an unmatched frame that a PACKET_IN carries when the switch buffers the rest; 0xffff for all.
+    /// The most bytes of an unmatched frame that a PACKET_IN carries when the switch buffers the
+    /// rest; 0xffff for all.
     pub miss_send_len: u16,
 }
 

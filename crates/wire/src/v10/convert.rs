@@ -1,11 +1,12 @@
 //! OpenFlow 1.0 and the neutral vocabulary: the one place where the two meet.
 //!
-//! [`meaning`] says a message in neutral words; [`from_neutral`] says neutral words in 1.0. [`to_neutral`] uses the
-//! neutral words only where they give the very same message back.
+//! [`meaning`] says a message in neutral words; [`from_neutral`] says neutral words in 1.0.
+//! [`to_neutral`] uses the neutral words only where they give the very same message back.
 //!
-//! Ports are widened from 16 bits to 32, the reserved ones with them ([`v10::PortNo::widen`]). A deletion reaches every
-//! table, everything else is about the first. The one difference that a name hides: a PACKET_OUT of the controller's own
-//! comes from `OFPP_NONE` in 1.0 and from `OFPP_CONTROLLER` in 1.3, and the neutral words follow 1.3.
+//! Ports are widened from 16 bits to 32, the reserved ones with them ([`v10::PortNo::widen`]). A
+//! deletion reaches every table, everything else is about the first. The one difference that a name
+//! hides: a PACKET_OUT of the controller's own comes from `OFPP_NONE` in 1.0 and from
+//! `OFPP_CONTROLLER` in 1.3, and the neutral words follow 1.3.
 
 mod actions;
 mod fields;
@@ -31,7 +32,8 @@ use crate::v13;
 /// A combination of match fields that 1.0 would read as another match.
 const UNPLAIN_MATCH: &str = "a match field twice or without its prerequisites";
 
-/// The capabilities whose bits mean the same in both versions, and `OFPC_ARP_MATCH_IP`, which 1.3 does not name.
+/// The capabilities whose bits mean the same in both versions, and `OFPC_ARP_MATCH_IP`, which 1.3
+/// does not name.
 const CAPABILITIES: u32 = 0xe7;
 
 fn unsupported(feature: &'static str) -> Unsupported {

@@ -375,7 +375,8 @@ mod tests {
         }
     }
 
-    /// How many codes each type has (§5.4.4); every one has a name and a hint, and nothing else has.
+    /// How many codes each type has (§5.4.4); every one has a name and a hint, and nothing else
+    /// has.
     #[test]
     fn every_code_has_a_name_and_a_hint() {
         for (kind, codes) in [2, 9, 9, 6, 2, 3, 0].into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! FEATURES_REPLY (§5.3.1): who the switch is, what it can do, and its ports.
+//! FEATURES_REPLY (§5.3.1): the switch's id, what it can do, and its ports.
 
 use super::{PhyPort, read_all};
 use crate::open::flags;
@@ -30,7 +30,8 @@ flags! {
 }
 
 flags! {
-    /// Which actions the switch supports: bit `n` stands for action type `n`, `enum ofp_action_type`.
+    /// Which actions the switch supports: bit `n` stands for action type `n`,
+    /// `enum ofp_action_type`.
     pub struct ActionBits(u32) {
         /// [`Action::Output`](super::Action::Output)
         OUTPUT = 1 << 0,
@@ -59,7 +60,8 @@ flags! {
     }
 }
 
-/// `OFPT_FEATURES_REPLY`: `struct ofp_switch_features`, 32 bytes with the header, and 48 more a port.
+/// `OFPT_FEATURES_REPLY`: `struct ofp_switch_features`, 32 bytes with the header, and 48 more a
+/// port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FeaturesReply {

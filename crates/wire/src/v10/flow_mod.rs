@@ -54,9 +54,11 @@ pub struct FlowMod {
     pub hard_timeout: u16,
     /// The higher of two matching flows wins; flows without wildcards win over all others.
     pub priority: u16,
-    /// The buffered frame to run through the new flow, or [`NO_BUFFER`](crate::NO_BUFFER). Means nothing in a deletion.
+    /// The buffered frame to run through the new flow, or [`NO_BUFFER`](crate::NO_BUFFER). Means
+    /// nothing in a deletion.
     pub buffer_id: u32,
-    /// Deletes only flows that send here; [`PortNo::NONE`] for all. Means nothing but in a deletion.
+    /// Deletes only flows that send here; [`PortNo::NONE`] for all. Means nothing but in a
+    /// deletion.
     pub out_port: PortNo,
     /// How to keep it.
     pub flags: FlowModFlags,

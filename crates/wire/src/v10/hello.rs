@@ -4,7 +4,8 @@ use crate::reader::{Malformed, Reader};
 use crate::writer::Writer;
 use alloc::vec::Vec;
 
-/// `OFPT_HELLO`: the first message from both ends. The header's version is the highest that the sender speaks.
+/// `OFPT_HELLO`: the first message from both ends. The header's version is the highest that the
+/// sender speaks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Hello {

@@ -1,4 +1,5 @@
-//! The flow match (§5.2.3): a fixed structure of twelve fields, and a word that says which of them to ignore.
+//! The flow match (§5.2.3): a fixed structure of twelve fields, and a word that says which of them
+//! to ignore.
 
 use super::PortNo;
 use crate::reader::{Malformed, Reader};
@@ -9,8 +10,8 @@ use core::net::Ipv4Addr;
 
 /// Which fields of a [`Match`] are ignored: `enum ofp_flow_wildcards`.
 ///
-/// A bit a field, except for the two IPv4 addresses: six bits each count the low address bits to ignore, and 32 or more
-/// ignore the address.
+/// A bit a field, except for the two IPv4 addresses: six bits each count the low address bits to
+/// ignore, and 32 or more ignore the address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wildcards(pub u32);
 
@@ -93,7 +94,8 @@ impl Wildcards {
         Wildcards(self.without(Self::NW_SRC_MASK).0 | ignored << Self::NW_SRC_SHIFT)
     }
 
-    /// The same, with the leading `prefix` bits of the IPv4 destination to match (0 to 32; more is 32).
+    /// The same, with the leading `prefix` bits of the IPv4 destination to match (0 to 32; more is
+    /// 32).
     pub const fn with_nw_dst_prefix(self, prefix: u8) -> Wildcards {
         let ignored = 32u32.saturating_sub(prefix as u32);
         Wildcards(self.without(Self::NW_DST_MASK).0 | ignored << Self::NW_DST_SHIFT)
@@ -104,7 +106,8 @@ impl Wildcards {
     }
 }
 
-/// The flags as `A|B|0x40`, the addresses as `NW_SRC/24`: how much of them must match where not all.
+/// The flags as `A|B|0x40`, the addresses as `NW_SRC/24`: how much of them must match where not
+/// all.
 impl fmt::Display for Wildcards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flags = self.without(Self::NW_SRC_MASK).without(Self::NW_DST_MASK);
@@ -139,7 +142,8 @@ impl serde::Serialize for Wildcards {
     }
 }
 
-/// `struct ofp_match`, 40 bytes. A field that [`Wildcards`] ignores may hold anything, and keeps it.
+/// `struct ofp_match`, 40 bytes. A field that [`Wildcards`] ignores may hold anything, and keeps
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Match {
@@ -169,7 +173,8 @@ pub struct Match {
     pub tp_src: u16,
     /// The TCP or UDP destination port, or the ICMP code.
     pub tp_dst: u16,
-    /// The padding behind `dl_vlan_pcp` and the two bytes behind `nw_proto`: zero, but kept where it is not.
+    /// The padding behind `dl_vlan_pcp` and the two bytes behind `nw_proto`: zero, but kept where
+    /// it is not.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pad: [u8; 3],
 }
@@ -211,7 +216,8 @@ impl Match {
         Match { dl_dst, ..self.without(Wildcards::DL_DST) }
     }
 
-    /// The same, matching the VLAN id too; [`VLAN_NONE`](super::VLAN_NONE) matches frames without a tag.
+    /// The same, matching the VLAN id too; [`VLAN_NONE`](super::VLAN_NONE) matches frames without a
+    /// tag.
     pub const fn with_dl_vlan(self, dl_vlan: u16) -> Match {
         Match { dl_vlan, ..self.without(Wildcards::DL_VLAN) }
     }

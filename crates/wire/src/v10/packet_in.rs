@@ -1,4 +1,5 @@
-//! PACKET_IN (§5.4.1): a frame that the switch sends to the controller; the flow request of the papers.
+//! PACKET_IN (§5.4.1): a frame that the switch sends to the controller; the flow request of the
+//! papers.
 
 use super::{Message, PortNo, VERSION};
 use crate::header::kind;
@@ -61,7 +62,8 @@ const FRAME_AT: usize = 18;
 /// Looks at a whole PACKET_IN in place.
 ///
 /// # Errors
-/// What [`Message::decode`] says of it, and [`Reason::BadType`] where it is a message of another type.
+/// What [`Message::decode`] says of it, and [`Reason::BadType`] where it is a message of another
+/// type.
 #[inline]
 pub fn view(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
     let Some((head, frame)) = bytes.split_first_chunk::<FRAME_AT>() else {

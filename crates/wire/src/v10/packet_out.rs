@@ -5,7 +5,8 @@ use crate::reader::{Malformed, Reader};
 use crate::writer::Writer;
 use alloc::vec::Vec;
 
-/// `OFPT_PACKET_OUT`: `struct ofp_packet_out`, 16 bytes with the header, the actions, then the frame.
+/// `OFPT_PACKET_OUT`: `struct ofp_packet_out`, 16 bytes with the header, the actions, then the
+/// frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PacketOut {

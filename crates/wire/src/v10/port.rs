@@ -6,7 +6,8 @@ use crate::types::{FixedText, MacAddr};
 use crate::writer::Writer;
 use core::fmt;
 
-/// A port number. Physical ports count from 1 and stay below [`PortNo::MAX`]; the numbers above it are reserved.
+/// A port number. Physical ports count from 1 and stay below [`PortNo::MAX`]; the numbers above it
+/// are reserved.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PortNo(pub u16);
 
@@ -19,7 +20,8 @@ impl PortNo {
     pub const TABLE: PortNo = PortNo(0xfff9);
     /// `OFPP_NORMAL`: the switch's own L2/L3 forwarding.
     pub const NORMAL: PortNo = PortNo(0xfffa);
-    /// `OFPP_FLOOD`: all physical ports but the one it came in by and those with [`PortConfig::NO_FLOOD`].
+    /// `OFPP_FLOOD`: all physical ports but the one it came in by and those with
+    /// [`PortConfig::NO_FLOOD`].
     pub const FLOOD: PortNo = PortNo(0xfffb);
     /// `OFPP_ALL`: all physical ports but the one it came in by.
     pub const ALL: PortNo = PortNo(0xfffc);
@@ -45,7 +47,8 @@ impl PortNo {
         })
     }
 
-    /// The number as later versions write it: 32 bits, reserved ports at the top (0xfffb becomes 0xffff_fffb).
+    /// The number as later versions write it: 32 bits, reserved ports at the top (0xfffb becomes
+    /// 0xffff_fffb).
     #[inline]
     pub const fn widen(self) -> u32 {
         let number = self.0 as u32;
@@ -107,7 +110,8 @@ flags! {
 }
 
 flags! {
-    /// How a port is: `enum ofp_port_state`. The two STP bits are a choice of one; both zero is "listening".
+    /// How a port is: `enum ofp_port_state`. The two STP bits are a choice of one; both zero is
+    /// "listening".
     pub struct PortState(u32) {
         /// Not part of the spanning tree.
         STP_BLOCK = 3 << 8,
@@ -121,7 +125,8 @@ flags! {
 }
 
 flags! {
-    /// Speeds, media and negotiation of a port: `enum ofp_port_features`, prefix kept since a name cannot begin with a digit.
+    /// Speeds, media and negotiation of a port: `enum ofp_port_features`, prefix kept since a name
+    /// cannot begin with a digit.
     pub struct PortFeatures(u32) {
         /// 10 Mb/s, half duplex.
         OFPPF_10MB_HD = 1 << 0,

@@ -101,13 +101,15 @@ open_enum! {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum QueueProperty {
-    /// `OFPQT_MIN_RATE`, 16 bytes: the guaranteed rate in tenths of a percent; above 1000 where there is none.
+    /// `OFPQT_MIN_RATE`, 16 bytes: the guaranteed rate in tenths of a percent; above 1000 where
+    /// there is none.
     MinRate(u16),
     /// `OFPQT_NONE` and the properties that this version does not know.
     Other {
         /// Its type.
         kind: QueuePropertyType,
-        /// What follows its length: at least the four bytes that pad the header; shorter ones are padded with zeros.
+        /// What follows its length: at least the four bytes that pad the header; shorter ones are
+        /// padded with zeros.
         body: Vec<u8>,
     },
 }

@@ -1,7 +1,9 @@
-//! The two answers of a learning switch as byte images, stamped rather than built: the data path's short cut.
+//! The two answers of a learning switch as byte images, stamped rather than built: the data path's
+//! short cut.
 //!
-//! An image is what [`Message::encode`] makes of the real message; a stamp copies it whole and overwrites the few fields
-//! that differ, at fixed places in an array of fixed size, without a branch or a bounds check.
+//! An image is what [`Message::encode`] makes of the real message; a stamp copies it whole and
+//! overwrites the few fields that differ, at fixed places in an array of fixed size, without a
+//! branch or a bounds check.
 
 use super::{
     Action, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo, VLAN_NONE,
@@ -10,7 +12,8 @@ use crate::header::MESSAGE_LEN_MAX;
 use crate::types::{L2FlowSpec, L2Hit, MacAddr, NO_BUFFER};
 use alloc::vec::Vec;
 
-/// A FLOW_MOD that adds a flow for one source, destination, VLAN and port of entry, with one output.
+/// A FLOW_MOD that adds a flow for one source, destination, VLAN and port of entry, with one
+/// output.
 ///
 /// All other fields are wildcarded, the VLAN's priority included.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,9 +89,9 @@ impl Release {
         Release { image: image(&Message::PacketOut(packet_out)) }
     }
 
-    /// Writes the message up to its frame, which is `frame_len` bytes long: at most [`Release::FRAME_LEN_MAX`], and the
-    /// caller cuts or drops a longer one. A frame that the switch has buffered is zero bytes long here. Of the port
-    /// numbers the lower 16 bits count.
+    /// Writes the message up to its frame, which is `frame_len` bytes long: at most
+    /// [`Release::FRAME_LEN_MAX`], and the caller cuts or drops a longer one. A frame that the
+    /// switch has buffered is zero bytes long here. Of the port numbers the lower 16 bits count.
     #[inline]
     pub fn stamp(
         &self,

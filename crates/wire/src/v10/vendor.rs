@@ -11,8 +11,8 @@ pub const NICIRA: u32 = 0x0000_2320;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Vendor {
-    /// Whose message it is: an IEEE OUI in the lower three bytes, or a number that the OpenFlow consortium gave where the
-    /// highest byte is not zero.
+    /// Whose message it is: an IEEE OUI in the lower three bytes, or a number that the OpenFlow
+    /// consortium gave where the highest byte is not zero.
     pub vendor: u32,
     /// What the vendor put behind its id.
     pub body: Vec<u8>,

@@ -10,10 +10,12 @@ use crate::reader::{Malformed, Reader, Reason};
 use crate::writer::Writer;
 use alloc::vec::Vec;
 
-/// The longest part of a packet that an output to the controller can ask for, in bytes (`OFPCML_MAX`).
+/// The longest part of a packet that an output to the controller can ask for, in bytes
+/// (`OFPCML_MAX`).
 pub const MAX_LEN_MAX: u16 = 0xffe5;
 
-/// As the `max_len` of an output to the controller: the whole packet, not buffered (`OFPCML_NO_BUFFER`).
+/// As the `max_len` of an output to the controller: the whole packet, not buffered
+/// (`OFPCML_NO_BUFFER`).
 pub const MAX_LEN_NO_BUFFER: u16 = 0xffff;
 
 open_enum! {
@@ -62,9 +64,10 @@ open_enum! {
 pub enum Action {
     /// Out of a port.
     Output {
-        /// Which.
+        /// The port.
         port: PortNo,
-        /// To the controller: how much of the packet, in bytes, or [`MAX_LEN_NO_BUFFER`]. Otherwise without meaning.
+        /// To the controller: how much of the packet, in bytes, or [`MAX_LEN_NO_BUFFER`]. Otherwise
+        /// without meaning.
         max_len: u16,
     },
     /// Copies the TTL from the second outermost header to the outermost.

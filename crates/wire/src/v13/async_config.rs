@@ -1,4 +1,5 @@
-//! `OFPT_GET_ASYNC_REPLY` and `OFPT_SET_ASYNC` (§7.3.10): which events the switch tells this controller.
+//! `OFPT_GET_ASYNC_REPLY` and `OFPT_SET_ASYNC` (§7.3.10): which events the switch tells this
+//! controller.
 
 use crate::reader::{Malformed, Reader};
 use crate::writer::Writer;

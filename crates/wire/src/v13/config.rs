@@ -1,4 +1,5 @@
-//! `OFPT_GET_CONFIG_REPLY` and `OFPT_SET_CONFIG` (§7.3.2): how the switch treats fragments and table misses.
+//! `OFPT_GET_CONFIG_REPLY` and `OFPT_SET_CONFIG` (§7.3.2): how the switch treats fragments and
+//! table misses.
 
 use crate::open::open_enum;
 use crate::reader::{Malformed, Reader};
@@ -10,13 +11,14 @@ use crate::writer::Writer;
 pub struct SwitchConfig {
     /// What happens to IP fragments.
     pub flags: ConfigFlags,
-    /// How much of a packet goes to the controller, in bytes, where no action says it: `OFPCML_NO_BUFFER` (0xffff) for
-    /// whole packets.
+    /// How much of a packet goes to the controller, in bytes, where no action says it:
+    /// `OFPCML_NO_BUFFER` (0xffff) for whole packets.
     pub miss_send_len: u16,
 }
 
 open_enum! {
-    /// `OFPC_FRAG_*`: the treatment of fragments, two bits that exclude each other; the others have no meaning.
+    /// `OFPC_FRAG_*`: the treatment of fragments, two bits that exclude each other; the others have
+    /// no meaning.
     pub struct ConfigFlags(u16) "OFPC_FRAG_" {
         /// No special treatment.
         NORMAL = 0,

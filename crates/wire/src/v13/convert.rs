@@ -1,8 +1,8 @@
 //! OpenFlow 1.3 and the neutral vocabulary: the one place where the two meet.
 //!
-//! The neutral words are those of 1.3, so that most messages pass as they are. What is said otherwise is features,
-//! ports and errors; what is refused is what 1.0 alone can say: its own actions ([`Action::Unknown`] under their numbers),
-//! spanning tree, and ports left out of floods.
+//! The neutral words are those of 1.3, so that most messages pass as they are. What is said
+//! otherwise is features, ports and errors; what is refused is what 1.0 alone can say: its own
+//! actions ([`Action::Unknown`] under their numbers), spanning tree, and ports left out of floods.
 
 use alloc::boxed::Box;
 
@@ -158,7 +158,8 @@ fn check_instructions(instructions: &[Instruction]) -> Result<(), Unsupported> {
     })
 }
 
-/// A raw action whose number means something in either version is one of 1.0: here it is read typed, or is nothing.
+/// A raw action whose number means something in either version is one of 1.0: here it is read
+/// typed, or is nothing.
 fn check_actions(actions: &[Action]) -> Result<(), Unsupported> {
     let of_v10 = |action: &Action| match action {
         Action::Unknown { kind, .. } => kind.0 <= ACTION_V10_MAX || kind.name().is_some(),
@@ -243,7 +244,8 @@ pub fn port(exact: &v13::Port) -> Port {
 /// The port as 1.3 says it.
 ///
 /// # Errors
-/// [`Unsupported`] for what 1.0 alone says of a port: spanning tree, and that it is left out of floods.
+/// [`Unsupported`] for what 1.0 alone says of a port: spanning tree, and that it is left out of
+/// floods.
 pub fn port_from_neutral(neutral: &Port) -> Result<v13::Port, Unsupported> {
     let Port { details, .. } = neutral;
     if details.config.0 & CONFIG_V10 != 0 || details.state.0 & STATE_V10 != 0 {

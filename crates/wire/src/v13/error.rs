@@ -139,7 +139,8 @@ impl ErrorCode {
         hints::hint(self)
     }
 
-    /// The error that the two numbers on the wire stand for, an experimenter's excepted, whose id comes behind them.
+    /// The error that the two numbers on the wire stand for, an experimenter's excepted, whose id
+    /// comes behind them.
     pub fn from_wire(kind: u16, code: u16) -> ErrorCode {
         match ErrorType(kind) {
             ErrorType::HELLO_FAILED => ErrorCode::HelloFailed(HelloFailedCode(code)),
@@ -190,7 +191,8 @@ impl Error {
         self.code.hint()
     }
 
-    /// The data as text, for `OFPET_HELLO_FAILED` alone: without NULs at its end, and only where it is UTF-8.
+    /// The data as text, for `OFPET_HELLO_FAILED` alone: without NULs at its end, and only where it
+    /// is UTF-8.
     pub fn text(&self) -> Option<&str> {
         match self.code {
             ErrorCode::HelloFailed(_) => {

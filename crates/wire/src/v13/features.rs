@@ -1,4 +1,4 @@
-//! `OFPT_FEATURES_REPLY` (§7.3.1): who the switch is and what it can do. The request has no body.
+//! `OFPT_FEATURES_REPLY` (§7.3.1): what the switch is and can do. The request has no body.
 
 use crate::open::flags;
 use crate::reader::{Malformed, Reader};

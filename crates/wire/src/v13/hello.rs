@@ -42,7 +42,8 @@ impl Hello {
 
     /// Reads the body of a HELLO whose header, of whatever version, has been read already.
     ///
-    /// The elements have kept their form since they were introduced, so a HELLO of a later version is read as well.
+    /// The elements have kept their form since they were introduced, so a HELLO of a later version
+    /// is read as well.
     ///
     /// # Errors
     /// An element whose length cannot be; offsets are counted from the header.
@@ -78,8 +79,8 @@ impl Hello {
 impl HelloElement {
     fn read(reader: &mut Reader<'_>) -> Result<HelloElement, Malformed> {
         let (kind, mut body) = tlv(reader, "hello.element.length", 4)?;
-        // Peers are known to leave out the padding of the last element. Nothing is lost with it, as long as there is room
-        // to write it again.
+        // Peers are known to leave out the padding of the last element. Nothing is lost with it, as
+        // long as there is room to write it again.
         let length = body.left() + 4;
         let padding = length.next_multiple_of(8) - length;
         let may_be_missing = reader.offset() + padding <= MESSAGE_LEN_MAX;

@@ -1,7 +1,9 @@
-//! OXM: the match fields (§7.2.3.2 to §7.2.3.8), each a `class | field | hasmask | length` header and a value.
+//! OXM: the match fields (§7.2.3.2 to §7.2.3.8), each a `class | field | hasmask | length` header
+//! and a value.
 //!
-//! The forty fields of the OpenFlow basic class are typed, and those that may be masked are [`Masked`]. Everything else
-//! (experimenters' fields, Nicira's NXM, fields of later versions, a mask where none may be) is kept as [`RawOxm`].
+//! The forty fields of the OpenFlow basic class are typed, and those that may be masked are
+//! [`Masked`]. Everything else (experimenters' fields, Nicira's NXM, fields of later versions, a
+//! mask where none may be) is kept as [`RawOxm`].
 
 mod value;
 
@@ -17,7 +19,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Set in a [`Oxm::VlanVid`] that has a tag; the lower twelve bits are the VLAN id then (`OFPVID_PRESENT`).
+/// Set in a [`Oxm::VlanVid`] that has a tag; the lower twelve bits are the VLAN id then
+/// (`OFPVID_PRESENT`).
 pub const VID_PRESENT: u16 = 0x1000;
 
 /// The [`Oxm::VlanVid`] of a packet without a tag (`OFPVID_NONE`).
@@ -123,7 +126,8 @@ pub struct RawOxm {
 }
 
 impl RawOxm {
-    /// A field of another class than the experimenter's; `body` is the value, and the mask behind it if there is one.
+    /// A field of another class than the experimenter's; `body` is the value, and the mask behind
+    /// it if there is one.
     ///
     /// # Errors
     /// [`TooLong`] for a body above 255 bytes.

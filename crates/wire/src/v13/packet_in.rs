@@ -1,7 +1,7 @@
 //! `OFPT_PACKET_IN` (§7.4.1): a packet comes to the controller.
 //!
-//! [`PacketIn`] is the whole message. [`view`] is the way of the data path: where the frame is and which port it came
-//! in by, read in place.
+//! [`PacketIn`] is the whole message. [`view`] is the way of the data path: where the frame is and
+//! which port it came in by, read in place.
 
 use super::match_::{self, Match};
 use super::oxm::Oxm;
@@ -81,13 +81,15 @@ impl PacketIn {
     }
 }
 
-/// Bytes before the fields of the match: the message's header and fixed part, the match's type and length.
+/// Bytes before the fields of the match: the message's header and fixed part, the match's type and
+/// length.
 const FIELDS_AT: usize = 28;
 
 /// The header of the basic field `OFPXMT_OFB_IN_PORT`.
 const IN_PORT: u32 = 0x8000_0004;
 
-/// The beginning of a match that says nothing but the incoming port: its type and length, and the header of the field.
+/// The beginning of a match that says nothing but the incoming port: its type and length, and the
+/// header of the field.
 const ONLY_IN_PORT: [u8; 8] = [0, 1, 0, 12, 0x80, 0, 0, 4];
 
 /// Where the frame begins behind such a match.
@@ -96,15 +98,16 @@ const FRAME_AT: usize = 42;
 /// Looks at a whole PACKET_IN of this version in place, without reading more of it than is asked.
 ///
 /// # Errors
-/// What [`Message::decode`] says of it as far as it is looked at; [`Reason::BadType`] where it is a message of another
-/// type, and [`Reason::BadValue`] where the match has no incoming port.
+/// What [`Message::decode`] says of it as far as it is looked at; [`Reason::BadType`] where it is a
+/// message of another type, and [`Reason::BadValue`] where the match has no incoming port.
 #[inline]
 pub fn view(bytes: &[u8]) -> Result<PacketInView<'_>, Malformed> {
     glance(bytes).map_or_else(|| view_any(bytes), Ok)
 }
 
-/// The same where the match says the incoming port and nothing else, as that of nearly every switch does: the frame has a
-/// fixed place then. None for everything else, whether it is a PACKET_IN or not.
+/// The same where the match says the incoming port and nothing else, as that of nearly every switch
+/// does: the frame has a fixed place then. None for everything else, whether it is a PACKET_IN or
+/// not.
 #[inline(always)]
 pub fn glance(bytes: &[u8]) -> Option<PacketInView<'_>> {
     let (head, frame) = bytes.split_first_chunk::<FRAME_AT>()?;

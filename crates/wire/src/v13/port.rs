@@ -1,4 +1,5 @@
-//! Ports (§7.2.1): their numbers and their description, as PORT_STATUS and the port description carry it.
+//! Ports (§7.2.1): their numbers and their description, as PORT_STATUS and the port description
+//! carry it.
 
 use crate::open::{flags, open_enum};
 use crate::reader::{Malformed, Reader};

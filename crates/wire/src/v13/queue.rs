@@ -1,4 +1,5 @@
-//! `OFPT_QUEUE_GET_CONFIG_REQUEST` and `OFPT_QUEUE_GET_CONFIG_REPLY` (§7.2.2, §7.3.6): the queues of a port.
+//! `OFPT_QUEUE_GET_CONFIG_REQUEST` and `OFPT_QUEUE_GET_CONFIG_REPLY` (§7.2.2, §7.3.6): the queues
+//! of a port.
 
 use super::port::PortNo;
 use super::{list, tlv};
@@ -49,9 +50,11 @@ pub struct PacketQueue {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum QueueProperty {
-    /// The rate it is sure of, in tenths of a percent of the port's; above 1000 where none is configured.
+    /// The rate it is sure of, in tenths of a percent of the port's; above 1000 where none is
+    /// configured.
     MinRate(u16),
-    /// The rate it never exceeds, in tenths of a percent of the port's; above 1000 where none is configured.
+    /// The rate it never exceeds, in tenths of a percent of the port's; above 1000 where none is
+    /// configured.
     MaxRate(u16),
     /// What the experimenter defines.
     Experimenter {

@@ -10,7 +10,8 @@ use crate::writer::Writer;
 pub struct RoleMessage {
     /// The role.
     pub role: Role,
-    /// The mastership's generation: a request with an older one than the switch has seen is refused as stale.
+    /// The mastership's generation: a request with an older one than the switch has seen is refused
+    /// as stale.
     pub generation_id: u64,
 }
 

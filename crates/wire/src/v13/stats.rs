@@ -1,7 +1,9 @@
-//! `OFPT_MULTIPART_REQUEST` and `OFPT_MULTIPART_REPLY` (§7.3.5): statistics and descriptions, in one message or many.
+//! `OFPT_MULTIPART_REQUEST` and `OFPT_MULTIPART_REPLY` (§7.3.5): statistics and descriptions, in
+//! one message or many.
 //!
-//! The kind of body is a number at the front; each body has its file below. The parts of one answer carry the same
-//! transaction id, and all but the last the flag [`MultipartFlags::MORE`]; joining them is the session's affair.
+//! The kind of body is a number at the front; each body has its file below. The parts of one answer
+//! carry the same transaction id, and all but the last the flag [`MultipartFlags::MORE`]; joining
+//! them is the session's affair.
 
 pub mod aggregate;
 pub mod desc;

@@ -1,4 +1,5 @@
-//! `OFPT_TABLE_MOD` (§7.3.3): the configuration of a flow table, of which nothing is left in this version.
+//! `OFPT_TABLE_MOD` (§7.3.3): the configuration of a flow table, of which nothing is left in this
+//! version.
 
 use crate::open::{flags, open_enum};
 use crate::reader::{Malformed, Reader};

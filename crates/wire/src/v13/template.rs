@@ -1,7 +1,9 @@
-//! The two answers of a learning switch as byte images, stamped rather than built: the data path's short cut.
+//! The two answers of a learning switch as byte images, stamped rather than built: the data path's
+//! short cut.
 //!
-//! An image is what [`Message::encode`] makes of the real message; a stamp copies it whole and overwrites the few fields
-//! that differ, at fixed places in an array of fixed size, without a branch or a bounds check.
+//! An image is what [`Message::encode`] makes of the real message; a stamp copies it whole and
+//! overwrites the few fields that differ, at fixed places in an array of fixed size, without a
+//! branch or a bounds check.
 
 use super::oxm::{VID_NONE, VID_PRESENT};
 use super::{
@@ -15,7 +17,8 @@ use alloc::vec::Vec;
 /// The [`L2Hit::vlan`] of a frame without a tag.
 const UNTAGGED: u16 = 0xffff;
 
-/// A FLOW_MOD that adds a flow, to table 0 unless another is named, for one source, destination, VLAN and port of entry, with one output.
+/// A FLOW_MOD that adds a flow, to table 0 unless another is named, for one source, destination,
+/// VLAN and port of entry, with one output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct L2Flow {
     image: [u8; L2Flow::SIZE],
@@ -54,7 +57,8 @@ impl L2Flow {
     }
 }
 
-/// The flow of `spec` with nothing filled in. The fields stand in the order in which [`L2Flow::stamp`] expects them.
+/// The flow of `spec` with nothing filled in. The fields stand in the order in which
+/// [`L2Flow::stamp`] expects them.
 fn flow_mod(spec: &L2FlowSpec) -> FlowMod {
     let nobody = Masked::exact(MacAddr([0; 6]));
     FlowMod {
@@ -117,8 +121,9 @@ impl Release {
         Release { image: image(&Message::PacketOut(packet_out)) }
     }
 
-    /// Writes the message up to its frame, which is `frame_len` bytes long: at most [`Release::FRAME_LEN_MAX`], and the
-    /// caller cuts or drops a longer one. A frame that the switch has buffered is zero bytes long here.
+    /// Writes the message up to its frame, which is `frame_len` bytes long: at most
+    /// [`Release::FRAME_LEN_MAX`], and the caller cuts or drops a longer one. A frame that the
+    /// switch has buffered is zero bytes long here.
     #[inline]
     pub fn stamp(
         &self,
@@ -170,7 +175,8 @@ mod tests {
             eth_dst: [u8; 6],
             vlan in prop_oneof![Just(UNTAGGED), 0u16..4096],
             buffer_id: u32,
-            // An output to the controller would ask for a length as well; a learning switch has none.
+            // An output to the controller would ask for a length as well; a learning switch has
+            // none.
             out_port in 0..PortNo::CONTROLLER.0,
         ) -> L2Hit {
             let [eth_src, eth_dst] = [eth_src, eth_dst].map(|mac| MacAddr(mac).to_u64());
@@ -178,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The flow as anyone would build it.
+    /// The flow as any code would build it.
     fn built(spec: &L2FlowSpec, hit: &L2Hit) -> Message {
         let vid = if hit.vlan == UNTAGGED { 0 } else { 0x1000 + hit.vlan };
         Message::FlowMod(FlowMod {

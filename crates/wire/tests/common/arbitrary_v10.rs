@@ -1,4 +1,5 @@
-//! Any message of OpenFlow 1.0, for property tests: canonical, so that a round trip gives the same bytes.
+//! Any message of OpenFlow 1.0, for property tests: canonical, so that a round trip gives the same
+//! bytes.
 
 use aldis_wire::v10::queue::QueuePropertyType;
 use aldis_wire::v10::stats::*;

@@ -1,4 +1,5 @@
-//! Any message of OpenFlow 1.3, for property tests: canonical, so that a round trip gives the same bytes.
+//! Any message of OpenFlow 1.3, for property tests: canonical, so that a round trip gives the same
+//! bytes.
 
 #[path = "arbitrary_v13_parts.rs"]
 mod parts;

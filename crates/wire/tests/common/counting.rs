@@ -1,5 +1,5 @@
-//! An allocator that counts, and what decoding may ask of it: a fixed multiple of the message, whatever its lengths
-//! claim.
+//! An allocator that counts, and what decoding may ask of it: a fixed multiple of the message,
+//! whatever its lengths claim.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,12 +12,12 @@ thread_local! {
 }
 
 fn count(bytes: usize) {
-    // A thread that is being torn down has no counter any more, and nobody to read it.
+    // A thread that is being torn down has no counter any more, and no reader of it.
     let _ = ASKED.try_with(|asked| asked.set(asked.get() + bytes));
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches one thread-local number and does
-// not allocate.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches one
+// thread-local number and does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -40,12 +40,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes that may be asked for in all for each byte of a message of 1.0; 9.7 at worst: an action of 8 bytes is one of 32
-/// in memory, in a list that doubles as it grows, with a body of its own.
+/// Bytes that may be asked for in all for each byte of a message of 1.0; 9.7 at worst: an action of
+/// 8 bytes is one of 32 in memory, in a list that doubles as it grows, with a body of its own.
 pub(crate) const PER_BYTE_MAX_V10: usize = 12;
 
-/// The same for 1.3; 48 at worst: a match field of 4 bytes is one of 48 in memory, in a list that doubles as it grows and
-/// has just doubled.
+/// The same for 1.3; 48 at worst: a match field of 4 bytes is one of 48 in memory, in a list that
+/// doubles as it grows and has just doubled.
 pub(crate) const PER_BYTE_MAX_V13: usize = 48;
 
 /// Bytes that may be asked for besides: the first step of a growing list.

@@ -1,5 +1,6 @@
-//! Golden vectors: `golden/VERSION/NAME.hex`, one message in hex with comments, and beside it `NAME.txt`, what it decodes
-//! to. `GOLDEN=write cargo test -p aldis-wire` rewrites the text files; the hex files are written by people.
+//! Golden vectors: `golden/VERSION/NAME.hex`, one message in hex with comments, and beside it
+//! `NAME.txt`, what it decodes to. `GOLDEN=write cargo test -p aldis-wire` rewrites the text files;
+//! the hex files are written by people.
 //!
 //! Together they are a corpus with at least one valid example of every message and every structure.
 
@@ -63,7 +64,8 @@ impl Golden {
     }
 }
 
-/// The bytes of commented hex: what follows `#` on a line is a comment. The error is the line that is no hex.
+/// The bytes of commented hex: what follows `#` on a line is a comment. The error is the line that
+/// is no hex.
 fn unhex(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     for line in text.lines() {

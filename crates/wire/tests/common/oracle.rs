@@ -1,7 +1,8 @@
-//! What a flow does to a packet, read from the exact types of either version: two small interpreters to compare.
+//! What a flow does to a packet, read from the exact types of either version: two small
+//! interpreters to compare.
 //!
-//! They know nothing of the neutral vocabulary, and follow what each specification says of matching (1.0 §3.4, 1.3.5
-//! §7.2.2) and of actions (1.0 §3.3, 1.3.5 §5.12).
+//! They know nothing of the neutral vocabulary, and follow what each specification says of matching
+//! (1.0 §3.4, 1.3.5 §7.2.2) and of actions (1.0 §3.3, 1.3.5 §5.12).
 
 use aldis_wire::v13::oxm::VID_PRESENT;
 use aldis_wire::v13::{Action, Instruction, Masked, Oxm};

@@ -11,7 +11,8 @@ impl Packet<'_> {
         self.fix_sum(self.layout.network + 10, old, new);
     }
 
-    /// A word under the transport header's checksum changed, in it or in the addresses that it covers.
+    /// A word under the transport header's checksum changed, in it or in the addresses that it
+    /// covers.
     pub(super) fn fix_transport(&mut self, old: u16, new: u16) {
         let transport = self.layout.transport;
         if transport == 0 {

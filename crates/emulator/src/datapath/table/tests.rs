@@ -70,7 +70,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Every look-up finds a flow that matches and whose priority is the highest of those that do; no flow is lost.
+    /// Every look-up finds a flow that matches and whose priority is the highest of those that do;
+    /// no flow is lost.
     #[test]
     fn a_table_is_a_list_of_flows(steps in prop::collection::vec(step(), 1..120)) {
         let mut table = Table::default();
@@ -119,7 +120,8 @@ fn there_are_only_so_many_masks() {
     assert_eq!(table.insert(flow(pattern, 1, 0), 0), Err(TooManyMasks));
 }
 
-/// A hash table looks at the low bits first: addresses that follow each other must not share theirs.
+/// A hash table looks at the low bits first: addresses that follow each other must not share
+/// theirs.
 #[test]
 fn neighbouring_addresses_have_different_low_bits() {
     const ADDRESSES: u64 = 4096;

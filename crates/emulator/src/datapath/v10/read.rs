@@ -14,8 +14,8 @@ const TOS: u8 = 0xfc;
 
 /// The match without what it does not compare, and the pattern that it means.
 ///
-/// A field below another that is not compared, or that has another value than it needs, is not compared either (1.0.1 §3.4),
-/// as Open vSwitch reads it.
+/// A field below another that is not compared, or that has another value than it needs, is not
+/// compared either (1.0.1 §3.4), as Open vSwitch reads it.
 pub(super) fn pattern(said: &Match) -> (Match, Pattern) {
     let said = normal(said);
     let ignored = |bits| said.wildcards.contains(bits);
@@ -119,7 +119,8 @@ fn is_untagged(said: &Match) -> bool {
     !said.wildcards.contains(Wildcards::DL_VLAN) && said.dl_vlan == VLAN_NONE
 }
 
-/// The same match with zeros where it does not compare, and without fields that the others rule out.
+/// The same match with zeros where it does not compare, and without fields that the others rule
+/// out.
 fn normal(said: &Match) -> Match {
     let wildcards = ignored_by(said);
     let keep = |bits| !wildcards.contains(bits);
@@ -167,7 +168,8 @@ pub(super) fn program(said: &[v10::Action]) -> Result<Program, ErrorCode> {
     Ok(Program { apply: actions(said, false)?.into(), ..Program::default() })
 }
 
-/// A list of actions; `may_table` where it is a PACKET_OUT's, which may send the frame through the table.
+/// A list of actions; `may_table` where it is a PACKET_OUT's, which may send the frame through the
+/// table.
 pub(super) fn actions(said: &[v10::Action], may_table: bool) -> Result<Vec<Action>, ErrorCode> {
     if said.len() > ACTIONS_MAX {
         return Err(ErrorCode::BadAction(BadActionCode::TOO_MANY));

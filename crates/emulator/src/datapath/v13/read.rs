@@ -1,7 +1,7 @@
 //! Matches, actions and instructions of 1.3 in the datapath's own words.
 //!
-//! What is checked, and in which order, follows OpenFlow 1.3.5 §7.2.3.6 (prerequisites) and §7.2.4 (instructions), and
-//! Open vSwitch where it is stricter.
+//! What is checked, and in which order, follows OpenFlow 1.3.5 §7.2.3.6 (prerequisites) and §7.2.4
+//! (instructions), and Open vSwitch where it is stricter.
 
 mod actions;
 mod matches;

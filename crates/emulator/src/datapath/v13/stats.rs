@@ -86,7 +86,8 @@ fn parts<T: Clone>(items: impl IntoIterator<Item = T>, body: fn(Vec<T>) -> Reply
     for item in items {
         scratch.clear();
         let alone = Message::MultipartReply(MultipartReply::new(body(vec![item.clone()])));
-        // What does not fit a message of its own cannot be said; the bounds of lists see to it that there is no such.
+        // What does not fit a message of its own cannot be said; the bounds of lists see to it that
+        // there is no such.
         if alone.encode(0, &mut scratch).is_err() {
             continue;
         }

@@ -14,7 +14,8 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 impl Generator<'_> {
-    /// Connects all switches, a group after another, and serves them until their handshakes are over.
+    /// Connects all switches, a group after another, and serves them until their handshakes are
+    /// over.
     pub(super) fn connect(&mut self) -> Result<(), Failure> {
         let mut reported = 0;
         let mut deadline = Instant::now();

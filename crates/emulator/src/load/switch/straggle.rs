@@ -6,8 +6,8 @@ use crate::poll::{Poll, Ready};
 use std::time::Instant;
 
 impl Switch {
-    /// A visit to one that reads badly: it was not asked whether there is anything to read, so that "readable" is that the
-    /// connection is over.
+    /// A visit to one that reads badly: it was not asked whether there is anything to read, so that
+    /// "readable" is that the connection is over.
     #[cold]
     pub(super) fn straggle(
         &mut self,

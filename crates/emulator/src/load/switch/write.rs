@@ -7,7 +7,8 @@ use super::{Desk, LESSONS_AHEAD, Stage, Switch};
 use crate::poll::{Interest, Poll};
 
 impl Switch {
-    /// Writes what an earlier write left and the answers in the outbox; then, in one write, as many requests as may go.
+    /// Writes what an earlier write left and the answers in the outbox; then, in one write, as many
+    /// requests as may go.
     #[inline]
     pub(super) fn write(&mut self, desk: &mut Desk, writable: bool) -> Result<(), Failure> {
         if self.wire.is_behind() {
@@ -84,7 +85,8 @@ impl Switch {
         u64::from(window).min(self.quota).min(self.credit) as u32
     }
 
-    /// Gives up overtaken requests where the ring has no room for `count` more; how many it has room for.
+    /// Gives up overtaken requests where the ring has no room for `count` more; how many it has
+    /// room for.
     #[inline]
     fn make_room(&mut self, count: u32) -> u32 {
         if self.outstanding.room() < count {
@@ -93,8 +95,8 @@ impl Switch {
         count.min(self.outstanding.room())
     }
 
-    /// Writes requests of `len` bytes each. One that the socket took any byte of is sent, and its rest kept; the others
-    /// were never made. Returns how many were sent.
+    /// Writes requests of `len` bytes each. One that the socket took any byte of is sent, and its
+    /// rest kept; the others were never made. Returns how many were sent.
     #[inline]
     fn write_requests(&mut self, requests: &[u8], len: usize) -> Result<u32, Failure> {
         let written = self.wire.write(requests).map_err(|error| self.closed(error))?;

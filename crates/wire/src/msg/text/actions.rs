@@ -11,7 +11,8 @@ const ACTIONS: &str = "output:PORT, set-queue:N, group:N, set-field:NAME=VALUE, 
                        pop-mpls:TYPE, push-pbb:0x88e7, pop-pbb, set-nw-ttl:N, dec-nw-ttl, set-mpls-ttl:N, dec-mpls-ttl, \
                        copy-ttl-out, copy-ttl-in";
 
-/// `output:2`, `set-field:eth-dst=02:00:00:00:00:01`, `pop-vlan`. The whole of a packet goes to the controller.
+/// `output:2`, `set-field:eth-dst=02:00:00:00:00:01`, `pop-vlan`. The whole of a packet goes to the
+/// controller.
 impl FromStr for Action {
     type Err = Misread;
 

@@ -1,5 +1,5 @@
-//! Matches with all that their fields need, in the order in which the specification names them: what a field needs comes
-//! before it.
+//! Matches with all that their fields need, in the order in which the specification names them:
+//! what a field needs comes before it.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -107,10 +107,12 @@ fn needs(field: &Field) -> Needs {
 }
 
 impl Match {
-    /// The same match with the fields that its fields need, where there is one choice only, in the specification's order.
+    /// The same match with the fields that its fields need, where there is one choice only, in the
+    /// specification's order.
     ///
     /// # Errors
-    /// A field twice; one that needs another of which there is a choice; fields that contradict each other.
+    /// A field twice; one that needs another of which there is a choice; fields that contradict
+    /// each other.
     pub fn completed(self) -> Result<Match, Incomplete> {
         self.completed_in(Version::V13)
     }

@@ -24,7 +24,8 @@ pub(super) trait Text: Sized {
         true
     }
 
-    /// Without the bits that do not count: a switch refuses a match that has some (1.3.5, §7.2.3.5).
+    /// Without the bits that do not count: a switch refuses a match that has some (1.3.5,
+    /// §7.2.3.5).
     fn plain(self) -> Self {
         self
     }

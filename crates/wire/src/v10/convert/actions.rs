@@ -1,9 +1,11 @@
-//! Actions: what 1.0 does to whatever packet comes, 1.3 says of packets that the match has told about.
+//! Actions: what 1.0 does to whatever packet comes, 1.3 says of packets that the match has told
+//! about.
 //!
-//! SET_VLAN_VID adds a tag where there is none and changes it where there is one; 1.3 pushes or sets. SET_TP_SRC is for
-//! TCP and UDP alike; 1.3 names one of them. So an action is put in the neutral words where the match says which packet
-//! it is, and otherwise stays [`Action::Unknown`] under its number in 1.0, which 1.3 does not use: unharmed on the way back,
-//! and [`Unsupported`] on the way to 1.3.
+//! SET_VLAN_VID adds a tag where there is none and changes it where there is one; 1.3 pushes or
+//! sets. SET_TP_SRC is for TCP and UDP alike; 1.3 names one of them. So an action is put in the
+//! neutral words where the match says which packet it is, and otherwise stays [`Action::Unknown`]
+//! under its number in 1.0, which 1.3 does not use: unharmed on the way back, and [`Unsupported`]
+//! on the way to 1.3.
 
 use alloc::vec::Vec;
 
@@ -97,8 +99,8 @@ pub fn actions_to_neutral(exact: &[v10::Action], mut packet: Packet) -> Option<V
     Some(neutral)
 }
 
-/// Appends the neutral words for `action`, or says that there are none. A queue that 1.3 chooses holds for all outputs
-/// to come; `queue_ends` says that one of them is to do without.
+/// Appends the neutral words for `action`, or says that there are none. A queue that 1.3 chooses
+/// holds for all outputs to come; `queue_ends` says that one of them is to do without.
 fn action_to_neutral(
     action: &v10::Action,
     packet: Packet,
@@ -159,7 +161,8 @@ fn has_queues(port: v10::PortNo) -> bool {
     port < v10::PortNo::MAX || port == v10::PortNo::IN_PORT
 }
 
-/// The action under its number in 1.0, with its bytes. A number that 1.0 does not name may be one of 1.3.
+/// The action under its number in 1.0, with its bytes. A number that 1.0 does not name may be one
+/// of 1.3.
 fn raw(action: &v10::Action) -> Option<Action> {
     if matches!(action, v10::Action::Unknown { .. }) {
         return None;
@@ -176,7 +179,8 @@ fn raw(action: &v10::Action) -> Option<Action> {
 /// The actions as 1.0 says them.
 ///
 /// # Errors
-/// [`Unsupported`] for the first action that 1.0 does not have, or that would do more in 1.0 than was meant.
+/// [`Unsupported`] for the first action that 1.0 does not have, or that would do more in 1.0 than
+/// was meant.
 pub fn actions_from_neutral(
     neutral: &[Action],
     mut packet: Packet,

@@ -1,9 +1,10 @@
 //! Matches: the twelve fields of 1.0 and the match fields of 1.3.
 //!
-//! 1.0 has one field for what 1.3 tells apart (`nw_src` is the IPv4 source or the ARP sender; `tp_src` a TCP or UDP port
-//! or the ICMP type), ignores fields whose prerequisite is missing, and keeps bytes in fields that are ignored. The
-//! neutral form says what the match means; where that would be written with other bytes, the message that holds the
-//! match is carried exactly ([`Message::Other`](crate::msg::Message::Other)).
+//! 1.0 has one field for what 1.3 tells apart (`nw_src` is the IPv4 source or the ARP sender;
+//! `tp_src` a TCP or UDP port or the ICMP type), ignores fields whose prerequisite is missing, and
+//! keeps bytes in fields that are ignored. The neutral form says what the match means; where that
+//! would be written with other bytes, the message that holds the match is carried exactly
+//! ([`Message::Other`](crate::msg::Message::Other)).
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -23,7 +24,8 @@ pub(super) const IP_UDP: u8 = 17;
 /// Any VLAN tag at all, as 1.3 says it.
 const ANY_TAG: Masked<u16> = Masked::with(VID_PRESENT, VID_PRESENT);
 
-/// What `exact` means; `None` where a value does not fit its field, so that the switch alone knows what it does.
+/// What `exact` means; `None` where a value does not fit its field, so that the switch alone knows
+/// what it does.
 pub fn match_to_neutral(exact: &v10::Match) -> Option<Match> {
     let has = |field| !exact.wildcards.contains(field);
     let mut fields = Vec::new();
@@ -114,7 +116,8 @@ pub(super) const SRC: Transport =
 pub(super) const DST: Transport =
     Transport { tcp: Field::TcpDst, udp: Field::UdpDst, icmp: Field::Icmpv4Code };
 
-/// The transport field as `proto` calls it, if it has one; `None` for an ICMP number that ICMP cannot have.
+/// The transport field as `proto` calls it, if it has one; `None` for an ICMP number that ICMP
+/// cannot have.
 fn transport_to_neutral(proto: u8, number: u16, which: Transport) -> Option<Option<Field>> {
     Some(match proto {
         IP_TCP => Some((which.tcp)(number)),
@@ -140,12 +143,12 @@ fn prefixes(exact: &v10::Match) -> [Option<Masked<Ipv4Addr>>; 2] {
     ]
 }
 
-/// `neutral` in the twelve fields of 1.0. Addresses that are not among them are ignored with the prefix length 0, as
-/// Open vSwitch writes it.
+/// `neutral` in the twelve fields of 1.0. Addresses that are not among them are ignored with the
+/// prefix length 0, as Open vSwitch writes it.
 ///
 /// # Errors
-/// [`Unsupported`] for a field, a mask or a combination that 1.0 does not have, and for a field without its
-/// prerequisites: 1.0 would ignore it, and match more than was meant.
+/// [`Unsupported`] for a field, a mask or a combination that 1.0 does not have, and for a field
+/// without its prerequisites: 1.0 would ignore it, and match more than was meant.
 pub fn match_from_neutral(neutral: &Match) -> Result<v10::Match, Unsupported> {
     let fields: Vec<Field> = neutral.fields.iter().filter_map(plain).collect();
     let mut exact = v10::Match::ANY;

@@ -71,7 +71,8 @@ fn deletes(command: FlowModCommand) -> bool {
     matches!(command, FlowModCommand::DELETE | FlowModCommand::DELETE_STRICT)
 }
 
-/// An ADD of 1.0 resets the counters, and the neutral words say so. Emergency flows have no neutral form.
+/// An ADD of 1.0 resets the counters, and the neutral words say so. Emergency flows have no neutral
+/// form.
 fn flags(exact: v10::FlowModFlags, command: FlowModCommand) -> Option<FlowModFlags> {
     let flags = FlowModFlags(exact.0);
     match (exact.0 & !COMMON_FLAGS, command) {

@@ -1,4 +1,5 @@
-//! Ports: the words of configuration and state agree bit by bit, and so do those of features up to 10 Gb/s.
+//! Ports: the words of configuration and state agree bit by bit, and so do those of features up to
+//! 10 Gb/s.
 
 use super::{narrow, unsupported};
 use crate::msg::{Port, PortChange, PortChangeReason, PortDetails, PortMod, PortNo, Unsupported};
@@ -40,8 +41,8 @@ pub fn port(exact: &PhyPort) -> Port {
 /// The port as 1.0 says it.
 ///
 /// # Errors
-/// [`Unsupported`] for a number above 16 bits, a feature that 1.0 does not have, and a speed that is not among the
-/// features.
+/// [`Unsupported`] for a number above 16 bits, a feature that 1.0 does not have, and a speed that
+/// is not among the features.
 pub fn port_from_neutral(neutral: &Port) -> Result<PhyPort, Unsupported> {
     let Port { details, .. } = neutral;
     let exact = PhyPort {

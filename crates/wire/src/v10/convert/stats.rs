@@ -1,7 +1,8 @@
 //! Statistics: what 1.0 counts, 1.3 counts too.
 //!
-//! Some of it 1.3 no longer says (the name and size of a table), some it says besides (how long a port has been there).
-//! The first has a meaning here and no way back; the second is 0 where it comes from 1.0.
+//! Some of it 1.3 no longer says (the name and size of a table), some it says besides (how long a
+//! port has been there). The first has a meaning here and no way back; the second is 0 where it
+//! comes from 1.0.
 
 use alloc::boxed::Box;
 

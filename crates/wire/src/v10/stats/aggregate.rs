@@ -1,4 +1,5 @@
-//! `OFPST_AGGREGATE`: the flows of a table, summed up. The request is that of [`flow`](super::flow).
+//! `OFPST_AGGREGATE`: the flows of a table, summed up. The request is that of
+//! [`flow`](super::flow).
 
 use crate::reader::{Malformed, Reader};
 use crate::writer::Writer;

@@ -4,7 +4,7 @@ use crate::reader::{Malformed, Reader};
 use crate::types::FixedText;
 use crate::writer::Writer;
 
-/// Who made the switch, and what it is. The request has no body.
+/// The switch's maker, and what it is. The request has no body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Desc {

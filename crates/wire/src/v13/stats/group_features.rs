@@ -6,7 +6,8 @@ use crate::writer::Writer;
 
 /// What groups can do. The request has no body.
 ///
-/// The arrays have an element for each type of group, numbered as [`GroupType`](crate::v13::group_mod::GroupType) is.
+/// The arrays have an element for each type of group, numbered as
+/// [`GroupType`](crate::v13::group_mod::GroupType) is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct GroupFeatures {

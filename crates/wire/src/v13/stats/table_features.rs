@@ -1,4 +1,5 @@
-//! `OFPMP_TABLE_FEATURES` (§7.3.5.5): what flow tables can do, and how a controller wants them arranged.
+//! `OFPMP_TABLE_FEATURES` (§7.3.5.5): what flow tables can do, and how a controller wants them
+//! arranged.
 
 use crate::open::open_enum;
 use crate::reader::{Malformed, Reader, Reason};
@@ -69,7 +70,8 @@ open_enum! {
     }
 }
 
-/// One property of a table. `miss` says that it is about the table-miss flow and not about the others.
+/// One property of a table. `miss` says that it is about the table-miss flow and not about the
+/// others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[allow(missing_docs)] // The fields are the same in each.
@@ -102,8 +104,8 @@ pub enum TableProperty {
 pub struct InstructionId {
     /// The type.
     pub kind: InstructionType,
-    /// What follows the header: the experimenter's id and type for an experimenter's instruction; otherwise nothing, or
-    /// the padding that some switches send.
+    /// What follows the header: the experimenter's id and type for an experimenter's instruction;
+    /// otherwise nothing, or the padding that some switches send.
     pub rest: Vec<u8>,
 }
 

@@ -130,7 +130,8 @@ fn wide(pattern: &mut Pattern, field: Wide, ip: &Masked<u128>) -> Result<(), Err
     Ok(())
 }
 
-/// The identifier with the bit that says there is a tag; without a mask that bit alone means no tag, or which.
+/// The identifier with the bit that says there is a tag; without a mask that bit alone means no
+/// tag, or which.
 fn vlan_vid(pattern: &mut Pattern, vid: &Masked<u16>) -> Result<(), ErrorCode> {
     match vid.mask {
         None if vid.value == VID_NONE => {

@@ -33,7 +33,8 @@ const INSTRUCTIONS: [InstructionType; 6] = [
     InstructionType::METER,
 ];
 
-/// The fields that flows can match: number, width in bytes, whether masked, whether an action can set it.
+/// The fields that flows can match: number, width in bytes, whether masked, whether an action can
+/// set it.
 const FIELDS: [(u8, u8, bool, bool); 33] = [
     (0, 4, false, false),
     (2, 8, true, true),
