@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use aldis_lab::run::leash;
+use aldis_lab::run::launcher;
 
 /// Arguments of `aldis lab child`.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 /// # Errors
 /// It could not.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let error = leash::wear(args.parent, &args.cores, &args.command);
+    let error = launcher::exec(args.parent, &args.cores, &args.command);
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
     Err(format!("{} could not be started: {error}", words.join(" ")))
 }

@@ -1,24 +1,24 @@
 //! Runs a plan: its points one after the other, measured over loopback or simulated, into a folder
 //! of results.
 //!
-//! A measured point has a controller as a child process (`subject.rs`, `leash.rs`) on cores of its
-//! own and the load on the others (`measure.rs`). Repeats go round all points before the next (A B
-//! A B), so that what a machine does in an hour falls on all alike. Simulated points follow,
-//! several at a time. Rows are written as soon as a point has them, and a run that is stopped,
-//! loses a controller, or takes much longer than its budget, keeps what it has and says that it is
-//! partial.
+//! A measured point has a controller as a child process (`controller_process.rs`, `launcher.rs`) on
+//! cores of its own and the load on the others (`measure.rs`). Repeats go round all points before
+//! the next (A B A B), so that what a machine does in an hour falls on all alike. Simulated points
+//! follow, several at a time. Rows are written as soon as a point has them, and a run that is
+//! stopped, loses a controller, or takes much longer than its budget, keeps what it has and says
+//! that it is partial.
 
 pub mod check;
+mod controller_process;
+mod controller_stats;
 mod cores;
 mod folder;
-mod internals;
-pub mod leash;
+pub mod launcher;
 mod measure;
 mod process;
 mod rows;
 mod seconds;
 mod simulated;
-mod subject;
 
 use crate::calibrate::{self, Calibration, Conditions, Machine};
 use crate::plan::expand::{Expansion, Point, Subject};
@@ -233,7 +233,7 @@ impl Running<'_, '_> {
             if self.dropped.contains(&controller.name) {
                 continue;
             }
-            if let Err(missing) = subject::present(controller) {
+            if let Err(missing) = controller_process::present(controller) {
                 tell(Event::Told(&missing));
                 self.dropped.insert(controller.name.clone());
                 self.notes.push(missing);

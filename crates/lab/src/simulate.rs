@@ -103,7 +103,7 @@ impl Experiment {
     }
 
     fn offers(&self) -> Vec<Offer> {
-        let (count, mut dice) = (self.switches, Dice(self.seed));
+        let (count, mut rng) = (self.switches, SplitMix64(self.seed));
         let divide = |total: f64, parts: Vec<f64>| {
             let sum: f64 = parts.iter().sum();
             parts.into_iter().map(|part| Offer::Poisson(total * part / sum)).collect()
@@ -111,14 +111,14 @@ impl Experiment {
         match self.load {
             Load::Full => vec![Offer::Full; count],
             Load::NearUniform(total) => {
-                let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * dice.unit() - 1.0);
+                let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * rng.unit() - 1.0);
                 let speeds: [f64; EMULATORS] = std::array::from_fn(bias);
                 divide(total, (0..count).map(|index| speeds[index % EMULATORS]).collect())
             }
             Load::Skewed(total) => {
                 let mut parts: Vec<f64> = (1..=count).map(|rank| 1.0 / rank as f64).collect();
                 for index in (1..count).rev() {
-                    parts.swap(index, (dice.unit() * (index + 1) as f64) as usize);
+                    parts.swap(index, (rng.unit() * (index + 1) as f64) as usize);
                 }
                 divide(total, parts)
             }
@@ -174,9 +174,9 @@ pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     /// 0 to 1, 1 excluded.
     fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

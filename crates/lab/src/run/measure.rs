@@ -1,9 +1,9 @@
 //! One measured point: a controller on its cores, the load on the others, and what both say of it.
 
+use super::controller_process::{self, ControllerProcess};
+use super::controller_stats::Counters;
 use super::cores::{self, Cores};
-use super::internals::Counters;
 use super::process;
-use super::subject::{self, Running};
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Rate, Run};
 use aldis_emulator::load::{self, Load, Mode, Moment, Report};
@@ -66,7 +66,8 @@ impl Bench<'_> {
     /// What went wrong, without the plan and the point.
     pub(super) fn measure(&self, point: &Point, capacity: f64) -> Result<Measured, String> {
         let cores = Cores::divide(point.workers, point.io_threads());
-        let mut running = Running::start(self.aldis, point, self.run.poll, &cores.controller)?;
+        let mut running =
+            ControllerProcess::start(self.aldis, point, self.run.poll, &cores.controller)?;
         let load = self.load(point, capacity, &running, &cores);
         self.under(load, &mut running, &cores, self.samples())
     }
@@ -79,7 +80,8 @@ impl Bench<'_> {
     pub(super) fn capacity(&self, point: &Point) -> Result<(f64, bool), String> {
         let cores = Cores::divide(point.workers, point.io_threads());
         let full = point.at_full();
-        let mut running = Running::start(self.aldis, &full, self.run.poll, &cores.controller)?;
+        let mut running =
+            ControllerProcess::start(self.aldis, &full, self.run.poll, &cores.controller)?;
         let load = Load {
             probes: 0,
             mode: Mode::Full,
@@ -99,7 +101,7 @@ impl Bench<'_> {
     fn under(
         &self,
         load: Load,
-        running: &mut Running,
+        running: &mut ControllerProcess,
         cores: &Cores,
         samples: Samples,
     ) -> Result<Measured, String> {
@@ -116,7 +118,7 @@ impl Bench<'_> {
                     if self.stop.load(Ordering::Relaxed) || Instant::now() >= deadline {
                         late.store(!self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
                         // Without the controller the load ends by itself.
-                        subject::kill(pid);
+                        controller_process::kill(pid);
                         return;
                     }
                     std::thread::sleep(LOOK_EVERY);
@@ -149,7 +151,7 @@ impl Bench<'_> {
     }
 
     /// A failure of the load, and what became of the controller.
-    fn explain(&self, failure: &load::Failure, running: &mut Running) -> String {
+    fn explain(&self, failure: &load::Failure, running: &mut ControllerProcess) -> String {
         let deadline = Instant::now() + Duration::from_secs(1);
         while !running.has_ended() && Instant::now() < deadline {
             std::thread::sleep(LOOK_EVERY);
@@ -171,7 +173,13 @@ impl Bench<'_> {
         }
     }
 
-    fn load(&self, point: &Point, capacity: f64, running: &Running, cores: &Cores) -> Load {
+    fn load(
+        &self,
+        point: &Point,
+        capacity: f64,
+        running: &ControllerProcess,
+        cores: &Cores,
+    ) -> Load {
         let run = self.run;
         let length = Duration::from_millis(self.form.measure_ms.into());
         let rps = |rate: &Rate| match rate {
@@ -308,7 +316,7 @@ impl Watch<'_> {
         let Some(stats) = self.stats else { return Ok(()) };
         let before = watched.counters.last().map(|(_, before)| before.clone()).unwrap_or_default();
         let at = begun.elapsed();
-        subject::ask_for_counters(self.pid);
+        controller_process::ask_for_counters(self.pid);
         match Counters::after(stats, &before) {
             Ok(counters) => watched.counters.push((at, counters)),
             // A controller that is gone writes nothing; the load says so better.

@@ -1,6 +1,6 @@
 //! What a point says in figures: one row for each metric, or one for each sample of a distribution.
 
-use super::internals::{Counters, Histogram};
+use super::controller_stats::{Counters, Histogram};
 use super::measure::{Measured, throughput};
 use super::simulated::Simulated;
 use crate::plan::expand::Point;

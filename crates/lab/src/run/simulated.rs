@@ -4,7 +4,7 @@
 //! longer to simulate than one. A part of the capacity is a part of what the simulation itself
 //! serves with queues always full, for long enough that batches have the size that they stay at.
 
-use super::internals::Counters;
+use super::controller_stats::Counters;
 use super::measure::SAMPLE_EVERY;
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Rate, Run};

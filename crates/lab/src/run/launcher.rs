@@ -21,18 +21,18 @@ pub const WORDS: [&str; 2] = ["lab", "child"];
 
 /// A command that becomes `command`, on these cores, for as long as the calling thread is there.
 /// `aldis` is our own program.
-pub(super) fn put(aldis: &Path, command: &Command, on: &[usize]) -> Command {
+pub(super) fn command(aldis: &Path, command: &Command, on: &[usize]) -> Command {
     let cores: Vec<String> = on.iter().map(usize::to_string).collect();
-    let mut leashed = Command::new(aldis);
-    leashed.args(WORDS).arg("--parent").arg(getpid().as_raw_nonzero().to_string());
-    leashed.arg("--cores").arg(cores.join(",")).arg("--");
-    leashed.arg(command.get_program()).args(command.get_args());
-    leashed
+    let mut launched = Command::new(aldis);
+    launched.args(WORDS).arg("--parent").arg(getpid().as_raw_nonzero().to_string());
+    launched.arg("--cores").arg(cores.join(",")).arg("--");
+    launched.arg(command.get_program()).args(command.get_args());
+    launched
 }
 
 /// Becomes `words`, the first of which is the program; `parent` is the process of the laboratory.
 /// Comes back only with why it could not.
-pub fn wear(parent: i32, on: &[usize], words: &[OsString]) -> io::Error {
+pub fn exec(parent: i32, on: &[usize], words: &[OsString]) -> io::Error {
     let Some((program, arguments)) = words.split_first() else {
         return io::ErrorKind::InvalidInput.into();
     };

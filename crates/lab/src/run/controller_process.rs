@@ -2,7 +2,7 @@
 //! that it started.
 
 use super::folder::Folder;
-use super::leash;
+use super::launcher;
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Controller, OURS};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -32,7 +32,7 @@ const LAST_WORDS_MAX: usize = 300;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A controller that runs. It ends when dropped.
-pub(super) struct Running {
+pub(super) struct ControllerProcess {
     child: Child,
     /// Where it listens.
     pub(super) address: SocketAddr,
@@ -43,7 +43,7 @@ pub(super) struct Running {
     _folder: Folder,
 }
 
-impl Running {
+impl ControllerProcess {
     /// Starts the subject of `point` on the cores `on`. `aldis` is our own program.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Running {
         point: &Point,
         poll: bool,
         on: &[usize],
-    ) -> Result<Running, String> {
+    ) -> Result<ControllerProcess, String> {
         let folder = Folder::new().map_err(|error| format!("cannot make a folder: {error}"))?;
         match &point.subject {
             Subject::Design(design) => {
@@ -71,27 +71,32 @@ impl Running {
                 if poll {
                     command.arg("--poll");
                 }
-                Running::ours(leash::put(aldis, &command, on), folder, Some(stats))
+                ControllerProcess::ours(launcher::command(aldis, &command, on), folder, Some(stats))
             }
             Subject::Null => {
                 let mut command = Command::new(aldis);
                 command.args(["bench", "null", "--listen", "127.0.0.1:0"]);
                 command.args(["--threads", &point.workers.to_string()]);
-                Running::ours(leash::put(aldis, &command, on), folder, None)
+                ControllerProcess::ours(launcher::command(aldis, &command, on), folder, None)
             }
             Subject::Foreign(controller) => {
-                Running::foreign(controller, point.workers, folder, (aldis, on))
+                ControllerProcess::foreign(controller, point.workers, folder, (aldis, on))
             }
         }
     }
 
     /// Ours say on stderr where they listen.
-    fn ours(command: Command, folder: Folder, stats: Option<PathBuf>) -> Result<Running, String> {
+    fn ours(
+        command: Command,
+        folder: Folder,
+        stats: Option<PathBuf>,
+    ) -> Result<ControllerProcess, String> {
         let name = command.get_program().to_string_lossy().into_owned();
         let (child, last_words, lines) =
             spawn(command).map_err(|error| format!("{name} could not be started: {error}"))?;
         let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut running = Running { child, address: nowhere, stats, last_words, _folder: folder };
+        let mut running =
+            ControllerProcess { child, address: nowhere, stats, last_words, _folder: folder };
         let deadline = Instant::now() + READY_WITHIN;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -118,7 +123,7 @@ impl Running {
         workers: usize,
         folder: Folder,
         (aldis, on): (&Path, &[usize]),
-    ) -> Result<Running, String> {
+    ) -> Result<ControllerProcess, String> {
         for (name, text) in &controller.files {
             std::fs::write(folder.path().join(name), text)
                 .map_err(|error| format!("cannot write {name} for it: {error}"))?;
@@ -133,10 +138,11 @@ impl Running {
         let words: Vec<String> = controller.command.iter().map(fill).collect();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        let (child, last_words, _) = spawn(leash::put(aldis, &command, on))
+        let (child, last_words, _) = spawn(launcher::command(aldis, &command, on))
             .map_err(|error| format!("{} could not be started: {error}", words.join(" ")))?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let mut running = Running { child, address, stats: None, last_words, _folder: folder };
+        let mut running =
+            ControllerProcess { child, address, stats: None, last_words, _folder: folder };
         let within = Duration::from_secs(controller.ready_within_s.into());
         let deadline = Instant::now() + within;
         while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
@@ -178,7 +184,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ControllerProcess {
     fn drop(&mut self) {
         let pid = self.pid();
         let _ = kill_process_group(pid, Signal::TERM);
@@ -243,7 +249,7 @@ fn is_program(name: &str) -> bool {
 
 /// The child, what it said last on stderr, and its lines as they come. It has a process group of
 /// its own, so that Ctrl-C on a terminal reaches us alone, and we end it then. This thread starts
-/// it, which lives as long as the run: see `leash.rs`.
+/// it, which lives as long as the run: see `launcher.rs`.
 fn spawn(mut command: Command) -> std::io::Result<(Child, Arc<Mutex<String>>, Receiver<String>)> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
