@@ -250,7 +250,7 @@ fn plan(args: &Args, first_dpid: u32, seed: u64) -> Result<Plan, String> {
         await_links: args.await_links,
         patience: args.patience,
         length: args.length,
-        offer,
+        load: offer,
         ..Plan::new(args.controller, version, topology)
     })
 }

@@ -3,7 +3,7 @@
 use crate::bench::args::{SCENARIOS, on_off, positive, spread, step};
 use aldis_emulator::load::{OnOff, Spread, Step};
 use aldis_emulator::network::{
-    FLOW_PACKETS_MAX, FRAME_LEN, Offer, Offered, OfferedPhase, OfferedSwitch, PEERS_MAX,
+    FLOW_PACKETS_MAX, FRAME_LEN, HostLoad, Offered, OfferedPhase, OfferedSwitch, PEERS_MAX,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl LoadArgs {
         &self,
         length: Option<Duration>,
         v6: bool,
-    ) -> Result<Option<Offer>, String> {
+    ) -> Result<Option<HostLoad>, String> {
         let length = length.unwrap_or(LENGTH);
         let scenario = self.scenario.map(|number| SCENARIOS[usize::from(number) - 1]);
         let rate = self.load.or(scenario.map(|(rate, _)| rate));
@@ -69,7 +69,7 @@ impl LoadArgs {
             };
         }
         let scaled = |step: Step| Step { rate: step.rate * self.scale, ..step };
-        Ok(Some(Offer {
+        Ok(Some(HostLoad {
             steps: steps.into_iter().map(scaled).collect(),
             spread: scenario.map_or(self.spread, |(_, spread)| spread),
             on_off: self.on_off,
@@ -178,7 +178,7 @@ mod tests {
         args: LoadArgs,
     }
 
-    fn offer(words: &str) -> Result<Option<Offer>, String> {
+    fn offer(words: &str) -> Result<Option<HostLoad>, String> {
         let all = ["emulate"].into_iter().chain(words.split_whitespace());
         Command::try_parse_from(all).unwrap().args.offer(Some(Duration::from_secs(3)), false)
     }
@@ -187,7 +187,7 @@ mod tests {
     fn options_become_an_offer() {
         assert_eq!(offer(""), Ok(None));
         let second = Duration::from_secs(1);
-        assert_eq!(offer("--load 500"), Ok(Some(Offer::new(500.0, 3 * second))));
+        assert_eq!(offer("--load 500"), Ok(Some(HostLoad::new(500.0, 3 * second))));
         let scenario = offer("--scenario 3 --scale 0.001 --peers 2").unwrap().unwrap();
         assert_eq!((scenario.steps[0].rate, scenario.spread), (1400.0, Spread::Zipf(1.0)));
         assert_eq!(scenario.peers, 2);

@@ -19,13 +19,10 @@
 //! 4. Anything else names the request with its xid, if there is one.
 
 mod answer;
-mod cast;
 mod check;
-mod conduct;
-mod course;
+mod coordinator;
+mod cpu_time;
 mod demand;
-pub(crate) mod dice;
-mod effort;
 mod failure;
 pub mod fairness;
 mod generator;
@@ -33,32 +30,35 @@ mod handshakes;
 mod outstanding;
 pub(crate) mod pace;
 mod packet_in;
+mod phase;
 mod ports;
 mod probing;
 mod report;
+pub(crate) mod rng;
+mod roles;
 mod sequence;
-mod straggler;
+mod slow_readers;
 mod switch;
 mod timing;
 
 pub use crate::stream::CONGESTION;
-pub use conduct::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
+pub use coordinator::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
+pub(crate) use cpu_time::{CpuTime, Spent};
 pub(crate) use demand::Volume;
 pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
-pub(crate) use effort::{Effort, Spent};
 pub use failure::Failure;
 pub use handshakes::{Handshakes, handshakes};
 pub use pace::turns_of;
 pub(crate) use probing::Probing;
 pub(crate) use report::delays;
 pub use report::{
-    Counts, Delays, Forms, IDLE_MIN, Lap, Phase, PortCounts, Probes, Report, Served, Stragglers,
+    Counts, Delays, Forms, IDLE_MIN, Lap, Phase, PortCounts, Probes, Report, Served, SlowReaders,
 };
 pub use sequence::Destinations;
 
 use crate::Secure;
 use aldis_wire::Version;
-use cast::Role;
+use roles::Role;
 use sequence::Homes;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -20,51 +20,48 @@
 //! | `wires` | frames on their way |
 //! | `host`, `frame` | the hosts, and the frames that they send |
 //! | `script` | what is to happen when, as people write it |
-//! | `trial` | what is asked: pings, broadcasts, watches |
-//! | `offer`, `offering` | what hosts offer beside that, and how |
+//! | `checks` | what is asked: pings, broadcasts, watches |
+//! | `host_load` | what hosts offer beside that; `running`: how |
 //! | `run` | the loop and its phases |
-//! | `toil` | how much of it this thread is idle |
-//! | `rest` | what a run leaves that ends before its time |
-//! | `together` | several networks that begin together |
-//! | `joined` | their reports as one |
+//! | `idle_time` | how much of it this thread is idle |
+//! | `unfinished` | what a run leaves that ends before its time |
+//! | `multi` | several networks that begin together; `joined`: their reports as one |
 
+mod checks;
 mod fabric;
 mod frame;
 mod host;
-mod joined;
-mod offer;
-mod offering;
-mod rest;
+mod host_load;
+mod idle_time;
+mod multi;
 mod run;
 pub mod script;
 mod session;
 mod tally;
-mod together;
-mod toil;
-mod trial;
+mod unfinished;
 mod wires;
 
-pub use offer::{
-    FLOW_PACKETS_MAX, FRAME_LEN, OFFER_RATE_MAX, Offer, Offered, OfferedPhase, OfferedSwitch,
-    PEERS_MAX,
+pub use checks::{Broadcast, Finding, Pinged, Recovery};
+pub use host_load::{
+    FLOW_PACKETS_MAX, FRAME_LEN, HOST_LOAD_RATE_MAX, HostLoad, Offered, OfferedPhase,
+    OfferedSwitch, PEERS_MAX,
 };
+pub use multi::run_together;
 pub use script::{Action, Node, Step};
 pub use session::Ended;
 pub use tally::Messages;
-pub use together::run_together;
-pub use trial::{Broadcast, Finding, Pinged, Recovery};
 pub use wires::Frames;
 
 use crate::Secure;
 use crate::load::{self, Load, Probes};
 use crate::topology::Topology;
 use aldis_wire::Version;
+use multi::StartBarrier;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use together::Together;
 
 /// A network, and what is to happen in it.
 #[derive(Clone, Debug)]
@@ -87,7 +84,7 @@ pub struct Plan {
     /// What happens when.
     pub script: Vec<Step>,
     /// What hosts send to each other beside that.
-    pub offer: Option<Offer>,
+    pub load: Option<HostLoad>,
     /// Further switches, which have no links and ask the same controller while the script and the
     /// load run, as those of [`Load::probes`] do; with the network's, 10,000 at most.
     pub probes: u32,
@@ -119,7 +116,7 @@ impl Plan {
             delay: Duration::ZERO,
             seed: 1,
             script: Vec::new(),
-            offer: None,
+            load: None,
             probes: 0,
             probe_rate: 5.0,
             connect_within: Duration::from_secs(30),
@@ -359,7 +356,7 @@ pub fn run(
     tell: &mut dyn FnMut(Moment<'_>),
 ) -> Result<Report, Failure> {
     run::admit(std::slice::from_ref(plan))?;
-    run::Run::new(plan, &Together::of(1, stop), tell)?.run()
+    run::Run::new(plan, &StartBarrier::of(1, stop), tell)?.run()
 }
 
 #[cfg(test)]

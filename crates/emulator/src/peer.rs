@@ -5,7 +5,7 @@
 //! behaves as an emulated switch does until a message of interest comes. Over an accepted socket
 //! ([`Peer::over`]) it is a controller.
 
-use crate::persona::Persona;
+use crate::replies::Replies;
 use aldis_wire::header::{Header, kind};
 use aldis_wire::{Chop, Malformed, Version};
 use std::fmt;
@@ -125,13 +125,13 @@ impl Peer {
     /// See [`Unexpected`].
     pub fn play(&mut self, part: Part, kind: u8) -> Result<Vec<u8>, Unexpected> {
         let Part { version, number, ports } = part;
-        let persona = Persona { version, number, ports, buffered: true };
+        let replies = Replies { version, number, ports, buffered: true };
         let deadline = Instant::now() + self.patience;
         let mut answers = Vec::new();
         loop {
             let message = self.receive_until(deadline)?;
             for raw in Chop::new(&message).flatten() {
-                persona.answer(&raw, &mut answers).map_err(Unexpected::Malformed)?;
+                replies.answer(&raw, &mut answers).map_err(Unexpected::Malformed)?;
             }
             self.send(&answers)?;
             answers.clear();

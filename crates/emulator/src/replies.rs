@@ -17,7 +17,7 @@ const ERROR_DATA_MAX: usize = 64;
 
 /// What a switch says of itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Persona {
+pub(crate) struct Replies {
     pub(crate) version: Version,
     /// Its number, which is its datapath id.
     pub(crate) number: u32,
@@ -71,7 +71,7 @@ impl<Message> Response<Message> {
     }
 }
 
-impl Persona {
+impl Replies {
     /// Appends the greeting.
     pub(crate) fn hello(&self, out: &mut Vec<u8>) {
         let version = self.version.wire();
@@ -129,14 +129,14 @@ mod tests {
     use crate::load::{PORTS_MAX, PORTS_MAX_V10};
     use aldis_wire::{Chop, v10, v13};
 
-    fn persona(version: Version) -> Persona {
-        Persona { version, number: 7, ports: 4, buffered: true }
+    fn replies(version: Version) -> Replies {
+        Replies { version, number: 7, ports: 4, buffered: true }
     }
 
     fn ask(version: Version, question: &[u8]) -> (Heard, Vec<u8>) {
         let mut out = Vec::new();
         let raw = Chop::new(question).next().unwrap().unwrap();
-        (persona(version).answer(&raw, &mut out).unwrap(), out)
+        (replies(version).answer(&raw, &mut out).unwrap(), out)
     }
 
     #[test]
@@ -173,9 +173,9 @@ mod tests {
         let mut bytes = Vec::new();
         v13::Message::MultipartRequest(question).encode(5, &mut bytes).unwrap();
         let raw = Chop::new(&bytes).next().unwrap().unwrap();
-        let persona = Persona { ports: PORTS_MAX, ..persona(Version::V13) };
+        let replies = Replies { ports: PORTS_MAX, ..replies(Version::V13) };
         let mut answer = Vec::new();
-        persona.answer(&raw, &mut answer).unwrap();
+        replies.answer(&raw, &mut answer).unwrap();
         let (mut ports, mut more) = (Vec::new(), Vec::new());
         for part in Chop::new(&answer) {
             let (xid, message) = v13::Message::decode(part.unwrap().bytes).unwrap();
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn as_many_ports_as_there_may_be_fit_a_features_reply_of_1_0() {
         let raw = [1, 5, 0, 8, 0, 0, 0, 9];
-        let persona = Persona { ports: PORTS_MAX_V10, ..persona(Version::V10) };
+        let replies = Replies { ports: PORTS_MAX_V10, ..replies(Version::V10) };
         let mut answer = Vec::new();
-        persona.answer(&Chop::new(&raw).next().unwrap().unwrap(), &mut answer).unwrap();
+        replies.answer(&Chop::new(&raw).next().unwrap().unwrap(), &mut answer).unwrap();
         assert_eq!(answer.len(), 32 + 1364 * 48);
     }
 

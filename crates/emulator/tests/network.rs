@@ -5,7 +5,7 @@
 mod together;
 
 use aldis_emulator::network::{
-    self, Broadcast, Ended, Failure, Finding, Moment, Offer, Offered, Pinged, Plan, Report,
+    self, Broadcast, Ended, Failure, Finding, HostLoad, Moment, Offered, Pinged, Plan, Report,
 };
 use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
 use aldis_emulator::topology::Shape;
@@ -274,8 +274,8 @@ fn a_broadcast_goes_round_in_a_loop_and_is_dropped_where_links_are_full() {
 /// Few enough packets that no link is full after a pause of this process, which makes up for a
 /// tenth of a second.
 fn load(controller: &Controller, script: &str) -> Plan {
-    let offer = Offer::new(300.0, Duration::from_millis(400));
-    Plan { offer: Some(offer), ..controller.plan("linear,3,2", script) }
+    let offer = HostLoad::new(300.0, Duration::from_millis(400));
+    Plan { load: Some(offer), ..controller.plan("linear,3,2", script) }
 }
 
 fn offered(report: &Report) -> &Offered {
@@ -287,7 +287,7 @@ fn offered_packets_arrive_once_each_over_either_version() {
     let (controller, _) = Controller::start(&[]);
     for v6 in [false, true] {
         let mut plan = load(&controller, "");
-        plan.offer.as_mut().unwrap().v6 = v6;
+        plan.load.as_mut().unwrap().v6 = v6;
         let report = run(&plan);
         let offered = offered(&report);
         let [phase] = &offered.phases[..] else { panic!("{offered:?}") };

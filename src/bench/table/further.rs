@@ -4,7 +4,7 @@ use super::{LIMITED, Row, delay_words, delays, grouped, row};
 use crate::bench::args::ModeArg;
 use crate::bench::probe;
 use aldis_emulator::load::fairness::Fairness;
-use aldis_emulator::load::{Load, PortCounts, Report, Served, Stragglers};
+use aldis_emulator::load::{Load, PortCounts, Report, Served, SlowReaders};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -167,7 +167,7 @@ fn port_words(counts: PortCounts) -> String {
 }
 
 /// Of switches that read slowly or never.
-fn straggler_row(kind: &'static str, switches: u32, stragglers: &Stragglers) -> Row {
+fn straggler_row(kind: &'static str, switches: u32, stragglers: &SlowReaders) -> Row {
     let ms = |lasted: &Duration| lasted.as_secs_f64() * 1e3;
     let evicted = stragglers.evicted_after.len();
     let min = stragglers.evicted_after.iter().min().map(ms);

@@ -1,9 +1,9 @@
 //! Leading the threads of a run through its phases, and telling what happens.
 
 use super::Load;
-use super::course::{Course, Step};
 use super::failure::Failure;
 use super::generator::Generator;
+use super::phase::{PhaseBarrier, Step};
 use super::report::Report;
 use super::sequence::Rounds;
 use crate::descriptors;
@@ -115,29 +115,29 @@ pub(super) fn prepare(load: &Load) -> Result<(), Failure> {
 }
 
 fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
-    let course = Course::new(load);
+    let phases = PhaseBarrier::new(load);
     let rounds = Rounds::new(load);
     std::thread::scope(|scope| {
         let spawn = |(index, (crew, numbers))| {
-            let (course, rounds) = (&course, rounds.clone());
+            let (phases, rounds) = (&phases, rounds.clone());
             let thread = std::thread::Builder::new().name(format!("load-{index}"));
             thread.spawn_scoped(scope, move || {
-                let (report, failure) = match Generator::new(load, course, rounds, crew, numbers) {
+                let (report, failure) = match Generator::new(load, phases, rounds, crew, numbers) {
                     Ok(generator) => generator.run(),
                     Err(failure) => (Report::empty(load), Some(failure)),
                 };
-                course.left(crew, failure.is_some());
+                phases.left(crew, failure.is_some());
                 (report, failure)
             })
         };
         let threads =
             load.crews().into_iter().enumerate().map(spawn).collect::<Result<Vec<_>, _>>();
         if threads.is_err() {
-            course.abort();
+            phases.abort();
         }
         let mut report = Report::empty(load);
-        let mut conductor = Conductor { load, course: &course, watch };
-        let led = conductor.lead(&mut report);
+        let mut coordinator = Coordinator { load, phases: &phases, watch };
+        let led = coordinator.lead(&mut report);
         let mut failure = None;
         for thread in threads? {
             let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -149,18 +149,18 @@ fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
 }
 
 /// Leads all threads through the phases.
-struct Conductor<'a> {
+struct Coordinator<'a> {
     load: &'a Load,
-    course: &'a Course,
+    phases: &'a PhaseBarrier,
     watch: &'a mut dyn Watch,
 }
 
-impl Conductor<'_> {
+impl Coordinator<'_> {
     /// Until offering is over or a thread has failed, which is no error here.
     fn lead(&mut self, report: &mut Report) -> Result<(), Failure> {
         let led = self.lead_on(report);
         if led.is_err() {
-            self.course.abort();
+            self.phases.abort();
         }
         led
     }
@@ -174,12 +174,12 @@ impl Conductor<'_> {
         }
         self.watch.pass(Gate::Connected)?;
         self.pass(Instant::now() + self.load.settle)?;
-        self.course.begin(Step::Taught);
+        self.phases.begin(Step::Taught);
         if !self.await_all(Step::Taught, Moment::Taught)? {
             return Ok(());
         }
         self.watch.pass(Gate::Taught)?;
-        let begin = self.course.start_offering() + self.load.warm_up_length();
+        let begin = self.phases.start_offering() + self.load.warm_up_length();
         if !self.pass(begin)? {
             return Ok(());
         }
@@ -200,12 +200,12 @@ impl Conductor<'_> {
     fn await_all(&mut self, step: Step, moment: fn(u32) -> Moment) -> Result<bool, Failure> {
         let all = self.load.switches_here();
         loop {
-            let done = self.course.done(step);
+            let done = self.phases.done(step);
             self.watch.tell(moment(done));
             if done == all {
                 return Ok(true);
             }
-            if !self.course.await_change(step, done, TELL_EVERY) {
+            if !self.phases.await_change(step, done, TELL_EVERY) {
                 return Ok(false);
             }
             self.look()?;
@@ -216,7 +216,7 @@ impl Conductor<'_> {
     fn pass(&mut self, deadline: Instant) -> Result<bool, Failure> {
         loop {
             let next = deadline.min(Instant::now() + TELL_EVERY);
-            if !self.course.pass(next) {
+            if !self.phases.pass(next) {
                 return Ok(false);
             }
             if next == deadline {

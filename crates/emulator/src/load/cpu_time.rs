@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 /// Where the calling thread stands at one instant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
+pub(crate) struct CpuTime {
     at: Instant,
     cpu: Duration,
     delayed: Duration,
 }
 
-impl Effort {
-    pub(crate) fn now() -> Effort {
+impl CpuTime {
+    pub(crate) fn now() -> CpuTime {
         let [_, delayed, _] = schedstat();
-        Effort { at: Instant::now(), cpu: thread_cpu(), delayed: Duration::from_nanos(delayed) }
+        CpuTime { at: Instant::now(), cpu: thread_cpu(), delayed: Duration::from_nanos(delayed) }
     }
 
     /// What the same thread has spent since then.
     pub(crate) fn spent(&self) -> Spent {
-        let now = Effort::now();
+        let now = CpuTime::now();
         Spent {
             elapsed: now.at - self.at,
             cpu: now.cpu.saturating_sub(self.cpu),
@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_does_something_is_seen_to() {
-        let effort = Effort::now();
-        while effort.spent().cpu < Duration::from_millis(20) {}
-        let spent = effort.spent();
+        let began = CpuTime::now();
+        while began.spent().cpu < Duration::from_millis(20) {}
+        let spent = began.spent();
         assert!(
             spent.elapsed + Duration::from_millis(1) >= spent.cpu && spent.idle() < 1.0,
             "{spent:?}"

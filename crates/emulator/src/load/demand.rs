@@ -2,7 +2,7 @@
 //! it.
 
 use super::Load;
-use super::dice::Dice;
+use super::rng::SplitMix64;
 use std::time::Duration;
 
 /// Most steps of a run.
@@ -69,9 +69,9 @@ pub struct OnOff {
 impl OnOff {
     /// The rounds of so many switches.
     pub(crate) fn cycles(&self, switches: u32, seed: u64) -> Vec<Cycle> {
-        let mut dice = Dice::new(seed ^ ON_OFF_SEED);
+        let mut rng = SplitMix64::new(seed ^ ON_OFF_SEED);
         let mut drawn = |(least, most): (Duration, Duration)| {
-            least.as_secs_f64() + dice.unit() * (most.as_secs_f64() - least.as_secs_f64())
+            least.as_secs_f64() + rng.unit() * (most.as_secs_f64() - least.as_secs_f64())
         };
         let mut cycle = |_| {
             let (on, off) = (drawn(self.on), drawn(self.off));
@@ -113,18 +113,18 @@ impl Cycle {
 impl Spread {
     /// Each switch's part of the total; they add up to 1.
     pub fn parts(self, switches: u32, seed: u64) -> Vec<f64> {
-        let (switches, mut dice) = (switches as usize, Dice::new(seed));
+        let (switches, mut rng) = (switches as usize, SplitMix64::new(seed));
         let mut parts = match self {
             Spread::Even => vec![1.0; switches],
             Spread::NearUniform => {
-                let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * dice.unit() - 1.0);
+                let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * rng.unit() - 1.0);
                 let speeds: [f64; EMULATORS] = std::array::from_fn(bias);
                 (0..switches).map(|index| speeds[index % EMULATORS]).collect()
             }
             Spread::Zipf(exponent) => {
                 let part = |rank| f64::from(rank as u32).powf(-exponent);
                 let mut parts: Vec<f64> = (1..=switches).map(part).collect();
-                dice.shuffle(&mut parts);
+                rng.shuffle(&mut parts);
                 parts
             }
         };

@@ -3,15 +3,15 @@
 mod connect;
 
 use super::Load;
-use super::cast::{Crew, Role};
-use super::course::{Course, Step};
-use super::effort::Spent;
+use super::cpu_time::Spent;
 use super::failure::Failure;
 use super::pace::Pace;
 use super::packet_in::{Purpose, Sheet};
+use super::phase::{PhaseBarrier, Step};
 use super::report::{Lap, Phase, Report, delays};
+use super::roles::{Crew, Role};
 use super::sequence::Rounds;
-use super::straggler::TRICKLE;
+use super::slow_readers::TRICKLE;
 use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, READ_MAX, Stage, Switch};
 use crate::poll::Poll;
 use crate::stream::Inbox;
@@ -30,7 +30,7 @@ const PRIORITY_MAX: i32 = -20;
 
 pub(super) struct Generator<'a> {
     load: &'a Load,
-    course: &'a Course,
+    phases: &'a PhaseBarrier,
     crew: Crew,
     rounds: Rounds,
     /// The numbers of its switches.
@@ -95,7 +95,7 @@ impl Mark {
 impl<'a> Generator<'a> {
     pub(super) fn new(
         load: &'a Load,
-        course: &'a Course,
+        phases: &'a PhaseBarrier,
         rounds: Rounds,
         crew: Crew,
         numbers: Vec<u32>,
@@ -110,7 +110,7 @@ impl<'a> Generator<'a> {
         };
         Ok(Generator {
             load,
-            course,
+            phases,
             crew,
             rounds,
             pace: Pace::new(load, crew, &numbers),
@@ -135,11 +135,11 @@ impl<'a> Generator<'a> {
             hurry();
         }
         self.connect()?;
-        if !self.pause_until(|course| course.allows(Step::Taught))? {
+        if !self.pause_until(|phases| phases.allows(Step::Taught))? {
             return Ok(());
         }
         self.teach()?;
-        if !self.pause_until(|course| course.start().is_some())? {
+        if !self.pause_until(|phases| phases.start().is_some())? {
             return Ok(());
         }
         self.offer(report)
@@ -177,10 +177,10 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Serves the sockets until the course says so; false when the run has ended instead.
-    fn pause_until(&mut self, go: impl Fn(&Course) -> bool) -> Result<bool, Failure> {
-        while !go(self.course) {
-            if self.course.is_stopped() {
+    /// Serves the sockets until the barrier says so; false when the run has ended instead.
+    fn pause_until(&mut self, go: impl Fn(&PhaseBarrier) -> bool) -> Result<bool, Failure> {
+        while !go(self.phases) {
+            if self.phases.is_stopped() {
                 return Ok(false);
             }
             self.turn(PAUSE)?;
@@ -196,9 +196,9 @@ impl<'a> Generator<'a> {
         loop {
             let taught =
                 self.switches.iter().filter(|switch| switch.stage() == Stage::Taught).count();
-            self.course.arrive(Step::Taught, (taught - reported) as u32);
+            self.phases.arrive(Step::Taught, (taught - reported) as u32);
             reported = taught;
-            if taught == self.switches.len() || self.course.is_stopped() {
+            if taught == self.switches.len() || self.phases.is_stopped() {
                 return Ok(());
             }
             next_check += CHECK;
@@ -209,7 +209,7 @@ impl<'a> Generator<'a> {
 
     /// Offers requests, phase after phase, loop after loop.
     fn offer(&mut self, report: &mut Report) -> Result<(), Failure> {
-        let start = self.course.start().unwrap_or_else(Instant::now);
+        let start = self.phases.start().unwrap_or_else(Instant::now);
         self.enter(Stage::Offering)?;
         let laps = self.load.laps();
         let mut last = self.mark();
@@ -240,7 +240,7 @@ impl<'a> Generator<'a> {
                 break;
             }
         }
-        if self.crew == Crew::Stragglers && outcome.is_ok() {
+        if self.crew == Crew::SlowReaders && outcome.is_ok() {
             // What was disconnected by now counts.
             outcome = self.turn(Duration::ZERO).map(|_| true);
         }
@@ -257,7 +257,7 @@ impl<'a> Generator<'a> {
         phase.elapsed = end.at - begin.at;
         let delays = match self.crew {
             Crew::Probes => &mut phase.probe_delay,
-            Crew::Load | Crew::Stragglers => &mut phase.delay,
+            Crew::Load | Crew::SlowReaders => &mut phase.delay,
         };
         // It grows as it has to.
         let _ = delays.add(&self.desk.delays);
@@ -345,7 +345,7 @@ impl<'a> Generator<'a> {
             if now >= next_check || self.load.requests_per_switch.is_some() {
                 next_check = now + CHECK;
                 self.check_progress(now)?;
-                if self.course.is_stopped() || self.is_finished() {
+                if self.phases.is_stopped() || self.is_finished() {
                     return Ok(false);
                 }
             }
@@ -357,9 +357,9 @@ impl<'a> Generator<'a> {
         match self.crew {
             Crew::Load => self.switches.iter().all(Switch::is_finished),
             Crew::Probes => {
-                self.course.is_over() && !self.switches.iter().any(Switch::awaits_answer)
+                self.phases.is_over() && !self.switches.iter().any(Switch::awaits_answer)
             }
-            Crew::Stragglers => self.course.is_over(),
+            Crew::SlowReaders => self.phases.is_over(),
         }
     }
 
@@ -368,7 +368,7 @@ impl<'a> Generator<'a> {
         let elapsed = now.duration_since(start);
         match (&mut self.pace, self.crew) {
             // What they have asked is waited for still.
-            (_, Crew::Probes) if self.course.is_over() => Ok(CHECK),
+            (_, Crew::Probes) if self.phases.is_over() => Ok(CHECK),
             (Some(pace), _) => {
                 for (place, due, burst) in pace.turns(elapsed) {
                     let switch = &mut self.switches[place];
@@ -376,7 +376,7 @@ impl<'a> Generator<'a> {
                 }
                 Ok(pace.wait(elapsed))
             }
-            (None, Crew::Stragglers) => {
+            (None, Crew::SlowReaders) => {
                 // Those that never read come behind these, and have nothing to do by the clock.
                 let slow = |switch: &&mut Switch| switch.role() == Role::Slow;
                 for switch in self.switches.iter_mut().take_while(slow) {
@@ -396,7 +396,7 @@ impl<'a> Generator<'a> {
     }
 
     fn check_progress(&mut self, now: Instant) -> Result<(), Failure> {
-        if self.crew == Crew::Stragglers {
+        if self.crew == Crew::SlowReaders {
             return Ok(());
         }
         for switch in &mut self.switches {

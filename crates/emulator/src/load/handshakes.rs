@@ -5,14 +5,14 @@
 //! the switch sends right behind its FEATURES_REPLY: by then it has read the switch's id. What it
 //! asks beside that is answered meanwhile.
 
-use super::conduct::{Gate, Moment, Watch};
+use super::coordinator::{Gate, Moment, Watch};
+use super::cpu_time::CpuTime;
 use super::demand::Lap;
-use super::effort::Effort;
 use super::failure::Failure;
 use super::report::{Delays, add_delays, delays, histogram};
-use super::{Load, Part, conduct};
-use crate::persona::{Heard, Persona};
+use super::{Load, Part, coordinator};
 use crate::poll::{Interest, Poll, Ready};
+use crate::replies::{Heard, Replies};
 use crate::stream::{self, Inbox, Tail};
 use crate::wire::Wire;
 use aldis_wire::Chop;
@@ -97,7 +97,7 @@ impl Handshakes {
 /// offered, and the parts begin together, behind [`Gate::Taught`]. What was measured, and why it
 /// ended before its time, if it did.
 pub fn handshakes(load: &Load, watch: &mut dyn Watch) -> (Handshakes, Option<Failure>) {
-    match conduct::prepare(load).and_then(|()| play(load, watch)) {
+    match coordinator::prepare(load).and_then(|()| play(load, watch)) {
         Ok(outcome) => outcome,
         Err(failure) => (Handshakes::empty(), Some(failure)),
     }
@@ -167,7 +167,7 @@ fn lead(
             if watch.is_stopped() {
                 return Err(Failure::Stopped);
             }
-            match endings.recv_timeout(left.min(conduct::TELL_EVERY)) {
+            match endings.recv_timeout(left.min(coordinator::TELL_EVERY)) {
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 _ => return Ok(()),
             }
@@ -203,7 +203,7 @@ enum Stage {
 }
 
 struct Switch {
-    persona: Persona,
+    replies: Replies,
     key: u64,
     stage: Stage,
     wire: Option<Wire>,
@@ -229,7 +229,7 @@ impl<'a> Thread<'a> {
     fn new(load: &'a Load, numbers: &[u32]) -> Result<Thread<'a>, Failure> {
         let Load { version, ports, buffered, .. } = *load;
         let switch = |(key, &number): (u64, &u32)| Switch {
-            persona: Persona { version, number: load.dpid(number), ports, buffered },
+            replies: Replies { version, number: load.dpid(number), ports, buffered },
             key,
             stage: Stage::Waiting,
             wire: None,
@@ -258,7 +258,7 @@ impl<'a> Thread<'a> {
         for Lap { end, phase } in self.load.laps() {
             if phase.is_some() && since.is_none() {
                 self.result.delay.reset();
-                since = Some(Effort::now());
+                since = Some(CpuTime::now());
             }
             let (done, begun) = (self.done, Instant::now());
             let outcome = self.run_until(start + end, stop);
@@ -275,8 +275,8 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    fn conclude(&mut self, since: Option<Effort>) {
-        let Some(spent) = since.as_ref().map(Effort::spent) else { return };
+    fn conclude(&mut self, since: Option<CpuTime>) {
+        let Some(spent) = since.as_ref().map(CpuTime::spent) else { return };
         self.result.generator_cpu = spent.cpu;
         self.result.elapsed = spent.elapsed;
         self.result.idle = spent.idle();
@@ -315,7 +315,7 @@ impl<'a> Thread<'a> {
                 Stage::Waiting => self.connect(place)?,
                 Stage::Closing if is_late => self.connect(place)?,
                 Stage::Connecting | Stage::ShakingHands | Stage::Echoing if is_late => {
-                    let (switch, awaits) = (switch.persona.number, switch.awaits());
+                    let (switch, awaits) = (switch.replies.number, switch.awaits());
                     return Err(Failure::Handshake { switch, awaits, after: deadline });
                 }
                 _ => {}
@@ -327,7 +327,7 @@ impl<'a> Thread<'a> {
     /// Begins a handshake; what was before it is closed.
     fn connect(&mut self, place: usize) -> Result<(), Failure> {
         let (switch, controller) = (&mut self.switches[place], self.load.controller);
-        let number = switch.persona.number;
+        let number = switch.replies.number;
         let failed =
             |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
         switch.wire = None;
@@ -404,14 +404,14 @@ impl Switch {
         inbox: &mut Inbox,
         outbox: &mut Vec<u8>,
     ) -> Result<Visit, Failure> {
-        let switch = self.persona.number;
+        let switch = self.replies.number;
         let closed = |error| Failure::Closed { switch, during: "the handshake", error };
         if self.stage == Stage::Connecting {
             let peer = wire.socket().take_error().and_then(|error| error.map_or(Ok(()), Err));
             let controller = load.controller;
             peer.map_err(|error| Failure::Connect { switch, controller, error })?;
             self.stage = Stage::ShakingHands;
-            self.persona.hello(outbox);
+            self.replies.hello(outbox);
         } else if ready.readable {
             match inbox.read_wire(wire, &self.tail, READ_MAX) {
                 Ok(None) => {}
@@ -435,7 +435,7 @@ impl Switch {
 
     /// Answers what was read; whether the echo was among it.
     fn hear(&mut self, bytes: &[u8], outbox: &mut Vec<u8>) -> Result<bool, Failure> {
-        let (switch, ours) = (self.persona.number, self.persona.version);
+        let (switch, ours) = (self.replies.number, self.replies.version);
         let garbage = |malformed| Failure::Garbage { switch, malformed };
         let mut chop = Chop::new(bytes);
         for message in chop.by_ref() {
@@ -444,7 +444,7 @@ impl Switch {
             if is_echo && self.stage == Stage::Echoing {
                 return Ok(true);
             }
-            match self.persona.answer(&message, outbox).map_err(garbage)? {
+            match self.replies.answer(&message, outbox).map_err(garbage)? {
                 Heard::Hello(theirs) if theirs < ours.wire() => {
                     return Err(Failure::Version { switch, ours, theirs });
                 }

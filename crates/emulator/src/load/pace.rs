@@ -2,9 +2,9 @@
 //! packets.
 
 use super::Load;
-use super::cast::{Crew, Role};
 use super::demand::{Cycle, OnOff, Spread, Volume};
-use super::dice::Dice;
+use super::rng::SplitMix64;
+use super::roles::{Crew, Role};
 use std::time::Duration;
 
 /// How often requests that have become due are sent, where there are many.
@@ -72,7 +72,7 @@ impl Pace {
         match crew {
             Crew::Load => Pace::of_load(load, numbers),
             Crew::Probes => Some(Pace::of_probes(load, numbers)),
-            Crew::Stragglers => None,
+            Crew::SlowReaders => None,
         }
     }
 
@@ -112,8 +112,8 @@ impl Pace {
 
     /// Each is due at a time of chance, so that none is in step with anything.
     fn of_probes(load: &Load, numbers: &[u32]) -> Pace {
-        let mut dice = Dice::new(load.seed ^ PROBE_SEED);
-        let turn = |_: &u32| Turn { part: 1.0, cycle: None, ahead: dice.unit(), burst: u64::MAX };
+        let mut rng = SplitMix64::new(load.seed ^ PROBE_SEED);
+        let turn = |_: &u32| Turn { part: 1.0, cycle: None, ahead: rng.unit(), burst: u64::MAX };
         let turns = numbers.iter().map(turn).collect();
         Pace { volume: Volume::steady(load.probe_rate), turns, next: 0, exact: true }
     }
@@ -224,6 +224,6 @@ mod tests {
             "100 × 5 a second, each up to one ahead"
         );
         assert!(times > 500, "they are not in step: {times}");
-        assert!(Pace::new(&load, Crew::Stragglers, &[106]).is_none());
+        assert!(Pace::new(&load, Crew::SlowReaders, &[106]).is_none());
     }
 }

@@ -3,7 +3,7 @@
 //! Threads look at two atomics between visits; only the leading thread ever waits here.
 
 use super::Load;
-use super::cast::Crew;
+use super::roles::Crew;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(super) enum Step {
     Taught = 1,
 }
 
-pub(super) struct Course {
+pub(super) struct PhaseBarrier {
     /// The step that switches may take now.
     current: AtomicU8,
     start: OnceLock<Instant>,
@@ -34,9 +34,9 @@ struct Tally {
     threads: usize,
 }
 
-impl Course {
-    pub(super) fn new(load: &Load) -> Course {
-        Course {
+impl PhaseBarrier {
+    pub(super) fn new(load: &Load) -> PhaseBarrier {
+        PhaseBarrier {
             current: AtomicU8::new(Step::Connected as u8),
             start: OnceLock::new(),
             stop: AtomicBool::new(false),

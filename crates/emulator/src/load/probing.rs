@@ -3,12 +3,12 @@
 //! through the same phases, without ever waiting.
 
 use super::Load;
-use super::cast::Crew;
-use super::conduct::prepare;
-use super::course::{Course, Step};
+use super::coordinator::prepare;
 use super::failure::Failure;
 use super::generator::Generator;
+use super::phase::{PhaseBarrier, Step};
 use super::report::{Probes, Report};
+use super::roles::Crew;
 use super::sequence::Rounds;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -19,7 +19,7 @@ const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// Switches that probe. They disconnect with it.
 pub(crate) struct Probing {
-    course: Arc<Course>,
+    phases: Arc<PhaseBarrier>,
     switches: u32,
     thread: Option<JoinHandle<(Report, Option<Failure>)>>,
 }
@@ -33,8 +33,8 @@ impl Probing {
     pub(crate) fn start(load: Load) -> Result<Probing, Failure> {
         let load = Load { threads: 1, warm_up: 0, loops: 1, loop_length: FOREVER, ..load };
         prepare(&load)?;
-        let course = Arc::new(Course::new(&load));
-        let (theirs, switches) = (Arc::clone(&course), load.probes);
+        let phases = Arc::new(PhaseBarrier::new(&load));
+        let (theirs, switches) = (Arc::clone(&phases), load.probes);
         let probe = move || {
             let mut crews = load.crews().into_iter();
             let (crew, numbers) = crews.find(|(crew, _)| *crew == Crew::Probes).unzip();
@@ -45,28 +45,28 @@ impl Probing {
             }
         };
         let thread = std::thread::Builder::new().name("probes".into()).spawn(probe)?;
-        Ok(Probing { course, switches, thread: Some(thread) })
+        Ok(Probing { phases, switches, thread: Some(thread) })
     }
 
     /// Whether all have shaken hands and told where their addresses live; has them do the one and
     /// then the other.
     pub(crate) fn is_ready(&self) -> bool {
-        let all = |step| self.course.done(step) == self.switches;
+        let all = |step| self.phases.done(step) == self.switches;
         if all(Step::Connected) {
-            self.course.begin(Step::Taught);
+            self.phases.begin(Step::Taught);
         }
         all(Step::Taught)
     }
 
     /// They ask from now on.
     pub(crate) fn begin(&self) {
-        self.course.start_offering();
+        self.phases.start_offering();
     }
 
     /// They ask no more, and end when what they asked was answered or waited for in vain
     /// ([`Load::patience`]).
     pub(crate) fn end(&self) {
-        self.course.left(Crew::Load, false);
+        self.phases.left(Crew::Load, false);
     }
 
     /// Whether they have ended, by themselves or because they could not go on.
@@ -77,7 +77,7 @@ impl Probing {
     /// Ends them, once: what they saw, and why they ended before they were to, if they did. What
     /// waits still has no answer.
     pub(crate) fn finish(&mut self) -> Option<(Probes, Option<Failure>)> {
-        self.course.abort();
+        self.phases.abort();
         let joined = self.thread.take()?.join();
         let (report, failure) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Some((report.probes, failure))
@@ -86,7 +86,7 @@ impl Probing {
 
 impl Drop for Probing {
     fn drop(&mut self) {
-        self.course.abort();
+        self.phases.abort();
         // Whatever it was, it is not asked for any more.
         let _ = self.thread.take().map(JoinHandle::join);
     }

@@ -102,9 +102,9 @@ pub struct Report {
     /// The ports of switch 1 where one of them is hot, port 1 first.
     pub ports: Vec<PortCounts>,
     /// What became of the switches that read slowly.
-    pub slow: Stragglers,
+    pub slow: SlowReaders,
     /// What became of those that never read.
-    pub dead: Stragglers,
+    pub dead: SlowReaders,
     /// CPU time that the generator's threads used, user and system, those beside the load excluded.
     pub generator_cpu: Duration,
     /// The share of time, 0 to 1, in which the busiest of these threads had nothing to do: it
@@ -175,7 +175,7 @@ pub struct PortCounts {
 
 /// What became of switches that read badly, since offering began.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
-pub struct Stragglers {
+pub struct SlowReaders {
     /// The whole run's counts; of those that never read only what they offered.
     pub counts: Counts,
     /// How long each lasted that the controller disconnected.
@@ -264,8 +264,8 @@ impl Report {
                 processor_wait: Duration::ZERO,
             },
             ports: Vec::new(),
-            slow: Stragglers::default(),
-            dead: Stragglers::default(),
+            slow: SlowReaders::default(),
+            dead: SlowReaders::default(),
             generator_cpu: Duration::ZERO,
             idle: 1.0,
         }
@@ -364,8 +364,8 @@ impl Phase {
     }
 }
 
-impl Stragglers {
-    fn merge(&mut self, other: Stragglers) {
+impl SlowReaders {
+    fn merge(&mut self, other: SlowReaders) {
         self.counts += other.counts;
         self.evicted_after.extend(other.evicted_after);
     }

@@ -2,11 +2,11 @@
 //! and slow.
 
 /// A sequence of them: SplitMix64 (Steele, Lea and Flood, 2014).
-pub(crate) struct Dice(u64);
+pub(crate) struct SplitMix64(u64);
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed)
+impl SplitMix64 {
+    pub(crate) fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
     }
 
     fn next(&mut self) -> u64 {
@@ -43,9 +43,9 @@ mod tests {
     #[test]
     fn it_is_splitmix() {
         // The first outputs for the seed 1234567, as the algorithm's authors publish them.
-        let mut dice = Dice::new(1_234_567);
+        let mut rng = SplitMix64::new(1_234_567);
         assert_eq!(
-            [dice.next(), dice.next()],
+            [rng.next(), rng.next()],
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
         );
     }
@@ -54,7 +54,7 @@ mod tests {
     fn a_shuffle_keeps_everything_and_follows_from_the_seed() {
         let shuffled = |seed| {
             let mut items: Vec<u32> = (0..100).collect();
-            Dice::new(seed).shuffle(&mut items);
+            SplitMix64::new(seed).shuffle(&mut items);
             items
         };
         let mut sorted = shuffled(1);

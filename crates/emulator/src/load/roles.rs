@@ -34,7 +34,7 @@ pub(super) enum Crew {
     /// The normal ones and those that storm: the ones that count.
     Load,
     Probes,
-    Stragglers,
+    SlowReaders,
 }
 
 impl Load {
@@ -83,7 +83,7 @@ impl Load {
         let probes = self.switches_that_count() + 1..=self.switches_that_count() + self.probes;
         let stragglers = (probes.end() + 1..=self.switches_in_all()).filter(here);
         let probes = probes.filter(here);
-        let beside = [(Crew::Probes, probes.collect()), (Crew::Stragglers, stragglers.collect())];
+        let beside = [(Crew::Probes, probes.collect()), (Crew::SlowReaders, stragglers.collect())];
         let beside = beside.into_iter().filter(|(_, numbers): &(_, Vec<u32>)| !numbers.is_empty());
         loads.chain(beside).collect()
     }
@@ -126,7 +126,7 @@ mod tests {
                 (Crew::Load, vec![1, 3, 5]),
                 (Crew::Load, vec![2, 4, 6]),
                 (Crew::Probes, vec![7, 8]),
-                (Crew::Stragglers, vec![9, 10, 11]),
+                (Crew::SlowReaders, vec![9, 10, 11]),
             ]
         );
         let part = |index| Load { part: Part { index, of: 3 }, ..load.clone() };

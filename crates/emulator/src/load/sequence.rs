@@ -9,7 +9,7 @@
 //! often.
 
 use super::Load;
-use super::cast::Role;
+use super::roles::Role;
 use std::sync::Arc;
 
 /// Which destinations requests name.

@@ -5,18 +5,18 @@ mod straggle;
 mod write;
 
 use super::answer::{self, Form};
-use super::cast::Role;
 use super::failure::Failure;
 use super::outstanding::Outstanding;
 use super::packet_in::{Hosts, NO_BUFFER, Sheet};
 use super::ports::Ports;
 use super::report::{Counts, Forms, PortCounts};
+use super::roles::Role;
 use super::sequence::{Homes, Round, Sequence};
-use super::straggler::Straggler;
+use super::slow_readers::SlowReader;
 use super::timing::Timing;
 use super::{Load, Mode, WINDOW_MAX};
-use crate::persona::{Heard, Persona};
 use crate::poll::{Interest, Poll, Ready};
+use crate::replies::{Heard, Replies};
 use crate::stream::{Inbox, Tail};
 use crate::wire::Wire;
 use aldis_wire::header::kind;
@@ -92,7 +92,7 @@ pub(super) struct Switch {
     /// Its number in the run, from 1.
     number: u32,
     role: Role,
-    persona: Persona,
+    replies: Replies,
     controller: SocketAddr,
     wire: Wire,
     key: u64,
@@ -124,7 +124,7 @@ pub(super) struct Switch {
     progress: (u64, Instant),
     /// By port, where one of them is hot.
     ports: Option<Box<Ports>>,
-    straggler: Option<Box<Straggler>>,
+    slow_reader: Option<Box<SlowReader>>,
 }
 
 impl Switch {
@@ -134,12 +134,12 @@ impl Switch {
         let homes = load.homes(role);
         let mode = load.mode_of(role);
         let is_rated = load.is_rated(role);
-        let straggler = Straggler::new(load, role).map(Box::new);
+        let slow_reader = SlowReader::new(load, role).map(Box::new);
         let is_hot = number == 1 && load.has_hot_port();
         Switch {
             number,
             role,
-            persona: Persona { version, number: load.dpid(number), ports, buffered },
+            replies: Replies { version, number: load.dpid(number), ports, buffered },
             controller: load.controller,
             wire,
             key,
@@ -165,7 +165,7 @@ impl Switch {
             forms: Forms::default(),
             progress: (0, Instant::now()),
             ports: is_hot.then(|| Box::new(Ports::new(ports))),
-            straggler,
+            slow_reader,
         }
     }
 
@@ -184,7 +184,7 @@ impl Switch {
 
     /// Its datapath id, which is its name in messages.
     pub(super) fn dpid(&self) -> u32 {
-        self.persona.number
+        self.replies.number
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -226,7 +226,7 @@ impl Switch {
 
     /// How long it lasted, if it read badly and the controller has disconnected it.
     pub(super) fn evicted_after(&self) -> Option<Duration> {
-        self.straggler.as_ref().and_then(|straggler| straggler.evicted_after())
+        self.slow_reader.as_ref().and_then(|slow_reader| slow_reader.evicted_after())
     }
 
     /// Whether it has offered all it may and waits for nothing.
@@ -258,7 +258,7 @@ impl Switch {
         self.stage = stage;
         if stage == Stage::Offering {
             self.lesson_over();
-            self.straggler.iter_mut().for_each(|straggler| straggler.begin());
+            self.slow_reader.iter_mut().for_each(|slow_reader| slow_reader.begin());
         }
         self.resume(desk, poll)
     }
@@ -306,7 +306,7 @@ impl Switch {
             return self.resume(desk, poll);
         } else if now.duration_since(since) >= load.patience {
             if self.stage == Stage::Teaching && answered == 0 {
-                let switch = self.persona.number;
+                let switch = self.replies.number;
                 return Err(Failure::Unanswered { switch, after: load.patience });
             }
             self.progress.1 = now;
@@ -341,7 +341,9 @@ impl Switch {
         desk.outbox.clear();
         match self.stage {
             Stage::Connecting => self.greet(&mut desk.outbox)?,
-            Stage::Offering if self.straggler.is_some() => return self.straggle(ready, desk, poll),
+            Stage::Offering if self.slow_reader.is_some() => {
+                return self.straggle(ready, desk, poll);
+            }
             _ if ready.readable => self.read(desk, READ_MAX)?,
             _ => {}
         }
@@ -351,10 +353,10 @@ impl Switch {
 
     fn greet(&mut self, outbox: &mut Vec<u8>) -> Result<(), Failure> {
         let peer = self.wire.socket().take_error().and_then(|error| error.map_or(Ok(()), Err));
-        let (switch, controller) = (self.persona.number, self.controller);
+        let (switch, controller) = (self.replies.number, self.controller);
         peer.map_err(|error| Failure::Connect { switch, controller, error })?;
         self.stage = Stage::ShakingHands;
-        self.persona.hello(outbox);
+        self.replies.hello(outbox);
         Ok(())
     }
 
@@ -399,7 +401,7 @@ impl Switch {
     /// timed.
     #[inline]
     fn count(&mut self, message: Raw<'_>) -> Result<bool, Failure> {
-        let buffer_id = answer::buffer_id(&message, self.persona.version);
+        let buffer_id = answer::buffer_id(&message, self.replies.version);
         let number = match buffer_id.map_err(|malformed| self.garbage(malformed))? {
             Some(buffer_id) if self.outstanding.answer(buffer_id) => buffer_id,
             None if let Some(number) = self.unbuffered(message) => number,
@@ -432,7 +434,7 @@ impl Switch {
 
     /// The frame, if it is one of ours, says more than an xid that may be the controller's own.
     fn named_by_packet_out(&self, message: &Raw<'_>) -> (u32, Form) {
-        match answer::frame(message, self.persona.version) {
+        match answer::frame(message, self.replies.version) {
             Some((source, number)) if self.hosts.index(source).is_some() => (number, Form::Frame),
             _ => (message.header.xid, Form::Xid),
         }
@@ -442,7 +444,7 @@ impl Switch {
     /// one of the same host.
     fn named_by_flow_mod(&self, message: &Raw<'_>) -> (u32, Form) {
         let xid = message.header.xid;
-        let source = answer::source(message, self.persona.version);
+        let source = answer::source(message, self.replies.version);
         let Some(source) = source.and_then(|mac| self.hosts.index(mac)) else {
             return (xid, Form::Xid);
         };
@@ -477,9 +479,9 @@ impl Switch {
     /// Answers any other message.
     #[cold]
     fn converse(&mut self, message: Raw<'_>, outbox: &mut Vec<u8>) -> Result<(), Failure> {
-        let switch = self.persona.number;
-        let ours = self.persona.version;
-        match self.persona.answer(&message, outbox).map_err(|malformed| self.garbage(malformed))? {
+        let switch = self.replies.number;
+        let ours = self.replies.version;
+        match self.replies.answer(&message, outbox).map_err(|malformed| self.garbage(malformed))? {
             Heard::Hello(theirs) if theirs < ours.wire() => {
                 return Err(Failure::Version { switch, ours, theirs });
             }
@@ -501,11 +503,11 @@ impl Switch {
     }
 
     fn closed(&self, error: std::io::Error) -> Failure {
-        Failure::Closed { switch: self.persona.number, during: self.stage.words(), error }
+        Failure::Closed { switch: self.replies.number, during: self.stage.words(), error }
     }
 
     fn garbage(&self, malformed: Malformed) -> Failure {
-        Failure::Garbage { switch: self.persona.number, malformed }
+        Failure::Garbage { switch: self.replies.number, malformed }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::fabric::{Fabric, STORM};
 use super::host::Heard;
 use super::script::Action;
-use crate::load::dice::Dice;
+use crate::load::rng::SplitMix64;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -119,7 +119,7 @@ pub enum Finding {
 }
 
 /// All that is being asked.
-pub(super) struct Trials {
+pub(super) struct Checks {
     seed: u64,
     patience: Duration,
     /// The number of the last ping or broadcast.
@@ -191,9 +191,9 @@ struct Storm {
     next: Duration,
 }
 
-impl Trials {
-    pub(super) fn new(seed: u64, patience: Duration) -> Trials {
-        Trials {
+impl Checks {
+    pub(super) fn new(seed: u64, patience: Duration) -> Checks {
+        Checks {
             seed,
             patience,
             last: STORM,
@@ -279,8 +279,8 @@ impl Trials {
         };
         match some {
             Some(some) if u64::from(some) < all => {
-                let mut dice = Dice::new(self.seed);
-                (0..some).map(|_| pair(dice.below(all as usize) as u64)).collect()
+                let mut rng = SplitMix64::new(self.seed);
+                (0..some).map(|_| pair(rng.below(all as usize) as u64)).collect()
             }
             _ => (0..all).map(pair).collect(),
         }
@@ -428,7 +428,7 @@ impl Trials {
 
     fn answered(&mut self, number: u32, sent: &Sent, now: Duration) {
         if let Owner::Watch(index) = sent.owner {
-            let Trials { watches, findings, .. } = self;
+            let Checks { watches, findings, .. } = self;
             watches[index].answered(number, sent.at, now, findings);
         }
         self.settle(sent, Some(now - sent.at), now);

@@ -6,6 +6,10 @@
 //! them become flow requests is for the controller's flows to decide. All the hosts of a switch
 //! share its part, taking turns.
 
+mod running;
+
+pub(super) use running::RunningLoad;
+
 use crate::load::{Delays, OnOff, STEPS_MAX, Spread, Step};
 use crate::topology::Topology;
 use std::time::Duration;
@@ -14,7 +18,7 @@ use super::frame;
 use super::script::PINGS_MAX;
 
 /// The highest rate, in packets a second of all hosts together.
-pub const OFFER_RATE_MAX: f64 = 1_000_000.0;
+pub const HOST_LOAD_RATE_MAX: f64 = 1_000_000.0;
 /// Most other hosts that one sends to.
 pub const PEERS_MAX: u32 = 1_000;
 /// Most packets of a flow.
@@ -28,8 +32,8 @@ const LENGTH_MAX: Duration = Duration::from_secs(7 * 86_400);
 /// What hosts offer. They find each other with a ping beforehand, so that addresses are known when
 /// it begins.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Offer {
-    /// Packets a second of all hosts together, above 0 and at most [`OFFER_RATE_MAX`]: one rate
+pub struct HostLoad {
+    /// Packets a second of all hosts together, above 0 and at most [`HOST_LOAD_RATE_MAX`]: one rate
     /// after another.
     pub steps: Vec<Step>,
     /// How a rate is divided among the switches that have hosts.
@@ -47,10 +51,10 @@ pub struct Offer {
     pub v6: bool,
 }
 
-impl Offer {
+impl HostLoad {
     /// One rate for so long, evenly, every packet a flow of its own to one of four peers.
-    pub fn new(rate: f64, length: Duration) -> Offer {
-        Offer {
+    pub fn new(rate: f64, length: Duration) -> HostLoad {
+        HostLoad {
             steps: vec![Step { rate, length }],
             spread: Spread::Even,
             on_off: None,
@@ -70,9 +74,9 @@ impl Offer {
         if self.steps.is_empty() || self.steps.len() > STEPS_MAX {
             return Err(format!("1 to {STEPS_MAX} steps of load are wanted"));
         }
-        if self.steps.iter().any(|step| !(step.rate > 0.0 && step.rate <= OFFER_RATE_MAX)) {
+        if self.steps.iter().any(|step| !(step.rate > 0.0 && step.rate <= HOST_LOAD_RATE_MAX)) {
             return Err(format!(
-                "the hosts of a network offer up to {OFFER_RATE_MAX} packets a second"
+                "the hosts of a network offer up to {HOST_LOAD_RATE_MAX} packets a second"
             ));
         }
         if self.length() > LENGTH_MAX || self.length().is_zero() {

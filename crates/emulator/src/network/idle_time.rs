@@ -1,7 +1,7 @@
 //! How much of the time in which something is asked the network's own thread is idle: where that is
 //! little, what was measured is this process, and not the controller.
 
-use crate::load::{Effort, Spent};
+use crate::load::{CpuTime, Spent};
 use std::time::Duration;
 
 /// Less time than this tells nothing.
@@ -9,17 +9,17 @@ const SPENT_MIN: Duration = Duration::from_millis(100);
 
 /// The time in which something was asked.
 #[derive(Default)]
-pub(super) struct Toil {
+pub(super) struct IdleTime {
     /// Since when something is.
-    since: Option<Effort>,
+    since: Option<CpuTime>,
     spent: Spent,
 }
 
-impl Toil {
+impl IdleTime {
     /// Whether something is asked from now on.
     pub(super) fn note(&mut self, is_asked: bool) {
         match self.since {
-            None if is_asked => self.since = Some(Effort::now()),
+            None if is_asked => self.since = Some(CpuTime::now()),
             Some(since) if !is_asked => {
                 self.spent += since.spent();
                 self.since = None;
@@ -43,16 +43,16 @@ mod tests {
 
     #[test]
     fn only_the_time_in_which_something_is_asked_counts() {
-        let mut toil = Toil::default();
-        assert_eq!(toil.idle(), None);
+        let mut idle_time = IdleTime::default();
+        assert_eq!(idle_time.idle(), None);
         let begun = Instant::now();
         while begun.elapsed() < SPENT_MIN {}
-        assert_eq!(toil.idle(), None, "nothing was asked meanwhile");
-        toil.note(true);
+        assert_eq!(idle_time.idle(), None, "nothing was asked meanwhile");
+        idle_time.note(true);
         let begun = Instant::now();
         while begun.elapsed() < 2 * SPENT_MIN {}
         // What another process had of the processor it waited for, unless a virtual machine's host
         // had it.
-        assert!(toil.idle().is_some_and(|idle| idle < 0.9));
+        assert!(idle_time.idle().is_some_and(|idle| idle < 0.9));
     }
 }

@@ -1,5 +1,7 @@
 //! Several networks in one run, each on a thread of its own.
 
+mod joined;
+
 use super::run::{Run, admit};
 use super::{Failure, Moment, Plan, Report};
 use std::panic::resume_unwind;
@@ -9,7 +11,7 @@ use std::thread;
 /// Networks that begin together: none acts before all are ready, and where one cannot go on all
 /// end.
 #[derive(Debug)]
-pub(super) struct Together<'a> {
+pub(super) struct StartBarrier<'a> {
     /// Told from outside.
     stop: &'a AtomicBool,
     /// How many are not ready.
@@ -18,9 +20,9 @@ pub(super) struct Together<'a> {
     broken: AtomicBool,
 }
 
-impl<'a> Together<'a> {
-    pub(super) fn of(networks: usize, stop: &'a AtomicBool) -> Together<'a> {
-        Together { stop, missing: AtomicUsize::new(networks), broken: AtomicBool::new(false) }
+impl<'a> StartBarrier<'a> {
+    pub(super) fn of(networks: usize, stop: &'a AtomicBool) -> StartBarrier<'a> {
+        StartBarrier { stop, missing: AtomicUsize::new(networks), broken: AtomicBool::new(false) }
     }
 
     /// One of them is ready. Each says so once.
@@ -40,7 +42,7 @@ impl<'a> Together<'a> {
 
 /// Ends all networks when it goes, unless it was [forgotten](std::mem::forget): so where one
 /// panics, too.
-struct Breaker<'a>(&'a Together<'a>);
+struct Breaker<'a>(&'a StartBarrier<'a>);
 
 impl Drop for Breaker<'_> {
     fn drop(&mut self) {
@@ -61,11 +63,11 @@ pub fn run_together(
     tell: &(dyn Fn(usize, Moment<'_>) + Sync),
 ) -> Result<Vec<Report>, (Option<usize>, Failure)> {
     admit(plans).map_err(|failure| (None, failure))?;
-    let together = &Together::of(plans.len(), stop);
+    let barrier = &StartBarrier::of(plans.len(), stop);
     let one = |index: usize, plan: &Plan| {
         let mut tell = |moment: Moment<'_>| tell(index, moment);
-        let breaker = Breaker(together);
-        let report = Run::new(plan, together, &mut tell)?.run()?;
+        let breaker = Breaker(barrier);
+        let report = Run::new(plan, barrier, &mut tell)?.run()?;
         std::mem::forget(breaker);
         Ok(report)
     };

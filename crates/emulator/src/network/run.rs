@@ -1,14 +1,14 @@
 //! The loop of a network, and its phases.
 
+use super::checks::Checks;
 use super::fabric::Fabric;
 use super::host::Heard;
-use super::offering::Offering;
-use super::rest::Rest;
+use super::host_load::RunningLoad;
+use super::idle_time::IdleTime;
+use super::multi::StartBarrier;
 use super::script::{Action, Node, links_between};
-use super::together::Together;
-use super::toil::Toil;
-use super::trial::Trials;
-use super::{Failure, Finding, Moment, Offer, Plan, Progress, Report, Step};
+use super::unfinished::Unfinished;
+use super::{Failure, Finding, HostLoad, Moment, Plan, Progress, Report, Step};
 use crate::descriptors;
 use crate::load::{PORTS_MAX_V10, Probing};
 use aldis_wire::Version;
@@ -29,17 +29,17 @@ const DESCRIPTORS_SPARE: u64 = 64;
 
 pub(super) struct Run<'a> {
     plan: &'a Plan,
-    together: &'a Together<'a>,
+    barrier: &'a StartBarrier<'a>,
     tell: &'a mut dyn FnMut(Moment<'_>),
     begun: Instant,
     last_tick: Duration,
     /// Since when how far it has come is told, and how long it goes on.
     told_since: Option<(Duration, Duration)>,
     fabric: Fabric<'a>,
-    trials: Trials,
-    offering: Option<Offering<'a>>,
+    checks: Checks,
+    load: Option<RunningLoad<'a>>,
     probing: Option<Probing>,
-    toil: Toil,
+    idle_time: IdleTime,
     /// Why the last attempt to connect failed.
     why: Option<String>,
     report: Report,
@@ -48,24 +48,24 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn new(
         plan: &'a Plan,
-        together: &'a Together<'a>,
+        barrier: &'a StartBarrier<'a>,
         tell: &'a mut dyn FnMut(Moment<'_>),
     ) -> Result<Run<'a>, Failure> {
         Ok(Run {
             plan,
-            together,
+            barrier,
             tell,
             begun: Instant::now(),
             last_tick: Duration::ZERO,
             told_since: None,
             fabric: Fabric::new(plan, moves(plan))?,
-            trials: Trials::new(plan.seed, plan.patience),
-            offering: plan
-                .offer
+            checks: Checks::new(plan.seed, plan.patience),
+            load: plan
+                .load
                 .as_ref()
-                .map(|offer| Offering::new(offer, &plan.topology, plan.seed)),
+                .map(|offer| RunningLoad::new(offer, &plan.topology, plan.seed)),
             probing: None,
-            toil: Toil::default(),
+            idle_time: IdleTime::default(),
             why: None,
             report: Report::default(),
         })
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
             (self.tell)(Moment::Ready(start));
             self.report.partial = self.act(start)?.sentence();
             self.report.length = self.now() - start;
-            self.report.idle = self.toil.idle();
+            self.report.idle = self.idle_time.idle();
             let in_time = !self.is_stopped();
             if !self.hear_out()? && in_time {
                 let sentence = "told to stop while switches that probe waited for answers";
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.together.is_over()
+        self.barrier.is_over()
     }
 
     /// Until every handshake is over; whether it is.
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
                 return Ok(false);
             }
             if now >= self.plan.connect_within && self.last_tick > Duration::ZERO {
-                self.mourn();
+                self.report_lost();
                 let why = self.why.take();
                 let (controller, of) = (self.plan.controller, self.plan.topology.switches());
                 let after = self.plan.connect_within;
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
         }
         while let Some(probing) = &mut self.probing
             && !probing.is_ready()
-            && !self.together.is_over()
+            && !self.barrier.is_over()
         {
             if probing.is_over()
                 && let Some((_, Some(failure))) = probing.finish()
@@ -186,16 +186,14 @@ impl<'a> Run<'a> {
 
     /// Until the hosts that are to offer load know each other; whether it was not stopped.
     fn find(&mut self) -> Result<bool, Failure> {
-        let Some(offering) = &self.offering else { return Ok(true) };
-        let (pairs, v6) = offering.pairs();
+        let Some(load) = &self.load else { return Ok(true) };
+        let (pairs, v6) = load.pairs();
         let now = self.now();
-        self.trials.acquaint(pairs, v6, now);
+        self.checks.acquaint(pairs, v6, now);
         self.told_since = Some((now, Duration::ZERO));
         while !self.is_stopped() {
-            if let (Some(pinged), Some(offering)) =
-                (self.trials.take_acquainted(), &mut self.offering)
-            {
-                offering.found(&pinged);
+            if let (Some(pinged), Some(load)) = (self.checks.take_acquainted(), &mut self.load) {
+                load.found(&pinged);
                 (self.tell)(Moment::Met(pinged.received(), pinged.pairs.len(), pinged.took));
                 return Ok(true);
             }
@@ -206,23 +204,23 @@ impl<'a> Run<'a> {
 
     /// Until the networks beside this one are ready as well; whether it was not stopped.
     fn gather(&mut self) -> Result<bool, Failure> {
-        self.together.arrive();
-        while !self.together.is_complete() && !self.is_stopped() {
+        self.barrier.arrive();
+        while !self.barrier.is_complete() && !self.is_stopped() {
             self.turn(self.now() + LOOK)?;
         }
         Ok(!self.is_stopped())
     }
 
     /// The script, and as long as was asked for; what is left of it when it is told to stop.
-    fn act(&mut self, start: Duration) -> Result<Rest, Failure> {
+    fn act(&mut self, start: Duration) -> Result<Unfinished, Failure> {
         let mut steps: Vec<Step> = self.plan.script.clone();
         // What is to happen at the same time happens in the order in which it is written.
         steps.sort_by_key(|step| step.at);
         let mut steps = steps.into_iter().peekable();
         let ends =
-            !self.plan.script.is_empty() || self.plan.length.is_some() || self.offering.is_some();
-        if let Some(offering) = &mut self.offering {
-            offering.begin(start);
+            !self.plan.script.is_empty() || self.plan.length.is_some() || self.load.is_some();
+        if let Some(load) = &mut self.load {
+            load.begin(start);
         }
         self.probing.iter().for_each(Probing::begin);
         let end = start + self.plan.length.unwrap_or(Duration::ZERO);
@@ -233,29 +231,29 @@ impl<'a> Run<'a> {
                 self.apply(&step, now);
             }
             let next = steps.peek().map(|step| start + step.at);
-            let offers = self.offering.as_ref();
-            let offered = offers.is_none_or(|it| it.is_done(now, self.plan.patience));
-            if ends && next.is_none() && now >= end && self.trials.is_done() && offered {
-                return Ok(Rest::default());
+            let loads = self.load.as_ref();
+            let offered = loads.is_none_or(|it| it.is_done(now, self.plan.patience));
+            if ends && next.is_none() && now >= end && self.checks.is_done() && offered {
+                return Ok(Unfinished::default());
             }
-            let is_offered = self.offering.as_ref().is_some_and(|it| it.next_due().is_some());
-            self.toil.note(is_offered || self.trials.are_under_way(now));
+            let is_offered = self.load.as_ref().is_some_and(|it| it.next_due().is_some());
+            self.idle_time.note(is_offered || self.checks.are_under_way(now));
             self.turn(next.unwrap_or(now + TICK))?;
         }
         let now = self.now();
-        Ok(Rest {
+        Ok(Unfinished {
             steps: steps.count(),
-            open: self.trials.open(),
-            load: self.offering.as_ref().map(|offering| offering.rest(now)).unwrap_or_default(),
+            open: self.checks.open(),
+            load: self.load.as_ref().map(|load| load.unfinished(now)).unwrap_or_default(),
             length: end.saturating_sub(now),
         })
     }
 
     /// How long it goes on at the least.
     fn length(&self) -> Duration {
-        let Plan { length, offer, script, .. } = self.plan;
+        let Plan { length, load, script, .. } = self.plan;
         let steps = script.iter().map(|step| step.at);
-        steps.chain(*length).chain(offer.as_ref().map(Offer::length)).max().unwrap_or_default()
+        steps.chain(*length).chain(load.as_ref().map(HostLoad::length)).max().unwrap_or_default()
     }
 
     /// One turn of everything; waits until `wake` at most.
@@ -265,34 +263,34 @@ impl<'a> Run<'a> {
         // What arrived has arrived by now: a delay is rather a turn too long than too short.
         let now = self.now();
         for (host, heard) in self.fabric.take_heard() {
-            match (heard, &mut self.offering) {
-                (Heard::Load(stamp), Some(offering)) => offering.arrived(stamp, now),
-                _ => self.trials.heard(host, heard, now),
+            match (heard, &mut self.load) {
+                (Heard::Load(stamp), Some(load)) => load.arrived(stamp, now),
+                _ => self.checks.heard(host, heard, now),
             }
         }
-        self.trials.turn(&mut self.fabric, now);
-        if let Some(offering) = &mut self.offering {
-            offering.turn(&mut self.fabric, now);
+        self.checks.turn(&mut self.fabric, now);
+        if let Some(load) = &mut self.load {
+            load.turn(&mut self.fabric, now);
         }
         self.fabric.flush(now);
         self.look_at_links(now);
-        for finding in self.trials.take_findings() {
+        for finding in self.checks.take_findings() {
             self.found(finding);
         }
         let frame = self.fabric.wires.next_due();
-        let trial = self.trials.next_due();
+        let trial = self.checks.next_due();
         let tick = Some(self.last_tick + TICK);
-        let offer = self.offering.as_ref().and_then(Offering::next_due);
+        let offer = self.load.as_ref().and_then(RunningLoad::next_due);
         let next = [frame, trial, offer, tick].into_iter().flatten().fold(wake, Duration::min);
         let begun = self.begun;
         let timeout = next.saturating_sub(self.now());
         self.fabric.serve(timeout, || begun.elapsed())?;
         let now = self.now();
         if now >= self.last_tick + TICK {
-            self.trials.ask_again(&mut self.fabric, now);
+            self.checks.ask_again(&mut self.fabric, now);
             self.fabric.tick(now, now - self.last_tick);
             self.last_tick = now;
-            self.mourn();
+            self.report_lost();
             self.tell_progress(now);
         }
         Ok(())
@@ -303,8 +301,8 @@ impl<'a> Run<'a> {
         (self.tell)(Moment::Goes(Progress {
             elapsed: now - since,
             length,
-            packets: self.offering.as_ref().map(Offering::packets).unwrap_or_default(),
-            pings: self.trials.pings,
+            packets: self.load.as_ref().map(RunningLoad::packets).unwrap_or_default(),
+            pings: self.checks.pings,
         }));
     }
 
@@ -320,7 +318,7 @@ impl<'a> Run<'a> {
     }
 
     /// Says which connections were lost.
-    fn mourn(&mut self) {
+    fn report_lost(&mut self) {
         let lost = self.fabric.take_lost();
         let were_up = lost.iter().filter(|(_, up, _)| *up);
         if let Some((switch, _, why)) = were_up.clone().next() {
@@ -341,7 +339,7 @@ impl<'a> Run<'a> {
 
     fn apply(&mut self, step: &Step, now: Duration) {
         if step.action.is_fault() {
-            self.trials.fault(step.action, now);
+            self.checks.fault(step.action, now);
         }
         let note = self.act_out(step, now).err();
         (self.tell)(Moment::Did(&step.action, note));
@@ -366,13 +364,13 @@ impl<'a> Run<'a> {
             Action::FastReader(switch) => fabric.read_slowly(switch, None).map_err(cannot)?,
             Action::DuplicateDpid(switch) => fabric.double(switch),
             Action::HostMove(host, switch) => fabric.move_host(host, switch, now),
-            Action::Storm(host, rate) => self.trials.storm(host, rate, now),
-            Action::Calm(host) => self.trials.calm(host),
-            Action::Broadcast(host) => self.trials.broadcast((host, at), fabric, now),
+            Action::Storm(host, rate) => self.checks.storm(host, rate, now),
+            Action::Calm(host) => self.checks.calm(host),
+            Action::Broadcast(host) => self.checks.broadcast((host, at), fabric, now),
             Action::Ping { .. } | Action::PingAll { .. } => {
-                self.trials.ping((action, at), fabric.hosts(), now);
+                self.checks.ping((action, at), fabric.hosts(), now);
             }
-            Action::Watch { from, to } => self.trials.watch(from, to, now),
+            Action::Watch { from, to } => self.checks.watch(from, to, now),
         }
         Ok(())
     }
@@ -393,17 +391,17 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self) -> Report {
-        self.mourn();
-        for finding in self.trials.finish(self.now()) {
+        self.report_lost();
+        for finding in self.checks.finish(self.now()) {
             self.found(finding);
         }
         (self.report.crossed, self.report.crossings) = self.fabric.wires.crossed();
         self.report.frames = self.fabric.wires.frames;
         self.report.spoilt = self.fabric.spoilt;
-        self.report.storm = (self.trials.storm_frames, self.fabric.storm_copies);
+        self.report.storm = (self.checks.storm_frames, self.fabric.storm_copies);
         self.report.messages = std::mem::take(&mut self.fabric.messages);
         let now = self.now();
-        self.report.offered = self.offering.take().map(|offering| offering.finish(now));
+        self.report.offered = self.load.take().map(|load| load.finish(now));
         let probed = self.probing.as_mut().and_then(Probing::finish);
         self.report.probes = probed.map(|(probes, why)| (probes, why.map(|why| why.to_string())));
         let why = [self.report.partial.take(), self.forsaken()].into_iter().flatten();
@@ -464,7 +462,7 @@ fn check(plan: &Plan) -> Result<(), Failure> {
         action.check(&plan.topology).map_err(wrong)?;
     }
     plan.probing().check()?;
-    if let Some(offer) = &plan.offer {
+    if let Some(offer) = &plan.load {
         offer.check(&plan.topology).map_err(Failure::Plan)?;
     }
     let max = match plan.version {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What was left.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub(super) struct Rest {
+pub(super) struct Unfinished {
     /// Steps of the script that had not come.
     pub(super) steps: usize,
     /// Pings without an answer or not sent, broadcasts that went round, and faults that were
@@ -17,11 +17,15 @@ pub(super) struct Rest {
     pub(super) length: Duration,
 }
 
-impl Rest {
+impl Unfinished {
     /// Why the run is only a part; `None` where nothing was left.
     pub(super) fn sentence(&self) -> Option<String> {
-        let Rest { steps, open: [pings, broadcasts, faults], load: (offering, packets), length } =
-            *self;
+        let Unfinished {
+            steps,
+            open: [pings, broadcasts, faults],
+            load: (offering, packets),
+            length,
+        } = *self;
         let many = |count: usize, one: &str| match count {
             0 => None,
             1 => Some(format!("1 {one}")),
@@ -51,14 +55,15 @@ mod tests {
 
     #[test]
     fn what_is_left_is_said_and_nothing_where_nothing_is() {
-        assert_eq!(Rest::default().sentence(), None);
+        assert_eq!(Unfinished::default().sentence(), None);
         let second = Duration::from_secs(1);
-        let rest = Rest { steps: 2, open: [34, 1, 0], load: (3 * second, 9), length: 4 * second };
+        let unfinished =
+            Unfinished { steps: 2, open: [34, 1, 0], load: (3 * second, 9), length: 4 * second };
         assert_eq!(
-            rest.sentence().unwrap(),
+            unfinished.sentence().unwrap(),
             "told to stop with this left: 4.000 s of its time, 3.000 s of the load, 34 pings, 1 broadcast, 2 steps of the script"
         );
-        let waited = Rest { load: (Duration::ZERO, 1), ..Rest::default() };
+        let waited = Unfinished { load: (Duration::ZERO, 1), ..Unfinished::default() };
         assert_eq!(waited.sentence().unwrap(), "told to stop with this left: 1 packet waited for");
     }
 }

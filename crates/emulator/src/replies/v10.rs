@@ -1,6 +1,6 @@
 //! The answers of a switch that speaks OpenFlow 1.0.
 
-use super::{Persona, Response};
+use super::{Replies, Response};
 use aldis_wire::DatapathId;
 use aldis_wire::types::FixedText;
 use aldis_wire::v10::error::BadRequestCode;
@@ -12,8 +12,8 @@ use aldis_wire::v10::{
     PortConfig, PortFeatures, PortNo, PortState, QueueGetConfigReply, SwitchConfig,
 };
 
-/// What `persona` does about a message; `offending` is its beginning, should it be an error.
-pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> Response<Message> {
+/// What `replies` does about a message; `offending` is its beginning, should it be an error.
+pub(super) fn respond(replies: &Replies, message: Message, offending: &[u8]) -> Response<Message> {
     let refuse = |code| {
         let error = Error { code: ErrorCode::BadRequest(code), data: offending.to_vec() };
         Response::Reply(Message::Error(error))
@@ -21,7 +21,7 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
     Response::Reply(match message {
         Message::Error(error) => return Response::wrong(error.code),
         Message::FeaturesRequest => {
-            return Response::Features(Message::FeaturesReply(features(persona)));
+            return Response::Features(Message::FeaturesReply(features(replies)));
         }
         Message::EchoRequest(echo) => Message::EchoReply(echo),
         Message::GetConfigRequest => Message::GetConfigReply(SwitchConfig {
@@ -32,7 +32,7 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
         Message::QueueGetConfigRequest(request) => {
             Message::QueueGetConfigReply(QueueGetConfigReply { port: request.port, queues: vec![] })
         }
-        Message::StatsRequest(request) => match statistics(persona, &request.body) {
+        Message::StatsRequest(request) => match statistics(replies, &request.body) {
             Some(body) => Message::StatsReply(StatsReply { flags: StatsReplyFlags::EMPTY, body }),
             None => return refuse(BadRequestCode::BAD_STAT),
         },
@@ -46,22 +46,22 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
     })
 }
 
-fn features(persona: &Persona) -> FeaturesReply {
+fn features(replies: &Replies) -> FeaturesReply {
     FeaturesReply {
-        datapath_id: DatapathId(persona.number.into()),
-        n_buffers: persona.n_buffers(),
+        datapath_id: DatapathId(replies.number.into()),
+        n_buffers: replies.n_buffers(),
         n_tables: 1,
         capabilities: Capabilities::EMPTY,
         actions: ActionBits::OUTPUT,
-        ports: (1..=persona.ports).map(|port| phy_port(persona, port)).collect(),
+        ports: (1..=replies.ports).map(|port| phy_port(replies, port)).collect(),
     }
 }
 
-fn phy_port(persona: &Persona, port: u32) -> PhyPort {
+fn phy_port(replies: &Replies, port: u32) -> PhyPort {
     PhyPort {
         port_no: PortNo(port as u16),
-        hw_addr: persona.port_address(port),
-        name: FixedText::new(&persona.port_name(port)),
+        hw_addr: replies.port_address(port),
+        name: FixedText::new(&replies.port_name(port)),
         config: PortConfig::EMPTY,
         state: PortState::EMPTY,
         curr: PortFeatures::EMPTY,
@@ -71,14 +71,14 @@ fn phy_port(persona: &Persona, port: u32) -> PhyPort {
     }
 }
 
-fn statistics(persona: &Persona, request: &StatsRequestBody) -> Option<StatsReplyBody> {
+fn statistics(replies: &Replies, request: &StatsRequestBody) -> Option<StatsReplyBody> {
     Some(match request {
         StatsRequestBody::Desc => StatsReplyBody::Desc(Box::new(DescStats {
             mfr_desc: FixedText::new("Aldis"),
             hw_desc: FixedText::new("emulated switch"),
             sw_desc: FixedText::new(env!("CARGO_PKG_VERSION")),
-            serial_num: FixedText::new(&persona.name()),
-            dp_desc: FixedText::new(&persona.name()),
+            serial_num: FixedText::new(&replies.name()),
+            dp_desc: FixedText::new(&replies.name()),
         })),
         StatsRequestBody::Aggregate(_) => StatsReplyBody::Aggregate(AggregateStatsReply {
             packet_count: 0,

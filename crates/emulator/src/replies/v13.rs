@@ -1,6 +1,6 @@
 //! The answers of a switch that speaks OpenFlow 1.3.
 
-use super::{Persona, Response};
+use super::{Replies, Response};
 use aldis_wire::DatapathId;
 use aldis_wire::types::FixedText;
 use aldis_wire::v13::Message;
@@ -19,8 +19,8 @@ use aldis_wire::v13::stats::{
 /// How many ports a multipart reply describes: 64 bytes each (1.3.5 §7.2.1), behind 16 of its own.
 const PORTS_IN_PART: usize = 1023;
 
-/// What `persona` does about a message; `offending` is its beginning, should it be an error.
-pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> Response<Message> {
+/// What `replies` does about a message; `offending` is its beginning, should it be an error.
+pub(super) fn respond(replies: &Replies, message: Message, offending: &[u8]) -> Response<Message> {
     let refuse = |code| {
         let error = Error { code: ErrorCode::BadRequest(code), data: offending.to_vec() };
         Response::Reply(Message::Error(error))
@@ -28,7 +28,7 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
     Response::Reply(match message {
         Message::Error(error) => return Response::wrong(error.code),
         Message::FeaturesRequest => {
-            return Response::Features(Message::FeaturesReply(features(persona)));
+            return Response::Features(Message::FeaturesReply(features(replies)));
         }
         Message::EchoRequest(echo) => Message::EchoReply(echo),
         Message::GetConfigRequest => Message::GetConfigReply(SwitchConfig {
@@ -42,9 +42,9 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
         Message::RoleRequest(role) => Message::RoleReply(role),
         Message::GetAsyncRequest => Message::GetAsyncReply(everything()),
         Message::MultipartRequest(request) if request.body == MultipartRequestBody::PortDesc => {
-            return Response::Parts(port_desc(persona));
+            return Response::Parts(port_desc(replies));
         }
-        Message::MultipartRequest(request) => match statistics(persona, &request.body) {
+        Message::MultipartRequest(request) => match statistics(replies, &request.body) {
             Some(body) => Message::MultipartReply(MultipartReply::new(body)),
             None => return refuse(BadRequestCode::BAD_MULTIPART),
         },
@@ -62,10 +62,10 @@ pub(super) fn respond(persona: &Persona, message: Message, offending: &[u8]) -> 
     })
 }
 
-fn features(persona: &Persona) -> FeaturesReply {
+fn features(replies: &Replies) -> FeaturesReply {
     FeaturesReply {
-        datapath_id: DatapathId(persona.number.into()),
-        n_buffers: persona.n_buffers(),
+        datapath_id: DatapathId(replies.number.into()),
+        n_buffers: replies.n_buffers(),
         n_tables: 1,
         auxiliary_id: 0,
         capabilities: Capabilities::EMPTY,
@@ -79,11 +79,11 @@ fn everything() -> AsyncConfig {
     AsyncConfig { packet_in: all, port_status: all, flow_removed: all }
 }
 
-fn port(persona: &Persona, port: u32) -> Port {
+fn port(replies: &Replies, port: u32) -> Port {
     Port {
         port_no: PortNo(port),
-        hw_addr: persona.port_address(port),
-        name: FixedText::new(&persona.port_name(port)),
+        hw_addr: replies.port_address(port),
+        name: FixedText::new(&replies.port_name(port)),
         config: PortConfig::EMPTY,
         state: PortState::EMPTY,
         curr: PortFeatures::EMPTY,
@@ -95,8 +95,8 @@ fn port(persona: &Persona, port: u32) -> Port {
     }
 }
 
-fn port_desc(persona: &Persona) -> Vec<Message> {
-    let ports: Vec<Port> = (1..=persona.ports).map(|number| port(persona, number)).collect();
+fn port_desc(replies: &Replies) -> Vec<Message> {
+    let ports: Vec<Port> = (1..=replies.ports).map(|number| port(replies, number)).collect();
     let parts = ports.chunks(PORTS_IN_PART);
     let last = parts.len() - 1;
     let part = |(index, ports): (usize, &[Port])| {
@@ -108,14 +108,14 @@ fn port_desc(persona: &Persona) -> Vec<Message> {
 }
 
 /// All answers in one part; the ports are described apart.
-fn statistics(persona: &Persona, request: &MultipartRequestBody) -> Option<MultipartReplyBody> {
+fn statistics(replies: &Replies, request: &MultipartRequestBody) -> Option<MultipartReplyBody> {
     Some(match request {
         MultipartRequestBody::Desc => MultipartReplyBody::Desc(Box::new(Desc {
             mfr_desc: FixedText::new("Aldis"),
             hw_desc: FixedText::new("emulated switch"),
             sw_desc: FixedText::new(env!("CARGO_PKG_VERSION")),
-            serial_num: FixedText::new(&persona.name()),
-            dp_desc: FixedText::new(&persona.name()),
+            serial_num: FixedText::new(&replies.name()),
+            dp_desc: FixedText::new(&replies.name()),
         })),
         MultipartRequestBody::Aggregate(_) => MultipartReplyBody::Aggregate(AggregateStats {
             packet_count: 0,

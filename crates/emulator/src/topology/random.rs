@@ -1,7 +1,7 @@
 //! Topologies of chance that look like those of the Internet, from a seed.
 
 use super::builder::Builder;
-use crate::load::dice::Dice;
+use crate::load::rng::SplitMix64;
 
 /// How far links reach where it is not given: a tenth of the diagonal.
 const ALPHA: f64 = 0.1;
@@ -14,9 +14,9 @@ pub(super) fn waxman(
     switches: u32,
     density: Option<(f64, f64)>,
     hosts: u32,
-    dice: &mut Dice,
+    rng: &mut SplitMix64,
 ) {
-    let places: Vec<Place> = (0..switches).map(|_| Place(dice.unit(), dice.unit())).collect();
+    let places: Vec<Place> = (0..switches).map(|_| Place(rng.unit(), rng.unit())).collect();
     for _ in &places {
         to.switch(hosts);
     }
@@ -28,7 +28,7 @@ pub(super) fn waxman(
     let mut groups = Groups::new(places.len());
     for a in 0..places.len() {
         for b in a + 1..places.len() {
-            if dice.unit() < beta * near(a, b) {
+            if rng.unit() < beta * near(a, b) {
                 to.link(a as u32 + 1, b as u32 + 1);
                 groups.join(a, b);
             }
@@ -119,7 +119,7 @@ pub(super) fn preferential(
     switches: u32,
     links: u32,
     hosts: u32,
-    dice: &mut Dice,
+    rng: &mut SplitMix64,
 ) {
     // A switch stands in it once for each of its links.
     let mut ends: Vec<u32> = Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn preferential(
             chosen.extend(1..switch);
         }
         while switch > links + 1 && chosen.len() < links as usize {
-            let other = ends[dice.below(ends.len())];
+            let other = ends[rng.below(ends.len())];
             if !chosen.contains(&other) {
                 chosen.push(other);
             }

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::{PORTS_MAX, Refusal, SWITCHES_MAX, Topology, graphml, random, regular};
-use crate::load::dice::Dice;
+use crate::load::rng::SplitMix64;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ impl Shape {
         self.check(hosts)?;
         let or = |usual| hosts.unwrap_or(usual);
         let mut builder = Builder::default();
-        let (to, dice) = (&mut builder, &mut Dice::new(seed));
+        let (to, rng) = (&mut builder, &mut SplitMix64::new(seed));
         match *self {
             Shape::Single { hosts } => regular::linear(to, 1, or(hosts)),
             Shape::Linear { switches, hosts } => regular::linear(to, switches, or(hosts)),
@@ -102,10 +102,10 @@ impl Shape {
             Shape::Torus { x, y, hosts } => regular::torus(to, (x, y), or(hosts)),
             Shape::FatTree { k } => regular::fat_tree(to, k, or(k / 2)),
             Shape::Waxman { switches, density } => {
-                random::waxman(to, switches, density, or(1), dice);
+                random::waxman(to, switches, density, or(1), rng);
             }
             Shape::Preferential { switches, links } => {
-                random::preferential(to, switches, links, or(1), dice);
+                random::preferential(to, switches, links, or(1), rng);
             }
             Shape::Graphml(ref path) => return graphml::read(path, or(1)),
         }

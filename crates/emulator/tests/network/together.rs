@@ -17,8 +17,8 @@ fn two(controller: &Controller, script: &str) -> [Plan; 2] {
 #[test]
 fn networks_begin_together_and_are_one_measurement() {
     let (controller, _) = Controller::start(&[]);
-    let offer = Some(Offer::new(200.0, SHORT));
-    let plans = two(&controller, "0s pingall").map(|plan| Plan { offer: offer.clone(), ..plan });
+    let offer = Some(HostLoad::new(200.0, SHORT));
+    let plans = two(&controller, "0s pingall").map(|plan| Plan { load: offer.clone(), ..plan });
     let ready = Mutex::new(Vec::new());
     let tell = |index: usize, moment: Moment<'_>| {
         if let Moment::Ready(after) = moment {

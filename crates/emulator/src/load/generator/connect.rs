@@ -1,8 +1,8 @@
 //! The first phase: every switch of a thread connects and shakes hands.
 
-use super::super::course::Step;
 use super::super::failure::Failure;
-use super::super::straggler::{RECEIVE_BUFFER, SEND_BUFFER};
+use super::super::phase::Step;
+use super::super::slow_readers::{RECEIVE_BUFFER, SEND_BUFFER};
 use super::super::switch::{Stage, Switch};
 use super::{CHECK, Generator, PAUSE};
 use crate::poll::Interest;
@@ -28,13 +28,13 @@ impl Generator<'_> {
                 self.open(number)?;
             }
             deadline = Instant::now() + self.load.connect_pause;
-            while Instant::now() < deadline && !self.course.is_stopped() {
+            while Instant::now() < deadline && !self.phases.is_stopped() {
                 self.turn(PAUSE)?;
             }
             self.report_connected(&mut reported);
         }
         deadline += self.load.handshake_deadline;
-        while reported < self.switches.len() && !self.course.is_stopped() {
+        while reported < self.switches.len() && !self.phases.is_stopped() {
             if self.turn(CHECK)? > deadline {
                 return Err(self.late());
             }
@@ -74,7 +74,7 @@ impl Generator<'_> {
         let connecting =
             |switch: &&Switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands);
         let ready = self.switches.len() - self.switches.iter().filter(connecting).count();
-        self.course.arrive(Step::Connected, (ready - *reported) as u32);
+        self.phases.arrive(Step::Connected, (ready - *reported) as u32);
         *reported = ready;
     }
 

@@ -29,8 +29,8 @@ impl Switch {
         desk: &mut Desk,
         poll: &Poll,
     ) -> Result<(), Failure> {
-        let allowance = match &mut self.straggler {
-            Some(straggler) if self.stage == Stage::Offering => straggler.allowance(now),
+        let allowance = match &mut self.slow_reader {
+            Some(slow_reader) if self.stage == Stage::Offering => slow_reader.allowance(now),
             _ => return Ok(()),
         };
         if allowance == 0 {
@@ -48,9 +48,9 @@ impl Switch {
         outcome: Result<(), Failure>,
         poll: &Poll,
     ) -> Result<(), Failure> {
-        match (outcome, &mut self.straggler) {
-            (Err(Failure::Closed { .. }), Some(straggler)) if self.stage == Stage::Offering => {
-                straggler.evicted();
+        match (outcome, &mut self.slow_reader) {
+            (Err(Failure::Closed { .. }), Some(slow_reader)) if self.stage == Stage::Offering => {
+                slow_reader.evicted();
                 self.stage = Stage::Evicted;
                 Ok(poll.remove(&self.wire)?)
             }

@@ -1,8 +1,8 @@
 //! What a visit writes, and what the socket is watched for behind it.
 
-use super::super::cast::Role;
 use super::super::failure::Failure;
 use super::super::packet_in::Sheet;
+use super::super::roles::Role;
 use super::{Desk, LESSONS_AHEAD, Stage, Switch};
 use crate::poll::{Interest, Poll};
 
@@ -111,7 +111,7 @@ impl Switch {
     pub(super) fn watch(&mut self, poll: &Poll) -> Result<(), Failure> {
         let offers = self.full && self.stage == Stage::Offering && self.allowance() > 0;
         let writes = offers || self.waits();
-        let reads = self.straggler.is_none() || self.stage != Stage::Offering;
+        let reads = self.slow_reader.is_none() || self.stage != Stage::Offering;
         let interest = match (reads, writes) {
             (true, true) => Interest::Both,
             (true, false) => Interest::Read,

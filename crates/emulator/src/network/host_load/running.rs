@@ -1,12 +1,12 @@
 //! Load while it is offered: whose packet is due, and which have arrived.
 
-use super::fabric::Fabric;
-use super::frame::Stamp;
-use super::offer::{Offer, Offered, OfferedPhase, OfferedSwitch};
-use super::trial::Pinged;
-use crate::load::dice::Dice;
+use super::{HostLoad, Offered, OfferedPhase, OfferedSwitch};
 use crate::load::pace::{Pace, TICK};
+use crate::load::rng::SplitMix64;
 use crate::load::{Volume, delays};
+use crate::network::checks::Pinged;
+use crate::network::fabric::Fabric;
+use crate::network::frame::Stamp;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,14 +24,14 @@ const PORT_FIRST: u16 = 1024;
 /// apart.
 const PEERS_SEED: u64 = 0x0070_6565_7273;
 
-pub(super) struct Offering<'a> {
-    offer: &'a Offer,
+pub(in crate::network) struct RunningLoad<'a> {
+    offer: &'a HostLoad,
     pace: Pace,
     /// The switches with hosts.
     senders: Vec<Sender>,
     /// Every host, h1 first.
     talkers: Vec<Talker>,
-    dice: Dice,
+    rng: SplitMix64,
     /// When it began, and when a switch is due again.
     begun: Option<Duration>,
     next: Duration,
@@ -67,9 +67,13 @@ struct Talker {
     left: u32,
 }
 
-impl<'a> Offering<'a> {
-    /// Nothing is sent before [`Offering::begin`].
-    pub(super) fn new(offer: &'a Offer, topology: &Topology, seed: u64) -> Offering<'a> {
+impl<'a> RunningLoad<'a> {
+    /// Nothing is sent before [`RunningLoad::begin`].
+    pub(in crate::network) fn new(
+        offer: &'a HostLoad,
+        topology: &Topology,
+        seed: u64,
+    ) -> RunningLoad<'a> {
         let mut by_switch: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (host, end) in (1..).zip(topology.hosts()) {
             by_switch.entry(end.switch).or_default().push(host);
@@ -83,13 +87,13 @@ impl<'a> Offering<'a> {
             *end += step.length;
             Some(*end)
         });
-        let mut dice = Dice::new(seed ^ PEERS_SEED);
-        Offering {
+        let mut rng = SplitMix64::new(seed ^ PEERS_SEED);
+        RunningLoad {
             offer,
             pace: Pace::shared(volume, how, switches.len() as u32, seed),
             senders: by_switch.into_values().map(sender).collect(),
-            talkers: talkers(topology.hosts().len() as u32, offer.peers, &mut dice),
-            dice,
+            talkers: talkers(topology.hosts().len() as u32, offer.peers, &mut rng),
+            rng,
             begun: None,
             next: Duration::ZERO,
             ends: ends.collect(),
@@ -102,14 +106,14 @@ impl<'a> Offering<'a> {
     }
 
     /// Which hosts are to find each other beforehand, and whether over IPv6.
-    pub(super) fn pairs(&self) -> (Vec<(u32, u32)>, bool) {
+    pub(in crate::network) fn pairs(&self) -> (Vec<(u32, u32)>, bool) {
         let pairs = (1..).zip(&self.talkers);
         let pairs = pairs.flat_map(|(from, talker)| talker.peers.iter().map(move |&to| (from, to)));
         (pairs.collect(), self.offer.v6)
     }
 
     /// These found each other, or did not.
-    pub(super) fn found(&mut self, pinged: &Pinged) {
+    pub(in crate::network) fn found(&mut self, pinged: &Pinged) {
         (self.offered.pairs, self.offered.found) = (pinged.pairs.len(), pinged.received());
         self.offered.finding = pinged.took;
         self.talkers.iter_mut().for_each(|talker| talker.peers.clear());
@@ -121,7 +125,7 @@ impl<'a> Offering<'a> {
     }
 
     /// Begins to send.
-    pub(super) fn begin(&mut self, now: Duration) {
+    pub(in crate::network) fn begin(&mut self, now: Duration) {
         self.begun = Some(now);
         self.next = now;
         self.begin_phase();
@@ -145,19 +149,19 @@ impl<'a> Offering<'a> {
     }
 
     /// When a switch is due; `None` where none will be any more.
-    pub(super) fn next_due(&self) -> Option<Duration> {
+    pub(in crate::network) fn next_due(&self) -> Option<Duration> {
         (self.begun.is_some() && !self.ends.is_empty()).then_some(self.next)
     }
 
     /// Whether everything has been sent, and has arrived or been waited for.
-    pub(super) fn is_done(&self, now: Duration, patience: Duration) -> bool {
+    pub(in crate::network) fn is_done(&self, now: Duration, patience: Duration) -> bool {
         let arrived = self.arrived_in_all();
         let end = self.begun.map(|begun| begun + self.offer.length() + patience);
         self.ends.is_empty() && (arrived == self.sent || end.is_some_and(|end| now >= end))
     }
 
     /// Sends what is due.
-    pub(super) fn turn(&mut self, fabric: &mut Fabric<'_>, now: Duration) {
+    pub(in crate::network) fn turn(&mut self, fabric: &mut Fabric<'_>, now: Duration) {
         let Some(begun) = self.begun else { return };
         while let Some(end) = self.ends.first().copied().filter(|&end| begun + end <= now) {
             self.serve(end, true, fabric, now);
@@ -252,7 +256,7 @@ impl<'a> Offering<'a> {
             *next = (*next + 1) % hosts.len();
             let talker = &mut self.talkers[from as usize - 1];
             if !talker.peers.is_empty() {
-                let (to, port) = talker.speak(self.offer.flow_packets, &mut self.dice);
+                let (to, port) = talker.speak(self.offer.flow_packets, &mut self.rng);
                 return Some((from, to, port));
             }
         }
@@ -260,7 +264,7 @@ impl<'a> Offering<'a> {
     }
 
     /// A packet arrived.
-    pub(super) fn arrived(&mut self, stamp: Stamp, now: Duration) {
+    pub(in crate::network) fn arrived(&mut self, stamp: Stamp, now: Duration) {
         let place = stamp.place as usize;
         if stamp.number >= self.sent || place >= self.senders.len() {
             return;
@@ -282,7 +286,7 @@ impl<'a> Offering<'a> {
 
     /// How much longer it is to be offered, and how many packets are on their way or lost; nothing
     /// before it begins.
-    pub(super) fn rest(&self, now: Duration) -> (Duration, u64) {
+    pub(in crate::network) fn unfinished(&self, now: Duration) -> (Duration, u64) {
         let Some(begun) = self.begun.filter(|_| !self.ends.is_empty()) else {
             return (Duration::ZERO, self.sent - self.arrived_in_all());
         };
@@ -290,7 +294,7 @@ impl<'a> Offering<'a> {
     }
 
     /// How many packets have been sent, and how many of them have arrived.
-    pub(super) fn packets(&self) -> (u64, u64) {
+    pub(in crate::network) fn packets(&self) -> (u64, u64) {
         (self.sent, self.arrived_in_all())
     }
 
@@ -299,7 +303,7 @@ impl<'a> Offering<'a> {
     }
 
     /// What became of it until now.
-    pub(super) fn finish(mut self, now: Duration) -> Offered {
+    pub(in crate::network) fn finish(mut self, now: Duration) -> Offered {
         if let (Some(begun), Some(&end), Some(phase)) =
             (self.begun, self.ends.first(), self.offered.phases.last_mut())
         {
@@ -312,10 +316,10 @@ impl<'a> Offering<'a> {
 
 impl Talker {
     /// The peer and the port of the next packet.
-    fn speak(&mut self, flow_packets: u32, dice: &mut Dice) -> (u32, u16) {
+    fn speak(&mut self, flow_packets: u32, rng: &mut SplitMix64) -> (u32, u16) {
         if self.left == 0 {
             self.left = flow_packets;
-            self.to = self.peers[dice.below(self.peers.len())];
+            self.to = self.peers[rng.below(self.peers.len())];
             self.port = self.port.checked_add(1).unwrap_or(PORT_FIRST).max(PORT_FIRST);
         }
         self.left -= 1;
@@ -324,14 +328,14 @@ impl Talker {
 }
 
 /// So many peers for each host, or all others where there are no more: of chance, and none twice.
-fn talkers(hosts: u32, peers: u32, dice: &mut Dice) -> Vec<Talker> {
+fn talkers(hosts: u32, peers: u32, rng: &mut SplitMix64) -> Vec<Talker> {
     let mut talker = |own: u32| {
         let mut chosen = Vec::new();
         // Floyd's choice without repetition, of the numbers 0 to `hosts` - 2, which are the others
         // in their order.
         let others = hosts - 1;
         for last in others - peers.min(others)..others {
-            let drawn = dice.below(last as usize + 1) as u32;
+            let drawn = rng.below(last as usize + 1) as u32;
             chosen.push(if chosen.contains(&drawn) { last } else { drawn });
         }
         let number = |other: u32| other + 1 + u32::from(other + 1 >= own);
@@ -370,9 +374,9 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Plan;
     use super::*;
     use crate::load::{OnOff, Spread, Step};
+    use crate::network::Plan;
     use crate::topology::Shape;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -380,7 +384,7 @@ mod tests {
     #[test]
     fn every_host_has_peers_of_chance_and_none_twice() {
         for (hosts, peers) in [(2, 1), (2, 4), (10, 3), (10, 9), (10, 1000)] {
-            let talkers = talkers(hosts, peers, &mut Dice::new(1));
+            let talkers = talkers(hosts, peers, &mut SplitMix64::new(1));
             for (own, talker) in (1..).zip(&talkers) {
                 let set: HashSet<u32> = talker.peers.iter().copied().collect();
                 assert_eq!(set.len(), talker.peers.len());
@@ -388,21 +392,22 @@ mod tests {
                 assert!(set.iter().all(|peer| (1..=hosts).contains(peer) && *peer != own));
             }
         }
-        let drawn =
-            |seed| talkers(10, 3, &mut Dice::new(seed)).into_iter().map(|talker| talker.peers);
+        let drawn = |seed| {
+            talkers(10, 3, &mut SplitMix64::new(seed)).into_iter().map(|talker| talker.peers)
+        };
         assert!(drawn(1).eq(drawn(1)) && drawn(1).ne(drawn(2)));
     }
 
     #[test]
     fn a_flow_has_so_many_packets_of_one_port() {
         let mut talker = Talker { peers: vec![2, 3], ..Talker::default() };
-        let mut dice = Dice::new(1);
-        let spoken: Vec<(u32, u16)> = (0..9).map(|_| talker.speak(3, &mut dice)).collect();
+        let mut rng = SplitMix64::new(1);
+        let spoken: Vec<(u32, u16)> = (0..9).map(|_| talker.speak(3, &mut rng)).collect();
         let ports: Vec<u16> = spoken.iter().map(|packet| packet.1).collect();
         assert_eq!(ports, [1024, 1024, 1024, 1025, 1025, 1025, 1026, 1026, 1026]);
         assert!(spoken.chunks(3).all(|flow| flow.iter().all(|packet| packet.0 == flow[0].0)));
         talker.port = u16::MAX;
-        assert_eq!(talker.speak(1, &mut dice).1, PORT_FIRST);
+        assert_eq!(talker.speak(1, &mut rng).1, PORT_FIRST);
     }
 
     #[test]
@@ -419,14 +424,14 @@ mod tests {
     }
 
     /// Without sockets: hosts that know each other, wires, and switches whose tables are empty.
-    fn offer_for(offer: &Offer, shape: &str, moments: &[u64]) -> (Offered, bool) {
+    fn offer_for(offer: &HostLoad, shape: &str, moments: &[u64]) -> (Offered, bool) {
         let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
         assert_eq!(offer.check(&topology), Ok(()));
         let controller = "127.0.0.1:1".parse().unwrap();
         let plan = Plan::new(controller, aldis_wire::Version::V13, topology);
         let mut fabric = Fabric::new(&plan, std::iter::empty()).unwrap();
-        let mut offering = Offering::new(offer, &plan.topology, 1);
-        let (pairs, v6) = offering.pairs();
+        let mut load = RunningLoad::new(offer, &plan.topology, 1);
+        let (pairs, v6) = load.pairs();
         for &(from, to) in &pairs {
             let answer = fabric.host_mut(to).address;
             let other = fabric.host_mut(from).address;
@@ -439,19 +444,19 @@ mod tests {
             assert_ne!(answer, other);
         }
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, Some(Duration::ZERO))).collect();
-        let action = super::super::Action::PingAll { pairs: None, v6 };
+        let action = crate::network::Action::PingAll { pairs: None, v6 };
         let (at, took) = (Duration::ZERO, Duration::ZERO);
-        offering.found(&Pinged { action, at, pairs, waiting: 0, unsent: 0, took });
-        offering.begin(Duration::ZERO);
+        load.found(&Pinged { action, at, pairs, waiting: 0, unsent: 0, took });
+        load.begin(Duration::ZERO);
         for &ms in moments {
             let now = Duration::from_millis(ms);
-            while offering.next_due().is_some_and(|due| due <= now) {
-                offering.turn(&mut fabric, now);
+            while load.next_due().is_some_and(|due| due <= now) {
+                load.turn(&mut fabric, now);
             }
         }
         let last = Duration::from_millis(*moments.last().unwrap());
-        let is_done = offering.is_done(last, Duration::ZERO);
-        (offering.finish(last), is_done)
+        let is_done = load.is_done(last, Duration::ZERO);
+        (load.finish(last), is_done)
     }
 
     fn steps(rates: &[(f64, u64)]) -> Vec<Step> {
@@ -461,12 +466,13 @@ mod tests {
 
     #[test]
     fn every_phase_sends_what_is_due_in_it() {
-        let base = Offer::new(1.0, Duration::from_secs(1));
-        let offer = Offer { steps: steps(&[(1000.0, 500), (100.0, 1000), (2000.0, 250)]), ..base };
+        let base = HostLoad::new(1.0, Duration::from_secs(1));
+        let offer =
+            HostLoad { steps: steps(&[(1000.0, 500), (100.0, 1000), (2000.0, 250)]), ..base };
         let every_ms: Vec<u64> = (0..=1750).collect();
         for v6 in [false, true] {
             let (offered, is_done) =
-                offer_for(&Offer { v6, ..offer.clone() }, "linear,5,2", &every_ms);
+                offer_for(&HostLoad { v6, ..offer.clone() }, "linear,5,2", &every_ms);
             let sent: Vec<u64> = offered.phases.iter().map(|phase| phase.sent).collect();
             for (sent, expected) in sent.iter().zip([500, 100, 500]) {
                 assert!((expected - 5..=expected + 5).contains(sent), "{sent} of {expected}");
@@ -480,7 +486,7 @@ mod tests {
 
     #[test]
     fn who_does_not_keep_up_says_so() {
-        let offer = Offer::new(10_000.0, Duration::from_secs(2));
+        let offer = HostLoad::new(10_000.0, Duration::from_secs(2));
         let (offered, is_done) = offer_for(&offer, "linear,2", &[0, 1000, 2000]);
         let [phase] = &offered.phases[..] else { panic!("{offered:?}") };
         assert!(is_done);
@@ -493,8 +499,8 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_as_long_as_it_was() {
-        let base = Offer::new(1.0, Duration::from_secs(1));
-        let offer = Offer { steps: steps(&[(100.0, 500), (100.0, 1000), (100.0, 250)]), ..base };
+        let base = HostLoad::new(1.0, Duration::from_secs(1));
+        let offer = HostLoad { steps: steps(&[(100.0, 500), (100.0, 1000), (100.0, 250)]), ..base };
         let until: Vec<u64> = (0..=800).collect();
         let (offered, is_done) = offer_for(&offer, "linear,2", &until);
         let lengths: Vec<u128> =
@@ -507,7 +513,7 @@ mod tests {
     fn skewed_and_now_and_then_are_what_the_spread_says() {
         let length = Duration::from_secs(4);
         let every_ms: Vec<u64> = (0..=4000).collect();
-        let skewed = Offer { spread: Spread::Zipf(1.0), ..Offer::new(5000.0, length) };
+        let skewed = HostLoad { spread: Spread::Zipf(1.0), ..HostLoad::new(5000.0, length) };
         let (offered, _) = offer_for(&skewed, "linear,8", &every_ms);
         let parts = skewed.spread.parts(8, 1);
         for (switch, part) in offered.switches.iter().zip(parts) {
@@ -515,7 +521,7 @@ mod tests {
         }
         let second = Duration::from_secs(1);
         let on_off = OnOff { on: (second, second), off: (second, second) };
-        let bursty = Offer { on_off: Some(on_off), ..Offer::new(1000.0, length) };
+        let bursty = HostLoad { on_off: Some(on_off), ..HostLoad::new(1000.0, length) };
         let (offered, _) = offer_for(&bursty, "linear,8", &every_ms);
         assert!((3990..=4010).contains(&offered.phases[0].sent), "{:?}", offered.phases[0].sent);
     }
@@ -523,16 +529,16 @@ mod tests {
     #[test]
     fn what_cannot_be_offered_is_a_sentence() {
         let topology = |shape: &str| shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-        let base = || Offer::new(1000.0, Duration::from_secs(1));
+        let base = || HostLoad::new(1000.0, Duration::from_secs(1));
         for (offer, shape, words) in [
             (base(), "single,1", "load needs two"),
-            (Offer::new(2e6, Duration::from_secs(1)), "linear,2", "up to 1000000 packets"),
-            (Offer::new(f64::NAN, Duration::from_secs(1)), "linear,2", "up to 1000000 packets"),
-            (Offer::new(1.0, Duration::MAX), "linear,2", "a week at most"),
-            (Offer { steps: vec![], ..base() }, "linear,2", "1 to 100 steps"),
-            (Offer { peers: 0, ..base() }, "linear,2", "1 to 1000 peers"),
-            (Offer { frame_len: 60, ..base() }, "linear,2", "has 90 to 1514 bytes"),
-            (Offer { peers: 1000, ..base() }, "linear,3000", "fewer peers"),
+            (HostLoad::new(2e6, Duration::from_secs(1)), "linear,2", "up to 1000000 packets"),
+            (HostLoad::new(f64::NAN, Duration::from_secs(1)), "linear,2", "up to 1000000 packets"),
+            (HostLoad::new(1.0, Duration::MAX), "linear,2", "a week at most"),
+            (HostLoad { steps: vec![], ..base() }, "linear,2", "1 to 100 steps"),
+            (HostLoad { peers: 0, ..base() }, "linear,2", "1 to 1000 peers"),
+            (HostLoad { frame_len: 60, ..base() }, "linear,2", "has 90 to 1514 bytes"),
+            (HostLoad { peers: 1000, ..base() }, "linear,3000", "fewer peers"),
         ] {
             let wrong = offer.check(&topology(shape)).unwrap_err();
             assert!(wrong.contains(words), "{wrong}");
@@ -543,11 +549,11 @@ mod tests {
         /// Whatever a frame claims, nothing that was not sent is counted.
         #[test]
         fn no_stamp_makes_it_panic(number: u64, sent_ns: u64, place: u32, now in 0u64..1000) {
-            let offer = Offer::new(1.0, Duration::from_secs(1));
+            let offer = HostLoad::new(1.0, Duration::from_secs(1));
             let topology = "linear,2".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-            let mut offering = Offering::new(&offer, &topology, 1);
-            offering.arrived(Stamp { number, sent_ns, place }, Duration::from_millis(now));
-            prop_assert_eq!(offering.finish(Duration::ZERO).phases.len(), 0);
+            let mut load = RunningLoad::new(&offer, &topology, 1);
+            load.arrived(Stamp { number, sent_ns, place }, Duration::from_millis(now));
+            prop_assert_eq!(load.finish(Duration::ZERO).phases.len(), 0);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What several networks found out, as one report.
 
-use super::{Frames, Messages, Offered, OfferedPhase, Report};
 use crate::load::Probes;
+use crate::network::{Frames, Messages, Offered, OfferedPhase, Report};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::time::Duration;
