@@ -20,7 +20,7 @@ match = {{ in-port = {number} }}
 actions = ["output:1"]
 """ for number in range(2, 2 + FLOWS))
 
-# Who keeps flows tries again what found no room after half a minute.
+# An application that keeps flows tries again what found no room after half a minute.
 AGAIN_S = 60
 
 

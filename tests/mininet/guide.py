@@ -26,7 +26,7 @@ def blocks():
 
 
 class Shell:
-    """A shell in an empty folder, as somebody has it who reads the guide."""
+    """A shell in an empty folder, as a reader of the guide has it."""
 
     def __init__(self, folder):
         self.folder = folder

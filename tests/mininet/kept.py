@@ -1,4 +1,4 @@
-"""What `acl` and `static-flows` keep on a switch, and what stays there when somebody restarts. Functions of a fresh `Lab`."""
+"""What `acl` and `static-flows` keep on a switch, and what stays there over a restart. Functions of a fresh `Lab`."""
 
 import functools
 import re

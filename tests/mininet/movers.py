@@ -15,13 +15,13 @@ REACHED_WITHIN_S = 2
 
 
 def gratuitous_arp(mac, address):
-    """I have this address, to everyone, as a question that nobody has to answer."""
+    """A gratuitous ARP: the host announces its address to all."""
     body = struct.pack("!HHBBH", 1, IPV4, 6, 4, 1) + mac + address + bytes(6) + address
     return EVERYONE + mac + struct.pack("!H", ARP) + body
 
 
 def rarp(mac, _):
-    """What a hypervisor sends for a machine that it took over: who am I, to everyone."""
+    """What a hypervisor sends for a machine that it took over: a RARP request, broadcast."""
     body = struct.pack("!HHBBH", 1, IPV4, 6, 4, 3) + mac + bytes(4) + mac + bytes(4)
     return EVERYONE + mac + struct.pack("!H", RARP) + body
 

@@ -1,4 +1,4 @@
-"""What the proxies keep from everyone, by default: questions arrive only where they can be answered. Functions of a fresh `Lab`."""
+"""What the proxies keep from all hosts, by default: questions arrive only where they can be answered. Functions of a fresh `Lab`."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ ARP, IPV4 = 0x0806, 0x0800
 NOBODY, STRANGER, LAST = "0.0.0.0", "10.0.0.77", "10.0.0.78"
 CLIENT_PORT, SERVER_PORT = 68, 67
 
-# The fourth host, and nobody else.
+# The fourth host alone.
 SERVER = """
 [[dhcp-server]]
 mac = "00:00:00:00:00:04"
@@ -27,7 +27,7 @@ port = 1
 
 
 class Ears:
-    """Prints each frame that a host hears, whoever it is for."""
+    """Prints each frame that a host hears, for any receiver."""
 
     def __init__(self, hosts):
         self.children, self.texts = {}, {}
@@ -42,7 +42,7 @@ class Ears:
         return self.texts[host]
 
     def heard(self, frame):
-        """How often each host heard a frame, by name; who did not hear it is left out."""
+        """How often each host heard a frame, by name; hosts that did not hear it are left out."""
         counts = {str(host): len(re.findall(f"^heard {frame.hex()}", self.text(host), re.MULTILINE)) for host in self.children}
         return {host: count for host, count in counts.items() if count}
 
@@ -61,13 +61,13 @@ def mac(host):
 
 
 def question(host, sender, target):
-    """Who has `target`? To everyone."""
+    """An ARP request for `target`, broadcast."""
     body = struct.pack("!HHBBH", 1, IPV4, 6, 4, 1) + mac(host) + socket.inet_aton(sender) + bytes(6) + socket.inet_aton(target)
     return EVERYONE + mac(host) + struct.pack("!H", ARP) + body
 
 
 def dhcp(host, operation, client, transaction):
-    """A DISCOVER (1) or an OFFER (2) of this host, to everyone, about a client."""
+    """A DISCOVER (1) or an OFFER (2) of this host, broadcast, about a client."""
     fixed = struct.pack("!BBBBIHH", operation, 1, 6, 0, transaction, 0, 0x8000) + bytes(16) + mac(client) + bytes(10 + 64 + 128)
     body = fixed + bytes.fromhex("63825363") + bytes([53, 1, operation, 255])
     ports = (CLIENT_PORT, SERVER_PORT) if operation == 1 else (SERVER_PORT, CLIENT_PORT)
@@ -91,7 +91,7 @@ def wait_heard(ears, frame, by):
 
 
 def asked_alone(version, lab):
-    """An ARP question about a host that is known goes to that host, or is answered at once; one about a stranger to everyone."""
+    """An ARP question about a host that is known goes to that host, or is answered at once; one about an unknown host to all."""
     lab.start_controller()
     net = lab.start_network(LinearTopo(4), version)
     expect(net.pingAll() == 0, "pingall without loss, on the first try", "losses")
@@ -103,7 +103,7 @@ def asked_alone(version, lab):
     wait_heard(ears, probe, {str(three): 1})
     say(two, ordinary)
     wait_until("an answer for h4 at h2", lambda: answers(ears, two, four) == 1, seen=lambda: ears.text(two)[-400:])
-    # What goes to everyone now arrives behind what was sent before.
+    # What goes to all now arrives behind what was sent before.
     stranger = question(one, one.IP(), STRANGER)
     say(one, stranger)
     wait_heard(ears, stranger, everyone_but(net, one))

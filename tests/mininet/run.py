@@ -24,8 +24,9 @@ SCENARIO_S = 120
 GRACE_S = 20
 NEEDED = ["unshare", "setpriv", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
           "ping", "iperf", "ethtool", "tcpdump", "tshark"]
-# As many that fail are tried once more: on a machine that does other things too a deadline passes that nobody missed. What fails
-# twice is no accident, and what needed a second try is said.
+# As many that fail are tried once more: on a machine that does other things too a deadline passes
+# without a fault of the code. What fails twice is no accident, and what needed a second try is
+# said.
 AGAIN_MAX = 5
 # unshare dies with us, its child with unshare, and everything in the namespaces with the child.
 UNSHARE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]

@@ -78,7 +78,7 @@ def another_network(version, lab):
     """Networks one after the other at a running controller, with the same datapath ids: each works as if it were the first."""
     lab.start_controller()
     for topology in (SingleSwitchTopo(3), LinearTopo(3), TreeTopo(2, 3), LinearTopo(3)):
-        # Floods by every port come to an end, and who pings needs the links.
+        # Floods by every port come to an end, and pings need the links.
         net = lab.start_network(topology, version)
         time.sleep(FOUND_OUT_S)
         everyone_reaches_everyone(net)
@@ -221,7 +221,7 @@ def move(mover):
 
 
 def host_moved_and_believed(version, lab):
-    """By default such a host is followed once nobody answers for it at its old port, and its paths go with it."""
+    """By default such a host is followed once it does not answer at its old port, and its paths go with it."""
     lab.start_controller()
     net = lab.start_network(TwoHomes(), version)
     mover, other = net.hosts
@@ -279,7 +279,7 @@ def vswitchd_restarted(version, lab):
 
 
 def comes_back(net, beside):
-    """The ping that ran all the while is answered again, and then everyone reaches everyone."""
+    """The ping that ran all the while is answered again, and then every host reaches every other."""
     beside.wait_replies(10, COMES_BACK_S)
     beside.finish()
     everyone_reaches_everyone(net)
@@ -362,7 +362,7 @@ def discovered(version, lab):
     found = functools.partial(links_told, lab)
     wait_until("the links of the network", lambda: found() == real, seen=found)
     for host in net.hosts:
-        # Nobody answers: no flow leads anywhere. The question is enough to be seen.
+        # No host answers: no flow leads anywhere. The question is enough to be seen.
         host.cmd(f"ping -n -c 1 -W 0.2 {net.hosts[0].IP() if host is not net.hosts[0] else net.hosts[1].IP()}")
         place = end_of(host.defaultIntf().link, host)
         # The log lists no more than ten hosts a second.

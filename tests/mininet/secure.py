@@ -1,4 +1,5 @@
-"""Open vSwitch over TLS: who shows its own certificate is served, and certificates are renewed under it. Functions of a fresh `Lab`."""
+"""Open vSwitch over TLS: a switch that shows its own certificate is served, and certificates are
+renewed under it. Functions of a fresh `Lab`."""
 
 import functools
 import os
@@ -23,7 +24,7 @@ def pki(lab, *options):
 
 
 def show_certificate_of(lab, dpid):
-    """From now on Open vSwitch says with this certificate who it is."""
+    """From now on Open vSwitch shows this certificate."""
     name = lab.path(f"pki/switch-{dpid:016x}")
     output("ovs-vsctl", "set-ssl", f"{name}.key", f"{name}.pem", lab.path("pki/ca.pem"))
 
