@@ -2,19 +2,20 @@
 //! a network of 79 switches in which everything is known.
 //!
 //! ```text
-//! taskset -c 1 cargo bench -p aldis-apps --bench route_flow
+//! taskset -c 1 cargo bench -p aldis-apps --bench route_flow [-- torus]
 //! ```
 //!
-//! The network is grown by preferential attachment, two links for each new switch, and each switch has a hundred hosts. A batch is
-//! 512 requests of random pairs. Of each figure the least of the rounds and their median are printed. `-- again` measures paths that
-//! are installed again and nothing else, for profilers.
+//! The network is grown by preferential attachment, two links for each new switch; `-- torus` takes
+//! 64 switches in a torus of 8 by 8 instead. Each switch has a hundred hosts. A batch is 512
+//! requests of random pairs. Of each figure the least of the rounds and their median are printed.
+//! `-- again` measures paths that are installed again and nothing else, for profilers.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 
 use core::net::IpAddr;
 use core::time::Duration;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use aldis_apps::SwitchPort;
@@ -40,7 +41,10 @@ mod memory;
 #[global_allocator]
 static MEMORY: memory::Pages = memory::Pages;
 
-const SWITCHES: u64 = 79;
+/// Switches of the network that is grown.
+const GROWN: u64 = 79;
+/// Switches on a side of the torus.
+const SIDE: u64 = 8;
 /// Hosts of a switch, from this port on.
 const HOSTS: u64 = 100;
 const HOST_PORT: u32 = 1000;
@@ -65,22 +69,17 @@ impl Draws {
     }
 }
 
-/// The links: each switch is linked to two earlier ones.
-fn grown() -> Map {
-    let (mut draws, mut drawn) = (Draws(0x9e37_79b9_7f4a_7c15), vec![1, 2]);
-    let mut links = vec![(1, 2)];
-    for dpid in 3..=SWITCHES {
-        let mut peers: Vec<u64> = vec![];
-        while peers.len() < 2 {
-            let peer = drawn[draws.below(drawn.len() as u64) as usize];
-            if !peers.contains(&peer) {
-                peers.push(peer);
-            }
-        }
-        links.extend(peers.iter().map(|&peer| (peer, dpid)));
-        drawn.extend(peers.into_iter().flat_map(|peer| [peer, dpid]));
-    }
-    let mut ports = vec![vec![]; SWITCHES as usize + 1];
+/// Whether the network is the torus.
+static IS_TORUS: LazyLock<bool> = LazyLock::new(|| std::env::args().any(|arg| arg == "torus"));
+
+fn switch_count() -> u64 {
+    if *IS_TORUS { SIDE * SIDE } else { GROWN }
+}
+
+/// The network, with its links and hosts' ports.
+fn network() -> Map {
+    let links = if *IS_TORUS { torus() } else { grown() };
+    let mut ports = vec![vec![]; switch_count() as usize + 1];
     for (a, b) in links {
         let [from, to] =
             [a, b].map(|dpid: u64| SwitchPort::new(dpid, ports[dpid as usize].len() as u32 + 1));
@@ -93,6 +92,34 @@ fn grown() -> Map {
         Switch { dpid: DatapathId(dpid as u64), version, since, ports: links }
     };
     ports.into_iter().enumerate().skip(1).map(switch).collect()
+}
+
+/// Each switch is linked to the next one of its row and of its column.
+fn torus() -> Vec<(u64, u64)> {
+    let name = |x: u64, y: u64| 1 + x % SIDE + SIDE * (y % SIDE);
+    let of = |at: u64| {
+        let (x, y) = (at % SIDE, at / SIDE);
+        [(name(x, y), name(x + 1, y)), (name(x, y), name(x, y + 1))]
+    };
+    (0..SIDE * SIDE).flat_map(of).collect()
+}
+
+/// Each switch is linked to two earlier ones.
+fn grown() -> Vec<(u64, u64)> {
+    let (mut draws, mut drawn) = (Draws(0x9e37_79b9_7f4a_7c15), vec![1, 2]);
+    let mut links = vec![(1, 2)];
+    for dpid in 3..=GROWN {
+        let mut peers: Vec<u64> = vec![];
+        while peers.len() < 2 {
+            let peer = drawn[draws.below(drawn.len() as u64) as usize];
+            if !peers.contains(&peer) {
+                peers.push(peer);
+            }
+        }
+        links.extend(peers.iter().map(|&peer| (peer, dpid)));
+        drawn.extend(peers.into_iter().flat_map(|peer| [peer, dpid]));
+    }
+    links
 }
 
 fn port(number: PortNo, to: Option<SwitchPort>) -> Port {
@@ -110,7 +137,8 @@ fn port(number: PortNo, to: Option<SwitchPort>) -> Port {
 }
 
 fn host(number: u64) -> (MacAddr, SwitchPort) {
-    let at = SwitchPort::new(1 + number % SWITCHES, HOST_PORT + (number / SWITCHES) as u32);
+    let at =
+        SwitchPort::new(1 + number % switch_count(), HOST_PORT + (number / switch_count()) as u32);
     (MacAddr::from_u64(0x0200_0000_0000 | number), at)
 }
 
@@ -140,7 +168,7 @@ impl Publisher for Maps {
     }
 
     fn revise(&mut self, _: Time, _: News<'_, Map>) -> Option<Map> {
-        core::mem::take(&mut self.0).then(grown)
+        core::mem::take(&mut self.0).then(network)
     }
 
     fn next(&self) -> Time {
@@ -159,7 +187,7 @@ impl Publisher for Tableau {
         while let Some(Seen { .. }) = news.report() {}
         core::mem::take(&mut self.0).then(|| {
             let mut ledger = Ledger::new(Config::new(Seed::new(*SECRET)));
-            for number in 0..SWITCHES * HOSTS {
+            for number in 0..switch_count() * HOSTS {
                 let (mac, at) = host(number);
                 let (id, ip) = (Identity { mac, vlan: 0 }, IpAddr::from([10, 0, 0, 1]));
                 let ip = (number == 0).then_some(ip);
@@ -195,7 +223,7 @@ impl Bench {
         let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
         let mut world = program.world();
         let mut switches = vec![];
-        for dpid in 1..=SWITCHES {
+        for dpid in 1..=switch_count() {
             let (dpid, version) = (DatapathId(dpid), Version::V13);
             let info = Info { dpid, version, buffers: 0, tables: 1, ports: vec![] };
             let switch = pipeline.join(Time::START, info);
@@ -210,7 +238,7 @@ impl Bench {
             }
         }
         let mut draws = Draws(88_172_645_463_325_252);
-        let hosts = SWITCHES * HOSTS;
+        let hosts = switch_count() * HOSTS;
         let flows = (0..FLOWS).map(|_| {
             let src = draws.below(hosts);
             (src, (src + 1 + draws.below(hosts - 1)) % hosts)
