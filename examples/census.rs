@@ -31,10 +31,8 @@ impl Publisher for Census {
 impl App for Census {
     type Slot = ();
     const NAME: &'static str = "census";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Publication];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Publication];
     const READS: &'static [PartId] = &[Hosts::ID];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let Hosts(hosts) = batch.world.part();

@@ -17,9 +17,7 @@ impl App for Ports {
     type Slot = ();
 
     const NAME: &'static str = "ports";
-    const STARTS: &'static [On] = &[On::Up, On::Down, On::PortChange];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[On::Up, On::Down, On::PortChange];
 
     fn event(&mut self, at: At<'_, ()>, event: &Event, _: &mut Output) -> Next {
         let Info { dpid, ports, .. } = at.switch;

@@ -20,30 +20,27 @@ impl App for Quarantine {
     type Slot = Exclusive<HashMap<MacAddr, u32>>;
 
     const NAME: &'static str = "quarantine";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Second];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Second];
 
-    fn join(&mut self, _: Time, _: &Info) -> HashMap<MacAddr, u32> {
+    fn init_switch(&mut self, _: Time, _: &Info) -> HashMap<MacAddr, u32> {
         HashMap::new()
     }
 
-    fn packet_ins(
+    fn packet_in(
         &mut self,
-        batch: &mut Batch<'_>,
-        mut hosts: Slots<'_, Self::Slot>,
+        request: &Asked<'_>,
+        mut hosts: State<'_, Self>,
         out: &mut Output,
-    ) {
-        batch.each(|asked| {
-            let Some(src) = asked.src() else { return Next::Continue };
-            let mut hosts = hosts.of(asked.place);
-            let requests = hosts.entry(src).or_default();
-            *requests += 1;
-            if *requests == REQUESTS_MAX + 1 {
-                // A flow without actions drops.
-                let cut_off = FlowMod::add(Match::new().eth_src(src)).priority(0xffff);
-                out.answer(asked, cut_off.hard_timeout(60));
-            }
-            if *requests > REQUESTS_MAX { Next::Stop } else { Next::Continue }
-        });
+    ) -> Next {
+        let Some(src) = request.src() else { return Next::Continue };
+        let requests = hosts.entry(src).or_default();
+        *requests += 1;
+        if *requests == REQUESTS_MAX + 1 {
+            // A flow without actions drops.
+            let cut_off = FlowMod::add(Match::new().eth_src(src)).priority(0xffff);
+            out.answer(request, cut_off.hard_timeout(60));
+        }
+        if *requests > REQUESTS_MAX { Next::Stop } else { Next::Continue }
     }
 
     fn event(&mut self, mut at: At<'_, Self::Slot>, _: &Event, _: &mut Output) -> Next {

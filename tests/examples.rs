@@ -159,6 +159,45 @@ fn the_quarantine_cuts_off_who_asks_too_much_and_nobody_else() {
 }
 
 #[test]
+fn the_learning_switch_floods_what_it_does_not_know_and_installs_what_it_does() {
+    let switch = Program::start("learning_switch");
+    let mut peer = switch.join();
+    let from = |xid: u32, in_port: u32, dst: u8, src: u8| {
+        let (_, Message::PacketIn(mut packet)) =
+            Message::decode(VERSION, &request(xid, src)).expect("a good message")
+        else {
+            panic!("it is a PACKET_IN")
+        };
+        packet.match_ = Match::new().in_port(PortNo(in_port));
+        packet.data[5] = dst;
+        let mut bytes = Vec::new();
+        Message::PacketIn(packet).encode(VERSION, xid, &mut bytes).expect("it can be said");
+        bytes
+    };
+    let out_port = |message: &Message| match message {
+        Message::PacketOut(packet) => packet.actions.clone(),
+        other => panic!("{other:?}"),
+    };
+    // Host 1 of port 1 asks for host 2, which is not known; host 2 answers from port 2.
+    peer.send(&from(1, 1, 2, 1)).expect("it reads");
+    let (xid, flooded) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
+    assert_eq!((xid, out_port(&flooded)), (1, vec![Action::output(PortNo::FLOOD)]));
+    peer.send(&from(2, 2, 1, 2)).expect("it reads");
+    let (_, flow) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
+    let Message::FlowMod(flow) = flow else { panic!("{flow:?}") };
+    let [one, two] = [1, 2].map(|host| MacAddr([2, 0, 0, 0, 0, host]));
+    assert_eq!(flow.match_, Match::new().in_port(PortNo(2)).eth_dst(one).eth_src(two));
+    let (xid, sent) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
+    assert_eq!((xid, out_port(&sent)), (2, vec![Action::output(PortNo(1))]));
+    // Host 2 moves to port 3: the flows that lead to where it was go.
+    peer.send(&from(3, 3, 1, 2)).expect("it reads");
+    let (_, removed) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
+    let Message::FlowMod(removed) = removed else { panic!("{removed:?}") };
+    assert_eq!(removed.match_, Match::new().eth_dst(two));
+    assert_eq!(removed.command, msg::FlowModCommand::DELETE);
+}
+
+#[test]
 fn the_census_counts_every_host_once() {
     let mut census = Program::start("census");
     let mut peer = census.join();

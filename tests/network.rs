@@ -69,10 +69,8 @@ struct Witness(Record);
 impl App for Witness {
     type Slot = ();
     const NAME: &'static str = "witness";
-    const STARTS: &'static [On] = &[On::Publication];
+    const EVENTS: &'static [On] = &[On::Publication];
     const READS: &'static [PartId] = &[Map::ID, Hosts::ID];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn published(&mut self, _: View<'_>, moment: Moment<'_>, _: &mut Far) {
         let (map, hosts) = (moment.world.part::<Map>(), moment.world.part::<Hosts>());

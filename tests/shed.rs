@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use aldis_control::app::Slots;
 use aldis_control::fact::{Fact, Facts};
-use aldis_control::switch::Info;
-use aldis_control::{App, Batch, On, Output, Recipe, Time, session};
+use aldis_control::{App, Batch, On, Output, Recipe, session};
 use aldis_emulator::peer::{Part, Peer, bare, hello};
 use aldis_engine::design::Knobs;
 use aldis_engine::metrics::SwitchSnapshot;
@@ -54,9 +53,7 @@ struct Slow {
 impl App for Slow {
     type Slot = ();
     const NAME: &'static str = "slow";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Lldp];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Lldp];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, _: &mut Output) {
         let mut seen = self.seen.lock().unwrap();

@@ -28,9 +28,9 @@ struct Book {
 impl App for Numbers {
     type Slot = Exclusive<Book>;
     const NAME: &'static str = "numbers";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Second, On::Down];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Second, On::Down];
 
-    fn join(&mut self, _: Time, _: &Info) -> Book {
+    fn init_switch(&mut self, _: Time, _: &Info) -> Book {
         Book::default()
     }
 

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use aldis_control::app::{At, Event, Moment, Next, Slots};
-use aldis_control::switch::Info;
 use aldis_control::world::{News, PartId, Publishers, View};
 use aldis_control::{App, Batch, Far, On, Output, Part, Publisher, Recipe, Time};
 use aldis_emulator::peer::{Peer, bare};
@@ -116,10 +115,8 @@ struct First {
 impl App for First {
     type Slot = ();
     const NAME: &'static str = "first";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Up, On::Publication];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Up, On::Publication];
     const READS: &'static [PartId] = &[Routes::ID];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let number = self.batches.fetch_add(1, Ordering::Relaxed);
@@ -164,10 +161,8 @@ struct Second {
 impl App for Second {
     type Slot = ();
     const NAME: &'static str = "second";
-    const STARTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = &[Tree::ID];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let number = self.batches.fetch_add(1, Ordering::Relaxed);

@@ -9,8 +9,7 @@ use aldis_control::app::Slots;
 use aldis_control::bounds::COMMAND_MESSAGES_MAX;
 use aldis_control::command::{Failure, Outcome, Said};
 use aldis_control::session::Close;
-use aldis_control::switch::Info;
-use aldis_control::{App, Batch, On, Output, Recipe, Time};
+use aldis_control::{App, Batch, On, Output, Recipe};
 use aldis_emulator::peer::Peer;
 use aldis_engine::command::Answer;
 use aldis_engine::limits::ORDERS_MAX;
@@ -262,9 +261,7 @@ struct Gate {
 impl App for Gate {
     type Slot = ();
     const NAME: &'static str = "gate";
-    const STARTS: &'static [On] = &[On::FlowRequest];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[On::FlowRequest];
 
     fn packet_ins(&mut self, _: &mut Batch<'_>, _: Slots<'_, ()>, _: &mut Output) {
         let _ = self.entered.send(());

@@ -13,8 +13,7 @@ use aldis_control::app::{At, Event, Next};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::session::{self, Close};
 use aldis_control::stats::{SwitchCounts, SwitchSnapshot};
-use aldis_control::switch::Info;
-use aldis_control::{App, On, Output, Recipe, Time};
+use aldis_control::{App, On, Output, Recipe};
 use aldis_emulator::peer::bare;
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Engine};
@@ -42,9 +41,7 @@ impl App for Clock {
 
     const NAME: &'static str = "clock";
 
-    const STARTS: &'static [On] = &[On::Second];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[On::Second];
 
     fn event(&mut self, at: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
         out.append(&bare(at.switch.version, ECHO_REQUEST, TICK));

@@ -151,9 +151,7 @@ struct Tableau(bool);
 impl App for Known {
     type Slot = ();
     const NAME: &'static str = "known";
-    const STARTS: &'static [On] = &[];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[];
 
     fn publishers(&self) -> Publishers {
         Publishers::of(Maps(true)).and(Tableau(true))

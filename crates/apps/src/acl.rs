@@ -153,7 +153,7 @@ impl App for Acl {
     type Slot = Parallel<Kept>;
 
     const NAME: &'static str = "acl";
-    const STARTS: &'static [On] = &[
+    const EVENTS: &'static [On] = &[
         On::Joining,
         On::Down,
         On::FlowRequest,
@@ -165,7 +165,7 @@ impl App for Acl {
 
     const READS: &'static [PartId] = &[AclBook::ID];
 
-    fn join(&mut self, _: Time, _: &Info) -> Kept {
+    fn init_switch(&mut self, _: Time, _: &Info) -> Kept {
         Kept::new::<Acl>()
     }
 

@@ -13,7 +13,6 @@ use core::net::IpAddr;
 use core::time::Duration;
 
 use aldis_control::app::Slots;
-use aldis_control::switch::Info;
 use aldis_control::world::PartId;
 use aldis_control::{App, Batch, On, Output, Time};
 use aldis_packet::{Arp, Ethernet, arp, ethertype};
@@ -83,10 +82,8 @@ impl App for ArpProxy {
     type Slot = ();
 
     const NAME: &'static str = "arp-proxy";
-    const STARTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = front::READS;
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         front::serve(batch, out, |frame| frame.ethertype() == ethertype::ARP, decide);

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aldis_control::app::Slots;
-use aldis_control::switch::Info;
 use aldis_control::world::{News, PartId, Publishers};
 use aldis_control::{App, Batch, On, Output, Part, Publisher, Time};
 use aldis_packet::{Dhcp, Ethernet, Ipv4, Udp, dhcp, ethertype, protocol};
@@ -313,10 +312,8 @@ impl App for DhcpProxy {
     type Slot = ();
 
     const NAME: &'static str = "dhcp";
-    const STARTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = &[Hosts::ID, Map::ID, Heard::ID];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let heard = batch.world.part::<Heard>();

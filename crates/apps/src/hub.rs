@@ -2,9 +2,8 @@
 //!
 //! What is seen with it is what a controller is asked: each packet of each conversation, on every switch.
 
-use aldis_control::app::{Next, Slots};
-use aldis_control::switch::Info;
-use aldis_control::{App, Batch, On, Output, Time};
+use aldis_control::app::Next;
+use aldis_control::{App, Asked, Output};
 use aldis_wire::msg::{Action, PortNo};
 
 /// The application.
@@ -15,17 +14,12 @@ impl App for Hub {
     type Slot = ();
 
     const NAME: &'static str = "hub";
-    const STARTS: &'static [On] = &[On::FlowRequest];
 
-    fn join(&mut self, _: Time, _: &Info) {}
-
-    fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
-        batch.each(|asked| {
-            if let Some(packet) = asked.packet() {
-                out.answer(asked, packet.actions([Action::output(PortNo::FLOOD)]));
-            }
-            Next::Continue
-        });
+    fn packet_in(&mut self, request: &Asked<'_>, (): (), out: &mut Output) -> Next {
+        if let Some(packet) = request.packet() {
+            out.answer(request, packet.actions([Action::output(PortNo::FLOOD)]));
+        }
+        Next::Continue
     }
 }
 

@@ -33,14 +33,14 @@ impl App for LearningSwitch {
     type Slot = Parallel<Hosts>;
 
     const NAME: &'static str = "learning-switch";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Lldp, On::PortChange, On::Second];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Lldp, On::PortChange, On::Second];
     const COUNTS: &'static [&'static str] = Counters::NAMES;
 
     fn count(&self, own: &[Level]) {
         own.iter().zip(self.counters().in_order()).for_each(|(level, count)| level.set(count));
     }
 
-    fn join(&mut self, now: Time, switch: &Info) -> Hosts {
+    fn init_switch(&mut self, now: Time, switch: &Info) -> Hosts {
         Hosts::new(&self.config, now, &switch.ports)
     }
 

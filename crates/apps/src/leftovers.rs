@@ -107,9 +107,9 @@ impl App for Leftovers {
     type Slot = Parallel<Asked>;
 
     const NAME: &'static str = "leftovers";
-    const STARTS: &'static [On] = &[On::Joining, On::Reply, On::Error];
+    const EVENTS: &'static [On] = &[On::Joining, On::Reply, On::Error];
 
-    fn join(&mut self, _: Time, _: &Info) -> Asked {
+    fn init_switch(&mut self, _: Time, _: &Info) -> Asked {
         Asked::default()
     }
 

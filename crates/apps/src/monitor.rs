@@ -131,9 +131,9 @@ impl App for Monitor {
     type Slot = Parallel<Pace>;
 
     const NAME: &'static str = "monitor";
-    const STARTS: &'static [On] = &[On::Second, On::Reply, On::Error, On::Down, On::Timer];
+    const EVENTS: &'static [On] = &[On::Second, On::Reply, On::Error, On::Down, On::Timer];
 
-    fn join(&mut self, now: Time, switch: &Info) -> Pace {
+    fn init_switch(&mut self, now: Time, switch: &Info) -> Pace {
         let seconds = self.config.interval.as_secs().max(1);
         let own = switch.dpid.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let due = now + Duration::from_secs(own % seconds);

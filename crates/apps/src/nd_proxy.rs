@@ -7,7 +7,6 @@
 use core::net::{IpAddr, Ipv6Addr};
 
 use aldis_control::app::Slots;
-use aldis_control::switch::Info;
 use aldis_control::world::PartId;
 use aldis_control::{App, Batch, On, Output, Time};
 use aldis_packet::{
@@ -122,10 +121,8 @@ impl App for NdProxy {
     type Slot = ();
 
     const NAME: &'static str = "nd-proxy";
-    const STARTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = front::READS;
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         front::serve(batch, out, |frame| discovery(frame).is_some(), decide);

@@ -95,12 +95,12 @@ impl App for Pusher {
     type Slot = Parallel<Kept>;
 
     const NAME: &'static str = "static-flows";
-    const STARTS: &'static [On] =
+    const EVENTS: &'static [On] =
         &[On::Joining, On::Down, On::FlowRemoved, On::Error, On::Reply, On::Second];
 
     const READS: &'static [PartId] = &[StaticFlowBook::ID];
 
-    fn join(&mut self, _: Time, _: &Info) -> Kept {
+    fn init_switch(&mut self, _: Time, _: &Info) -> Kept {
         Kept::new::<Pusher>()
     }
 

@@ -22,17 +22,20 @@ pub use slot::{Cell, Exclusive, Held, Parallel, Slot, Slots};
 
 pub(crate) use slot::kept;
 
-use crate::batch::Batch;
+use crate::batch::{Asked, Batch};
 use crate::output::{Far, Output};
 use crate::stats::Level;
 use crate::switch::Info;
 use crate::time::Time;
 use crate::world::{PartId, Publishers, View};
 
+/// What the application `A` is given of its slot on a switch: `()`, `&T` or [`Held<T>`](Held).
+pub type State<'s, A> = <<A as App>::Slot as Slot>::Ref<'s>;
+
 /// An application, as its author writes it.
 ///
-/// It is called for what it says that it starts on ([`App::STARTS`]), in the order that the configuration has for that
-/// event, and for nothing else. Every method but [`App::join`] has a default that does nothing and lets the event go on.
+/// It is called for what it says that it starts on ([`App::EVENTS`]), in the order that the configuration has for that
+/// event, and for nothing else. Every method but [`App::init_switch`] has a default that does nothing and lets the event go on.
 pub trait App: Send + 'static {
     /// What the application keeps for each switch: `()`, [`Exclusive<T>`](Exclusive) or [`Parallel<T>`](Parallel).
     type Slot: Slot;
@@ -40,8 +43,8 @@ pub trait App: Send + 'static {
     /// The name by which it is configured and shown.
     const NAME: &'static str;
 
-    /// The events that it starts on.
-    const STARTS: &'static [On];
+    /// The events that it starts on: flow requests, unless it says otherwise.
+    const EVENTS: &'static [On] = &[On::FlowRequest];
 
     /// The parts of the World that it reads.
     const READS: &'static [PartId] = &[];
@@ -51,18 +54,37 @@ pub trait App: Send + 'static {
     const COUNTS: &'static [&'static str] = &[];
 
     /// A switch joins: makes its slot. Runs before any event of that switch, once for all workers.
-    fn join(&mut self, now: Time, switch: &Info) -> <Self::Slot as Slot>::State;
+    /// An application whose slot is `()` has nothing to make; every other one makes its state here,
+    /// and does not compile without it.
+    fn init_switch(&mut self, now: Time, switch: &Info) -> <Self::Slot as Slot>::State {
+        const {
+            assert!(Self::Slot::IS_EMPTY, "an application with a slot makes it in init_switch");
+        }
+        let _ = (now, switch);
+        Self::Slot::empty()
+    }
+
+    /// One flow request arrived. `state` is the slot of its switch: `()`, `&T` or a `T` that is held
+    /// until it is dropped. [`Next::Stop`] keeps the request from the applications that come later.
+    /// Example: a hub answers `request.packet()` with the action to flood it.
+    fn packet_in(&mut self, request: &Asked<'_>, state: State<'_, Self>, out: &mut Output) -> Next {
+        let _ = (request, state, out);
+        Next::Continue
+    }
 
     /// Flow requests arrived ([`On::FlowRequest`]), or one frame about links ([`On::Lldp`], [`Batch::on`]). Requests that
     /// are `stopped` are to be passed over; setting `stopped` keeps a request from the applications that come later.
     /// Before writing an answer, turn the output to the run it belongs to ([`Output::turn_to`]).
+    ///
+    /// The default calls [`App::packet_in`] for each request. An application overrides it that looks at
+    /// the requests of a batch together, for instance to prefetch what it knows of their hosts.
     fn packet_ins(
         &mut self,
         batch: &mut Batch<'_>,
-        slots: Slots<'_, Self::Slot>,
+        mut slots: Slots<'_, Self::Slot>,
         out: &mut Output,
     ) {
-        let _ = (batch, slots, out);
+        batch.each(|request| self.packet_in(request, slots.state(request.place), out));
     }
 
     /// Something else happened at a switch. Answers go to that switch.
@@ -89,7 +111,7 @@ pub trait App: Send + 'static {
     }
 
     /// Says what it has counted on this worker, a number for each of [`App::COUNTS`]. Called behind each of the others but
-    /// [`App::join`]: it should set numbers, and do nothing else.
+    /// [`App::init_switch`]: it should set numbers, and do nothing else.
     fn count(&self, own: &[Level]) {
         let _ = own;
     }

@@ -68,7 +68,7 @@ impl Recipe {
         let maker = make.clone();
         self.apps.push(Entry {
             name: A::NAME,
-            starts: A::STARTS,
+            starts: A::EVENTS,
             reads: A::READS,
             exclusive: <A::Slot as crate::app::Slot>::EXCLUSIVE,
             make: Box::new(move || Box::new(make())),
@@ -223,7 +223,7 @@ impl core::fmt::Debug for Pipeline {
 impl Pipeline {
     /// A switch joins: every application makes its slot.
     pub fn join(&mut self, now: Time, info: Info) -> Arc<Switch> {
-        let slots = self.stages.iter_mut().map(|stage| stage.join(now, &info)).collect();
+        let slots = self.stages.iter_mut().map(|stage| stage.init_switch(now, &info)).collect();
         Arc::new(Switch { info, account: Account::new(self.switch_bytes), slots })
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use aldis_control::app::{Moment, Next, Slots};
 use aldis_control::batch::Asked;
 use aldis_control::fact::{Found, HostNow};
-use aldis_control::switch::Info;
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Far, On, Output, Part, Time};
 use aldis_wire::msg::{PacketOut, PortNo};
@@ -260,10 +259,8 @@ impl App for Lookout {
     type Slot = ();
 
     const NAME: &'static str = "hosts";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Publication];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Publication];
     const READS: &'static [PartId] = &[Hosts::ID, Map::ID];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let (now, world) = (batch.now, batch.world);

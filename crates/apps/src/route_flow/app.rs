@@ -112,7 +112,7 @@ impl App for RouteFlow {
     type Slot = Parallel<Standing>;
 
     const NAME: &'static str = "route-flow";
-    const STARTS: &'static [On] = &[
+    const EVENTS: &'static [On] = &[
         On::Joining,
         On::Down,
         On::Second,
@@ -123,7 +123,7 @@ impl App for RouteFlow {
     ];
     const READS: &'static [PartId] = &[Routes::ID, Hosts::ID, Map::ID, Fleet::ID];
 
-    fn join(&mut self, now: Time, _: &Info) -> Standing {
+    fn init_switch(&mut self, now: Time, _: &Info) -> Standing {
         Standing::new(now)
     }
 

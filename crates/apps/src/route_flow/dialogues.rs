@@ -37,9 +37,7 @@ struct Atlas(Arc<Mutex<(Map, bool)>>);
 impl App for Atlas {
     type Slot = ();
     const NAME: &'static str = "atlas";
-    const STARTS: &'static [On] = &[];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[];
 
     fn publishers(&self) -> Publishers {
         Publishers::of(Draws(Arc::clone(&self.0)))

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aldis_control::switch::Info;
 use aldis_control::world::{News, PartId, Publishers};
 use aldis_control::{App, On, Part, Publisher, Time};
 
@@ -28,9 +27,7 @@ impl Routing {
 impl App for Routing {
     type Slot = ();
     const NAME: &'static str = "routing";
-    const STARTS: &'static [On] = &[];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[];
 
     fn publishers(&self) -> Publishers {
         let charter = Charter::new(self.heeds_latency);

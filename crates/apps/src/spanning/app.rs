@@ -259,10 +259,10 @@ fn stays(frame: &[u8]) -> bool {
 impl App for Spanning {
     type Slot = Parallel<Joined>;
     const NAME: &'static str = "spanning";
-    const STARTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [On] = &[On::FlowRequest];
     const READS: &'static [PartId] = &[Outlets::ID];
 
-    fn join(&mut self, now: Time, _: &Info) -> Joined {
+    fn init_switch(&mut self, now: Time, _: &Info) -> Joined {
         Joined { at: now, spent: Spent::default() }
     }
 

@@ -208,7 +208,7 @@ impl App for Discovery {
     type Slot = Parallel<Watch>;
 
     const NAME: &'static str = "topology";
-    const STARTS: &'static [On] = &[
+    const EVENTS: &'static [On] = &[
         On::Joining,
         On::Up,
         On::Down,
@@ -222,7 +222,7 @@ impl App for Discovery {
     ];
     const READS: &'static [PartId] = &[Search::ID, Map::ID];
 
-    fn join(&mut self, now: Time, switch: &Info) -> Watch {
+    fn init_switch(&mut self, now: Time, switch: &Info) -> Watch {
         Watch::new(now, switch)
     }
 

@@ -20,6 +20,16 @@ pub trait Slot: 'static {
     type Kept: Send + Sync + 'static;
     /// Whether one batch of a switch runs at a time.
     const EXCLUSIVE: bool;
+    /// Whether there is nothing to make when a switch joins: [`Slot::empty`] is what it keeps.
+    const IS_EMPTY: bool = false;
+
+    /// The state of a slot that [`Slot::IS_EMPTY`].
+    ///
+    /// # Panics
+    /// For every other slot: its application makes the state ([`crate::App::init_switch`]).
+    fn empty() -> Self::State {
+        panic!("an application with a slot makes its state in init_switch")
+    }
 
     /// Puts the state where it lies.
     fn keep(state: Self::State) -> Self::Kept;
@@ -33,6 +43,9 @@ impl Slot for () {
     type Ref<'s> = ();
     type Kept = ();
     const EXCLUSIVE: bool = false;
+    const IS_EMPTY: bool = true;
+
+    fn empty() {}
 
     fn keep((): ()) {}
 
@@ -137,6 +150,12 @@ pub struct Slots<'b, S> {
 impl<'b, S: Slot> Slots<'b, S> {
     pub(crate) fn new(switches: &'b [Arc<Switch>], place: usize) -> Self {
         Slots { switches, place, slot: PhantomData }
+    }
+
+    /// The slot on the switch of a run ([`crate::batch::Run::switch`]), whatever kind it is.
+    #[inline]
+    pub fn state(&mut self, switch: usize) -> S::Ref<'_> {
+        S::give(kept::<S>(&self.switches[switch], self.place))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) trait Stage: Send {
     fn reads(&self) -> &'static [PartId];
     fn counts(&self) -> &'static [&'static str];
     fn count(&self, own: &[Level]);
-    fn join(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync>;
+    fn init_switch(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync>;
     fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output);
     fn event(&mut self, what: What<'_>, out: &mut Output) -> Next;
     fn timer(&self) -> Timer;
@@ -47,8 +47,8 @@ impl<A: App> Stage for A {
         App::count(self, own);
     }
 
-    fn join(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync> {
-        Box::new(A::Slot::keep(App::join(self, now, info)))
+    fn init_switch(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync> {
+        Box::new(A::Slot::keep(App::init_switch(self, now, info)))
     }
 
     fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output) {

@@ -44,9 +44,8 @@ macro_rules! app {
         impl App for $App {
             type Slot = ();
             const NAME: &'static str = $name;
-            const STARTS: &'static [On] = $starts;
+            const EVENTS: &'static [On] = $starts;
             const READS: &'static [PartId] = $reads;
-            fn join(&mut self, _: Time, _: &Info) {}
             fn event(&mut self, _: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
                 out.append($name.as_bytes());
                 Next::Continue
@@ -67,10 +66,8 @@ struct Tells {
 impl App for Tells {
     type Slot = ();
     const NAME: &'static str = "tells";
-    const STARTS: &'static [On] = &[On::Up, On::Second];
+    const EVENTS: &'static [On] = &[On::Up, On::Second];
     const COUNTS: &'static [&'static str] = &["seconds", "nothing"];
-
-    fn join(&mut self, _: Time, _: &Info) {}
 
     fn event(&mut self, _: At<'_, ()>, event: &Event, out: &mut Output) -> Next {
         out.far().turn_to(DatapathId(7));
@@ -197,9 +194,9 @@ struct Counter {
 impl App for Counter {
     type Slot = Exclusive<u8>;
     const NAME: &'static str = "counter";
-    const STARTS: &'static [On] = &[On::FlowRequest, On::Second, On::Timer];
+    const EVENTS: &'static [On] = &[On::FlowRequest, On::Second, On::Timer];
 
-    fn join(&mut self, _: Time, _: &Info) -> u8 {
+    fn init_switch(&mut self, _: Time, _: &Info) -> u8 {
         0
     }
 

@@ -1,8 +1,7 @@
 //! An application for simulations: it answers every request with the same flow.
 
 use aldis_control::app::Slots;
-use aldis_control::switch::Info;
-use aldis_control::{App, Batch, On, Output, Time};
+use aldis_control::{App, Batch, On, Output};
 use aldis_wire::types::L2FlowSpec;
 use aldis_wire::types::L2Hit;
 use aldis_wire::v10::template::L2Flow;
@@ -29,9 +28,7 @@ impl App for Responder {
 
     const NAME: &'static str = "responder";
 
-    const STARTS: &'static [On] = &[On::FlowRequest];
-
-    fn join(&mut self, _: Time, _: &Info) {}
+    const EVENTS: &'static [On] = &[On::FlowRequest];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         for (place, run) in batch.runs.iter().enumerate() {
