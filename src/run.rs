@@ -171,10 +171,9 @@ fn run_with(args: Args, outlets: &Outlets) -> Result<(), Failure> {
     };
     let engine = Engine::start_secure(&config.engine(), secure.as_ref(), recipe, facts);
     let engine = engine.map_err(|error| error.to_string())?;
-    let settings = Arc::new(Settings::new(config, engine.dials()));
-    let watched = || http::Watched::new(engine.watch(), engine.commander(), Arc::clone(&settings));
-    let (watch, teller) = (engine.watch(), engine.teller());
-    let desk = Arc::new(Desk::new(args, Arc::clone(&settings), kept, watch, teller));
+    let settings = Arc::new(Settings::new(config, engine.handle()));
+    let watched = || http::Watched::new(engine.handle(), Arc::clone(&settings));
+    let desk = Arc::new(Desk::new(args, Arc::clone(&settings), kept, engine.handle()));
     let start = |listening| http::start(listening, watched()?, Arc::clone(&desk), incoming, access);
     let http = http.map(start).transpose()?;
     let admission = http.as_ref().map(Server::admission);

@@ -1,5 +1,5 @@
 //! Where people's decisions come together while a controller runs: over HTTP, by SIGHUP, from the store. What they decide is kept
-//! first, and counts then: knobs and weights by the engine's dials, flows and rules as parts of the World.
+//! first, and counts then: knobs and weights by the engine's handle, flows and rules as parts of the World.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,7 +11,7 @@ use aldis_apps::kept::{KeptFlows, Status, Whose};
 use aldis_apps::static_flows::{Pusher, StaticFlowBook};
 use aldis_control::App;
 use aldis_control::world::Part;
-use aldis_engine::{Teller, Watch};
+use aldis_engine::Handle;
 use aldis_http::api::weights::Rule;
 use aldis_http::kept::{
     self, AclChange, Fate, Keeps, Only, Refused, Reread, Source, StaticFlow, Value,
@@ -37,21 +37,14 @@ pub(super) struct Desk {
     args: Args,
     settings: Arc<Settings>,
     kept: Mutex<Kept>,
-    watch: Watch,
-    teller: Teller,
+    engine: Handle,
     /// What gets other certificates and keys, once it is open.
     doors: OnceLock<Doors>,
 }
 
 impl Desk {
-    pub(super) fn new(
-        args: Args,
-        settings: Arc<Settings>,
-        kept: Kept,
-        watch: Watch,
-        teller: Teller,
-    ) -> Desk {
-        Desk { args, settings, kept: Mutex::new(kept), watch, teller, doors: OnceLock::new() }
+    pub(super) fn new(args: Args, settings: Arc<Settings>, kept: Kept, engine: Handle) -> Desk {
+        Desk { args, settings, kept: Mutex::new(kept), engine, doors: OnceLock::new() }
     }
 
     /// These doors are open from now on.
@@ -118,7 +111,7 @@ impl Desk {
     /// Until it is told: the application runs, and its publisher makes room.
     fn tell<P: Part<Report: Clone>>(&self, report: &P::Report) {
         for _ in 0..TOLD_AGAIN_MAX {
-            if self.teller.tell::<P>(report.clone()).is_ok() {
+            if self.engine.report::<P>(report.clone()).is_ok() {
                 return;
             }
             std::thread::sleep(TOLD_AGAIN);
@@ -127,7 +120,7 @@ impl Desk {
     }
 
     fn fates<W: Whose>(&self, name: &str) -> Vec<Fate> {
-        let world = self.watch.world();
+        let world = self.engine.world();
         let Some(part) = world.part::<KeptFlows<W>>() else { return vec![] };
         let fate = |(switch, entries): (DatapathId, &[aldis_apps::kept::Entry])| {
             let entry = entries.iter().find(|entry| *entry.name == *name)?;
@@ -139,7 +132,7 @@ impl Desk {
 
     /// Of each name, at how many switches it is and is not.
     fn counts<W: Whose>(&self) -> HashMap<Arc<str>, (usize, usize)> {
-        let world = self.watch.world();
+        let world = self.engine.world();
         let mut counts: HashMap<Arc<str>, (usize, usize)> = HashMap::new();
         for (_, entries) in world.part::<KeptFlows<W>>().into_iter().flat_map(KeptFlows::iter) {
             for entry in entries {

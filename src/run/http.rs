@@ -18,7 +18,7 @@ use aldis_control::command::Failure;
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
-use aldis_engine::{Commander, Watch};
+use aldis_engine::Handle;
 use aldis_http::api::apps::Apps;
 use aldis_http::api::weights::Design;
 use aldis_http::events::{Incoming, Taker};
@@ -145,8 +145,7 @@ impl<L: Facts> Facts for Both<L> {
 
 /// The engine, the applications and the settings, as they are seen from outside.
 pub(crate) struct Watched {
-    watch: Watch,
-    commander: Commander,
+    engine: Handle,
     settings: Arc<Settings>,
     apps: Apps,
 }
@@ -154,55 +153,51 @@ pub(crate) struct Watched {
 impl Watched {
     /// # Errors
     /// One sentence: the applications cannot work together.
-    pub(crate) fn new(
-        watch: Watch,
-        commander: Commander,
-        settings: Arc<Settings>,
-    ) -> Result<Watched, String> {
+    pub(crate) fn new(engine: Handle, settings: Arc<Settings>) -> Result<Watched, String> {
         let recipe = settings.now().recipe()?;
         let apps = shown::apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
-        Ok(Watched { watch, commander, settings, apps })
+        Ok(Watched { engine, settings, apps })
     }
 }
 
 impl Controller for Watched {
     fn now(&self) -> Time {
-        self.watch.now()
+        self.engine.now()
     }
 
     fn switches(&self) -> Vec<Seen> {
-        self.watch.switches()
+        self.engine.switches()
     }
 
     fn switch(&self, dpid: DatapathId) -> Option<Seen> {
-        self.watch.switch(dpid)
+        self.engine.switch(dpid)
     }
 
     fn counters(&self) -> Snapshot {
-        self.watch.snapshot()
+        self.engine.snapshot()
     }
 
     fn hosts(&self) -> Option<Vec<Host>> {
-        self.watch.world().part::<Hosts>().map(|hosts| hosts.iter().map(shown::host).collect())
+        self.engine.world().part::<Hosts>().map(|hosts| hosts.iter().map(shown::host).collect())
     }
 
     fn links(&self) -> Option<Vec<Link>> {
-        self.watch.world().part::<Map>().map(shown::links)
+        self.engine.world().part::<Map>().map(shown::links)
     }
 
     fn ways(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Option<Ways> {
-        let world = self.watch.world();
+        let world = self.engine.world();
         world.part::<Routes>().map(|routes| shown::ways(routes, (from, to), max, hops_max))
     }
 
     fn ports_counted(&self, max: usize) -> Option<PortsCounted> {
-        let world = self.watch.world();
+        let world = self.engine.world();
         world.part::<Statistics>().map(|statistics| shown::ports_counted(statistics, max))
     }
 
     fn apps(&self) -> Apps {
-        let world = self.watch.world();
-        shown::counted(self.apps.clone(), self.watch.apps(), &world)
+        let world = self.engine.world();
+        shown::counted(self.apps.clone(), self.engine.apps(), &world)
     }
 
     fn design(&self) -> Design {
@@ -210,11 +205,11 @@ impl Controller for Watched {
     }
 
     fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure> {
-        self.commander.check(to, messages)
+        self.engine.check_command(to, messages)
     }
 
     fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded {
-        Box::pin(self.commander.command(to, &messages, within))
+        Box::pin(self.engine.command(to, &messages, within))
     }
 }
 

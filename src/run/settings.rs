@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use aldis_engine::Dials;
+use aldis_engine::Handle;
 
 use super::config::Config;
 use super::reload::{self, Changes};
@@ -11,13 +11,13 @@ use super::weights::Rules;
 /// What runs, and the hands that change it.
 pub(crate) struct Settings {
     config: Mutex<Config>,
-    dials: Dials,
+    engine: Handle,
 }
 
 impl Settings {
     /// As it was started.
-    pub(crate) fn new(config: Config, dials: Dials) -> Settings {
-        Settings { config: Mutex::new(config), dials }
+    pub(crate) fn new(config: Config, engine: Handle) -> Settings {
+        Settings { config: Mutex::new(config), engine }
     }
 
     /// As it runs now. Nobody who serves switches waits for whoever holds it.
@@ -29,7 +29,7 @@ impl Settings {
     pub(crate) fn reread(&self, read: Config) -> Changes {
         let mut config = self.now();
         let changes = reload::apply(&mut config, read);
-        self.dials.set(reload::knobs(&config));
+        self.engine.set_knobs(reload::knobs(&config));
         changes
     }
 
@@ -40,7 +40,7 @@ impl Settings {
         let mut changes = config.rules.changes(&rules);
         reload::shorten(&mut changes);
         config.rules = rules;
-        self.dials.set(reload::knobs(&config));
+        self.engine.set_knobs(reload::knobs(&config));
         changes
     }
 }

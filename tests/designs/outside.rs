@@ -12,7 +12,7 @@ use aldis_control::session::Close;
 use aldis_control::{App, Batch, On, Output, Recipe};
 use aldis_emulator::peer::Peer;
 use aldis_engine::command::Answer;
-use aldis_engine::limits::ORDERS_MAX;
+use aldis_engine::limits::COMMANDS_QUEUED_MAX;
 use aldis_wire::header::kind::{FLOW_MOD, PACKET_OUT};
 use aldis_wire::msg::{
     Action, AggregateStats, ErrorCode, FlowMod, FlowStatsRequest, GroupMod, GroupModCommand,
@@ -86,7 +86,7 @@ fn say(peer: &mut Peer, version: Version, xid: u32, message: &Message) {
 }
 
 fn command(stage: &Stage, number: u32, messages: &[Message], within: Duration) -> Answer {
-    stage.engine.commander().command(DatapathId(number.into()), messages, within)
+    stage.engine.handle().command(DatapathId(number.into()), messages, within)
 }
 
 /// The transaction id of the next message of this type.
@@ -217,7 +217,7 @@ pub(crate) fn too_late(stage: &Stage, version: Version) {
 /// What cannot be sent is refused before anything is.
 pub(crate) fn refused_beforehand(stage: &Stage, version: Version) {
     let (mut peer, number) = join(stage, version);
-    let commander = stage.engine.commander();
+    let handle = stage.engine.handle();
     let name = DatapathId(number.into());
     let many = vec![flow(1); COMMAND_MESSAGES_MAX + 1];
     let group: Message = GroupMod {
@@ -232,14 +232,14 @@ pub(crate) fn refused_beforehand(stage: &Stage, version: Version) {
         (name, many, Some(Failure::TooLong)),
     ];
     for (to, messages, expected) in refusals {
-        assert_eq!(commander.check(to, &messages).err(), expected);
-        assert_eq!(commander.command(to, &messages, PATIENCE).wait().err(), expected);
+        assert_eq!(handle.check_command(to, &messages).err(), expected);
+        assert_eq!(handle.command(to, &messages, PATIENCE).wait().err(), expected);
     }
-    let sayable = commander.check(name, &[flow(1), group.clone()]);
+    let sayable = handle.check_command(name, &[flow(1), group.clone()]);
     match (version, sayable) {
         (Version::V13, Ok(())) => {}
         (Version::V10, Err(Failure::Unsayable { place: 1, .. })) => {
-            let refused = commander.command(name, &[flow(1), group], PATIENCE).wait();
+            let refused = handle.command(name, &[flow(1), group], PATIENCE).wait();
             assert!(matches!(refused, Err(Failure::Unsayable { place: 1, .. })), "{refused:?}");
         }
         (_, other) => panic!("{other:?}"),
@@ -291,7 +291,7 @@ fn a_full_inbox_is_said_and_loses_nothing() {
         peer.send(&request).expect("the engine reads");
         gate.recv_timeout(PATIENCE).expect("the worker is held");
         let one = || command(stage, number, &[flow(1)], PATIENCE);
-        let waiting: Vec<_> = (0..ORDERS_MAX).map(|_| one()).collect();
+        let waiting: Vec<_> = (0..COMMANDS_QUEUED_MAX).map(|_| one()).collect();
         for _ in 0..ABOVE {
             assert_eq!(one().wait(), Err(Failure::Busy));
         }
@@ -324,12 +324,12 @@ fn who_waits_when_the_controller_stops_is_told_so() {
     everywhere(&combinations::named(), |combination| {
         let stage = Stage::open(combination);
         let (mut peer, number) = join(&stage, Version::V13);
-        let commander = stage.engine.commander();
+        let handle = stage.engine.handle();
         let answer = command(&stage, number, &[flow(1)], PATIENCE);
         next(&mut peer, barrier_request(Version::V13));
         stage.close();
         assert_eq!(answer.wait(), Err(Failure::Disconnected(Close::Stopping)));
-        let after = commander.command(DatapathId(number.into()), &[flow(1)], PATIENCE).wait();
+        let after = handle.command(DatapathId(number.into()), &[flow(1)], PATIENCE).wait();
         let expected = [Failure::NotConnected, Failure::Disconnected(Close::Stopping)];
         assert!(after.as_ref().is_err_and(|failure| expected.contains(failure)), "{after:?}");
     });

@@ -4,10 +4,11 @@
 //! taskset -c 1 cargo bench -p aldis-apps --bench hosts [-- HOSTS]
 //! ```
 //!
-//! The table has 1,000,000 hosts unless told otherwise, each with an IPv4 address, then each with an IPv6 address besides.
-//! Look-ups draw hosts at random: 64 at a time, and one after the other, each when the one before is found. A version is
-//! made with the one before still in somebody's hands, after so many hosts drawn at random were seen again. The least of
-//! eleven rounds and their median are printed.
+//! The table has 1,000,000 hosts unless told otherwise, each with an IPv4 address, then each with
+//! an IPv6 address besides. Look-ups draw hosts at random: 64 at a time, and one after the other,
+//! each when the one before is found. A version is made with the one before still in somebody's
+//! hands, after so many hosts drawn at random were seen again. The least of eleven rounds and their
+//! median are printed.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 

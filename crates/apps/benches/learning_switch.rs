@@ -1,12 +1,14 @@
-//! What a request costs the learning switch: nanoseconds for each, with 1, 16 and 64 switches of 100,000 hosts.
+//! What a request costs the learning switch: nanoseconds for each, with 1, 16 and 64 switches of
+//! 100,000 hosts.
 //!
 //! ```text
 //! taskset -c 1 cargo bench -p aldis-apps --bench learning_switch [-- SWITCHES…]
 //! ```
 //!
-//! A batch is 400 requests of one switch for frames of 64 bytes, from and to hosts drawn at random, behind different ports; the next batch is
-//! the next switch's. Only the application is timed, and the frames are written anew before each batch into the same
-//! bytes, as a worker's receive buffer is. The least of 101 rounds and their median are printed.
+//! A batch is 400 requests of one switch for frames of 64 bytes, from and to hosts drawn at random,
+//! behind different ports; the next batch is the next switch's. Only the application is timed, and
+//! the frames are written anew before each batch into the same bytes, as a worker's receive buffer
+//! is. The least of 101 rounds and their median are printed.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 

@@ -1,5 +1,5 @@
-//! What a flow request costs that is answered with a whole path, up to where the engine sends: the application in its pipeline, in
-//! a network of 79 switches in which everything is known.
+//! What a flow request costs that is answered with a whole path, up to where the engine sends: the
+//! application in its pipeline, in a network of 79 switches in which everything is known.
 //!
 //! ```text
 //! taskset -c 1 cargo bench -p aldis-apps --bench route_flow [-- torus]

@@ -1,13 +1,16 @@
-//! Access control: ordered rules that say which packets pass, which do not, and which are copied to a port besides. The first
-//! rule that matches a packet counts, and what no rule matches passes.
+//! Access control: ordered rules that say which packets pass, which do not, and which are copied to
+//! a port besides. The first rule that matches a packet counts, and what no rule matches passes.
 //!
-//! The rules are installed when a switch joins, before anybody asks for anything. Where a switch has several tables they have
-//! the first, and the flows of all others are behind it ([`Tables::Guarded`]): a packet that passes goes on there. A switch
-//! with one table can be told what to drop; what it cannot be told is refused with the reason, and shown ([`AclRules`]).
-//! Requests that come to the controller all the same are decided by the same rules before other applications see them.
+//! The rules are installed when a switch joins, before anybody asks for anything. Where a switch
+//! has several tables they have the first, and the flows of all others are behind it
+//! ([`Tables::Guarded`]): a packet that passes goes on there. A switch with one table can be told
+//! what to drop; what it cannot be told is refused with the reason, and shown ([`AclRules`]).
+//! Requests that come to the controller all the same are decided by the same rules before other
+//! applications see them.
 //!
-//! Rules name fields of packets and not places of hosts, and so a host that moves is under the same rules. Which rules there are
-//! is a part of the World ([`AclBook`]), and others take their place while it runs.
+//! Rules name fields of packets and not places of hosts, and so a host that moves is under the same
+//! rules. Which rules there are is a part of the World ([`AclBook`]), and others take their place
+//! while it runs.
 
 mod plan;
 #[cfg(test)]
@@ -76,7 +79,8 @@ pub struct Judged {
     pattern: Pattern,
 }
 
-/// The first rule that no packet reaches, behind the one that matches all that it does: the places of both, that one first.
+/// The first rule that no packet reaches, behind the one that matches all that it does: the places
+/// of both, that one first.
 pub fn never_reached(rules: &[Arc<Rule>]) -> Option<(usize, usize)> {
     let judged: Vec<_> = rules.iter().cloned().map(Judged::new).collect();
     judged.iter().enumerate().find_map(|(late, it)| {

@@ -1,11 +1,13 @@
-//! ARP without broadcasts: a question is answered from the table of hosts, or goes only where the host is.
+//! ARP without broadcasts: a question is answered from the table of hosts, or goes only where the
+//! host is.
 //!
 //! For frames from ports that are no links between switches, where who asks is known:
 //!
 //! 1. Who says to be another, or to have another's address, is not heard by anyone.
 //! 2. A question to one host goes its way: it asks whether that host is still there.
 //! 3. An announcement of one's own address goes to everyone.
-//! 4. A question for a known address is answered if its host was seen lately; else it goes to that host only. So does a
+//! 4. A question for a known address is answered if its host was seen lately; else it goes to that
+//!    host only. So does a
 //!    probe (RFC 5227), which the host itself has to answer: what is remembered might not be true any more.
 //! 5. A question for an unknown address goes to everyone.
 
@@ -22,8 +24,8 @@ use crate::hosts::Hosts;
 use crate::place::SwitchPort;
 use crate::proxy::{Decision, Reason, answer, front, is_for_one};
 
-/// For so long after it was seen a host is spoken for. It is the time for which hosts believe an answer without asking
-/// again (`base_reachable_time` of Linux, RFC 4861 §10, twice over).
+/// For so long after it was seen a host is spoken for. It is the time for which hosts believe an
+/// answer without asking again (`base_reachable_time` of Linux, RFC 4861 §10, twice over).
 pub const SPEAK_FOR: Duration = Duration::from_secs(60);
 
 /// What becomes of a frame that came in at `at`, a port that is no link between switches.

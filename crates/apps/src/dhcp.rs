@@ -1,11 +1,13 @@
-//! DHCP without broadcasts: what clients ask goes to the servers, what servers say to everyone goes to the client.
+//! DHCP without broadcasts: what clients ask goes to the servers, what servers say to everyone goes
+//! to the client.
 //!
-//! For frames from ports that are no links between switches. Which servers there are is either said beforehand
-//! ([`Trust::Only`]); then nobody else is one, and what others offer is dropped. Or it is heard ([`Trust::Anyone`], the
-//! default): whoever answers clients is a server, and the ports where one spoke are asked; now and then a question goes to
-//! everyone, so that a server that nobody knows is found, and where there are more than [`SERVERS_MAX`] such ports in a VLAN
-//! all of them do. A rogue server is thus no better off than without a proxy, and no worse; whoever wants it silenced has to
-//! say which servers are real.
+//! For frames from ports that are no links between switches. Which servers there are is either said
+//! beforehand ([`Trust::Only`]); then nobody else is one, and what others offer is dropped. Or it
+//! is heard ([`Trust::Anyone`], the default): whoever answers clients is a server, and the ports
+//! where one spoke are asked; now and then a question goes to everyone, so that a server that
+//! nobody knows is found, and where there are more than [`SERVERS_MAX`] such ports in a VLAN all of
+//! them do. A rogue server is thus no better off than without a proxy, and no worse; whoever wants
+//! it silenced has to say which servers are real.
 //!
 //! A switch may have cut the frame: then only the ports tell who speaks.
 
@@ -23,20 +25,23 @@ use crate::place::SwitchPort;
 use crate::proxy::{Decision, PLACES_MAX, Reason, front, is_for_one};
 use crate::topology::Map;
 
-/// Servers of a VLAN that are remembered, one of each port: all that a question can be sent to. Networks have one or two.
+/// Servers of a VLAN that are remembered, one of each port: all that a question can be sent to.
+/// Networks have one or two.
 pub const SERVERS_MAX: usize = PLACES_MAX;
 
 /// VLANs whose servers are remembered: all that there can be.
 const VLANS_MAX: usize = 4096;
 
-/// A server that said nothing for so long is not asked any more: half of a usual lease, in which every client asks anew.
+/// A server that said nothing for so long is not asked any more: half of a usual lease, in which
+/// every client asks anew.
 pub const REMEMBERED_FOR: Duration = Duration::from_secs(12 * 3600);
 
-/// For so long after a server spoke for which there was no room, questions go to everyone. Those that are there answer such a
-/// question, and it begins anew.
+/// For so long after a server spoke for which there was no room, questions go to everyone. Those
+/// that are there answer such a question, and it begins anew.
 const CROWDED_FOR: Duration = Duration::from_secs(300);
 
-/// How often a question goes to everyone though servers are known. A new server gets to hear of clients that much later.
+/// How often a question goes to everyone though servers are known. A new server gets to hear of
+/// clients that much later.
 pub const SEARCH_EVERY: Duration = Duration::from_secs(300);
 
 /// A server that is known and speaks again is news after so long.
@@ -77,8 +82,9 @@ struct Spoke {
 }
 
 impl Heard {
-    /// The servers of a VLAN that spoke lately enough to be asked, one of each port; none where there are more than a question can
-    /// be sent to: whoever says to be many servers would keep the real ones from being asked.
+    /// The servers of a VLAN that spoke lately enough to be asked, one of each port; none where
+    /// there are more than a question can be sent to: whoever says to be many servers would keep
+    /// the real ones from being asked.
     pub fn of(&self, now: Time, vlan: u16) -> impl Iterator<Item = Server> {
         let is_crowded = |then: Time| now.since(then) < CROWDED_FOR;
         let spoke = self.0.get(&vlan).filter(|spoke| !spoke.crowded.is_some_and(is_crowded));
@@ -197,7 +203,8 @@ impl Servers {
         Servers { trust, searched: BTreeMap::new(), news: Vec::new() }
     }
 
-    /// What becomes of a frame that came in at `at`, a port that is no link between switches. A server that speaks is news.
+    /// What becomes of a frame that came in at `at`, a port that is no link between switches. A
+    /// server that speaks is news.
     pub fn decide(
         &mut self,
         now: Time,
@@ -318,7 +325,8 @@ impl App for DhcpProxy {
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let heard = batch.world.part::<Heard>();
         let DhcpProxy(servers) = self;
-        // Nearly all packets of IPv4 have another protocol or other ports: seen without reading their headers whole.
+        // Nearly all packets of IPv4 have another protocol or other ports: seen without reading
+        // their headers whole.
         let is_ours = |frame: &Ethernet<'_>| frame.ethertype() == ethertype::IPV4 && may_be(frame);
         front::serve(batch, out, is_ours, |now, frame, at, hosts| {
             servers.decide(now, frame, at, hosts, heard)

@@ -6,15 +6,17 @@
 //!    └── Hosts, and what happened lately ◀── Ledger::publish, a millisecond apart at least ◀──┘
 //! ```
 //!
-//! Workers look at every flow request against the published [`Hosts`], which takes no lock, and report only what is news
-//! to it. One [`Ledger`] keeps the table and makes its versions, which share all pages that did not change. It knows which
-//! ports are links between switches, where nothing is learnt, and which are down.
+//! Workers look at every flow request against the published [`Hosts`], which takes no lock, and
+//! report only what is news to it. One [`Ledger`] keeps the table and makes its versions, which
+//! share all pages that did not change. It knows which ports are links between switches, where
+//! nothing is learnt, and which are down.
 //!
-//! A host stays where it is until its port goes down or it does not answer there (`dispute`): neither a frame with its
-//! source at another port nor an ARP message with its address moves anything by itself.
+//! A host stays where it is until its port goes down or it does not answer there (`dispute`):
+//! neither a frame with its source at another port nor an ARP message with its address moves
+//! anything by itself.
 //!
-//! Not here: a host is believed where it is first seen, and an address for whom it is first claimed; a network that cannot
-//! afford that has to say beforehand who may be where.
+//! Not here: a host is believed where it is first seen, and an address for whom it is first
+//! claimed; a network that cannot afford that has to say beforehand who may be where.
 
 mod absent;
 mod ask;

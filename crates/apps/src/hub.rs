@@ -1,6 +1,8 @@
-//! A hub, for teaching: every packet leaves by every port but the one that it came in on, and no flow is installed.
+//! A hub, for teaching: every packet leaves by every port but the one that it came in on, and no
+//! flow is installed.
 //!
-//! What is seen with it is what a controller is asked: each packet of each conversation, on every switch.
+//! What is seen with it is what a controller is asked: each packet of each conversation, on every
+//! switch.
 
 use aldis_control::app::Next;
 use aldis_control::{App, Asked, Output};

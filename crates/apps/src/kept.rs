@@ -1,5 +1,5 @@
-//! Flows that are kept on a switch: what is there when it connects is compared with what should be, only the difference is
-//! sent, and what goes missing comes back.
+//! Flows that are kept on a switch: what is there when it connects is compared with what should be,
+//! only the difference is sent, and what goes missing comes back.
 //!
 //! ```text
 //!   joining ──▶ which flows of ours are there? ──▶ compare ──▶ what is too much goes, what is missing comes ──▶ barrier
@@ -7,9 +7,10 @@
 //!                      └──── a while passed ◀──────────── there, or refused with the switch's words ◀─────────────┘
 //! ```
 //!
-//! A flow is known by its cookie: the application in its upper half, and in its lower half a digest of all that the flow says.
-//! So a flow of a run before that says the same is recognised as the same, whatever way the switch puts it, and traffic
-//! through it goes on. What another one changed about a flow, its cookie left alone, shows in what it does.
+//! A flow is known by its cookie: the application in its upper half, and in its lower half a digest
+//! of all that the flow says. So a flow of a run before that says the same is recognised as the
+//! same, whatever way the switch puts it, and traffic through it goes on. What another one changed
+//! about a flow, its cookie left alone, shows in what it does.
 
 mod book;
 mod part;
@@ -29,11 +30,12 @@ pub use part::{Entry, KeptFlows, Status, Whose};
 pub(crate) use part::{Keeper, Report};
 use state::State;
 
-/// Flows that one application may keep on a switch: as many as the smallest hardware switches have room for.
+/// Flows that one application may keep on a switch: as many as the smallest hardware switches have
+/// room for.
 pub const FLOWS_MAX: usize = 4096;
 
-/// How often a switch is asked for the flows that are kept there. What is removed is told by the switch at once; this finds what
-/// was changed, and what was not told.
+/// How often a switch is asked for the flows that are kept there. What is removed is told by the
+/// switch at once; this finds what was changed, and what was not told.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
 
 /// The same with OpenFlow 1.0, which has to name all of its flows, whoever made them.
@@ -69,8 +71,9 @@ impl Kept {
         Kept { cookie: Cookie::of(A::NAME), state: Mutex::new(State::new(A::NAME)) }
     }
 
-    /// Something happened. Whether it was about these flows, and nobody else's business. What should be there is planned anew
-    /// with each edition of what people want. What the switch's version cannot say is not sent.
+    /// Something happened. Whether it was about these flows, and nobody else's business. What
+    /// should be there is planned anew with each edition of what people want. What the switch's
+    /// version cannot say is not sent.
     pub(crate) fn event<W: Whose>(
         &self,
         (now, switch, account): (Time, &Info, &Account),

@@ -1,5 +1,5 @@
-//! A small network under applications, for tests: switches with cables between them, and a World that is made of what the
-//! applications report, all in one thread and in one time.
+//! A small network under applications, for tests: switches with cables between them, and a World
+//! that is made of what the applications report, all in one thread and in one time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! A learning switch: remembers behind which port it saw each host, and lets flows carry what is sent to them.
+//! A learning switch: remembers behind which port it saw each host, and lets flows carry what is
+//! sent to them.
 //!
-//! The example of how an application is written. It is *parallel*: several workers may run it over the requests of one
-//! switch at once, because what they share, [`Hosts`], is lock-free. How a batch goes its way (`clerk`) and how its
-//! answers are worded (`answer`) are other modules.
+//! The example of how an application is written. It is *parallel*: several workers may run it over
+//! the requests of one switch at once, because what they share, [`Hosts`], is lock-free. How a
+//! batch goes its way (`clerk`) and how its answers are worded (`answer`) are other modules.
 
 mod age;
 mod ahead;

@@ -1,9 +1,10 @@
-//! Flows that stayed on a switch when their application was taken out of the configuration: nobody looks after them any more, and
-//! a rule that was to be no more would go on denying. They are removed when the switch joins.
+//! Flows that stayed on a switch when their application was taken out of the configuration: nobody
+//! looks after them any more, and a rule that was to be no more would go on denying. They are
+//! removed when the switch joins.
 //!
-//! By its cookie a flow says whose it is. Of those of the applications named here, the ones that no timeout ends are removed, each
-//! by itself; the others end by themselves, and until then traffic goes on. Flows of others, and of applications that run, are
-//! left alone.
+//! By its cookie a flow says whose it is. Of those of the applications named here, the ones that no
+//! timeout ends are removed, each by itself; the others end by themselves, and until then traffic
+//! goes on. Flows of others, and of applications that run, are left alone.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +50,8 @@ impl Leftovers {
         Leftovers { absent: absent.collect() }
     }
 
-    /// Asks a switch for them: OpenFlow 1.3 for those of each application, 1.0 for all flows, for it knows no more.
+    /// Asks a switch for them: OpenFlow 1.3 for those of each application, 1.0 for all flows, for
+    /// it knows no more.
     fn ask(&self, switch: &Info, out: &mut Output) -> Vec<Open> {
         let marks: Vec<_> = match switch.version {
             Version::V10 => self.absent.first().map(|_| (0, 0)).into_iter().collect(),

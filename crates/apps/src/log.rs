@@ -1,16 +1,18 @@
-//! What happened lately, for readers who come back: a part of the World carries it, so that whoever acts on a publication
-//! need not compare the whole of two versions.
+//! What happened lately, for readers who come back: a part of the World carries it, so that whoever
+//! acts on a publication need not compare the whole of two versions.
 //!
-//! Entries come in rounds, one for each version at most. Versions share the rounds, and a version costs a pointer for each.
+//! Entries come in rounds, one for each version at most. Versions share the rounds, and a version
+//! costs a pointer for each.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Entries that are kept, but for the newest round: what a million hosts that move within a second leave in sixteen
-/// milliseconds.
+/// Entries that are kept, but for the newest round: what a million hosts that move within a second
+/// leave in sixteen milliseconds.
 const ENTRIES_MAX: usize = 16_384;
 
-/// Rounds that are kept: as many milliseconds at the least, for so long whoever acts on publications may be late.
+/// Rounds that are kept: as many milliseconds at the least, for so long whoever acts on
+/// publications may be late.
 const ROUNDS_MAX: usize = 256;
 
 /// The last entries of a list that only grows.
@@ -54,16 +56,18 @@ impl<T> Log<T> {
         self.ended
     }
 
-    /// Of the entries that came behind those of `before`, an earlier version, how many are not here any more.
+    /// Of the entries that came behind those of `before`, an earlier version, how many are not here
+    /// any more.
     pub fn missed(&self, before: &Log<T>) -> u64 {
         (self.ended - self.len as u64).saturating_sub(before.ended)
     }
 
-    /// The entries that came behind those of `before`, an earlier version, in order, as far as they are still here
-    /// ([`Log::missed`]).
+    /// The entries that came behind those of `before`, an earlier version, in order, as far as they
+    /// are still here ([`Log::missed`]).
     pub fn since(&self, before: &Log<T>) -> impl Iterator<Item = &T> {
         let wanted = self.ended.saturating_sub(before.ended).min(self.len as u64) as usize;
-        // Rounds that are wanted in part or not at all, from behind: nobody walks over what is older.
+        // Rounds that are wanted in part or not at all, from behind: nobody walks over what is
+        // older.
         let mut left = wanted;
         let begun = self.rounds.iter().rev().take_while(|round| {
             let wants = left > 0;

@@ -1,12 +1,14 @@
-//! Statistics of ports, flows, tables and queues, asked of every switch at intervals and published with their rates.
+//! Statistics of ports, flows, tables and queues, asked of every switch at intervals and published
+//! with their rates.
 //!
 //! ```text
 //!   second ──▶ requests, a transaction id each ──▶ replies, part by part ──▶ report ──▶ Statistics, a part of the World
 //! ```
 //!
-//! Each switch has its own second of the interval, so that a thousand of them do not answer at once. What a switch refuses it
-//! is not asked again until it connects anew. Nothing is asked of the network here that a person would notice: what is
-//! gathered is bounded ([`Config::flows_max`], [`ROWS_MAX`]), and what is left out is counted.
+//! Each switch has its own second of the interval, so that a thousand of them do not answer at
+//! once. What a switch refuses it is not asked again until it connects anew. Nothing is asked of
+//! the network here that a person would notice: what is gathered is bounded ([`Config::flows_max`],
+//! [`ROWS_MAX`]), and what is left out is counted.
 
 mod gathered;
 mod rates;
@@ -32,7 +34,8 @@ pub use gathered::{Kind, ROWS_MAX};
 pub use rates::{FlowRates, PortRates, QueueRates, TableRates};
 pub use statistics::{Row, Statistics, SwitchStatistics, Table};
 
-/// Requests of one worker that await their replies. Four of each of ten thousand switches, and room to spare.
+/// Requests of one worker that await their replies. Four of each of ten thousand switches, and room
+/// to spare.
 const OPEN_MAX: usize = 65_536;
 
 /// How often a switch is asked, and for what.

@@ -1,8 +1,8 @@
 //! Neighbour Discovery without multicast: as [`crate::arp_proxy`], for IPv6 (RFC 4861).
 //!
-//! What differs: a message has to be whole (§7.1), and an answer says whether the target is a router. A wrong word there
-//! takes a network's default route away (§7.2.5), so a host is spoken for only if it said which of both it is; else the
-//! question goes to the host, and to nobody else.
+//! What differs: a message has to be whole (§7.1), and an answer says whether the target is a
+//! router. A wrong word there takes a network's default route away (§7.2.5), so a host is spoken
+//! for only if it said which of both it is; else the question goes to the host, and to nobody else.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn who_said_what_it_is_is_spoken_for_and_others_are_asked() {
-        // Hosts of even numbers said that they are no routers, the last that it is one; the others said nothing.
+        // Hosts of even numbers said that they are no routers, the last that it is one; the others
+        // said nothing.
         assert!(matches!(decided(&asks(1, host_ipv6(1), host_ipv6(2)), 1), Decision::Answer(_)));
         assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(3)), 1), Decision::send_to(place(3)));
         let later = decide(at_s(100), &asks(1, host_ipv6(1), host_ipv6(2)), place(1), &network());

@@ -1,19 +1,22 @@
-//! What happened a moment ago: a bounded set whose members leave by themselves, shared by several workers without a lock.
+//! What happened a moment ago: a bounded set whose members leave by themselves, shared by several
+//! workers without a lock.
 //!
-//! Asking whether a key is new notes it in the same step, so that of two workers that ask at once exactly one is told yes.
-//! The set is an array of rows of eight words: a row is one cache line, so that a look-up costs one miss of the cache. A word
-//! is a member:
+//! Asking whether a key is new notes it in the same step, so that of two workers that ask at once
+//! exactly one is told yes. The set is an array of rows of eight words: a row is one cache line, so
+//! that a look-up costs one miss of the cache. A word is a member:
 //!
 //! ```text
 //! hash 32 | times 4 | tick 28        0 where there is none
 //! ```
 //!
-//! A tick is 2²⁴ ns (17 ms). `times` is how often the member was noted since it came, less one: a caller may let a key come
-//! several times before it is known ([`Recent::note_times`]). A key has one row, and in it the place of the oldest member
-//! is the next to be taken: whatever the clocks of the workers say, all choose the same place, and one of them wins it.
+//! A tick is 2²⁴ ns (17 ms). `times` is how often the member was noted since it came, less one: a
+//! caller may let a key come several times before it is known ([`Recent::note_times`]). A key has
+//! one row, and in it the place of the oldest member is the next to be taken: whatever the clocks
+//! of the workers say, all choose the same place, and one of them wins it.
 //!
-//! Two keys are taken for one another once in five hundred million look-ups. A member whose row nothing was noted in for
-//! 52 days may seem young again, for as long as a young one stays. Modelled with loom.
+//! Two keys are taken for one another once in five hundred million look-ups. A member whose row
+//! nothing was noted in for 52 days may seem young again, for as long as a young one stays.
+//! Modelled with loom.
 
 use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::AtomicU64;
@@ -41,7 +44,8 @@ const ONCE: u64 = 1 << TICK_BITS;
 /// The most times that a word can count.
 pub const TIMES_MAX: u64 = 16;
 
-/// Ticks that the clocks of two workers may be apart: a member from further ahead is one from long ago.
+/// Ticks that the clocks of two workers may be apart: a member from further ahead is one from long
+/// ago.
 const APART_MAX: u32 = 64;
 
 /// Members that left their places by themselves a while after they came.
@@ -69,8 +73,9 @@ pub enum Verdict {
 }
 
 impl Recent {
-    /// Of members that stay for `stay`, rounded up to ticks and at most 12 days, with room for about `room` of them: rounded
-    /// up to a power of two, and at the least eight. A row may be full while others are not.
+    /// Of members that stay for `stay`, rounded up to ticks and at most 12 days, with room for
+    /// about `room` of them: rounded up to a power of two, and at the least eight. A row may be
+    /// full while others are not.
     pub fn new(room: usize, stay: Duration) -> Recent {
         let rows = room.div_ceil(ROW).max(1).next_power_of_two();
         let ticks = (stay.as_nanos() >> TICK) + 1;
@@ -91,15 +96,15 @@ impl Recent {
         prefetch(self.row(hash));
     }
 
-    /// Whether the key with this hash is new, and notes it if so. A known key is not noted again: it leaves when it would
-    /// have left. The sender of a packet cannot foresee the hash function.
+    /// Whether the key with this hash is new, and notes it if so. A known key is not noted again:
+    /// it leaves when it would have left. The sender of a packet cannot foresee the hash function.
     #[inline]
     pub fn note(&self, now: Time, hash: u64) -> Verdict {
         self.note_times(now, hash, 1)
     }
 
-    /// The same, where a key may come so many times, [`TIMES_MAX`] at most, before it is known. All of them leave together,
-    /// when the first would have left.
+    /// The same, where a key may come so many times, [`TIMES_MAX`] at most, before it is known. All
+    /// of them leave together, when the first would have left.
     #[inline]
     pub fn note_times(&self, now: Time, hash: u64, times: u64) -> Verdict {
         note(&self.row(hash).0, self.stay, (now.0 >> TICK) as u32, (hash, times))
@@ -127,14 +132,16 @@ fn note<W: Word, const N: usize>(
     let name = if name == 0 { 1 } else { name };
     let tick = tick & (ONCE as u32 - 1);
     loop {
-        // All of it is decided on one look at the row: what another worker changes meanwhile makes the replacement fail.
+        // All of it is decided on one look at the row: what another worker changes meanwhile makes
+        // the replacement fail.
         let found = row.each_ref().map(Word::load);
         // Without a branch for each place: where a member is cannot be foreseen.
         let mut known = 0;
         for (at, word) in found.iter().enumerate() {
             known |= u32::from((word >> 32) as u32 == name) << at;
         }
-        // One that came too long ago keeps its place until another takes it, so that a name may stand there twice: once young.
+        // One that came too long ago keeps its place until another takes it, so that a name may
+        // stand there twice: once young.
         let mut known = Bits(known).map(|at| (at, found[at]));
         let is_young =
             |(_, word): &(usize, u64)| (*word >> 32) as u32 == name && age(*word, tick) < stay;
@@ -160,7 +167,8 @@ fn note<W: Word, const N: usize>(
 /// The place of the oldest member, of several as old the first, and what is there.
 #[inline]
 fn oldest<const N: usize>(row: &[u64; N], tick: u32) -> (usize, u64) {
-    // The age above, and the places below in the order in which they are taken: one number to compare.
+    // The age above, and the places below in the order in which they are taken: one number to
+    // compare.
     const PLACE_BITS: u32 = u32::BITS - TICK_BITS - 1;
     const { assert!(N <= 1 << PLACE_BITS) };
     let mut oldest = 0;
@@ -173,8 +181,8 @@ fn oldest<const N: usize>(row: &[u64; N], tick: u32) -> (usize, u64) {
     (at, row[at])
 }
 
-/// Ticks since a member came, and [`APART_MAX`] more: one that a worker noted whose clock was read later is as young as can
-/// be.
+/// Ticks since a member came, and [`APART_MAX`] more: one that a worker noted whose clock was read
+/// later is as young as can be.
 #[inline]
 fn age(member: u64, tick: u32) -> u32 {
     (tick + APART_MAX).wrapping_sub(member as u32) & (ONCE as u32 - 1)
@@ -230,7 +238,8 @@ mod tests {
         assert_eq!(recent.note(late, hash(1)), Verdict::Full);
     }
 
-    /// Every interleaving of two who ask for the same, by clocks that are apart, while a third takes the place that is next.
+    /// Every interleaving of two who ask for the same, by clocks that are apart, while a third
+    /// takes the place that is next.
     #[test]
     fn whoever_else_comes_one_of_two_who_ask_is_told_yes() {
         use loom::sync::Arc;

@@ -9,7 +9,8 @@ use crate::place::SwitchPort;
 /// The transaction id of what needs no answer.
 pub(crate) const XID_NONE: u32 = 0;
 
-/// Sends a frame out of a port of a switch that speaks this version. A port that the version cannot name is none of its.
+/// Sends a frame out of a port of a switch that speaks this version. A port that the version cannot
+/// name is none of its.
 pub(crate) fn send_out(far: &mut Far, version: Version, at: SwitchPort, frame: &[u8]) {
     let packet = PacketOut::frame(frame.to_vec()).actions([Action::output(at.port)]);
     far.turn_to(at.dpid);

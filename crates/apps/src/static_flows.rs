@@ -1,6 +1,7 @@
-//! Named flows, kept on their switches: sent when a switch joins, as far as they are not there already,
-//! read back, restored when they are removed, and their errors shown by name ([`StaticFlows`] says of each what became of it).
-//! Which flows they are is a part of the World too ([`StaticFlowBook`]), and others take their place while it runs.
+//! Named flows, kept on their switches: sent when a switch joins, as far as they are not there
+//! already, read back, restored when they are removed, and their errors shown by name
+//! ([`StaticFlows`] says of each what became of it). Which flows they are is a part of the World
+//! too ([`StaticFlowBook`]), and others take their place while it runs.
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,8 @@ pub struct StaticFlow {
 /// The part of the World that says of each switch what became of its flows.
 pub type StaticFlows = KeptFlows<Pusher>;
 
-/// The part of the World that says which flows there should be. Nobody changes a flow in it: there is another one then.
+/// The part of the World that says which flows there should be. Nobody changes a flow in it: there
+/// is another one then.
 pub type StaticFlowBook = Book<Arc<StaticFlow>>;
 
 impl Written for Arc<StaticFlow> {

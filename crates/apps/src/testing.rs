@@ -1,4 +1,5 @@
-//! A switch, a pipeline and a World, for tests that are dialogues: something happens, and what is said is decoded.
+//! A switch, a pipeline and a World, for tests that are dialogues: something happens, and what is
+//! said is decoded.
 
 use core::time::Duration;
 use std::sync::Arc;

@@ -1,12 +1,14 @@
-//! Topology: which ports of which switches are joined by links, found by probes and believed with care.
+//! Topology: which ports of which switches are joined by links, found by probes and believed with
+//! care.
 //!
-//! Every port sends LLDP that says which port it is; where it comes in, a link ends. LLDP can be made by anyone, so each
-//! probe carries a tag that only the controller can make, over bytes that were never sent before (`frame`); it counts
-//! once, within two seconds, where it can have come. What is left to an attacker is to hand on real probes, so a port that
-//! showed a host does not become a link, one that went down and up to have that forgotten has to prove itself, and a link
-//! that takes longer than the others is pointed out (`relay`). Hong et al., "Poisoning Network Visibility in
-//! Software-Defined Networks" (NDSS 2015), and Skowyra et al., "Effective Topology Tampering Attacks and Defenses"
-//! (DSN 2018), describe these attacks.
+//! Every port sends LLDP that says which port it is; where it comes in, a link ends. LLDP can be
+//! made by anyone, so each probe carries a tag that only the controller can make, over bytes that
+//! were never sent before (`frame`); it counts once, within two seconds, where it can have come.
+//! What is left to an attacker is to hand on real probes, so a port that showed a host does not
+//! become a link, one that went down and up to have that forgotten has to prove itself, and a link
+//! that takes longer than the others is pointed out (`relay`). Hong et al., "Poisoning Network
+//! Visibility in Software-Defined Networks" (NDSS 2015), and Skowyra et al., "Effective Topology
+//! Tampering Attacks and Defenses" (DSN 2018), describe these attacks.
 //!
 //! ```text
 //! workers: Discovery                          beside them: the search                        all readers
@@ -15,8 +17,8 @@
 //! probes to be sent  ◀────────────────────── Search
 //! ```
 //!
-//! What can be said of a frame alone, whether it is ours and was changed, a worker says where it comes in, so that a flood of
-//! forged ones costs nobody else anything.
+//! What can be said of a frame alone, whether it is ours and was changed, a worker says where it
+//! comes in, so that a flood of forged ones costs nobody else anything.
 //!
 //! Not found: a relay that never showed a host and is as fast as a cable.
 
@@ -50,10 +52,11 @@ use std::time::Duration;
 pub struct Config {
     /// Between two probes of a port, once it was probed three times; a fifth more or less.
     pub interval: Duration,
-    /// Probes a second, of all ports together. Where there are more ports than that allows, the interval grows.
+    /// Probes a second, of all ports together. Where there are more ports than that allows, the
+    /// interval grows.
     pub probes_per_s_max: u32,
-    /// Whether a link through a switch that is not ours may end at a port that shows hosts. Hosts of that switch show there;
-    /// but any host can hand on a broadcast, so it has to be asked for.
+    /// Whether a link through a switch that is not ours may end at a port that shows hosts. Hosts
+    /// of that switch show there; but any host can hand on a broadcast, so it has to be asked for.
     pub far_with_hosts: bool,
 }
 
@@ -75,8 +78,8 @@ pub enum Refusal {
     Replayed,
     /// It took longer than two seconds, or one of the ports went down meanwhile.
     Late,
-    /// It came in where it cannot have come: at the port that it left, at one that is down, or at one that has a link to
-    /// another.
+    /// It came in where it cannot have come: at the port that it left, at one that is down, or at
+    /// one that has a link to another.
     WrongPort,
     /// One of the ports shows a host.
     HostPort,

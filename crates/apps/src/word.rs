@@ -1,4 +1,5 @@
-//! An atomic word, as what workers share without a lock is made of: the standard library's, or, in models, one that loom watches.
+//! An atomic word, as what workers share without a lock is made of: the standard library's, or, in
+//! models, one that loom watches.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +11,8 @@ pub(crate) trait Word: Default + Send + Sync + 'static {
     fn set(&self, bits: u64) -> u64;
 }
 
-// Whoever meets a word sees what was done before it was written: with a frozen one of a table, the next table.
+// Whoever meets a word sees what was done before it was written: with a frozen one of a table, the
+// next table.
 macro_rules! word {
     ($word:ty) => {
         impl Word for $word {

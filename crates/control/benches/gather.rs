@@ -1,11 +1,12 @@
-//! What a request costs until it stands in a batch: nanoseconds for each, chopping and parsing together.
+//! What a request costs until it stands in a batch: nanoseconds for each, chopping and parsing
+//! together.
 //!
 //! ```text
 //! taskset -c 1 cargo bench -p aldis-control --bench gather
 //! ```
 //!
-//! 400 PACKET_INs with frames of 64 bytes, as one read brings them, all of one length or of two in turn. The least of
-//! 1001 rounds and their median are printed.
+//! 400 PACKET_INs with frames of 64 bytes, as one read brings them, all of one length or of two in
+//! turn. The least of 1001 rounds and their median are printed.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 

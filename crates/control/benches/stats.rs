@@ -1,11 +1,12 @@
-//! What counting costs: nanoseconds for one addition, for one recorded value, and for all that a batch records.
+//! What counting costs: nanoseconds for one addition, for one recorded value, and for all that a
+//! batch records.
 //!
 //! ```text
 //! taskset -c 1 cargo bench -p aldis-control --bench stats
 //! ```
 //!
-//! The values are drawn beforehand, between 1 and a million. The least of 101 rounds of 100,000 is printed, and what reading
-//! a worker's counters takes whoever asks.
+//! The values are drawn beforehand, between 1 and a million. The least of 101 rounds of 100,000 is
+//! printed, and what reading a worker's counters takes whoever asks.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,9 +1,10 @@
-//! What is kept on account of one switch: a budget of bytes for everything that a switch can make the controller keep, as answers to
-//! what it was asked and the ports that it announces. Where it is used up, that is refused and counted; what becomes of it then
-//! is said by the one who keeps it.
+//! What is kept on account of one switch: a budget of bytes for everything that a switch can make
+//! the controller keep, as answers to what it was asked and the ports that it announces. Where it
+//! is used up, that is refused and counted; what becomes of it then is said by the one who keeps
+//! it.
 //!
-//! Bytes are estimates of what lies in memory, not what came over the wire. Tables of the network as a whole (hosts, paths)
-//! have bounds of their own.
+//! Bytes are estimates of what lies in memory, not what came over the wire. Tables of the network
+//! as a whole (hosts, paths) have bounds of their own.
 
 use alloc::sync::Arc;
 use core::mem::size_of;
@@ -11,12 +12,12 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use aldis_wire::msg::{Action, Field, FlowStats, Instruction};
 
-/// Bytes that are kept on account of one switch, unless told otherwise: eighty thousand flows that are asked for at once, or
-/// more than five thousand ports.
+/// Bytes that are kept on account of one switch, unless told otherwise: eighty thousand flows that
+/// are asked for at once, or more than five thousand ports.
 pub const SWITCH_BYTES: usize = 16 * 1024 * 1024;
 
-/// What a port takes in all that is kept of it: in the session, the search for links, the map and what is made of that. Measured:
-/// 60 switches with 8,192 ports each took 1.4 GB.
+/// What a port takes in all that is kept of it: in the session, the search for links, the map and
+/// what is made of that. Measured: 60 switches with 8,192 ports each took 1.4 GB.
 pub const PORT_BYTES: usize = 3 * 1024;
 
 /// The account of a switch, for everybody who keeps something because of it.

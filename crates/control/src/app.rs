@@ -1,16 +1,19 @@
 //! The contract of an application.
 //!
-//! An application is single-threaded code: the platform makes one instance per worker, hands it whole batches, and
-//! never calls it from two threads. What it keeps is one of three things, and there is no fourth:
+//! An application is single-threaded code: the platform makes one instance per worker, hands it
+//! whole batches, and never calls it from two threads. What it keeps is one of three things, and
+//! there is no fourth:
 //!
 //! 1. *its own* (`&mut self`): scratch, counters;
-//! 2. *per switch* ([`App::Slot`]): [`Exclusive`], one worker's at a time, or [`Parallel`], which several workers use at
+//! 2. *per switch* ([`App::Slot`]): [`Exclusive`], one worker's at a time, or [`Parallel`], which
+//!    several workers use at
 //!    once;
-//! 3. *published*: parts of the [`World`](crate::world), which it reads as they were when the batch began, and to which it
+//! 3. *published*: parts of the [`World`](crate::world), which it reads as they were when the batch
+//!    began, and to which it
 //!    reports what is new ([`Output::report`]).
 //!
-//! It returns commands by writing them to the [`Output`], or to the [`Far`] where no switch is in hand; it never holds a
-//! socket. Time comes as an argument.
+//! It returns commands by writing them to the [`Output`], or to the [`Far`] where no switch is in
+//! hand; it never holds a socket. Time comes as an argument.
 
 mod event;
 mod on;
@@ -34,10 +37,12 @@ pub type State<'s, A> = <<A as App>::Slot as Slot>::Ref<'s>;
 
 /// An application, as its author writes it.
 ///
-/// It is called for what it says that it starts on ([`App::EVENTS`]), in the order that the configuration has for that
-/// event, and for nothing else. Every method but [`App::init_switch`] has a default that does nothing and lets the event go on.
+/// It is called for what it says that it starts on ([`App::EVENTS`]), in the order that the
+/// configuration has for that event, and for nothing else. Every method but [`App::init_switch`]
+/// has a default that does nothing and lets the event go on.
 pub trait App: Send + 'static {
-    /// What the application keeps for each switch: `()`, [`Exclusive<T>`](Exclusive) or [`Parallel<T>`](Parallel).
+    /// What the application keeps for each switch: `()`, [`Exclusive<T>`](Exclusive) or
+    /// [`Parallel<T>`](Parallel).
     type Slot: Slot;
 
     /// The name by which it is configured and shown.
@@ -49,8 +54,8 @@ pub trait App: Send + 'static {
     /// The parts of the World that it reads.
     const READS: &'static [PartId] = &[];
 
-    /// What the application counts itself, in words that may be part of a name: letters, digits and `_`; at
-    /// most [`APP_COUNTS_MAX`](crate::bounds::APP_COUNTS_MAX).
+    /// What the application counts itself, in words that may be part of a name: letters, digits and
+    /// `_`; at most [`APP_COUNTS_MAX`](crate::bounds::APP_COUNTS_MAX).
     const COUNTS: &'static [&'static str] = &[];
 
     /// A switch joins: makes its slot. Runs before any event of that switch, once for all workers.
@@ -64,20 +69,22 @@ pub trait App: Send + 'static {
         Self::Slot::empty()
     }
 
-    /// One flow request arrived. `state` is the slot of its switch: `()`, `&T` or a `T` that is held
-    /// until it is dropped. [`Next::Stop`] keeps the request from the applications that come later.
-    /// Example: a hub answers `request.packet()` with the action to flood it.
+    /// One flow request arrived. `state` is the slot of its switch: `()`, `&T` or a `T` that is
+    /// held until it is dropped. [`Next::Stop`] keeps the request from the applications that come
+    /// later. Example: a hub answers `request.packet()` with the action to flood it.
     fn packet_in(&mut self, request: &Asked<'_>, state: State<'_, Self>, out: &mut Output) -> Next {
         let _ = (request, state, out);
         Next::Continue
     }
 
-    /// Flow requests arrived ([`On::FlowRequest`]), or one frame about links ([`On::Lldp`], [`Batch::on`]). Requests that
-    /// are `stopped` are to be passed over; setting `stopped` keeps a request from the applications that come later.
-    /// Before writing an answer, turn the output to the run it belongs to ([`Output::turn_to`]).
+    /// Flow requests arrived ([`On::FlowRequest`]), or one frame about links ([`On::Lldp`],
+    /// [`Batch::on`]). Requests that are `stopped` are to be passed over; setting `stopped` keeps a
+    /// request from the applications that come later. Before writing an answer, turn the output to
+    /// the run it belongs to ([`Output::turn_to`]).
     ///
-    /// The default calls [`App::packet_in`] for each request. An application overrides it that looks at
-    /// the requests of a batch together, for instance to prefetch what it knows of their hosts.
+    /// The default calls [`App::packet_in`] for each request. An application overrides it that
+    /// looks at the requests of a batch together, for instance to prefetch what it knows of their
+    /// hosts.
     fn packet_ins(
         &mut self,
         batch: &mut Batch<'_>,
@@ -103,15 +110,15 @@ pub trait App: Send + 'static {
         let _ = (moment, far);
     }
 
-    /// A part of the World that it reads has changed since `before` ([`On::Publication`]); [`Moment::world`] is how it is
-    /// now. Runs on one worker, after the last batch that read the old one has sent what it had to say: what is removed
-    /// here stays removed.
+    /// A part of the World that it reads has changed since `before` ([`On::Publication`]);
+    /// [`Moment::world`] is how it is now. Runs on one worker, after the last batch that read the
+    /// old one has sent what it had to say: what is removed here stays removed.
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
         let _ = (before, moment, far);
     }
 
-    /// Says what it has counted on this worker, a number for each of [`App::COUNTS`]. Called behind each of the others but
-    /// [`App::init_switch`]: it should set numbers, and do nothing else.
+    /// Says what it has counted on this worker, a number for each of [`App::COUNTS`]. Called behind
+    /// each of the others but [`App::init_switch`]: it should set numbers, and do nothing else.
     fn count(&self, own: &[Level]) {
         let _ = own;
     }

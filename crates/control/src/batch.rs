@@ -1,8 +1,8 @@
-//! A batch of flow requests: what a worker gathered, from one switch or many, before it runs the applications once
-//! over all of it.
+//! A batch of flow requests: what a worker gathered, from one switch or many, before it runs the
+//! applications once over all of it.
 //!
-//! The bytes stay where they were received; a [`Request`] only says where its frame begins. Nothing here is allocated
-//! per request: the worker reuses the same vectors for every batch.
+//! The bytes stay where they were received; a [`Request`] only says where its frame begins. Nothing
+//! here is allocated per request: the worker reuses the same vectors for every batch.
 
 mod asked;
 
@@ -23,7 +23,8 @@ pub struct Request {
     pub frame_at: u32,
     /// How many bytes of the frame the switch sent.
     pub frame_len: u16,
-    /// Full length of the packet in bytes: more than `frame_len` where the switch sent only its beginning.
+    /// Full length of the packet in bytes: more than `frame_len` where the switch sent only its
+    /// beginning.
     pub total_len: u16,
     /// Why the switch asks, as its version numbers it.
     pub reason: u8,

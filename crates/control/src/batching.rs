@@ -1,13 +1,15 @@
 //! When a batch is large enough (Maestro §3.3).
 //!
-//! A worker gathers requests, from one socket or many, until they are as many as its *input batching threshold* (IBT),
-//! and then runs the applications once over all of them. A large batch spreads the fixed cost of a run; one that is too
-//! large outgrows the caches and keeps its first request waiting for its last.
+//! A worker gathers requests, from one socket or many, until they are as many as its *input
+//! batching threshold* (IBT), and then runs the applications once over all of them. A large batch
+//! spreads the fixed cost of a run; one that is too large outgrows the caches and keeps its first
+//! request waiting for its last.
 //!
 //! There are three designs, and a file for each:
 //!
 //! 1. [`Fixed`] — the operator says how large (figure 9 compares such settings);
-//! 2. [`Adaptive`] — the worker finds out, within the operator's *batching delay upper bound* (BDU) (figure 4);
+//! 2. [`Adaptive`] — the worker finds out, within the operator's *batching delay upper bound* (BDU)
+//!    (figure 4);
 //! 3. [`PerRead`] — whatever one read brings is a batch (NOX, Beacon).
 //!
 //! Each worker has its own; nothing here is shared.
@@ -30,12 +32,12 @@ pub const IBT_MIN: usize = 10;
 
 /// How a worker decides that a batch is large enough.
 pub trait Batching {
-    /// The IBT: with so many requests gathered, or more, the batch is closed and run. Whoever finds no bytes pending at
-    /// any socket runs what is there, however little.
+    /// The IBT: with so many requests gathered, or more, the batch is closed and run. Whoever finds
+    /// no bytes pending at any socket runs what is there, however little.
     fn threshold(&self) -> usize;
 
-    /// A batch ran: so many `requests`, in a time of `took` from the first application to the last write. `drained` says
-    /// that no socket had pending bytes when it was closed.
+    /// A batch ran: so many `requests`, in a time of `took` from the first application to the last
+    /// write. `drained` says that no socket had pending bytes when it was closed.
     #[inline]
     fn ran(&mut self, requests: usize, took: Duration, drained: bool) {
         let _ = (requests, took, drained);
@@ -75,7 +77,8 @@ impl Ibt {
     }
 }
 
-/// A batching delay upper bound: the longest time that one batch may take. More than nothing, [`BDU_MAX`] at most.
+/// A batching delay upper bound: the longest time that one batch may take. More than nothing,
+/// [`BDU_MAX`] at most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Bdu(Duration);
 

@@ -1,4 +1,5 @@
-//! Matches and packets as bits, so that both can be compared: each field of OpenFlow is a number of at most 128 bits.
+//! Matches and packets as bits, so that both can be compared: each field of OpenFlow is a number of
+//! at most 128 bits.
 
 use alloc::boxed::Box;
 
@@ -154,8 +155,9 @@ pub(crate) fn bits(field: &Field) -> Bits {
     Bits { field: field.header().field(), value, mask }
 }
 
-/// What a packet shows of itself. What its switch alone knows (metadata, tunnels, the physical port) is not among it, nor are
-/// service ids of provider bridges and the kinds of IPv6 extension headers.
+/// What a packet shows of itself. What its switch alone knows (metadata, tunnels, the physical
+/// port) is not among it, nor are service ids of provider bridges and the kinds of IPv6 extension
+/// headers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen([Option<u128>; FIELDS]);
 

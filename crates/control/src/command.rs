@@ -1,7 +1,8 @@
 //! What becomes of a command from outside: of what people and scripts have a switch do.
 //!
-//! A command is a few messages to one switch with a barrier behind them. The engine sends it and hears what the switch says;
-//! here are the words for the answer, for those who ask and know no engine.
+//! A command is a few messages to one switch with a barrier behind them. The engine sends it and
+//! hears what the switch says; here are the words for the answer, for those who ask and know no
+//! engine.
 
 use alloc::boxed::Box;
 use alloc::vec::{self, Vec};
@@ -43,7 +44,8 @@ pub enum Failure {
     },
     /// More messages, or longer ones, than one command may have. Nothing was sent.
     TooLong,
-    /// The controller or the switch has as many commands in hand as it may, or the switch does not read. Nothing was sent.
+    /// The controller or the switch has as many commands in hand as it may, or the switch does not
+    /// read. Nothing was sent.
     Busy,
     /// The connection ended first. The messages may have taken effect, or some of them.
     Disconnected(Close),
@@ -97,7 +99,8 @@ impl Reply {
         self.exact().map(|message| message.map(Message::meaning))
     }
 
-    /// Its messages, in the words of the switch's version where the neutral ones would leave something out.
+    /// Its messages, in the words of the switch's version where the neutral ones would leave
+    /// something out.
     ///
     /// # Errors
     /// Those that cannot be read.
@@ -119,7 +122,8 @@ impl Reply {
         self.parts().try_fold(None, join)?.ok_or(NOT_THAT)
     }
 
-    /// The same, part by part as they came: a long answer takes several times its bytes where all of it is held at once.
+    /// The same, part by part as they came: a long answer takes several times its bytes where all
+    /// of it is held at once.
     ///
     /// # Errors
     /// A part is no statistics, or cannot be read.

@@ -1,6 +1,7 @@
 //! What happened, for those who watch: logs today, and whatever else serves people.
 //!
-//! Facts leave the workers through a [`Facts`] that must never wait; nobody on the other side can slow a switch down.
+//! Facts leave the workers through a [`Facts`] that must never wait; nobody on the other side can
+//! slow a switch down.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -74,7 +75,8 @@ pub enum Fact {
         /// What it found.
         found: Found,
     },
-    /// Of what applications found out, so much was not told: there was too much at once ([`crate::Far::not_told`]).
+    /// Of what applications found out, so much was not told: there was too much at once
+    /// ([`crate::Far::not_told`]).
     NotTold {
         /// How many of [`Fact::Found`].
         count: u64,

@@ -1,9 +1,9 @@
 //! Who is served next, and how much: weighted max-min fairness (Maestro §2, §3.2).
 //!
-//! Every switch may use the controller as much as every other of its weight; what one does not use is divided among those
-//! that want more. [`max_min()`] says what the shares *should* be, given the offered rates; [`Rounds`] hands them out
-//! without knowing any rate, and [`partition`] divides the switches among workers by
-//! the rates that were measured.
+//! Every switch may use the controller as much as every other of its weight; what one does not use
+//! is divided among those that want more. [`max_min()`] says what the shares *should* be, given the
+//! offered rates; [`Rounds`] hands them out without knowing any rate, and [`partition`] divides the
+//! switches among workers by the rates that were measured.
 
 mod greedy;
 mod max_min;

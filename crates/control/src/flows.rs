@@ -1,8 +1,8 @@
-//! What applications agree on about flows, so that none gets in another's way: whose a flow is ([`Cookie`]), and which table
-//! it goes to ([`Tables`]).
+//! What applications agree on about flows, so that none gets in another's way: whose a flow is
+//! ([`Cookie`]), and which table it goes to ([`Tables`]).
 //!
-//! A controller that comes back finds the flows of the one before. By their cookies it knows its own: those it leaves alone, so
-//! that traffic goes on, and compares only what has to be there.
+//! A controller that comes back finds the flows of the one before. By their cookies it knows its
+//! own: those it leaves alone, so that traffic goes on, and compares only what has to be there.
 
 use core::fmt;
 
@@ -24,15 +24,15 @@ const WHOSE: u64 = 0xffff_ffff << 32;
 /// |   a1d1   |  application |           generation           |
 /// ```
 ///
-/// The application's number comes of its name, and is the same in every run. What a generation is, the application says: a
-/// new one where flows made before have to be told from those made now. OpenFlow 1.3 can ask for flows and remove them by
-/// cookie, 1.0 cannot, but tells it.
+/// The application's number comes of its name, and is the same in every run. What a generation is,
+/// the application says: a new one where flows made before have to be told from those made now.
+/// OpenFlow 1.3 can ask for flows and remove them by cookie, 1.0 cannot, but tells it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cookie(pub u64);
 
 impl Cookie {
-    /// The bits by which all generations of one application are told from all other flows: the mask for
-    /// [`aldis_wire::msg::FlowMod::only_cookie`].
+    /// The bits by which all generations of one application are told from all other flows: the mask
+    /// for [`aldis_wire::msg::FlowMod::only_cookie`].
     pub const MASK: u64 = WHOSE;
 
     /// Of the application with this name, generation 0.
@@ -86,8 +86,8 @@ pub enum Tables {
     /// All go to the first.
     #[default]
     One,
-    /// The first belongs to rules that every packet passes before anything else (the application `acl`), and all other flows
-    /// go to the second; at a switch that has only one, all go there.
+    /// The first belongs to rules that every packet passes before anything else (the application
+    /// `acl`), and all other flows go to the second; at a switch that has only one, all go there.
     Guarded,
 }
 

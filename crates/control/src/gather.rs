@@ -1,8 +1,8 @@
 //! Gathering: from whole messages to the requests of a batch.
 //!
-//! The hot half of chopping and parsing: it takes independent flow requests off the front of what was received, one
-//! after the other, and stops at the first thing that is anything else. That thing is a *fence*: what came before it is
-//! finished first, and what comes after it begins later.
+//! The hot half of chopping and parsing: it takes independent flow requests off the front of what
+//! was received, one after the other, and stops at the first thing that is anything else. That
+//! thing is a *fence*: what came before it is finished first, and what comes after it begins later.
 
 use alloc::vec::Vec;
 
@@ -14,11 +14,12 @@ use crate::batch::Request;
 /// Ethertype of LLDP: about links, and so never independent of what else is known of them.
 const LLDP: [u8; 2] = [0x88, 0xcc];
 
-/// Ethertype of what takes its place where a switch that is not ours lies between: such switches pass it on (BDDP).
+/// Ethertype of what takes its place where a switch that is not ours lies between: such switches
+/// pass it on (BDDP).
 const BDDP: [u8; 2] = [0x89, 0x42];
 
-/// Takes the flow requests at `bytes[at..]` and says where the first other thing begins: a fence, the beginning of a
-/// message still to come, or the end.
+/// Takes the flow requests at `bytes[at..]` and says where the first other thing begins: a fence,
+/// the beginning of a message still to come, or the end.
 ///
 /// A PACKET_IN that cannot be parsed, and one that carries LLDP or BDDP, are fences.
 #[inline]
@@ -29,8 +30,9 @@ pub fn gather(version: Version, bytes: &[u8], at: usize, requests: &mut Vec<Requ
     }
 }
 
-// The two loops stand apart from their callers, so that all the registers are theirs: in the midst of a visit what carries
-// one request to the next was kept in memory, and each took half as long again.
+// The two loops stand apart from their callers, so that all the registers are theirs: in the midst
+// of a visit what carries one request to the next was kept in memory, and each took half as long
+// again.
 
 #[inline(never)]
 fn gather_v10(bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
@@ -91,8 +93,9 @@ fn gather_with(
     at
 }
 
-/// Takes a flow request of another form than the one that is glanced at; whether it is one. Apart from the others, since a
-/// view of either origin would be put together in memory, and cost more than all the rest.
+/// Takes a flow request of another form than the one that is glanced at; whether it is one. Apart
+/// from the others, since a view of either origin would be put together in memory, and cost more
+/// than all the rest.
 #[inline(never)]
 fn gather_other(
     version: Version,

@@ -1,5 +1,5 @@
-//! What a controller decides, without a socket, a clock, a thread or a log: time and bytes come in, bytes and
-//! deadlines go out.
+//! What a controller decides, without a socket, a clock, a thread or a log: time and bytes come in,
+//! bytes and deadlines go out.
 
 #![no_std]
 #![forbid(unsafe_code)]

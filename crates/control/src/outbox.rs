@@ -1,10 +1,12 @@
 //! What waits for one switch because its socket would not take it: bounded, with a deadline.
 //!
-//! As long as anything waits here, nothing more is read from the switch; a switch that takes too little until
-//! [`Outbox::deadline`] is dropped. So a switch that does not read costs its bound for a while, and nobody a wait.
+//! As long as anything waits here, nothing more is read from the switch; a switch that takes too
+//! little until [`Outbox::deadline`] is dropped. So a switch that does not read costs its bound for
+//! a while, and nobody a wait.
 //!
-//! The switch's kernel takes some of what waits though the switch does not read: seconds later, when what was lost on the
-//! way is sent again or what it holds is packed closer. So a little that is taken is no sign of life, unless more follows.
+//! The switch's kernel takes some of what waits though the switch does not read: seconds later,
+//! when what was lost on the way is sent again or what it holds is packed closer. So a little that
+//! is taken is no sign of life, unless more follows.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -23,7 +25,8 @@ pub struct Outbox {
     bytes: Vec<u8>,
     // Bytes before it were taken by the socket.
     head: usize,
-    // Since when it has been in doubt whether the switch reads: the first byte came to wait then, or enough was taken.
+    // Since when it has been in doubt whether the switch reads: the first byte came to wait then,
+    // or enough was taken.
     doubted: Time,
     // Bytes that the socket took since, also those that never waited.
     taken: usize,
@@ -112,8 +115,9 @@ impl Outbox {
         (self.doubted, self.taken) = (now, 0);
     }
 
-    /// When the switch has to be dropped if it takes nothing until then; never while nothing waits. It has `within` for
-    /// [`READ_FOR_CERTAIN`] bytes, and then a quarter of that for each time that it takes less.
+    /// When the switch has to be dropped if it takes nothing until then; never while nothing waits.
+    /// It has `within` for [`READ_FOR_CERTAIN`] bytes, and then a quarter of that for each time
+    /// that it takes less.
     pub fn deadline(&self, within: Duration) -> Time {
         match self.is_empty() {
             true => Time::NEVER,
@@ -176,7 +180,8 @@ mod tests {
         assert_eq!(outbox.deadline(WITHIN), at(11) + WITHIN / 4);
     }
 
-    /// As the kernel of a switch that never reads does it: all that waits, so that the switch is read from again.
+    /// As the kernel of a switch that never reads does it: all that waits, so that the switch is
+    /// read from again.
     #[test]
     fn a_moment_in_which_nothing_waits_gives_no_more_time() {
         let mut outbox = Outbox::new(MAX);

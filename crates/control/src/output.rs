@@ -1,8 +1,10 @@
-//! What a worker has to send at the end of a batch: one buffer, in segments that each belong to one switch.
+//! What a worker has to send at the end of a batch: one buffer, in segments that each belong to one
+//! switch.
 //!
-//! The buffer belongs to the worker and not to the switch, so that it stays in the cache. Messages made from a template
-//! are stamped into it in place ([`Output::stamp`]); the others are encoded at its end ([`Output::append_with`]). What goes
-//! to other switches than those of the batch, and what is reported to the World, goes by the [`Far`].
+//! The buffer belongs to the worker and not to the switch, so that it stays in the cache. Messages
+//! made from a template are stamped into it in place ([`Output::stamp`]); the others are encoded at
+//! its end ([`Output::append_with`]). What goes to other switches than those of the batch, and what
+//! is reported to the World, goes by the [`Far`].
 
 mod far;
 
@@ -28,7 +30,8 @@ pub struct Segment {
 /// The worker's send buffer.
 #[derive(Debug)]
 pub struct Output {
-    // All of `room` is initialised, so that stamping needs neither `unsafe` nor zeroing; `len` of it is in use.
+    // All of `room` is initialised, so that stamping needs neither `unsafe` nor zeroing; `len` of
+    // it is in use.
     room: Vec<u8>,
     len: usize,
     segments: Vec<Segment>,
@@ -163,8 +166,8 @@ impl Output {
         self.len == 0
     }
 
-    /// Takes the segments written since they were last taken, in order; what follows goes to run 0 until the next turn. A
-    /// run that two applications answered has two.
+    /// Takes the segments written since they were last taken, in order; what follows goes to run 0
+    /// until the next turn. A run that two applications answered has two.
     #[inline]
     pub fn take_segments(&mut self) -> impl Iterator<Item = Segment> {
         self.seal();

@@ -1,7 +1,8 @@
 //! The ordered pipelines of applications, one for each kind of event.
 //!
-//! A [`Recipe`] says which applications there are and in which order they see what. Once it is settled, as a [`Program`],
-//! it makes one [`Pipeline`] for each worker. Dispatch is one virtual call per application and batch, never per message.
+//! A [`Recipe`] says which applications there are and in which order they see what. Once it is
+//! settled, as a [`Program`], it makes one [`Pipeline`] for each worker. Dispatch is one virtual
+//! call per application and batch, never per message.
 
 mod graph;
 mod stage;
@@ -83,8 +84,8 @@ impl Recipe {
         self
     }
 
-    /// Says which applications see this kind of event, and in which order. Where nothing is said, all that start on it do,
-    /// in the order in which they were added.
+    /// Says which applications see this kind of event, and in which order. Where nothing is said,
+    /// all that start on it do, in the order in which they were added.
     pub fn sequence(mut self, on: On, apps: impl IntoIterator<Item: Into<String>>) -> Self {
         self.sequences.push(Sequence { on, apps: apps.into_iter().map(Into::into).collect() });
         self
@@ -124,7 +125,8 @@ pub struct Program<'r> {
 }
 
 impl Program<'_> {
-    /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire on number 0.
+    /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire
+    /// on number 0.
     pub fn pipeline(&self, worker: u8) -> Pipeline {
         let stages: Vec<_> = self.recipe.apps.iter().map(|app| (app.make)()).collect();
         let timers = stages.iter().map(|stage| Alarm::first(stage.timer(), worker)).collect();

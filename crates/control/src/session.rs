@@ -1,7 +1,8 @@
 //! One connection of one switch: from the first HELLO to the reason why it ended.
 //!
-//! A session is handed whole messages and moments, and returns what happened, the bytes to send and the moment at which
-//! it wants to be called again ([`Session::deadline`]). It knows no socket and no clock.
+//! A session is handed whole messages and moments, and returns what happened, the bytes to send and
+//! the moment at which it wants to be called again ([`Session::deadline`]). It knows no socket and
+//! no clock.
 //!
 //! ```text
 //!           HELLO            FEATURES_REPLY          admit(Main)         PORT_DESC, BARRIER_REPLY
@@ -10,8 +11,9 @@
 //!                                               └ admit(Auxiliary) ─────────────────────────────▶ Auxiliary
 //! ```
 //!
-//! The whole way from the left to the right is under one deadline; the time in *Admission* does not count. The
-//! PACKET_INs of a session that is up never come here ([`Session::alive`] is all they need).
+//! The whole way from the left to the right is under one deadline; the time in *Admission* does not
+//! count. The PACKET_INs of a session that is up never come here ([`Session::alive`] is all they
+//! need).
 
 mod dialect;
 pub mod duplicate;
@@ -55,27 +57,30 @@ const NOT_A_SWITCHS: Malformed =
 pub struct Config {
     /// The versions that are offered.
     pub versions: Versions,
-    /// How long the whole handshake may take, from the connection to the last reply; 0.1 s and more. Ten seconds: a
-    /// switch with many ports behind a slow link needs three, and 5,000 that come at once take turns.
+    /// How long the whole handshake may take, from the connection to the last reply; 0.1 s and
+    /// more. Ten seconds: a switch with many ports behind a slow link needs three, and 5,000 that
+    /// come at once take turns.
     pub handshake_within: Duration,
-    /// Silence after which the switch is asked for an echo; 1 s and more. Fifteen seconds, as most controllers do.
+    /// Silence after which the switch is asked for an echo; 1 s and more. Fifteen seconds, as most
+    /// controllers do.
     pub echo_every: Duration,
-    /// How long the switch then has to say anything at all; 1 s and more. Fifteen seconds: a switch that is busy with
-    /// thousands of flows leaves the control channel alone for several.
+    /// How long the switch then has to say anything at all; 1 s and more. Fifteen seconds: a switch
+    /// that is busy with thousands of flows leaves the control channel alone for several.
     pub echo_within: Duration,
     /// How long a connection has to answer when another one claims its datapath id; 0.1 s and more.
     /// One second, of which only that counts in which its socket was looked at and found empty.
     pub probe_within: Duration,
-    /// How long a request of ours may await its reply; 0.1 s and more. Ten seconds: a barrier waits for every flow before
-    /// it, and hardware writes some hundred flows a second.
+    /// How long a request of ours may await its reply; 0.1 s and more. Ten seconds: a barrier waits
+    /// for every flow before it, and hardware writes some hundred flows a second.
     pub reply_within: Duration,
-    /// How long a switch for which output waits may take for [`crate::bounds::READ_FOR_CERTAIN`] bytes before it is dropped,
-    /// or a quarter of that longer each time that it takes less; 1 s and more. Six seconds: a switch that is busy with
-    /// thousands of flows leaves the control channel alone for some, and with what is on its way, and what its kernel still
-    /// takes, a switch that never reads is gone within ten.
+    /// How long a switch for which output waits may take for [`crate::bounds::READ_FOR_CERTAIN`]
+    /// bytes before it is dropped, or a quarter of that longer each time that it takes less; 1 s
+    /// and more. Six seconds: a switch that is busy with thousands of flows leaves the control
+    /// channel alone for some, and with what is on its way, and what its kernel still takes, a
+    /// switch that never reads is gone within ten.
     pub stuck_within: Duration,
-    /// Whether flows that are on the switch when it connects are deleted. They are not: traffic goes on over a restart
-    /// of the controller.
+    /// Whether flows that are on the switch when it connects are deleted. They are not: traffic
+    /// goes on over a restart of the controller.
     pub delete_flows: bool,
 }
 
@@ -130,7 +135,8 @@ enum Phase {
 pub struct Counts {
     /// PACKET_INs and port changes that came before anyone could use them.
     pub early: u64,
-    /// Replies that neither the session nor an application awaited, or not any more; HELLOs after the first.
+    /// Replies that neither the session nor an application awaited, or not any more; HELLOs after
+    /// the first.
     pub unawaited: u64,
     /// Messages that were malformed, of another version, or a controller's to send.
     pub faults: u64,
@@ -139,8 +145,8 @@ pub struct Counts {
 }
 
 impl Session {
-    /// A connection was accepted at `now`: writes our HELLO to `out`. The upper eight bits of our transaction ids are
-    /// `worker`.
+    /// A connection was accepted at `now`: writes our HELLO to `out`. The upper eight bits of our
+    /// transaction ids are `worker`.
     pub fn new(config: Arc<Config>, now: Time, worker: u8, out: &mut Vec<u8>) -> Session {
         let mut requests = Requests::new(worker);
         dialect::hello(config.versions, requests.xid(), out);
@@ -161,8 +167,8 @@ impl Session {
     /// A message came. The answers, if any, are appended to `out`.
     ///
     /// # Errors
-    /// The connection is to be closed, and what is in `out` is still worth sending before. The session is not to be used
-    /// any more.
+    /// The connection is to be closed, and what is in `out` is still worth sending before. The
+    /// session is not to be used any more.
     pub fn receive(&mut self, now: Time, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
         self.liveness.heard(now);
         let Some(version) = self.version else { return self.greet(raw, out) };
@@ -222,9 +228,11 @@ impl Session {
         }
     }
 
-    /// The peer did something wrong: it is told, unless what it sent was an error itself, and it is counted.
+    /// The peer did something wrong: it is told, unless what it sent was an error itself, and it is
+    /// counted.
     ///
-    /// A reply that the handshake awaits ends it when it is malformed: the switch has no other to give.
+    /// A reply that the handshake awaits ends it when it is malformed: the switch has no other to
+    /// give.
     fn fault(
         &mut self,
         now: Time,
@@ -300,8 +308,9 @@ impl Session {
         }
     }
 
-    /// Time passed. To be called when `now` is at or after [`Session::deadline`], again and again until it is not; earlier
-    /// calls do no harm. What the socket holds should be received first: it may be the very message that is waited for.
+    /// Time passed. To be called when `now` is at or after [`Session::deadline`], again and again
+    /// until it is not; earlier calls do no harm. What the socket holds should be received first:
+    /// it may be the very message that is waited for.
     ///
     /// # Errors
     /// As [`Session::receive`].
@@ -332,8 +341,8 @@ impl Session {
         Ok(Step::Nothing)
     }
 
-    /// When [`Session::tick`] wants to be called next. It may move with every other call, mostly to later; a caller that
-    /// keeps an earlier one calls once too often, and no more.
+    /// When [`Session::tick`] wants to be called next. It may move with every other call, mostly to
+    /// later; a caller that keeps an earlier one calls once too often, and no more.
     pub fn deadline(&self) -> Time {
         let probe = self.probe.map_or(Time::NEVER, |probe| probe.due);
         let silence = match self.is_up() {
@@ -343,9 +352,9 @@ impl Session {
         probe.min(self.handshake_deadline()).min(self.requests.deadline()).min(silence)
     }
 
-    /// Another connection claims this one's datapath id: the switch is asked for an echo. Either [`Step::ProbeAnswered`]
-    /// comes, or [`Step::ProbeUnanswered`] does, once its socket was found empty for
-    /// [`Config::probe_within`]. While a probe is under way this does nothing.
+    /// Another connection claims this one's datapath id: the switch is asked for an echo. Either
+    /// [`Step::ProbeAnswered`] comes, or [`Step::ProbeUnanswered`] does, once its socket was found
+    /// empty for [`Config::probe_within`]. While a probe is under way this does nothing.
     pub fn probe(&mut self, now: Time, out: &mut Vec<u8>) {
         let (Some(version), None) = (self.version, self.probe) else { return };
         let due = now + self.config.probe_within / PROBE_LOOKS;
@@ -374,8 +383,8 @@ impl Session {
         self.liveness.heard(now);
     }
 
-    /// Asks the switch to finish everything sent before. [`Step::Reply`] comes with the transaction id returned here,
-    /// after [`Config::reply_within`] at the latest.
+    /// Asks the switch to finish everything sent before. [`Step::Reply`] comes with the transaction
+    /// id returned here, after [`Config::reply_within`] at the latest.
     ///
     /// # Errors
     /// [`Busy`]: the switch is not up, or owes [`crate::bounds::REQUESTS_MAX`] replies.
@@ -392,7 +401,8 @@ impl Session {
         self.version
     }
 
-    /// Whether the handshake is done, as a main connection or as an auxiliary one: PACKET_INs may be served.
+    /// Whether the handshake is done, as a main connection or as an auxiliary one: PACKET_INs may
+    /// be served.
     pub fn is_up(&self) -> bool {
         matches!(self.phase, Phase::Up | Phase::Auxiliary)
     }
@@ -419,7 +429,8 @@ impl core::error::Error for Busy {}
 mod tests {
     use super::*;
 
-    /// Everything that an idle switch costs has to fit 16 KiB; the session takes next to nothing of it.
+    /// Everything that an idle switch costs has to fit 16 KiB; the session takes next to nothing of
+    /// it.
     #[test]
     fn a_session_is_small() {
         assert!(size_of::<Session>() <= 256, "{} bytes", size_of::<Session>());

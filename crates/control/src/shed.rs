@@ -1,12 +1,13 @@
 //! Which requests of a switch are dropped when it asks for more than its share.
 //!
-//! Within one switch the stream is first in, first out: behind a port that floods, all others wait. So whoever serves a
-//! switch above its share chops ahead, sees how much each port asks for, and divides the share among the ports max-min:
-//! a port that asks for little keeps all it asks for, and the ports that are cut are cut to the same height. The first
-//! requests of a port are kept, in their order; the rest is dropped before the applications see it.
+//! Within one switch the stream is first in, first out: behind a port that floods, all others wait.
+//! So whoever serves a switch above its share chops ahead, sees how much each port asks for, and
+//! divides the share among the ports max-min: a port that asks for little keeps all it asks for,
+//! and the ports that are cut are cut to the same height. The first requests of a port are kept, in
+//! their order; the rest is dropped before the applications see it.
 //!
-//! Nothing is dropped below the share: of `n` requests, as many as the share allows are kept, or all. What is no
-//! independent flow request (LLDP, and every other message) never comes here.
+//! Nothing is dropped below the share: of `n` requests, as many as the share allows are kept, or
+//! all. What is no independent flow request (LLDP, and every other message) never comes here.
 
 mod tally;
 
@@ -23,11 +24,13 @@ pub struct Shed {
     seed: u64,
     /// The ports of this decision, in the order in which they were met.
     ports: Vec<Port>,
-    /// Where in `ports` a port stands, found by hashing it: its place + 1, or 0. A power of two, at least twice as long.
+    /// Where in `ports` a port stands, found by hashing it: its place + 1, or 0. A power of two, at
+    /// least twice as long.
     slots: Vec<u32>,
     /// How many ports ask for so many requests, up to the share.
     heights: Vec<u32>,
-    /// Where the requests that cannot be divided begin to be handed out, so that they go to another port each time.
+    /// Where the requests that cannot be divided begin to be handed out, so that they go to another
+    /// port each time.
     first: usize,
     /// Requests of this decision.
     asked: usize,
@@ -68,8 +71,8 @@ impl Shed {
         Shed { seed: seed | 1, ports: Vec::new(), slots, heights: Vec::new(), first: 0, asked: 0 }
     }
 
-    /// Weighs the requests of a switch, given as the port of each, against its share of so many requests, and returns how
-    /// many have to be dropped. If any, [`Shed::keep`] says which.
+    /// Weighs the requests of a switch, given as the port of each, against its share of so many
+    /// requests, and returns how many have to be dropped. If any, [`Shed::keep`] says which.
     pub fn weigh(&mut self, ports: impl ExactSizeIterator<Item = u32>, share: usize) -> usize {
         if ports.len() <= share {
             self.clear();
@@ -79,8 +82,9 @@ impl Shed {
         self.divide(share)
     }
 
-    /// Counts the requests of a switch, given as the port of each, and says whether a port floods it: whether one asks for
-    /// more than twice as much as the others do on average, beyond what chance may bring.
+    /// Counts the requests of a switch, given as the port of each, and says whether a port floods
+    /// it: whether one asks for more than twice as much as the others do on average, beyond what
+    /// chance may bring.
     pub fn look(&mut self, ports: impl Iterator<Item = u32>) -> Option<Flood> {
         self.clear();
         ports.for_each(|port| self.count(port));
@@ -91,8 +95,8 @@ impl Shed {
         floods.then_some(Flood { ports, most, others })
     }
 
-    /// Divides a share of so many requests among the ports that were [looked at](Shed::look), and returns how many have
-    /// to be dropped. If any, [`Shed::keep`] says which.
+    /// Divides a share of so many requests among the ports that were [looked at](Shed::look), and
+    /// returns how many have to be dropped. If any, [`Shed::keep`] says which.
     pub fn divide(&mut self, share: usize) -> usize {
         let excess = self.asked.saturating_sub(share);
         if excess == 0 {
@@ -103,7 +107,8 @@ impl Shed {
         excess
     }
 
-    /// Whether the next request of this port is kept: to be asked for each of the weighed requests, once and in order.
+    /// Whether the next request of this port is kept: to be asked for each of the weighed requests,
+    /// once and in order.
     #[inline]
     pub fn keep(&mut self, port: u32) -> bool {
         let Ok(at) = self.find(port) else { return true };
@@ -192,7 +197,8 @@ impl Shed {
         }
     }
 
-    /// Fills with water, request by request: how many each port may keep, and how many are then left over.
+    /// Fills with water, request by request: how many each port may keep, and how many are then
+    /// left over.
     fn fill(&mut self, share: usize) -> (u32, u32) {
         self.heights.clear();
         self.heights.resize(share + 1, 0);

@@ -1,7 +1,7 @@
 //! Counters: what a controller did, and how long it took.
 //!
-//! Each set of counters has one thread that writes it and any number that read it. The writer needs no atomic addition
-//! for that: it loads and stores, and a reader sees some moment of each number.
+//! Each set of counters has one thread that writes it and any number that read it. The writer needs
+//! no atomic addition for that: it loads and stores, and a reader sees some moment of each number.
 //!
 //! 1. [`WorkerStats`] — what one worker counts, distributions included;
 //! 2. [`SwitchStats`] — what is counted for one connection of a switch, by whoever holds its claim;

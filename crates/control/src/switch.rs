@@ -28,7 +28,8 @@ pub struct Info {
     pub ports: Vec<Port>,
 }
 
-/// A connected switch: what is known of it, and one slot of state for each application of the pipeline.
+/// A connected switch: what is known of it, and one slot of state for each application of the
+/// pipeline.
 ///
 /// Several workers may hold it at once.
 pub struct Switch {

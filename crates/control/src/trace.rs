@@ -1,12 +1,13 @@
-//! Which way a packet takes through one switch, by the flows and groups that the switch says it has (OpenFlow 1.3.5 §5): the
-//! tables one after the other, the actions, and the ports by which it leaves. Nothing is sent.
+//! Which way a packet takes through one switch, by the flows and groups that the switch says it has
+//! (OpenFlow 1.3.5 §5): the tables one after the other, the actions, and the ports by which it
+//! leaves. Nothing is sent.
 //!
-//! A packet is the fields that matches can ask for, and no bytes; fields that nobody said are zero where the packet has them. What
-//! cannot be known from outside is said: which bucket of a `select` group a switch takes, what `normal` does, fields of other
-//! classes.
+//! A packet is the fields that matches can ask for, and no bytes; fields that nobody said are zero
+//! where the packet has them. What cannot be known from outside is said: which bucket of a `select`
+//! group a switch takes, what `normal` does, fields of other classes.
 //!
-//! What a switch says it has is hostile: groups that lead to each other multiply a packet without end. What a trace looks at and
-//! what it says is taken from a [`Budget`], and where one of its bounds is reached that is part of the answer ([`Cut`]).
+//! What a switch says is hostile: groups that lead to each other multiply a packet without end. A
+//! [`Budget`] bounds what a trace reads and answers; a bound that is reached is a [`Cut`].
 
 mod budget;
 mod of_v10;
@@ -206,7 +207,8 @@ impl Packet {
     }
 }
 
-/// Things that a switch has, one after the other: no more than one message of them has to be held at once.
+/// Things that a switch has, one after the other: no more than one message of them has to be held
+/// at once.
 pub type Each<'s, T> = Box<dyn Iterator<Item = Result<T, Malformed>> + 's>;
 
 /// What a switch says it has. It is gone through once for each table that a packet passes.
@@ -248,7 +250,8 @@ pub struct Out {
     pub port: PortNo,
     /// As it is by then.
     pub packet: Packet,
-    /// Whether another way may be taken instead: the switch chooses among buckets of a group, and does not say how.
+    /// Whether another way may be taken instead: the switch chooses among buckets of a group, and
+    /// does not say how.
     pub maybe: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Weights, as an operator writes them: which switch is due how much.
 //!
-//! A rule names switches and their weight; the first rule that names a switch counts, and a switch that no rule names has
-//! weight 1. Switches are named by a datapath id in any usual notation, by its first octets (`00:00:00:00:00:00:01:*`), by
-//! the first and the last of a range (`1-100`), or all of them (`*`).
+//! A rule names switches and their weight; the first rule that names a switch counts, and a switch
+//! that no rule names has weight 1. Switches are named by a datapath id in any usual notation, by
+//! its first octets (`00:00:00:00:00:00:01:*`), by the first and the last of a range (`1-100`), or
+//! all of them (`*`).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -85,7 +86,8 @@ impl Weights {
     }
 }
 
-/// Rules as text: `SWITCHES = WEIGHT`, one a line; empty lines and what follows a `#` are passed over.
+/// Rules as text: `SWITCHES = WEIGHT`, one a line; empty lines and what follows a `#` are passed
+/// over.
 impl FromStr for Weights {
     type Err = Refused;
 

@@ -5,9 +5,10 @@
 //!   (on workers)   bounded    (one thread)   one pointer
 //! ```
 //!
-//! A [`Part`] is a value of some type: the hosts, the links, the routes. Its [`Publisher`] makes the versions of it, out of
-//! what applications report and of other parts. Which parts there are is settled at the start. A batch holds one World from
-//! its start to its end, so that all that it reads fits together; nobody waits for a version, and nobody is waited for.
+//! A [`Part`] is a value of some type: the hosts, the links, the routes. Its [`Publisher`] makes
+//! the versions of it, out of what applications report and of other parts. Which parts there are is
+//! settled at the start. A batch holds one World from its start to its end, so that all that it
+//! reads fits together; nobody waits for a version, and nobody is waited for.
 
 mod press;
 mod queue;
@@ -27,8 +28,8 @@ use crate::time::Time;
 use press::Made;
 pub(crate) use press::Maker;
 
-/// A part of the World. Where it is large, it is made of [`Shards`], so that the next version shares with this one what did
-/// not change.
+/// A part of the World. Where it is large, it is made of [`Shards`], so that the next version
+/// shares with this one what did not change.
 pub trait Part: Sized + Send + Sync + 'static {
     /// What applications report to its publisher.
     type Report: Send + 'static;
@@ -56,8 +57,8 @@ impl PartialEq for PartId {
 
 impl Eq for PartId {}
 
-/// Makes the versions of one part of the World. There is one instance, and it runs beside the workers: what takes long
-/// here delays the next version and no request.
+/// Makes the versions of one part of the World. There is one instance, and it runs beside the
+/// workers: what takes long here delays the next version and no request.
 pub trait Publisher: Send + 'static {
     /// What it makes.
     type Part: Part;
@@ -68,8 +69,9 @@ pub trait Publisher: Send + 'static {
     /// The part as it is before anything was reported.
     fn begin(&mut self) -> Self::Part;
 
-    /// Something was reported, a part that it reads has changed, or the time came that it asked for: the part as it is now;
-    /// nothing where it did not change. What is not taken from `news` stays for the next time, which then comes soon.
+    /// Something was reported, a part that it reads has changed, or the time came that it asked
+    /// for: the part as it is now; nothing where it did not change. What is not taken from `news`
+    /// stays for the next time, which then comes soon.
     fn revise(&mut self, now: Time, news: News<'_, Self::Part>) -> Option<Self::Part>;
 
     /// When it wants to be called though nothing was reported.
@@ -125,7 +127,8 @@ impl World {
         self.version
     }
 
-    /// A part of it, where anybody publishes it: for those who watch from outside. Applications ask their [`View`].
+    /// A part of it, where anybody publishes it: for those who watch from outside. Applications ask
+    /// their [`View`].
     pub fn part<P: Part>(&self) -> Option<&P> {
         self.find(P::ID).and_then(|part| part.downcast_ref())
     }
@@ -170,7 +173,8 @@ impl<'w> View<'w> {
     /// A part of it.
     ///
     /// # Panics
-    /// Where `READS` does not name it: it is asked for once a batch, and found when the application is first run.
+    /// Where `READS` does not name it: it is asked for once a batch, and found when the application
+    /// is first run.
     #[inline]
     pub fn part<P: Part>(&self) -> &'w P {
         assert!(self.reads.contains(&P::ID), "READS has to name the part \"{}\"", P::NAME);

@@ -1,17 +1,19 @@
-//! How the read designs scale over real cores where neither load nor kernel needs them: requests a second of 1 worker and of as many
-//! as there are cores.
+//! How the read designs scale over real cores where neither load nor kernel needs them: requests a
+//! second of 1 worker and of as many as there are cores.
 //!
 //! ```text
 //! cargo bench -p aldis-engine --bench scaling [-- [DESIGN…] [ROUNDS]]
 //! ```
 //!
-//! Without names it measures the designs of the papers and the default, without a number 12 rounds. 79 canned switches
-//! ([`aldis_engine::canned`]) of 1,000 hosts are always full, and the learning switch answers. A round of a design measures one worker on
-//! each core in turn, then for each number of cores from 2 on that many workers of one controller, and as many controllers of one
-//! worker each, side by side, which divide the switches; every other round goes backwards. Each starts anew and is measured for half a
-//! second. The ideal is what one worker did on each of these cores, added up. What controllers side by side lose the machine
-//! takes (caches, memory, other tenants), so the rest is what workers share. An I/O thread comes on top of the workers and shares their
-//! cores. Medians are printed, with the lower and upper quartiles.
+//! Without names it measures the designs of the papers and the default, without a number 12 rounds.
+//! 79 switches in memory ([`aldis_engine::sim::in_memory`]) of 1,000 hosts are always full, and the
+//! learning switch answers. A round of a design measures one worker on each core in turn, then for
+//! each number of cores from 2 on that many workers of one controller, and as many controllers of
+//! one worker each, side by side, which divide the switches; every other round goes backwards. Each
+//! starts anew and is measured for half a second. The ideal is what one worker did on each of these
+//! cores, added up. What controllers side by side lose the machine takes (caches, memory, other
+//! tenants), so the rest is what workers share. An I/O thread comes on top of the workers and
+//! shares their cores. Medians are printed, with the lower and upper quartiles.
 
 use std::fmt;
 use std::thread;
@@ -20,7 +22,7 @@ use std::time::{Duration, Instant};
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{Config, Seed};
 use aldis_control::Recipe;
-use aldis_engine::canned::{Canned, Plan};
+use aldis_engine::sim::in_memory::{InMemory, Plan};
 use aldis_engine::{Design, pin};
 
 #[allow(unused_imports, reason = "its tests do not run here")]
@@ -162,20 +164,20 @@ fn plan(design: Design, cores: &[usize], switches: usize) -> Plan {
 fn measure(plans: &[Plan]) -> Shared {
     let config = Config::new(Seed::new(*b"0123456789abcdef"));
     let recipe = Recipe::default().with(move || LearningSwitch::new(config));
-    let start = |plan| Canned::start(plan, &recipe).expect("it starts");
-    let running: Vec<Canned> = plans.iter().map(start).collect();
+    let start = |plan| InMemory::start(plan, &recipe).expect("it starts");
+    let running: Vec<InMemory> = plans.iter().map(start).collect();
     let deadline = Instant::now() + LEARNT_WITHIN;
-    while !running.iter().all(Canned::is_learnt) {
+    while !running.iter().all(InMemory::is_learnt) {
         assert!(Instant::now() < deadline, "not all switches told of their hosts");
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(WARM_UP);
-    let answered = || running.iter().flat_map(Canned::answered).sum::<u64>();
+    let answered = || running.iter().flat_map(InMemory::answered).sum::<u64>();
     let (begun, before) = (Instant::now(), answered());
     thread::sleep(MEASURED);
     let (took, after) = (begun.elapsed(), answered());
     let total = running[0].snapshot().total;
-    running.into_iter().for_each(Canned::stop);
+    running.into_iter().for_each(InMemory::stop);
     Shared {
         rate: (after - before) as f64 / took.as_secs_f64(),
         helped: total.helped_visits as f64 / total.visits as f64,

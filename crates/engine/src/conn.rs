@@ -1,7 +1,22 @@
 //! One connection: its socket, its session, and what waits on either side of it.
 //!
-//! Any worker may serve it, one at a time: the claimant ([`crate::claim`]). The worker that polls its socket and keeps its
-//! timer is its *home*.
+//! Any worker may serve it, one at a time: its *claimant*. The worker that polls its socket and
+//! keeps its timer is its *home*. Words that several workers write or read:
+//!
+//! | word | written by | read by | law | file |
+//! | --- | --- | --- | --- | --- |
+//! | `claim` | any worker: announce; claimant: release | all | one claimant; no event is lost | `conn/claim.rs` |
+//! | `in_flight` | claimant: start; any worker: finish | claimant | a fence passes after the last visit | `conn/in_flight.rs` |
+//! | `outgoing` | any worker | all | one writer at a time, bytes in order | `conn/outgoing.rs` |
+//! | `timer` | claimant: set; home: expire | both | no deadline without a timer | `conn/timer.rs` |
+//! | `Member::lock` | the batch that holds it | workers of the switch | one exclusive batch at a time | `conn/switch_lock.rs` |
+//! | `open_commands` | any worker | any worker | one answer to each command | `conn/open.rs` |
+//! | `signals` | any worker | claimant | a signal announces the connection | here |
+//! | `state` | claimant | claimant | the claim protects it; the lock is never contended | here |
+//! | `home` | claimant, on a move | all | it changes only with nothing in flight | here |
+//! | `joined`, `dpid` | claimant, once | all | it is set before another worker can find it | here |
+//! | `ports`, `shed` | claimant | handle | a lock of its own, rarely taken | here, `conn/ports.rs` |
+//! | `weight`, `queued_at`, `token`, `gone`, `stats` | one worker at a time | all | any recent value will do | here |
 
 use std::mem;
 use std::net::SocketAddr;
@@ -9,48 +24,37 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use aldis_control::fair::Weight;
-use aldis_control::session::{Close, Refusal, Session};
+use aldis_control::session::{Close, Session};
 use aldis_control::shed::Tally;
 use aldis_control::stats::{SwitchSpreads, SwitchStats};
 use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Port, PortChange};
 
-use crate::alarm::Alarm;
-use crate::claim::{Claim, Signs};
-use crate::command::open::Open;
-use crate::desk::shedding::Watch;
-use crate::flight::Flight;
 use crate::limits::CARRY_KEPT;
-use crate::outgoing::Outgoing;
-use crate::turn::Turn;
+use crate::messages::Signal;
 
+pub(crate) mod claim;
+pub(crate) mod flood;
+pub(crate) mod in_flight;
+pub(crate) mod open;
+pub(crate) mod outgoing;
 mod ports;
+pub(crate) mod switch_lock;
+pub(crate) mod timer;
 
+use claim::{Claim, Events};
+use flood::FloodWatch;
+use in_flight::InFlight;
+use open::OpenCommands;
+use outgoing::Outgoing;
 use ports::Ports;
+use switch_lock::SwitchLock;
+use timer::ConnTimer;
 
-/// Names a connection among all there ever were.
+/// Identifies a connection among all that the engine ever had.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct ConnId(pub(crate) u64);
-
-/// Word that somebody leaves for the next claimant.
-#[derive(Debug)]
-pub(crate) enum Call {
-    /// Another connection claims your switch: ask yours whether it is still there.
-    Probe,
-    /// The switch that you waited for is free: go on as its main connection.
-    AdmitMain,
-    /// The main connection is known: go on as an auxiliary one.
-    AdmitAuxiliary(Member),
-    /// The switch's turn is free: try again.
-    TurnIsFree,
-    /// Your connection cannot stay.
-    Refuse(Refusal),
-    /// Your connection has to end.
-    Close(Close),
-    /// Your connection has a new home: this worker.
-    Move(usize),
-}
 
 /// A connection.
 #[derive(Debug)]
@@ -59,29 +63,29 @@ pub(crate) struct Conn<S> {
     pub(crate) peer: SocketAddr,
     pub(crate) socket: S,
     pub(crate) claim: Claim,
-    pub(crate) flight: Flight,
+    pub(crate) in_flight: InFlight,
     pub(crate) outgoing: Outgoing,
-    /// Commands from outside that its switch has not answered.
-    pub(crate) open: Open,
-    /// What the applications know of it, once its requests may go to them.
+    /// Commands from outside that the switch has not answered.
+    pub(crate) open_commands: OpenCommands,
+    /// The switch as the applications know it, once they may get its requests.
     joined: OnceLock<Joined>,
-    /// Which switch it says it is, in either role.
+    /// The switch that it says it is, in either role.
     dpid: OnceLock<DatapathId>,
     weight: AtomicU32,
     pub(crate) stats: SwitchStats,
-    /// What was shed, port by port. The claimant locks it when it sheds, and who reads the counters does.
-    tally: Mutex<Tally>,
-    /// The switch's ports, once one changed. The claimant locks it when one does, and who looks at them does.
+    /// What was shed, port by port.
+    shed: Mutex<Tally>,
+    /// The switch's ports, once one of them has changed.
     ports: Mutex<Option<Ports>>,
-    /// Its place among those there are; free again once it is gone.
+    /// Its index among the connections that exist; given out again after its end.
     number: u32,
     /// When it was last queued, in nanoseconds.
     queued_at: AtomicU64,
-    calls: Mutex<Vec<Call>>,
+    signals: Mutex<Vec<Signal>>,
     home: AtomicU32,
-    /// Its place in the home's slab.
+    /// Its token in the home's slab.
     token: AtomicU64,
-    pub(crate) alarm: Alarm,
+    pub(crate) timer: ConnTimer,
     gone: AtomicBool,
     state: Mutex<State>,
 }
@@ -90,8 +94,8 @@ pub(crate) struct Conn<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) switch: Arc<Switch>,
-    /// Where an application wants to be alone with the switch.
-    pub(crate) turn: Option<Arc<Turn>>,
+    /// Present where an application is exclusive.
+    pub(crate) lock: Option<Arc<SwitchLock>>,
 }
 
 #[derive(Debug)]
@@ -106,30 +110,31 @@ struct Joined {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) session: Session,
-    /// Bytes that were read and not handled: the beginning of a message whose end has not come yet, or more.
+    /// Bytes that were read and not handled: the beginning of a message, or more.
     carry: Vec<u8>,
-    /// Whether the carry holds whole messages: it is handled before anything else is read.
+    /// Whether the carry holds whole messages, which are handled before anything else is read.
     pub(crate) whole: bool,
-    /// Whether word was left for the claimant.
-    pub(crate) called: bool,
-    /// The worker that is to be its home, once nothing of it is on its way.
+    /// Whether a signal was sent to the claimant.
+    pub(crate) signalled: bool,
+    /// The worker that becomes its home, once nothing of it is in flight.
     pub(crate) moving_to: Option<usize>,
-    /// Whether it waits until nothing of it is on its way.
+    /// Whether it waits until nothing of it is in flight, or until the switch lock is free.
     pub(crate) parked: bool,
-    /// Whether there was a fence whose answer may not be out yet: what comes behind it is read by the same worker, or waits.
+    /// Whether the reply to a fence may not be out yet. What comes behind a fence is read by the
+    /// same worker, or waits.
     pub(crate) fenced: bool,
-    /// Why it ends, once nothing of it is on its way.
+    /// Why it ends, once nothing of it is in flight.
     pub(crate) ending: Option<Close>,
     /// PACKET_INs that came before the handshake was done, whole.
     pub(crate) early: Vec<u8>,
     /// Whether the socket may have something to read.
     pub(crate) readable: bool,
-    /// Whether nothing comes behind what the socket holds: it is read until the end itself is.
+    /// Whether nothing comes behind what the socket holds. It is read until the end itself is.
     pub(crate) ended: bool,
     /// Whether the socket may have room again for what waits.
     pub(crate) writable: bool,
-    /// Whether it has to shed.
-    pub(crate) watch: Watch,
+    /// Whether one of its ports floods.
+    pub(crate) flood: FloodWatch,
 }
 
 impl<S> Conn<S> {
@@ -148,58 +153,44 @@ impl<S> Conn<S> {
             peer,
             socket,
             claim: Claim::default(),
-            flight: Flight::default(),
+            in_flight: InFlight::default(),
             outgoing,
-            open: Open::default(),
+            open_commands: OpenCommands::default(),
             joined: OnceLock::new(),
             dpid: OnceLock::new(),
             weight: AtomicU32::new(Weight::ONE.number()),
             stats: SwitchStats::default(),
-            tally: Mutex::default(),
+            shed: Mutex::default(),
             ports: Mutex::default(),
             number,
             queued_at: AtomicU64::new(0),
-            calls: Mutex::new(Vec::new()),
+            signals: Mutex::new(Vec::new()),
             home: AtomicU32::new(home as u32),
             token: AtomicU64::new(u64::MAX),
-            alarm: Alarm::new(),
+            timer: ConnTimer::new(),
             gone: AtomicBool::new(false),
-            state: Mutex::new(State {
-                session,
-                carry: Vec::new(),
-                whole: false,
-                called: false,
-                moving_to: None,
-                parked: false,
-                fenced: false,
-                ending: None,
-                early: Vec::new(),
-                readable: false,
-                ended: false,
-                writable: false,
-                watch: Watch::default(),
-            }),
+            state: Mutex::new(State::new(session)),
         };
         conn.claim.begin();
         conn
     }
 
-    /// The claimant's part; nobody else asks for it.
+    /// The claimant's part. Only the claimant calls this.
     #[inline]
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         // A worker that panicked in the middle of a visit took the connection's claim with it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The switch, once its requests may go to the applications.
+    /// The switch, once the applications may get its requests.
     #[inline]
     pub(crate) fn switch(&self) -> Option<&Arc<Switch>> {
         self.joined.get().map(|joined| &joined.member.switch)
     }
 
-    /// Whose turn it is with the switch, where that matters.
-    pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
-        self.joined.get().and_then(|joined| joined.member.turn.as_ref())
+    /// The switch lock, where an application is exclusive.
+    pub(crate) fn switch_lock(&self) -> Option<&Arc<SwitchLock>> {
+        self.joined.get().and_then(|joined| joined.member.lock.as_ref())
     }
 
     /// The switch, where this is its main connection.
@@ -212,7 +203,7 @@ impl<S> Conn<S> {
         let _ = self.joined.set(Joined { member, auxiliary, at, spreads: Box::default() });
     }
 
-    /// What is counted for it in distributions, once it joined: by the same rights as `stats`.
+    /// Its histograms, once it joined. They have the same writers as `stats`.
     #[inline]
     pub(crate) fn spreads(&self) -> Option<&SwitchSpreads> {
         self.joined.get().map(|joined| &*joined.spreads)
@@ -223,7 +214,7 @@ impl<S> Conn<S> {
         self.joined.get().map(|joined| joined.at)
     }
 
-    /// A port of the switch is another one.
+    /// A port of the switch changed.
     pub(crate) fn change_port(&self, change: &PortChange) {
         let Some(switch) = self.switch() else { return };
         let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -235,7 +226,7 @@ impl<S> Conn<S> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Ports::all)
     }
 
-    /// Which switch it says it is, once it did.
+    /// The switch that it says it is, once it said so.
     pub(crate) fn dpid(&self) -> Option<DatapathId> {
         self.dpid.get().copied()
     }
@@ -245,24 +236,25 @@ impl<S> Conn<S> {
         let _ = self.dpid.set(dpid);
     }
 
-    /// Its place among those there are, a small number.
+    /// Its index among the connections that exist: a small number.
     #[inline]
     pub(crate) fn number(&self) -> usize {
         self.number as usize
     }
 
-    /// When it was last queued. Written by whoever queues it.
+    /// When it was last queued.
     #[inline]
     pub(crate) fn queued_at(&self) -> Time {
         Time(self.queued_at.load(Ordering::Relaxed))
     }
 
+    /// The worker that queues it calls this.
     #[inline]
     pub(crate) fn set_queued_at(&self, now: Time) {
         self.queued_at.store(now.0, Ordering::Relaxed);
     }
 
-    /// The share that is due to it, compared to that of others.
+    /// The weight of its share, compared to those of other switches.
     pub(crate) fn weight(&self) -> Weight {
         Weight::new(self.weight.load(Ordering::Relaxed)).unwrap_or(Weight::ONE)
     }
@@ -271,25 +263,25 @@ impl<S> Conn<S> {
         self.weight.store(weight.number(), Ordering::Relaxed);
     }
 
-    /// Leaves word. Returns whether the caller has to queue the connection.
+    /// Sends a signal. Returns whether the caller has to queue the connection.
     #[must_use]
-    pub(crate) fn call(&self, call: Call) -> bool {
-        self.calls().push(call);
-        self.claim.announce(Signs::CALLED)
+    pub(crate) fn signal(&self, signal: Signal) -> bool {
+        self.signals().push(signal);
+        self.claim.announce(Events::SIGNALLED)
     }
 
-    /// What was left since the last time.
-    pub(crate) fn take_calls(&self) -> Vec<Call> {
-        mem::take(&mut *self.calls())
+    /// The signals since the last time.
+    pub(crate) fn take_signals(&self) -> Vec<Signal> {
+        mem::take(&mut *self.signals())
     }
 
-    fn calls(&self) -> MutexGuard<'_, Vec<Call>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn signals(&self) -> MutexGuard<'_, Vec<Signal>> {
+        self.signals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was shed, port by port.
-    pub(crate) fn with_tally<R>(&self, act: impl FnOnce(&mut Tally) -> R) -> R {
-        act(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn with_shed<R>(&self, act: impl FnOnce(&mut Tally) -> R) -> R {
+        act(&mut self.shed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The worker that polls its socket and keeps its timer.
@@ -302,7 +294,7 @@ impl<S> Conn<S> {
         self.home.store(home as u32, Ordering::Release);
     }
 
-    /// Its place in the home's slab.
+    /// Its token in the home's slab.
     pub(crate) fn token(&self) -> u64 {
         self.token.load(Ordering::Relaxed)
     }
@@ -311,7 +303,7 @@ impl<S> Conn<S> {
         self.token.store(token, Ordering::Relaxed);
     }
 
-    /// Whether it came to its end: nothing can be sent to it.
+    /// Whether it has ended: nothing can be sent to it.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
@@ -322,16 +314,35 @@ impl<S> Conn<S> {
 }
 
 impl State {
-    /// What was announced since the last visit.
-    #[inline]
-    pub(crate) fn note(&mut self, signs: Signs) {
-        self.readable |= signs.has(Signs::READABLE);
-        self.writable |= signs.has(Signs::WRITABLE);
-        self.ended |= signs.has(Signs::ENDED);
-        self.called |= signs.has(Signs::CALLED);
+    fn new(session: Session) -> State {
+        State {
+            session,
+            carry: Vec::new(),
+            whole: false,
+            signalled: false,
+            moving_to: None,
+            parked: false,
+            fenced: false,
+            ending: None,
+            early: Vec::new(),
+            readable: false,
+            ended: false,
+            writable: false,
+            flood: FloodWatch::default(),
+        }
     }
 
-    /// Puts what was read and not handled to the front of `room` and forgets it. Returns its length.
+    /// Takes over the events since the last visit.
+    #[inline]
+    pub(crate) fn note(&mut self, events: Events) {
+        self.readable |= events.has(Events::READABLE);
+        self.writable |= events.has(Events::WRITABLE);
+        self.ended |= events.has(Events::ENDED);
+        self.signalled |= events.has(Events::SIGNALLED);
+    }
+
+    /// Puts what was read and not handled to the front of `room` and forgets it. Returns its
+    /// length.
     #[inline]
     pub(crate) fn restore_carry(&mut self, room: &mut [u8]) -> usize {
         let len = self.carry.len();
@@ -351,7 +362,8 @@ impl State {
         self.carry.extend_from_slice(rest);
     }
 
-    /// Whether another visit would have something to do: output that may go, or input, which waits while output does.
+    /// Whether another visit would have something to do: output that may go, or input. Input waits
+    /// while output does.
     pub(crate) fn is_ready(&self, stuck: bool) -> bool {
         if self.parked {
             false
@@ -362,8 +374,8 @@ impl State {
         }
     }
 
-    /// When it has to be looked at though nothing came. While output waits nothing is read, and the session's deadlines
-    /// rest: what they wait for may have come already.
+    /// When it has to be visited though no event comes. While output waits nothing is read, and the
+    /// session's deadlines rest: what they wait for may have come already.
     #[inline]
     pub(crate) fn deadline(&self, outgoing: &Outgoing) -> Time {
         if outgoing.is_stuck() { outgoing.deadline() } else { self.session.deadline() }

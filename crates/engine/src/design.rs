@@ -1,7 +1,8 @@
-//! The designs by name: how switches are shared among workers, when a batch is large enough, when replies are sent.
+//! The designs by name: how switches are shared among workers, when a batch is large enough, when
+//! replies are sent.
 //!
-//! The knobs are independent of each other; the papers' systems are names for some settings of them. The choice is made
-//! once, at start-up.
+//! The knobs are independent of each other; the papers' systems are names for some settings of
+//! them. The choice is made once, at start-up.
 
 use core::fmt;
 use core::str::FromStr;
@@ -17,12 +18,13 @@ use crate::limits::{
 /// Who reads which switch (Maestro §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read {
-    /// Each worker its own switches first, then what others have left, in rounds that all keep together
-    /// (`read/fair_rounds.rs`).
+    /// Each worker its own switches first, then what others have left, in rounds that all keep
+    /// together (`read/fair_rounds.rs`).
     FairRounds,
     /// Each worker its own switches (`read/static_partition.rs`).
     StaticPartition,
-    /// Each worker its own switches, divided anew every period by their rates (`read/dynamic_partition.rs`).
+    /// Each worker its own switches, divided anew every period by their rates
+    /// (`read/dynamic_partition.rs`).
     DynamicPartition {
         /// How often.
         period: Duration,
@@ -87,22 +89,26 @@ pub struct Design {
     pub core_binding: bool,
     /// Whether a request is answered by the worker that read it.
     pub request_binding: bool,
-    /// Whether all replies of a batch to one switch are written together; else those to each visit of it are.
+    /// Whether all replies of a batch to one switch are written together; else those to each visit
+    /// of it are.
     pub output_batching: bool,
-    /// Above so many waiting requests reading pauses (PRT); only where requests wait between reading and work.
+    /// Above so many waiting requests reading pauses (PRT); only where requests wait between
+    /// reading and work.
     pub prt: Option<usize>,
 }
 
 /// The paper's PRT (earlier Maestro paper, figure 6).
 const PRT: Option<usize> = Some(400);
 
-/// A start: the paper's 3 ms is for requests that cost microseconds, and today's cost tens of nanoseconds.
+/// A start: the paper's 3 ms is for requests that cost microseconds, and today's cost tens of
+/// nanoseconds.
 const BDU: Batching = match Bdu::new(Duration::from_micros(150)) {
     Ok(bdu) => Batching::Adaptive(bdu),
     Err(_) => panic!("150 µs is a batching delay bound"),
 };
 
-/// Reads that bring less share a batch: 512 requests are less than what 64 KB hold, and more than half of it.
+/// Reads that bring less share a batch: 512 requests are less than what 64 KB hold, and more than
+/// half of it.
 const SHORT_READS_TOGETHER: Batching = match Ibt::new(512) {
     Ok(ibt) => Batching::Fixed(ibt),
     Err(_) => panic!("512 requests are a batching threshold"),
@@ -325,13 +331,14 @@ pub struct Knobs {
     pub ibt: Option<Ibt>,
     /// The pending request threshold; what the design says when absent.
     pub prt: Option<usize>,
-    /// Bytes that the kernel may hold of what all switches sent, as [`crate::limits::RECEIVE_BUFFER_OF_ALL`], where there is less memory;
-    /// counts at the start.
+    /// Bytes that the kernel may hold of what all switches sent, as
+    /// [`crate::limits::RECEIVE_BUFFER_OF_ALL`], where there is less memory; counts at the start.
     pub received_max: Option<usize>,
 }
 
 impl Knobs {
-    /// With what the design says, where nothing is said. Without a PRT any number of requests may wait.
+    /// With what the design says, where nothing is said. Without a PRT any number of requests may
+    /// wait.
     pub(crate) fn over(self, design: &Design) -> Knobs {
         let (bdu, ibt) = match design.batching {
             Batching::PerRead => (None, None),

@@ -11,22 +11,24 @@ use aldis_control::world::Queues;
 use aldis_control::{Recipe, session};
 
 use crate::clock::Clock;
-use crate::command::Commander;
-use crate::crew::Crew;
 use crate::design::{Contradiction, Design, Knobs};
-use crate::dials::Dials;
-use crate::hall::Hall;
-use crate::inbox::Inbox;
+use crate::engine::assemble::WorkerPlan;
+use crate::engine::listen::{Acceptor, listen};
+use crate::engine::threads::Threads;
+use crate::handle::Handle;
 use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, RECEIVE_BUFFER_OF_ALL};
-use crate::listen::{Acceptor, listen};
 use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::net::tls::Identity;
 use crate::pin;
-use crate::teller::Teller;
-use crate::threads::Threads;
-use crate::watch::Watch;
+use crate::shared::Shared;
+use crate::shared::inbox::Inbox;
+
+pub(crate) mod assemble;
+mod listen;
+pub(crate) mod publisher;
+pub(crate) mod threads;
 
 /// How an engine is to run.
 #[derive(Clone, Debug)]
@@ -106,7 +108,7 @@ pub struct Engine {
     listening_tls: Vec<SocketAddr>,
     clock: Clock,
     design: Design,
-    hall: Arc<Hall<Epoll>>,
+    shared: Arc<Shared<Epoll>>,
     stats: Vec<Arc<WorkerStats>>,
     apps: AppsCounted,
     queues: Arc<Queues>,
@@ -117,7 +119,8 @@ impl Engine {
     /// Starts to listen and to serve.
     ///
     /// # Errors
-    /// Applications that cannot work together, a busy port, or a machine without descriptors or threads to spare. Nothing is left behind.
+    /// Applications that cannot work together, a busy port, or a machine without descriptors or
+    /// threads to spare. Nothing is left behind.
     pub fn start(
         config: &Config,
         recipe: Recipe,
@@ -153,15 +156,15 @@ impl Engine {
         };
         let clock = Clock::start();
         let worker = |index| Epoll::new(clock).map_err(|error| StartError::Worker { index, error });
-        let crew = Crew::of(&config.design, config.workers);
-        let nets = (0..crew.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
+        let plan_of_workers = WorkerPlan::of(&config.design, config.workers);
+        let nets = (0..plan_of_workers.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let hall = crew.hall(config, inboxes, program.world());
-        let seats = crew.seats(config, &hall, nets, &program, &facts);
+        let shared = plan_of_workers.shared(config, inboxes, program.world());
+        let seats = plan_of_workers.seats(config, &shared, nets, &program, &facts);
         let mut engine = Engine {
             listening: listening(false),
             listening_tls: listening(true),
-            hall: Arc::clone(&hall),
+            shared: Arc::clone(&shared),
             clock,
             design: config.design,
             stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
@@ -171,7 +174,7 @@ impl Engine {
         };
         let acceptor = Acceptor {
             listeners,
-            hall,
+            shared,
             connections_max: CONNECTIONS_MAX
                 .min(pin::descriptors().saturating_sub(DESCRIPTORS_SPARE)),
             received_max: config
@@ -188,7 +191,7 @@ impl Engine {
         let started = started
             .and_then(|()| threads.spawn("acceptor".into(), move || acceptor.run()).map_err(rest));
         let started = started
-            .and_then(|()| threads.start_publisher(program, clock, &engine.hall).map_err(rest));
+            .and_then(|()| threads.start_publisher(program, clock, &engine.shared).map_err(rest));
         match started {
             Ok(()) => Ok(engine),
             Err((index, error)) => {
@@ -213,43 +216,31 @@ impl Engine {
         &self.stats
     }
 
-    /// Takes commands for the switches, from any thread, as long as anybody has it.
-    pub fn commander(&self) -> Commander {
-        Commander::new(Arc::clone(&self.hall), self.clock)
-    }
-
-    /// Tells the publishers of the World's parts what people decided, from any thread.
-    pub fn teller(&self) -> Teller {
-        Teller::new(Arc::clone(&self.hall), Arc::clone(&self.queues))
+    /// What the outside holds of it: reads, reports, settings and commands.
+    pub fn handle(&self) -> Handle {
+        Handle {
+            clock: self.clock,
+            design: self.design,
+            shared: Arc::clone(&self.shared),
+            stats: self.stats.as_slice().into(),
+            apps: self.apps.clone(),
+            queues: Arc::clone(&self.queues),
+        }
     }
 
     /// Everything that is counted, now.
     pub fn snapshot(&self) -> Snapshot {
-        metrics::snapshot(self.clock.now(), &self.stats, self.apps.read(), &self.hall)
+        metrics::snapshot(self.clock.now(), &self.stats, self.apps.read(), &self.shared)
     }
 
-    /// Eyes for those who watch from outside.
-    pub fn watch(&self) -> Watch {
-        Watch {
-            clock: self.clock,
-            hall: Arc::clone(&self.hall),
-            stats: self.stats.as_slice().into(),
-            apps: self.apps.clone(),
-        }
-    }
-
-    /// Hands for those who turn its knobs from outside.
-    pub fn dials(&self) -> Dials {
-        Dials { hall: Arc::clone(&self.hall), design: self.design }
-    }
-
-    /// Changes what can be changed while it runs. Sessions go on. What is absent is the design's again.
+    /// Changes what can be changed while it runs. Sessions go on. What is absent is the design's
+    /// again.
     pub fn set_knobs(&self, knobs: Knobs) {
-        self.dials().set(knobs);
+        self.handle().set_knobs(knobs);
     }
 
     /// Closes every connection and ends every thread. Flows stay on the switches.
     pub fn stop(self) {
-        self.threads.stop(&self.hall);
+        self.threads.stop(&self.shared);
     }
 }

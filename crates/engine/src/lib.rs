@@ -1,60 +1,74 @@
 //! Threads, sockets and clocks: the workers that serve the switches.
 //!
+//! # Threads, and what they tell each other
+//!
 //! ```text
-//!   socket ──▶ read ──▶ chop ──▶ run ──▶ write ──▶ socket       (desk: the phases; worker: the steps)
-//!               ╲_________╱               │
-//!          read/…: whose turn it is       write/…: when replies are sent
+//!                       Adopt                         Published
+//!   acceptor (1) ─────────────────▶ ┌───────────────┐ ◀──────────────── publisher (0 or 1)
+//!   accepts, deals in turn          │  worker (N)   │                   builds the World
+//!                                   │  read   chop  │ ────────────────▶
+//!   any thread: Handle              │  parse  batch │  unpark           ▲
+//!     command() ──────────────────▶ │  pipeline     │                   │ reports, unpark
+//!              QueuedCommand        │  outbox write │        Handle::report()
+//!     ◀────────────────────────────  └───────────────┘
+//!              Answer                  │           ▲
+//!                                      └───────────┘  to other workers: Ready, Arm, Forget,
+//!                                                     Take, Heard, Second
 //! ```
 //!
-//! The engine is handed a recipe of applications and a taker of facts; it knows neither by name. Beside the workers one
-//! thread makes the World that the applications read (publisher, newest).
+//! - The *acceptor* accepts connections and gives each to a worker, its *home*.
+//! - A *worker* polls the sockets of its own connections and serves any connection that its read
+//!   design picks. Where the design hands batches on, I/O threads are workers too.
+//! - The *publisher* builds each World from what the applications report. It is absent where no
+//!   application publishes a part.
+//! - A [`Handle`] is what the outside holds. Its reads take no lock that a worker needs to serve.
+//!
+//! Every message between threads is a type of `messages.rs`. A worker gets them from its inbox
+//! (`shared/inbox.rs`). A connection gets [`messages::Signal`]s, which its next claimant receives.
+//!
+//! # Rooms, from the lowest floor to the highest
+//!
+//! A module uses those above it in this list, and its own room.
+//!
+//! | room | what it holds |
+//! | --- | --- |
+//! | `limits`, `design`, `clock`, `pin` | bounds with reasons, the settings, time, cores |
+//! | `sync` | atomics and locks that loom can replace; a versioned value |
+//! | `command` | encoding a command, and the answer to it |
+//! | `conn/` | one connection: claim, in-flight visits, output, timer, switch lock, flood, commands |
+//! | `messages` | everything that one thread tells another |
+//! | `net/` | sockets: epoll, TLS |
+//! | `write/` | the write designs: when replies are sent |
+//! | `read/` | the read designs: which connection a worker serves next |
+//! | `shared/` | what all workers share: inboxes, switch map, registry, parking, the World |
+//! | `worker/` | the phases: read, chop, parse, batch, pipeline, outbox, write |
+//! | `metrics`, `handle` | counters; what the outside sees, reports, sets and commands |
+//! | `engine/` | assembling and starting: workers, acceptor, publisher |
+//! | `sim/` | the same workers over simulated cores, or over sockets in memory |
+//!
+//! The engine is handed applications and a receiver of facts; it knows neither by name.
 
 #![forbid(unsafe_code)]
 
-mod alarm;
-mod claim;
 mod clock;
 pub mod command;
 mod conn;
-mod crew;
 pub mod design;
-mod desk;
-mod dials;
-mod edition;
 mod engine;
-mod flight;
-mod gathered;
-mod hall;
-mod inbox;
-mod jobs;
+mod handle;
 pub mod limits;
-mod listen;
-mod locked;
-mod machine;
+mod messages;
 pub mod metrics;
-pub(crate) mod net;
-mod newest;
-mod outgoing;
+mod net;
 pub mod pin;
-mod publisher;
 mod read;
-mod registry;
-mod roster;
-mod slab;
-mod sleepers;
-mod teller;
-mod threads;
-mod turn;
-mod watch;
+mod shared;
+pub mod sim;
+mod sync;
 mod worker;
 mod write;
 
-pub use command::Commander;
 pub use design::Design;
-pub use dials::Dials;
 pub use engine::{Config, Engine, Secure, StartError};
-pub use net::canned;
-pub use net::sim;
+pub use handle::Handle;
 pub use net::tls::Identity;
-pub use teller::Teller;
-pub use watch::Watch;

@@ -8,8 +8,8 @@ pub use aldis_control::stats::{AppSnapshot, Count, Snapshot, SwitchSnapshot, Wor
 use aldis_control::stats::{AppStats, SwitchSpreads};
 
 use crate::conn::Conn;
-use crate::hall::Hall;
 use crate::net::Net;
+use crate::shared::Shared;
 
 /// The applications, and what each worker counts of them.
 #[derive(Clone, Debug)]
@@ -37,9 +37,9 @@ pub(crate) fn snapshot<N: Net>(
     at: Time,
     workers: &[Arc<WorkerStats>],
     apps: Vec<AppSnapshot>,
-    hall: &Hall<N>,
+    shared: &Shared<N>,
 ) -> Snapshot {
-    let entries = hall.roster.entries();
+    let entries = shared.switches.entries();
     let conns = entries.flat_map(|entry| [entry.main].into_iter().chain(entry.auxiliaries));
     let switches = conns.filter_map(|conn| counted(&conn));
     Snapshot { apps, ..Snapshot::new(at, workers.iter().map(Arc::as_ref), switches.collect()) }
@@ -53,6 +53,6 @@ pub(crate) fn counted<S>(conn: &Conn<S>) -> Option<SwitchSnapshot> {
         weight: conn.weight().number(),
         counts: conn.stats.read(),
         spread: conn.spreads().map(SwitchSpreads::read).unwrap_or_default(),
-        shed_ports: conn.with_tally(|tally| tally.clone()),
+        shed_ports: conn.with_shed(|tally| tally.clone()),
     })
 }

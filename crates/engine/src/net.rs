@@ -2,8 +2,9 @@
 //!
 //! 1. [`epoll`]: the kernel's sockets;
 //! 2. [`tls`]: the same with TLS over them;
-//! 3. [`sim`]: simulated ones, with simulated cores and time;
-//! 4. [`canned`]: some in memory that always have a request and take every answer, on real cores.
+//!
+//! Two more implement it in `sim/`: simulated sockets, with simulated cores and time, and sockets
+//! in memory that always have a request and take every answer, on real cores.
 
 use std::fmt;
 use std::io;
@@ -12,12 +13,9 @@ use aldis_control::Time;
 use aldis_control::session::Close;
 use aldis_wire::DatapathId;
 
-use crate::claim::Signs;
+use crate::conn::claim::Events;
 
-pub mod canned;
 pub(crate) mod epoll;
-mod handshake;
-pub mod sim;
 pub(crate) mod tls;
 
 /// Wakes a worker that waits in its poll.
@@ -26,7 +24,8 @@ pub(crate) trait Bell: Clone + Send + Sync + fmt::Debug + 'static {
     fn ring(&self);
 }
 
-/// A set of sockets that are polled together, and the clock beside it. Every operation but [`Net::poll`] returns at once.
+/// A set of sockets that are polled together, and the clock beside it. Every operation but
+/// [`Net::poll`] returns at once.
 pub(crate) trait Net {
     /// A connected socket; any worker may read and write it.
     type Socket: Send + Sync + fmt::Debug + 'static;
@@ -39,8 +38,8 @@ pub(crate) trait Net {
     /// What wakes this set's poll.
     fn bell(&self) -> Self::Bell;
 
-    /// Begins to report the readiness of `socket` as `token`. Readiness is edge-triggered: it is reported once, and
-    /// again only after new bytes (or new room) came.
+    /// Begins to report the readiness of `socket` as `token`. Readiness is edge-triggered: it is
+    /// reported once, and again only after new bytes (or new room) came.
     ///
     /// # Errors
     /// What the kernel says; typically that it has no memory left.
@@ -52,7 +51,8 @@ pub(crate) trait Net {
     /// What the kernel says.
     fn deregister(&mut self, socket: &Self::Socket) -> io::Result<()>;
 
-    /// The connection ends now, whoever still has the socket in hand. What was written before is still sent.
+    /// The connection ends now, whoever still has the socket in hand. What was written before is
+    /// still sent.
     fn close(&mut self, socket: &Self::Socket) {
         let _ = socket;
     }
@@ -67,8 +67,8 @@ pub(crate) trait Net {
         Ok(false)
     }
 
-    /// Appends the sockets that became ready to `ready`, waiting for the first until `until` (not at all when that is
-    /// past, as [`Time::START`] always is) or until the worker's inbox is rung.
+    /// Appends the sockets that became ready to `ready`, waiting for the first until `until` (not
+    /// at all when that is past, as [`Time::START`] always is) or until the worker's inbox is rung.
     ///
     /// # Errors
     /// What the kernel says, an interruption excepted.
@@ -92,9 +92,10 @@ pub(crate) trait Net {
 pub(crate) struct Readiness {
     /// The token it was registered with.
     pub(crate) token: u64,
-    /// What it is ready for. The end of the stream is told together with being readable: bytes sent before it may still
-    /// be there to be read, and nothing announces the end behind them a second time.
-    pub(crate) signs: Signs,
+    /// What it is ready for. The end of the stream is told together with being readable: bytes sent
+    /// before it may still be there to be read, and nothing announces the end behind them a second
+    /// time.
+    pub(crate) events: Events,
 }
 
 /// Why a connection ends that could not be read or written.

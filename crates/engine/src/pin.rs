@@ -9,8 +9,8 @@ pub fn cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
 }
 
-/// How many workers there are unless told otherwise: a core each, and where there are more than two cores, one core is
-/// left to the rest (Maestro's rule).
+/// How many workers there are unless told otherwise: a core each, and where there are more than two
+/// cores, one core is left to the rest (Maestro's rule).
 pub fn workers_default() -> usize {
     match cores().len() {
         0 | 1 => 1,

@@ -1,23 +1,27 @@
-//! Who reads which switch (Maestro §3.2). Each design is one file, and all make the same calls in another order:
+//! Who reads which switch (Maestro §3.2). Each design is one file, and all have the same methods in
+//! another order:
 //!
 //! 1. [`static_partition`]: every worker its own switches;
 //! 2. [`dynamic_partition`]: the same, and a switch moves when the rates say so;
 //! 3. [`shared_queue`]: some read, others work;
 //! 4. [`round_robin`]: every worker every switch, a little at a time;
-//! 5. [`fair_rounds`]: every worker its own switches first, and the others' in rounds that all keep together.
+//! 5. [`fair_rounds`]: every worker its own switches first, and the others' in rounds that all keep
+//!    together.
 
 use std::sync::Arc;
 
 use aldis_control::Time;
 
-use crate::claim::Signs;
 use crate::conn::Conn;
-use crate::registry::Errand;
+use crate::conn::ConnId;
+use crate::conn::claim::Events;
+use crate::messages::Signal;
 
+pub(crate) mod batch_buf;
 pub(crate) mod dynamic_partition;
 pub(crate) mod fair_rounds;
-mod own;
-mod ready;
+mod ready_list;
+mod ready_set;
 pub(crate) mod round_robin;
 pub(crate) mod shared_queue;
 pub(crate) mod static_partition;
@@ -27,8 +31,9 @@ pub(crate) trait Read<S> {
     /// Whether workers serve each other's connections, and so may be woken to help.
     const HELPS: bool;
 
-    /// Whether a batch is closed, whatever the IBT says, by a switch that has more to say than was read, by one that said little
-    /// ([`GATHER_MIN`](crate::limits::GATHER_MIN)), and when it has gathered for long ([`GATHER_MAX`](crate::limits::GATHER_MAX)).
+    /// Whether a batch is closed, whatever the IBT says, by a switch that has more to say than was
+    /// read, by one that said little ([`GATHER_MIN`](crate::limits::GATHER_MIN)), and when it has
+    /// gathered for long ([`GATHER_MAX`](crate::limits::GATHER_MAX)).
     const IS_BRIEF: bool = false;
 
     /// A connection has its home here from now on.
@@ -46,11 +51,12 @@ pub(crate) trait Read<S> {
     /// Claims the connection that is to be served next; none if nothing is left to do.
     fn next(&mut self, now: Time) -> Option<Visit<S>>;
 
-    /// The claim is let go: so many requests (or other messages) were taken, at least 1. `queued` says that the
-    /// connection has to be served again.
+    /// The claim is let go: so many requests (or other messages) were taken, at least 1. `queued`
+    /// says that the connection has to be served again.
     fn done(&mut self, conn: &Arc<Conn<S>>, used: u32, queued: bool);
 
-    /// The same, and the connection cannot be served now, though there may be more: it is queued when it can.
+    /// The same, and the connection cannot be served now, though there may be more: it is queued
+    /// when it can.
     #[inline]
     fn park(&mut self, conn: &Arc<Conn<S>>, used: u32) {
         self.done(conn, used, false);
@@ -62,8 +68,8 @@ pub(crate) trait Read<S> {
     }
 
     /// Time passed; called as often as sockets are polled.
-    fn tick(&mut self, now: Time, errands: &mut Vec<Errand>) {
-        let _ = (now, errands);
+    fn tick(&mut self, now: Time, signals: &mut Vec<(ConnId, Signal)>) {
+        let _ = (now, signals);
     }
 }
 
@@ -72,10 +78,11 @@ pub(crate) trait Read<S> {
 pub(crate) struct Visit<S> {
     pub(crate) conn: Arc<Conn<S>>,
     /// What was announced since the last visit.
-    pub(crate) signs: Signs,
+    pub(crate) events: Events,
     /// The most bytes that the visit should read.
     pub(crate) read_max: usize,
-    /// What the switch may use now, in requests, where the design knows it: what is above may be shed.
+    /// What the switch may use now, in requests, where the design knows it: what is above may be
+    /// shed.
     pub(crate) share: Option<u32>,
     /// How often it was put off in this round, because another worker held the claim.
     pub(crate) skipped: u32,

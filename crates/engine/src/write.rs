@@ -18,8 +18,9 @@ pub(crate) mod immediate;
 
 /// A write design: the only code that writes to sockets.
 pub(crate) trait Write: 'static {
-    /// These are replies for the switch: they are written, or wait behind what waits already. They are those of the batch that `ran`,
-    /// where that is given: what it took is counted for the switch.
+    /// These are replies for the switch: they are written, or wait behind what waits already. They
+    /// are those of the batch that `ran`, where that is given: what it took is counted for the
+    /// switch.
     ///
     /// # Errors
     /// The connection is lost, or more waits than may.
@@ -28,13 +29,13 @@ pub(crate) trait Write: 'static {
         conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
-        ran: Option<&mut Ran>,
+        ran: Option<&mut BatchTimes>,
     ) -> Result<(), Close>;
 }
 
 /// What is known of a batch when its answers are written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ran {
+pub(crate) struct BatchTimes {
     /// When its first read was.
     pub(crate) first_read: Time,
     /// How long the applications ran over it, in nanoseconds.
@@ -43,7 +44,7 @@ pub(crate) struct Ran {
     pub(crate) until: Time,
 }
 
-impl Ran {
+impl BatchTimes {
     /// The answers to one switch are written: for the holder of the right to write to it.
     #[inline]
     fn wrote(&mut self, spreads: Option<&SwitchSpreads>, now: Time) {
@@ -115,8 +116,8 @@ mod tests {
 
     use super::*;
     use crate::conn::ConnId;
+    use crate::conn::outgoing::Outgoing;
     use crate::net::{Bell, Readiness};
-    use crate::outgoing::Outgoing;
 
     /// A socket that takes so many bytes at once.
     struct Narrow {

@@ -1,11 +1,13 @@
-//! What routes cost: of all pairs of switches from cold, after one link went, and for each request answered with a path.
+//! What routes cost: of all pairs of switches from cold, after one link went, and for each request
+//! answered with a path.
 //!
 //! ```text
 //! taskset -c 1 cargo bench -p aldis-apps --bench routing
 //! ```
 //!
-//! The networks are two of 79 and 1,347 switches, grown by preferential attachment, as many as Maestro's have, and the fat
-//! tree of 1,280 switches. Of each figure the least of the rounds and their median are printed; where single destinations are timed, the longest too.
+//! The networks are two of 79 and 1,347 switches, grown by preferential attachment, as many as
+//! Maestro's have, and the fat tree of 1,280 switches. Of each figure the least of the rounds and
+//! their median are printed; where single destinations are timed, the longest too.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 
@@ -128,7 +130,8 @@ impl Bench {
         whole * 1000.0 / PATHS as f64
     }
 
-    /// Requests between hosts of all switches, warm: of new flows, and of flows that were answered before.
+    /// Requests between hosts of all switches, warm: of new flows, and of flows that were answered
+    /// before.
     fn requests(&self) {
         let routes = self.all(&(Arc::new(Shortest::default()) as Arc<dyn Engine>));
         let dpids: Vec<DatapathId> = self.graph.switches().map(|(dpid, _)| dpid).collect();

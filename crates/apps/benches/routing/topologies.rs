@@ -69,7 +69,8 @@ pub(crate) fn grown(switches: u64) -> Vec<Change> {
     builder.changes
 }
 
-/// Three layers of 32-port switches: 32 pods of 16 edge and 16 aggregation switches, and 256 core switches.
+/// Three layers of 32-port switches: 32 pods of 16 edge and 16 aggregation switches, and 256 core
+/// switches.
 pub(crate) fn fat_tree() -> Vec<Change> {
     let half = FAT / 2;
     let (edge, aggregation, core) = (1, FAT * half + 1, 2 * FAT * half + 1);

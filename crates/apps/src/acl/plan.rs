@@ -7,15 +7,16 @@ use aldis_wire::msg::{Action, FlowMod, Instruction, Match, PortNo, TableNo};
 use super::{Judged, Verdict};
 use crate::kept::{Entry, Plan, Status, Wanted};
 
-/// The priority of the first rule; those behind have the ones below. One above are the flows by which switches are found: a
-/// network that no packet may cross still knows its links.
+/// The priority of the first rule; those behind have the ones below. One above are the flows by
+/// which switches are found: a network that no packet may cross still knows its links.
 const FIRST: u16 = u16::MAX - 1;
 
 /// The table of what passed.
 const BEHIND: TableNo = TableNo(1);
 
-/// The flows, and the rules that have none with what became of them. Guarded: the first table is for rules alone, and where there
-/// are none every packet passes it all the same, to the flows of others behind it.
+/// The flows, and the rules that have none with what became of them. Guarded: the first table is
+/// for rules alone, and where there are none every packet passes it all the same, to the flows of
+/// others behind it.
 pub(super) fn plan(rules: &[&Judged], guarded: bool) -> Plan {
     if !guarded {
         return in_one_table(rules);
@@ -35,8 +36,9 @@ pub(super) fn plan(rules: &[&Judged], guarded: bool) -> Plan {
     (passage().into_iter().chain(all).collect(), vec![])
 }
 
-/// What no rule matches passes too; and what nobody behind the rules knows comes to the controller. The passage is one above
-/// the flow by which a handshake sends all to the controller, so that a new connection does not close it.
+/// What no rule matches passes too; and what nobody behind the rules knows comes to the controller.
+/// The passage is one above the flow by which a handshake sends all to the controller, so that a
+/// new connection does not close it.
 fn passage() -> [Wanted; 2] {
     let behind = FlowMod::add(Match::new())
         .table(BEHIND)
@@ -47,7 +49,8 @@ fn passage() -> [Wanted; 2] {
         .map(|(name, flow)| Wanted { name: name.into(), flow })
 }
 
-/// What is denied is dropped. What is allowed needs no flow, as long as no rule behind denies a part of it.
+/// What is denied is dropped. What is allowed needs no flow, as long as no rule behind denies a
+/// part of it.
 fn in_one_table(rules: &[&Judged]) -> Plan {
     let (mut wanted, mut others) = (vec![], vec![]);
     for (place, Judged { rule, pattern }) in rules.iter().enumerate() {

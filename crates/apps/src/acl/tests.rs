@@ -115,7 +115,8 @@ fn one_table_is_told_what_to_drop_and_what_it_cannot_say_is_refused_with_the_rea
 
 #[test]
 fn in_one_table_an_exception_is_said_by_what_is_not_dropped() {
-    // What is allowed first and covers what is denied later leaves nothing to deny; what is apart needs nothing.
+    // What is allowed first and covers what is denied later leaves nothing to deny; what is apart
+    // needs nothing.
     let rules = [
         rule("all of ten", Verdict::Allow, &[("ipv4-src", "10.0.0.0/8")]),
         rule("one of ten", Verdict::Deny, &[("ipv4-src", "10.1.0.0/16")]),

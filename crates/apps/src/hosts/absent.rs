@@ -1,8 +1,10 @@
-//! Hosts of switches that are gone: they are forgotten, and asked for where their switch comes back soon.
+//! Hosts of switches that are gone: they are forgotten, and asked for where their switch comes back
+//! soon.
 //!
-//! A control channel that breaks changes nothing about the hosts behind it, and those that are silent would stay unknown until
-//! they speak. But what connects under the same name may be a switch of another network. So a host is not believed to be there
-//! again: once it is known that its port, with the same number and address, leads to no switch, it is asked, and its answer is a
+//! A control channel that breaks changes nothing about the hosts behind it, and those that are
+//! silent would stay unknown until they speak. But what connects under the same name may be a
+//! switch of another network. So a host is not believed to be there again: once it is known that
+//! its port, with the same number and address, leads to no switch, it is asked, and its answer is a
 //! sighting like any other.
 //!
 //! Not here: hosts that never told an address. They are known again when they speak.
@@ -16,11 +18,12 @@ use aldis_wire::MacAddr;
 use super::ask::Ask;
 use crate::place::SwitchPort;
 
-/// A switch that is away for longer is another one. Open vSwitch tries again every eight seconds at the least.
+/// A switch that is away for longer is another one. Open vSwitch tries again every eight seconds at
+/// the least.
 const RETURNS_WITHIN: Duration = Duration::from_secs(60);
 
-/// Hosts that are asked for; further ones are known again when they speak. As many questions leave at once where all of their
-/// switches come back together.
+/// Hosts that are asked for; further ones are known again when they speak. As many questions leave
+/// at once where all of their switches come back together.
 const ABSENT_MAX: usize = 4096;
 
 /// Questions for hosts, by the ports where they were.
@@ -56,8 +59,8 @@ impl Absent {
         }
     }
 
-    /// It is known what a port with this address leads to; where that is no switch of ours, the hosts that may be there again
-    /// are to be asked.
+    /// It is known what a port with this address leads to; where that is no switch of ours, the
+    /// hosts that may be there again are to be asked.
     pub(super) fn back(&mut self, now: Time, at: SwitchPort, mac: MacAddr) -> Vec<Ask> {
         let Some(port) = self.ports.remove(&at) else { return Vec::new() };
         self.hosts -= port.asks.len();

@@ -9,7 +9,8 @@ use crate::place::SwitchPort;
 
 use super::host::Identity;
 
-/// Who asks: an address of no host. What is sent to it comes to the controller, for no flow leads there.
+/// Who asks: an address of no host. What is sent to it comes to the controller, for no flow leads
+/// there.
 pub const ASKER: MacAddr = MacAddr([0x02, 0xa1, 0xd1, 0x50, 0x00, 0x01]);
 
 /// The same in IPv6: the link-local address made of [`ASKER`] (RFC 4291 appendix A).
@@ -27,8 +28,8 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// The frame: an ARP probe (RFC 5227 §2.1.1), which leaves no trace in anybody's cache, or a neighbour solicitation, to
-    /// the host alone.
+    /// The frame: an ARP probe (RFC 5227 §2.1.1), which leaves no trace in anybody's cache, or a
+    /// neighbour solicitation, to the host alone.
     pub fn frame(&self) -> Vec<u8> {
         let mut frame = [&self.id.mac.0[..], &ASKER.0].concat();
         if self.id.vlan != 0 {

@@ -1,4 +1,5 @@
-//! Numbers in order: who was seen longest ago, and who is behind a port. Each number is in one chain of its kind at most.
+//! Numbers in order: who was seen longest ago, and who is behind a port. Each number is in one
+//! chain of its kind at most.
 
 /// The end of a chain.
 const NONE: u32 = u32::MAX;

@@ -1,4 +1,5 @@
-//! Two that say to be the same: a host that is seen at a second port, an address that a second host claims.
+//! Two that say to be the same: a host that is seen at a second port, an address that a second host
+//! claims.
 //!
 //! ```text
 //! claim ──▶ asking: the old place is asked, ASKS times, ASK_EVERY apart
@@ -7,7 +8,8 @@
 //!           granted                                   refused for REFUSED_FOR; then a claim is asked about again
 //! ```
 //!
-//! The answer has to come in by the old port, where nobody but who is there can send. Until it is decided, nothing changes.
+//! The answer has to come in by the old port, where nobody but who is there can send. Until it is
+//! decided, nothing changes.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,15 +24,17 @@ use super::host::Identity;
 /// How often the old place is asked: one question or answer may get lost, two in a row are rare.
 pub const ASKS: u8 = 3;
 
-/// Between two questions, and from the last to the verdict: hosts answer within milliseconds, slow ones within a few
-/// hundred. A host that moved without its old port going down is thus believed after less than four tenths of a second.
+/// Between two questions, and from the last to the verdict: hosts answer within milliseconds, slow
+/// ones within a few hundred. A host that moved without its old port going down is thus believed
+/// after less than four tenths of a second.
 pub const ASK_EVERY: Duration = Duration::from_millis(120);
 
-/// How long a refused claim is refused without asking again, so that a stubborn liar costs its victim one question in ten
-/// seconds.
+/// How long a refused claim is refused without asking again, so that a stubborn liar costs its
+/// victim one question in ten seconds.
 pub const REFUSED_FOR: Duration = Duration::from_secs(10);
 
-/// Disputes at a time: so many hosts may move within a second without their ports going down. More are refused.
+/// Disputes at a time: so many hosts may move within a second without their ports going down. More
+/// are refused.
 pub const DISPUTES_MAX: usize = 1024;
 
 /// Of which one port may begin so many, so that a liar leaves room for those who move.

@@ -1,6 +1,6 @@
-//! Sightings that cannot be judged yet: by a port that nobody knows, or, of a host that is elsewhere, by one of which it is
-//! not known what it leads to. They wait until it is. A host that moves may say so once, and before its switch could say that
-//! the port is up.
+//! Sightings that cannot be judged yet: by a port that nobody knows, or, of a host that is
+//! elsewhere, by one of which it is not known what it leads to. They wait until it is. A host that
+//! moves may say so once, and before its switch could say that the port is up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::place::SwitchPort;
 
 use super::keeper::Seen;
 
-/// How long one waits at most: what a port leads to is known two seconds after it came up, or a little later in a network of
-/// thousands of links.
+/// How long one waits at most: what a port leads to is known two seconds after it came up, or a
+/// little later in a network of thousands of links.
 const HELD_FOR: Duration = Duration::from_secs(5);
 
 /// Sightings that wait: each is looked at again when some port goes down.
@@ -25,8 +25,8 @@ const SWITCH_HELD_MAX: usize = 256;
 /// And so many of one port: the virtual machines that one computer takes over.
 const PORT_HELD_MAX: usize = 64;
 
-/// Between two times that all are looked through for those that waited too long: a full list is no reason to do it for each
-/// sighting.
+/// Between two times that all are looked through for those that waited too long: a full list is no
+/// reason to do it for each sighting.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
 
 /// The sightings that wait, by switch.
@@ -38,7 +38,8 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Keeps a sighting, where there is room. A second one of a host at a port stands in for the first.
+    /// Keeps a sighting, where there is room. A second one of a host at a port stands in for the
+    /// first.
     pub(super) fn keep(&mut self, now: Time, seen: Seen) {
         if self.len >= HELD_MAX && now >= self.sweep_at {
             self.sweep(now);

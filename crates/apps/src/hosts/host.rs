@@ -13,8 +13,8 @@ use crate::place::SwitchPort;
 
 use super::table::seconds;
 
-/// Addresses of one host beyond its first of each family. Hosts have a handful, routers that answer for others some
-/// dozens; who has more loses the one learnt longest ago.
+/// Addresses of one host beyond its first of each family. Hosts have a handful, routers that answer
+/// for others some dozens; who has more loses the one learnt longest ago.
 pub const FURTHER_MAX: usize = 14;
 
 const VLAN: u16 = 0x0fff;
@@ -22,7 +22,8 @@ const ADVERTISED: u16 = 0x1000;
 const ROUTER: u16 = 0x2000;
 const NOWHERE: u16 = 0x4000;
 
-/// What tells hosts apart: the address, and the VLAN that it was seen in (0 where frames carry none).
+/// What tells hosts apart: the address, and the VLAN that it was seen in (0 where frames carry
+/// none).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// Its address.
@@ -122,7 +123,8 @@ impl Host {
         SwitchPort { dpid: DatapathId(self.dpid), port: PortNo(self.port) }
     }
 
-    /// Whether its port went down, and it was seen nowhere since: what is for it has to go everywhere.
+    /// Whether its port went down, and it was seen nowhere since: what is for it has to go
+    /// everywhere.
     #[inline]
     pub fn is_nowhere(&self) -> bool {
         self.tags & NOWHERE != 0
@@ -145,7 +147,8 @@ impl Host {
         self.first_seen_s
     }
 
-    /// When it was last seen, in seconds since the controller started; an eighth of the ageing time late at most.
+    /// When it was last seen, in seconds since the controller started; an eighth of the ageing time
+    /// late at most.
     pub fn last_seen_s(&self) -> u32 {
         self.last_seen_s
     }

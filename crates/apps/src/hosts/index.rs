@@ -5,9 +5,10 @@
 //! hash   slot in the page 9 | … | page 16
 //! ```
 //!
-//! Each page is a table of its own, with linear probing that goes round within it, so that a change touches one page. The
-//! index grows by one page at a time: the page whose turn it is gives half of its words to a new one (W. Litwin, Linear
-//! Hashing, 1980). No growth costs more than two pages, and no key is looked for in more than one.
+//! Each page is a table of its own, with linear probing that goes round within it, so that a change
+//! touches one page. The index grows by one page at a time: the page whose turn it is gives half of
+//! its words to a new one (W. Litwin, Linear Hashing, 1980). No growth costs more than two pages,
+//! and no key is looked for in more than one.
 
 use crate::learning_switch::machine::prefetch;
 
@@ -16,8 +17,9 @@ use super::paged::Paged;
 /// Words of a page: 4 KiB.
 const SLOTS: usize = 512;
 
-/// Of 512 words so many are in use on average, before a page is split: pages that wait for their turn are up to twice as
-/// full as those that had it, and four words of five is as full as probing stays short.
+/// Of 512 words so many are in use on average, before a page is split: pages that wait for their
+/// turn are up to twice as full as those that had it, and four words of five is as full as probing
+/// stays short.
 const CROWDED: usize = SLOTS * 2 / 5;
 
 /// Bits of a word that are the number.
@@ -163,7 +165,8 @@ impl Index {
 pub(super) struct Page<'i>(&'i [u64; SLOTS]);
 
 impl Page<'_> {
-    /// The first number that has this hash, which is the one looked for but in one of a thousand cases.
+    /// The first number that has this hash, which is the one looked for but in one of a thousand
+    /// cases.
     #[inline]
     pub(super) fn first(self, hash: Hash) -> Option<u32> {
         self.find(hash, |_| true)
@@ -229,7 +232,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever comes and goes, the index holds what a map holds, and an older version what it held.
+        /// Whatever comes and goes, the index holds what a map holds, and an older version what it
+        /// held.
         #[test]
         fn it_holds_what_a_map_holds(changes in prop::collection::vec((any::<u16>(), any::<bool>()), 1..3000)) {
             let (mut index, mut map) = (Index::new(100_000), BTreeMap::new());

@@ -1,5 +1,5 @@
-//! The keeper of the table, beside the workers: it takes their sightings, and learns from the topology which ports are links
-//! and which are down.
+//! The keeper of the table, beside the workers: it takes their sightings, and learns from the
+//! topology which ports are links and which are down.
 
 use aldis_control::world::{News, PartId};
 use aldis_control::{Part, Publisher, Time};
@@ -79,7 +79,8 @@ impl Keeper {
         }
     }
 
-    /// Whether what was seen was seen since its switch connected: under its name there may have been another one before.
+    /// Whether what was seen was seen since its switch connected: under its name there may have
+    /// been another one before.
     fn is_of_this_session(&self, seen: &Seen) -> bool {
         let switch = self.map.switch(seen.sighting.at.dpid);
         switch.is_none_or(|switch| seen.now >= switch.since)
@@ -94,8 +95,9 @@ impl Keeper {
         }
     }
 
-    /// Whether enough is known of the port where a host was seen. One that is elsewhere is not believed there before it is known
-    /// what the port leads to, for a broadcast comes in by links too.
+    /// Whether enough is known of the port where a host was seen. One that is elsewhere is not
+    /// believed there before it is known what the port leads to, for a broadcast comes in by links
+    /// too.
     fn can_judge(&self, sighting: &Sighting) -> bool {
         let Sighting { id, at, .. } = *sighting;
         let Some(switch) = self.map.switch(at.dpid) else { return false };
@@ -104,7 +106,8 @@ impl Keeper {
         at.port == PortNo::LOCAL || switch.port(at.port).is_some_and(is_clear)
     }
 
-    /// A switch is gone. Its hosts are asked for where it comes back, behind the ports that were up to the end.
+    /// A switch is gone. Its hosts are asked for where it comes back, behind the ports that were up
+    /// to the end.
     fn leave(&mut self, now: Time, dpid: DatapathId, old: &Map, effects: &mut Vec<Effect>) {
         let hosts = self.ledger.can_be_asked(dpid);
         let hosts = hosts.filter_map(|ask| Some((old.port(ask.at)?.mac, ask)));
@@ -126,7 +129,8 @@ impl Keeper {
     }
 }
 
-/// Whether a port went down, though it may be up again: it lost what makes a port settle, and no link, or is another.
+/// Whether a port went down, though it may be up again: it lost what makes a port settle, and no
+/// link, or is another.
 fn went_down(before: Option<&Port>, now: Option<&Port>) -> bool {
     match (before, now) {
         (None, _) => false,

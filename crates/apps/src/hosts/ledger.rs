@@ -1,5 +1,5 @@
-//! Who keeps the table of hosts: one for the whole controller. Workers report sightings to it; it decides what they
-//! change, and makes the versions of the table that workers read.
+//! Who keeps the table of hosts: one for the whole controller. Workers report sightings to it; it
+//! decides what they change, and makes the versions of the table that workers read.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,7 +21,8 @@ use super::shares::Shares;
 use super::sighting::Sighting;
 use super::table::{Hosts, seconds};
 
-/// Between two versions of the table: workers that read a pointer each time a version comes out would read little else.
+/// Between two versions of the table: workers that read a pointer each time a version comes out
+/// would read little else.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
 /// Hosts that are forgotten at once. The rest waits for the next call, so that none takes long.
@@ -38,17 +39,20 @@ const EPOCHS: u32 = 8;
 pub struct Config {
     /// Spreads hosts over the table: random.
     pub seed: Seed,
-    /// Hosts that there is room for; 16,777,214 at most. Where there is no more, one of the switch that has most goes for each that
-    /// comes, there one of the port that has most: the one that was not seen for longest.
+    /// Hosts that there is room for; 16,777,214 at most. Where there is no more, one of the switch
+    /// that has most goes for each that comes, there one of the port that has most: the one that
+    /// was not seen for longest.
     pub hosts_max: usize,
-    /// Of which so many may be behind one port, so that a port that makes them up leaves room for others.
+    /// Of which so many may be behind one port, so that a port that makes them up leaves room for
+    /// others.
     pub port_hosts_max: usize,
     /// A host that was silent for so long is forgotten; 8 s at least.
     pub ageing: Duration,
 }
 
 impl Config {
-    /// A million hosts, half of them behind one port, forgotten after five minutes of silence (IEEE 802.1Q, table 8-7).
+    /// A million hosts, half of them behind one port, forgotten after five minutes of silence (IEEE
+    /// 802.1Q, table 8-7).
     pub fn new(seed: Seed) -> Config {
         let ageing = Duration::from_secs(300);
         Config { seed, hosts_max: 1_000_000, port_hosts_max: 500_000, ageing }
@@ -61,9 +65,11 @@ pub enum PortState {
     /// Hosts may be behind it.
     #[default]
     Edge,
-    /// A link to another switch: frames that come in there say nothing about where their senders are.
+    /// A link to another switch: frames that come in there say nothing about where their senders
+    /// are.
     Link,
-    /// Down or gone, or its switch is: who was there may be anywhere, and is nowhere until it is seen.
+    /// Down or gone, or its switch is: who was there may be anywhere, and is nowhere until it is
+    /// seen.
     Down,
 }
 
@@ -240,7 +246,8 @@ impl Ledger {
         }
     }
 
-    /// A port is a link, or none any more, or went down, or came up. Ports that nothing was said of are edges.
+    /// A port is a link, or none any more, or went down, or came up. Ports that nothing was said of
+    /// are edges.
     pub fn port(&mut self, now: Time, at: SwitchPort, state: PortState, out: &mut Vec<Effect>) {
         self.ports.entry(at).or_default().state = state;
         match state {
@@ -254,7 +261,8 @@ impl Ledger {
         }
     }
 
-    /// A switch is gone: its ports are down, and its hosts are forgotten. So is what its ports were.
+    /// A switch is gone: its ports are down, and its hosts are forgotten. So is what its ports
+    /// were.
     pub fn switch_gone(&mut self, now: Time, dpid: DatapathId, out: &mut Vec<Effect>) {
         for at in self.ports_of(dpid) {
             self.port(now, at, PortState::Down, out);
@@ -481,8 +489,8 @@ impl Ledger {
                 self.ask(claim, out);
             }
             Verdict::Ask => {
-                // Nobody can ask a host that never said its address: it stays where it is until it is silent for the
-                // ageing time, or its port goes down.
+                // Nobody can ask a host that never said its address: it stays where it is until it
+                // is silent for the ageing time, or its port goes down.
                 self.disputes.answered(now, claim.what);
                 self.counters.refused += 1;
                 out.push(Effect::Refused(claim));
@@ -532,8 +540,9 @@ impl Ledger {
         }
     }
 
-    /// A port went down: whoever was there and is claimed elsewhere is there, and all others are nowhere. That is published with
-    /// the next version of the World, whenever the last one was, for nothing is to be sent there any more.
+    /// A port went down: whoever was there and is claimed elsewhere is there, and all others are
+    /// nowhere. That is published with the next version of the World, whenever the last one was,
+    /// for nothing is to be sent there any more.
     fn left(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Effect>) {
         let Some(port) = self.ports.get(&at) else { return };
         for number in self.by_port.of(&port.hosts) {

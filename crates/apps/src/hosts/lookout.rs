@@ -1,4 +1,5 @@
-//! The application: looks at every flow request for a host that is news, and asks what the keeper wants asked.
+//! The application: looks at every flow request for a host that is news, and asks what the keeper
+//! wants asked.
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ use super::ledger::{Config, Effect, Gone};
 use super::sighting::Sighting;
 use super::table::{BATCH as AT_ONCE, Hosts};
 
-/// For how long a worker does not say the same thing again: by then it was published, if it is believed.
+/// For how long a worker does not say the same thing again: by then it was published, if it is
+/// believed.
 const SAID_FOR: Duration = Duration::from_millis(100);
 
 /// Things that a worker has said for so long; with more it says some twice.
@@ -35,8 +37,9 @@ const SHOWN_EVERY: Duration = Duration::from_secs(30);
 /// Ports of which it was told; of more it is told more often.
 const SHOWN_MAX: usize = 16_384;
 
-/// Where the table is full somebody else leaves it for each host that is new, which costs a hundred times what a request does. How
-/// often a port may bring one then, as far as [`Recent`] can tell: some fifty times a second.
+/// Where the table is full somebody else leaves it for each host that is new, which costs a hundred
+/// times what a request does. How often a port may bring one then, as far as [`Recent`] can tell:
+/// some fifty times a second.
 const NEWCOMER_EVERY: Duration = Duration::from_millis(10);
 
 /// Ports of which that is remembered at once.
@@ -102,8 +105,8 @@ impl Lookout {
         }
     }
 
-    /// Reports a sighting of which the keeper has to find out whether it can be believed: its port is not known yet. With more of
-    /// them than a worker remembers at once, some are not told.
+    /// Reports a sighting of which the keeper has to find out whether it can be believed: its port
+    /// is not known yet. With more of them than a worker remembers at once, some are not told.
     fn report_doubtful(&self, now: Time, sighting: Sighting, out: &mut Output) {
         let Sighting { id, at, ip, router } = sighting;
         if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::New {
@@ -158,7 +161,8 @@ impl Lookout {
         block.len = 0;
     }
 
-    /// Whether one more host that nobody knows may push another out of the full table. Those that may not are seen again.
+    /// Whether one more host that nobody knows may push another out of the full table. Those that
+    /// may not are seen again.
     fn admits(&mut self, now: Time, at: SwitchPort) -> bool {
         let (since, count) = self.newcome;
         if now.since(since) >= NEWCOMER_EVERY {
@@ -174,8 +178,8 @@ impl Lookout {
     }
 }
 
-/// Where the requests of a batch came in, as far as hosts may be there. The requests of one switch follow each other, so that
-/// the switch is looked for once, and each of its lower ports once.
+/// Where the requests of a batch came in, as far as hosts may be there. The requests of one switch
+/// follow each other, so that the switch is looked for once, and each of its lower ports once.
 #[derive(Debug)]
 pub(crate) struct Edges<'m> {
     map: &'m Map,
@@ -234,8 +238,9 @@ impl<'m> Edges<'m> {
     }
 }
 
-/// Whether a host that is known elsewhere can be believed to be here: not before it is known what the port leads to, for a
-/// broadcast comes in by links too, unless it cannot be where it was any more.
+/// Whether a host that is known elsewhere can be believed to be here: not before it is known what
+/// the port leads to, for a broadcast comes in by links too, unless it cannot be where it was any
+/// more.
 fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
     let known = |port: &topology::Port| port.known;
     let stays = || !host.is_nowhere() && map.port(host.at()).is_some_and(|port| !port.is_link());

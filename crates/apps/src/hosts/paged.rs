@@ -1,18 +1,19 @@
-//! A list in pages that versions share: a new version copies the pages that changed, and nothing else.
+//! A list in pages that versions share: a new version copies the pages that changed, and nothing
+//! else.
 //!
 //! ```text
 //! version ──▶ nodes ──▶ 64 pages each ──▶ N items each
 //! ```
 //!
-//! A page or node that only the version in hand has is changed where it is; one that another version has too is copied
-//! first ([`Arc::make_mut`]). So a version made of another costs one pointer for each node, and its changes one page and
-//! one node each, however long the list is.
+//! A page or node that only the version in hand has is changed where it is; one that another
+//! version has too is copied first ([`Arc::make_mut`]). So a version made of another costs one
+//! pointer for each node, and its changes one page and one node each, however long the list is.
 
 use std::array;
 use std::sync::Arc;
 
-/// Pages of a node. A change may copy so many pointers, and count each of their pages; a new version copies a pointer for
-/// each node: at a million items in pages of 64 both are some hundred.
+/// Pages of a node. A change may copy so many pointers, and count each of their pages; a new
+/// version copies a pointer for each node: at a million items in pages of 64 both are some hundred.
 const FAN: usize = 64;
 
 type Page<T, const N: usize> = Arc<[T; N]>;

@@ -1,8 +1,9 @@
 //! Who has most of the table: how many hosts each port and each switch has, in order.
 //!
-//! Where there is no room, a host of the greediest goes: of the switch that has most, and there of the port that has most. So
-//! neither a port nor a switch that makes up hosts pushes out those of others that have fewer. A host more or less costs a few
-//! steps in ordered sets, as finding its port does.
+//! Where there is no room, a host of the greediest goes: of the switch that has most, and there of
+//! the port that has most. So neither a port nor a switch that makes up hosts pushes out those of
+//! others that have fewer. A host more or less costs a few steps in ordered sets, as finding its
+//! port does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,8 +38,9 @@ impl Shares {
         }
     }
 
-    /// The port that has to give a host up for one more at `at`, which has `behind` of them. Who has most already is none the
-    /// poorer for it, and so gives it up itself where others have as many.
+    /// The port that has to give a host up for one more at `at`, which has `behind` of them. Who
+    /// has most already is none the poorer for it, and so gives it up itself where others have as
+    /// many.
     pub(super) fn greediest(&self, at: SwitchPort, behind: usize) -> Option<SwitchPort> {
         let (most, greediest) = *self.switches.last()?;
         let own = self.of_switch.get(&at.dpid).copied().unwrap_or(0);

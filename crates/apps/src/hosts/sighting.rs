@@ -20,8 +20,8 @@ pub struct Sighting {
     pub id: Identity,
     /// Where its frame came in.
     pub at: SwitchPort,
-    /// The address that it claims: by ARP or Neighbour Discovery. The source of an IP packet is no claim, for routers send
-    /// the packets of others.
+    /// The address that it claims: by ARP or Neighbour Discovery. The source of an IP packet is no
+    /// claim, for routers send the packets of others.
     pub ip: Option<IpAddr>,
     /// Whether it says that it is a router, in a neighbour advertisement.
     pub router: Option<bool>,

@@ -1,4 +1,5 @@
-//! The published table: every host that is known, found by address, as it was when this version was made.
+//! The published table: every host that is known, found by address, as it was when this version was
+//! made.
 
 use core::net::IpAddr;
 
@@ -23,8 +24,8 @@ const PAGE: usize = 64;
 /// Keys that are looked for at once: as many lines as memory brings at a time, several times over.
 pub(crate) const BATCH: usize = 64;
 
-/// A version of the table of hosts. Making one costs some hundred pointers and what changed since the last; reading it
-/// takes no lock.
+/// A version of the table of hosts. Making one costs some hundred pointers and what changed since
+/// the last; reading it takes no lock.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     seed: Seed,
@@ -69,8 +70,8 @@ impl Hosts {
         self.find_ip(ip, vlan).map(|number| self.hosts.item(number as usize))
     }
 
-    /// The hosts with these addresses, in their order, behind those in `found`. Faster than one after the other: what one
-    /// needs of the memory is on its way while others are looked for.
+    /// The hosts with these addresses, in their order, behind those in `found`. Faster than one
+    /// after the other: what one needs of the memory is on its way while others are looked for.
     pub fn by_macs<'a>(&'a self, asked: &[Identity], found: &mut Vec<Option<&'a Host>>) {
         let hash = |id: &Identity| self.hash(*id);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
@@ -96,7 +97,8 @@ impl Hosts {
         self.batched(&self.by_ip, asked, (hash, is, get), found);
     }
 
-    /// All hosts, in no order. Reads the whole table, as the next two do: for people, not for workers.
+    /// All hosts, in no order. Reads the whole table, as the next two do: for people, not for
+    /// workers.
     pub fn iter(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.is_some())
     }
@@ -111,7 +113,8 @@ impl Hosts {
         self.iter().filter(move |host| host.at() == at)
     }
 
-    /// What happened to the table lately, for those who act on publications: [`Log::since`] an earlier version.
+    /// What happened to the table lately, for those who act on publications: [`Log::since`] an
+    /// earlier version.
     pub fn changes(&self) -> &Log<Effect> {
         &self.changes
     }
@@ -126,8 +129,9 @@ impl Hosts {
         Hosts { changes, counters, ..self }
     }
 
-    /// Whether a sighting says what this table does not: a host, place or address that is new, or a host that was not
-    /// seen for an epoch (an eighth of the ageing time). Workers report these and no others.
+    /// Whether a sighting says what this table does not: a host, place or address that is new, or a
+    /// host that was not seen for an epoch (an eighth of the ageing time). Workers report these and
+    /// no others.
     pub fn is_news(&self, sighting: &Sighting, now: Time) -> bool {
         self.is_news_of(self.by_mac(sighting.id.mac, sighting.id.vlan), sighting, now)
     }
@@ -276,7 +280,8 @@ impl Hosts {
     }
 }
 
-/// Addresses that the table of all hosts has room for, a host; one host may have more ([`super::host::FURTHER_MAX`]).
+/// Addresses that the table of all hosts has room for, a host; one host may have more
+/// ([`super::host::FURTHER_MAX`]).
 const ADDRESSES_A_HOST: usize = 3;
 
 impl Host {

@@ -37,7 +37,8 @@ pub(crate) fn network_without(at: SwitchPort) -> Hosts {
     ledger.hosts().clone()
 }
 
-/// Eight hosts, seen after five seconds. Those of even numbers said that they are no routers, the last that it is one.
+/// Eight hosts, seen after five seconds. Those of even numbers said that they are no routers, the
+/// last that it is one.
 pub(crate) fn network() -> Hosts {
     ledger().hosts().clone()
 }

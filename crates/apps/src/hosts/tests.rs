@@ -1,4 +1,5 @@
-//! The table of hosts as its users see it: who is where, who is not believed, and what a version costs.
+//! The table of hosts as its users see it: who is where, who is not believed, and what a version
+//! costs.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -343,8 +344,8 @@ fn a_version_shares_what_did_not_change() {
     }
 }
 
-/// An attacker who says, at any port but the victim's and at any time, to be the victim or to have its address. The victim
-/// answers what it is asked, and is silent otherwise.
+/// An attacker who says, at any port but the victim's and at any time, to be the victim or to have
+/// its address. The victim answers what it is asked, and is silent otherwise.
 fn attack(seed: u64, lie: impl Fn(&mut Random) -> Sighting) -> Lab {
     let (mut random, mut lab) = (Random::new(seed), Lab::new(config()));
     lab.see(0, says(1, HERE, ip(1)));
@@ -416,8 +417,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens: what the effects say is what the table holds, each address belongs to one host, no host is
-    /// behind a link, and the bounds are kept.
+    /// Whatever happens: what the effects say is what the table holds, each address belongs to one
+    /// host, no host is behind a link, and the bounds are kept.
     #[test]
     fn the_effects_tell_the_table(steps in prop::collection::vec(step(), 1..400)) {
         let mut lab = Lab::new(Config { hosts_max: 24, port_hosts_max: 12, ..config() });

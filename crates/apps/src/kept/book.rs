@@ -1,7 +1,7 @@
 //! What people want of an application: a part of the World that they change while it runs.
 //!
-//! A change comes from outside, as a report that says all of it anew; every switch finds out within a second, and what is there
-//! is compared with what should be, as when it connects.
+//! A change comes from outside, as a report that says all of it anew; every switch finds out within
+//! a second, and what is there is compared with what should be, as when it connects.
 
 use core::fmt;
 use std::sync::Arc;

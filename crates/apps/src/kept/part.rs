@@ -1,4 +1,5 @@
-//! What is known of kept flows, for readers: a part of the World for each application that keeps some.
+//! What is known of kept flows, for readers: a part of the World for each application that keeps
+//! some.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -50,7 +51,8 @@ pub enum Status {
     NoRoom,
     /// The switch refused it, in these words.
     Refused(String),
-    /// The switch's version of OpenFlow, or what else has to be said of the switch, has no way to say it; why.
+    /// The switch's version of OpenFlow, or what else has to be said of the switch, has no way to
+    /// say it; why.
     Unsupported(String),
 }
 

@@ -22,10 +22,12 @@ use super::{CHECK_EVERY, CHECK_EVERY_V10, Entry, FLOWS_MAX, ROOM_WITHIN, Status,
 /// How long a switch may take to name its flows before it is asked again.
 const READ_WITHIN: Duration = Duration::from_secs(20);
 
-/// A flow that was restored is restored again a second later at the earliest: with whoever removes it nobody races.
+/// A flow that was restored is restored again a second later at the earliest: with whoever removes
+/// it nobody races.
 const RESTORE_EVERY: Duration = Duration::from_secs(1);
 
-/// Flows of ours that a switch may have and nobody wants, as far as they are looked at in one round.
+/// Flows of ours that a switch may have and nobody wants, as far as they are looked at in one
+/// round.
 const STALE_MAX: usize = 2 * FLOWS_MAX;
 
 /// Changes that are sent in one round, with a barrier behind them; the next round follows when that
@@ -115,7 +117,8 @@ impl State {
         core::mem::replace(&mut self.edition, edition) != edition
     }
 
-    /// From now on these should be there. Of those that should be there already, what became of them is still known.
+    /// From now on these should be there. Of those that should be there already, what became of
+    /// them is still known.
     pub(super) fn keep(&mut self, switch: &Info, wanted: Vec<Wanted>, others: Vec<Entry>) {
         let before: Vec<u64> = self.flows.iter().map(|flow| flow.wanted.flow.cookie).collect();
         let mut old: HashMap<u64, Flow> =
@@ -362,7 +365,8 @@ impl State {
 }
 
 impl Reading {
-    /// Adds flows, [`STALE_MAX`] at most; false where there is no room for one on the account of the switch.
+    /// Adds flows, [`STALE_MAX`] at most; false where there is no room for one on the account of
+    /// the switch.
     fn add<'f>(&mut self, flows: impl Iterator<Item = &'f FlowStats>, account: &Account) -> bool {
         let held = self.held.get_or_insert_with(|| account.hold());
         let room = STALE_MAX.saturating_sub(self.flows.len());
@@ -387,8 +391,8 @@ impl Flow {
         Flow { wanted, status, sent_at: Time::START, rendered: None, is_fresh: false }
     }
 
-    /// Whether this, which has its cookie, does what it should. What the switch says of it right after it was sent is the same in
-    /// its own words.
+    /// Whether this, which has its cookie, does what it should. What the switch says of it right
+    /// after it was sent is the same in its own words.
     fn is(&mut self, there: &FlowStats) -> bool {
         let does = plain(&there.instructions);
         let is_fresh = core::mem::take(&mut self.is_fresh);
@@ -420,7 +424,8 @@ fn key(table: TableNo, priority: u16, match_: &Match) -> Key {
     (table, priority, fields)
 }
 
-/// What instructions do, without what has no meaning: how much of a packet goes out of a port that is not the controller.
+/// What instructions do, without what has no meaning: how much of a packet goes out of a port that
+/// is not the controller.
 fn plain(instructions: &[Instruction]) -> Vec<Instruction> {
     let action = |action: &Action| match action {
         Action::Output { port, .. } if *port != PortNo::CONTROLLER => Action::output(*port),

@@ -1,8 +1,9 @@
 //! When a host was last seen, in four bits.
 //!
-//! Time is cut into epochs, an eighth of the ageing time each, numbered modulo 16. A host counts for as long as its epoch
-//! is one of the last eight; the other half of the numbers is the margin in which the sweep has to find its word before
-//! they come round again. One epoch ahead counts as now: two workers need not read the clock in the same instant.
+//! Time is cut into epochs, an eighth of the ageing time each, numbered modulo 16. A host counts
+//! for as long as its epoch is one of the last eight; the other half of the numbers is the margin
+//! in which the sweep has to find its word before they come round again. One epoch ahead counts as
+//! now: two workers need not read the clock in the same instant.
 
 use core::time::Duration;
 
@@ -27,7 +28,8 @@ pub(super) struct Ageing {
 }
 
 impl Ageing {
-    /// Hosts that were silent for `time` are forgotten; a little under an eighth of it sooner, at times.
+    /// Hosts that were silent for `time` are forgotten; a little under an eighth of it sooner, at
+    /// times.
     pub(super) fn after(time: Duration) -> Ageing {
         let time = time.max(AGEING_MIN) / u32::from(LIFE);
         Ageing { epoch_ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX) }
@@ -39,13 +41,14 @@ impl Ageing {
         Epoch((now.0 / self.epoch_ns) as u16 % NUMBERS)
     }
 
-    /// Seconds that one pass of the sweep over a table may take: three epochs of the seven that there are.
+    /// Seconds that one pass of the sweep over a table may take: three epochs of the seven that
+    /// there are.
     pub(super) fn pass_s(self) -> usize {
         (3 * self.epoch_ns / 1_000_000_000) as usize
     }
 
-    /// How long the sweep may fail to come before nothing that is remembered can be trusted any more: what is left of
-    /// the margin after a pass.
+    /// How long the sweep may fail to come before nothing that is remembered can be trusted any
+    /// more: what is left of the margin after a pass.
     pub(super) fn silence_max(self) -> Duration {
         Duration::from_nanos(self.epoch_ns.saturating_mul(3))
     }
@@ -74,7 +77,8 @@ impl Epoch {
         self.age_from_next(seen) <= LIFE
     }
 
-    /// Epochs from `seen` to the one after this: 0 for one that a faster clock has already begun, 1 for now.
+    /// Epochs from `seen` to the one after this: 0 for one that a faster clock has already begun, 1
+    /// for now.
     #[inline]
     pub(super) fn age_from_next(self, seen: Epoch) -> u16 {
         (self.0 + 1).wrapping_sub(seen.0) % NUMBERS

@@ -1,10 +1,12 @@
-//! Looking ahead: what a request will need of the tables is on its way while those before it are answered.
+//! Looking ahead: what a request will need of the tables is on its way while those before it are
+//! answered.
 //!
-//! A host's word is a cache miss, and often an address translation too; one after the other they would cost more than
-//! everything else. So requests go by in blocks, and each block twice: its frames are read, and the lines of its hosts
-//! asked for; two blocks later the requests are answered, in order, and the lines are there. A table in which at most
-//! half of the words are in use keeps all but one host in a hundred in the first line of its way; those are looked for
-//! when they are needed ([`super::hosts::Hosts::find`]).
+//! A host's word is a cache miss, and often an address translation too; one after the other they
+//! would cost more than everything else. So requests go by in blocks, and each block twice: its
+//! frames are read, and the lines of its hosts asked for; two blocks later the requests are
+//! answered, in order, and the lines are there. A table in which at most half of the words are in
+//! use keeps all but one host in a hundred in the first line of its way; those are looked for when
+//! they are needed ([`super::hosts::Hosts::find`]).
 
 use core::sync::atomic::AtomicU64;
 
@@ -14,16 +16,18 @@ use super::hosts::{Map, UNTAGGED, Vlan};
 use super::machine::prefetch;
 use super::table::{EMPTY, Key, Line, Router, Table};
 
-/// Requests of a block. A line is asked for one to two blocks before it is needed, which has to be longer than memory takes to
-/// bring it, and some have to be on their way at once: with 16 switches of 100,000 hosts a request cost 13.3 ns in blocks
-/// of 8, 10.2 of 16, 9.9 of 32 and as much of 64 (`cargo bench -p aldis-apps --bench learning_switch`, an AMD EPYC).
+/// Requests of a block. A line is asked for one to two blocks before it is needed, which has to be
+/// longer than memory takes to bring it, and some have to be on their way at once: with 16 switches
+/// of 100,000 hosts a request cost 13.3 ns in blocks of 8, 10.2 of 16, 9.9 of 32 and as much of 64
+/// (`cargo bench -p aldis-apps --bench learning_switch`, an AMD EPYC).
 pub(super) const BLOCK: usize = 32;
 
 const TYPE_VLAN: u16 = 0x8100;
 const TYPE_PROVIDER_VLAN: u16 = 0x88a8;
 const TYPE_LLDP: u16 = 0x88cc;
 
-/// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004, table 7-10).
+/// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004,
+/// table 7-10).
 const BRIDGES: u64 = 0x0180_c200_0000;
 
 /// Length of an Ethernet header in bytes.
@@ -133,7 +137,8 @@ impl<'m> Block<'m> {
     /// An empty block.
     pub(super) const EMPTY: Block<'m> = Block { sights: [Sight::NONE; BLOCK], len: 0 };
 
-    /// Reads the frames of requests, at most [`BLOCK`], in place of those before, and asks for the lines of their hosts.
+    /// Reads the frames of requests, at most [`BLOCK`], in place of those before, and asks for the
+    /// lines of their hosts.
     #[inline(always)]
     pub(super) fn read(&mut self, batch: &Batch<'_>, requests: &[Request], map: &'m Map) {
         let untagged = map.untagged().router();

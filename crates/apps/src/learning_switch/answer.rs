@@ -1,4 +1,5 @@
-//! The answers of a learning switch, stamped from the templates of the version that the switch speaks.
+//! The answers of a learning switch, stamped from the templates of the version that the switch
+//! speaks.
 
 use aldis_control::{Batch, Output, Request};
 use aldis_wire::msg::{PortNo, TableNo};
@@ -19,8 +20,9 @@ pub(super) trait Dialect {
     /// Adds a flow.
     fn flow(&self, hit: &L2Hit, out: &mut Output);
 
-    /// Sends a packet out of `out_port`: `frame`, or, if that is empty, the one that the switch keeps. One that is longer
-    /// than a message is dropped; the answer says whether it is on its way.
+    /// Sends a packet out of `out_port`: `frame`, or, if that is empty, the one that the switch
+    /// keeps. One that is longer than a message is dropped; the answer says whether it is on its
+    /// way.
     fn release(&self, request: &Request, out_port: u32, frame: &[u8], out: &mut Output) -> bool;
 }
 
@@ -112,8 +114,9 @@ impl<'d, 'm> Desk<'d, 'm, ()> {
 impl<D: Dialect> Desk<'_, '_, D> {
     /// Answers requests in order.
     ///
-    /// Nearly all of them, in a network that has been running for a while, are from a host where it was and to a host that
-    /// is known: they are told apart in one go, and everything else is answered apart.
+    /// Nearly all of them, in a network that has been running for a while, are from a host where it
+    /// was and to a host that is known: they are told apart in one go, and everything else is
+    /// answered apart.
     #[inline(always)]
     pub(super) fn answer_all(
         mut self,

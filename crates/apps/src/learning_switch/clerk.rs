@@ -1,5 +1,5 @@
-//! The way of a batch: it is cut into stretches of a run, and while one of them is answered, the lines of those after it
-//! are on their way ([`super::ahead`]).
+//! The way of a batch: it is cut into stretches of a run, and while one of them is answered, the
+//! lines of those after it are on their way ([`super::ahead`]).
 
 use core::ops::Range;
 use std::sync::Arc;

@@ -13,26 +13,27 @@ use super::table::{LINES_MIN, Seed, WORDS};
 pub struct Config {
     /// Spreads addresses over the tables: random, the same for all instances.
     pub seed: Seed,
-    /// Seconds without a packet after which a switch removes a flow; 0 for never. Beacon's learning switch says 5: then
-    /// every pause in a conversation asks the controller again.
+    /// Seconds without a packet after which a switch removes a flow; 0 for never. Beacon's learning
+    /// switch says 5: then every pause in a conversation asks the controller again.
     pub idle_timeout_s: u16,
     /// The higher of two matching flows wins.
     pub priority: u16,
-    /// The mark on the flows, by which they are told from those of others. It stays the same: a controller that comes back
-    /// removes the flows of the one before where a host moved.
+    /// The mark on the flows, by which they are told from those of others. It stays the same: a
+    /// controller that comes back removes the flows of the one before where a host moved.
     pub cookie: u64,
     /// Which table they go to.
     pub tables: Tables,
-    /// A host that was silent for so long is forgotten, at most an eighth of it earlier. 16 s at least.
+    /// A host that was silent for so long is forgotten, at most an eighth of it earlier. 16 s at
+    /// least.
     pub ageing: Duration,
-    /// Hosts that a switch has room for, over all its VLANs. The room comes with the hosts, 16 to 32 bytes for each,
-    /// and 10 where it ends.
+    /// Hosts that a switch has room for, over all its VLANs. The room comes with the hosts, 16 to
+    /// 32 bytes for each, and 10 where it ends.
     pub hosts_max: usize,
 }
 
 impl Config {
-    /// What suits most networks: flows go after a minute without a packet, hosts after five (IEEE 802.1Q, table 8-7),
-    /// and a switch may have a million.
+    /// What suits most networks: flows go after a minute without a packet, hosts after five (IEEE
+    /// 802.1Q, table 8-7), and a switch may have a million.
     pub fn new(seed: Seed) -> Config {
         Config {
             seed,

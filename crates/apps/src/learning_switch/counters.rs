@@ -1,7 +1,7 @@
 //! What a learning switch counts.
 
-/// What one instance of the learning switch did since it was made. Every request is one of `installed`, `flooded`,
-/// `filtered` and `ignored`.
+/// What one instance of the learning switch did since it was made. Every request is one of
+/// `installed`, `flooded`, `filtered` and `ignored`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Answered with a flow.
@@ -10,9 +10,11 @@ pub struct Counters {
     pub flooded: u64,
     /// Dropped: the destination is behind the port that the packet came from.
     pub filtered: u64,
-    /// Dropped: a frame that bridges keep to themselves (LLDP and the addresses of IEEE 802.1D), or shorter than its header.
+    /// Dropped: a frame that bridges keep to themselves (LLDP and the addresses of IEEE 802.1D), or
+    /// shorter than its header.
     pub ignored: u64,
-    /// Of those to be sent on, packets that the switch neither keeps nor sent whole, so that nobody can.
+    /// Of those to be sent on, packets that the switch neither keeps nor sent whole, so that nobody
+    /// can.
     pub cut: u64,
     /// Hosts seen behind another port than before.
     pub moves: u64,

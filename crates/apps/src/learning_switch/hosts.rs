@@ -1,8 +1,9 @@
 //! What the learning switch keeps for each switch: where its hosts are.
 //!
-//! Several workers use it at once. What they share is a [`Map`], immutable, behind one pointer that they read once for
-//! many requests; the tables that it leads to are lock-free ([`super::table`]). A new port, a new VLAN or a larger table
-//! makes another map. Somebody who still holds the one before is led on by the tables themselves.
+//! Several workers use it at once. What they share is a [`Map`], immutable, behind one pointer that
+//! they read once for many requests; the tables that it leads to are lock-free ([`super::table`]).
+//! A new port, a new VLAN or a larger table makes another map. Somebody who still holds the one
+//! before is led on by the tables themselves.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -52,7 +53,8 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// The table of a VLAN. A frame tagged with VLAN 0 is one without a VLAN that says its priority.
+    /// The table of a VLAN. A frame tagged with VLAN 0 is one without a VLAN that says its
+    /// priority.
     #[inline]
     pub(super) fn table(&self, vlan: Vlan) -> Option<&Table> {
         self.shared_table(vlan).map(|table| &**table)
@@ -167,8 +169,8 @@ impl Hosts {
         self.change(|map| map.ports = map.ports.without(port, passes));
     }
 
-    /// A second passed: forgets, in a part of each table, who was silent for too long. Answers the ports that so many
-    /// hosts left that all flows there are to go.
+    /// A second passed: forgets, in a part of each table, who was silent for too long. Answers the
+    /// ports that so many hosts left that all flows there are to go.
     pub(super) fn second(&self, now: Time) -> impl Iterator<Item = u32> {
         let map = self.map(now);
         let epoch = self.ageing.epoch(now);
@@ -211,8 +213,9 @@ impl Hosts {
         self.map.load().shared_table(vlan).map_or(fresh, Arc::clone)
     }
 
-    /// Moves on from a crowded table to one with room: twice as large, or as large but without those who do not count
-    /// any more, or, where it may not grow, without those who were silent longest. Answers how many those were.
+    /// Moves on from a crowded table to one with room: twice as large, or as large but without
+    /// those who do not count any more, or, where it may not grow, without those who were silent
+    /// longest. Answers how many those were.
     #[cold]
     fn grow(&self, vlan: Vlan, table: &Arc<Table>, epoch: Epoch) -> usize {
         if !table.claim() {
@@ -281,13 +284,14 @@ fn is_worth_keeping(ports: &Ports, seen: Seen, epoch: Epoch) -> bool {
     ports.port(seen.slot()).is_some() && epoch.counts(seen.epoch())
 }
 
-/// Hosts that a table takes over where not all of them have room: few enough that it is not crowded again at once.
+/// Hosts that a table takes over where not all of them have room: few enough that it is not crowded
+/// again at once.
 fn most(lines: usize) -> usize {
     lines * WORDS * 7 / 10
 }
 
-/// How many of some hosts are kept, evenly over the table: taken from one end, they would leave it lopsided, and its full
-/// end could learn nobody any more.
+/// How many of some hosts are kept, evenly over the table: taken from one end, they would leave it
+/// lopsided, and its full end could learn nobody any more.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     kept: usize,
@@ -296,7 +300,8 @@ struct Share {
 }
 
 impl Share {
-    /// Whether the next host is kept. Where all of those counted are, so are those that came after the counting.
+    /// Whether the next host is kept. Where all of those counted are, so are those that came after
+    /// the counting.
     fn next(&mut self) -> bool {
         self.owed += self.kept;
         let keep = self.owed >= self.of;

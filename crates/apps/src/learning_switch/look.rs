@@ -6,8 +6,8 @@ use super::table::{Key, Line, Seen};
 
 /// A way of looking at lines: whether one of the words says just this, and what is said of a host.
 ///
-/// It is a pair of closures, made and handed on by value where the instructions may be used: a function would not be
-/// compiled into the loop around it.
+/// It is a pair of closures, made and handed on by value where the instructions may be used: a
+/// function would not be compiled into the loop around it.
 pub(super) trait Look: Copy {
     /// As [`Line::holds`].
     fn holds(self, line: &Line<AtomicU64>, key: Key, seen: Seen) -> bool;

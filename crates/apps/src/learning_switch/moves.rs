@@ -1,8 +1,9 @@
 //! Hosts that move, and how many of them a switch is told about one by one.
 //!
-//! When a host is seen behind another port, the flows towards its old one are removed at once. To a switch, a removal is a
-//! walk over its flows; a loop in the network makes hosts move with every packet. So after [`SINGLY`] of
-//! them in a second, the rest wait for its end, and then all flows towards the ports that they left go in one message each.
+//! When a host is seen behind another port, the flows towards its old one are removed at once. To a
+//! switch, a removal is a walk over its flows; a loop in the network makes hosts move with every
+//! packet. So after [`SINGLY`] of them in a second, the rest wait for its end, and then all flows
+//! towards the ports that they left go in one message each.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -26,7 +27,8 @@ impl Default for Moves {
 }
 
 impl Moves {
-    /// A host left the port of `slot`. Says whether to tell the switch now; if not, the end of the second will.
+    /// A host left the port of `slot`. Says whether to tell the switch now; if not, the end of the
+    /// second will.
     pub(super) fn tell(&self, slot: PortSlot) -> bool {
         if self.count.fetch_add(1, Ordering::Relaxed) < SINGLY {
             return true;

@@ -1,18 +1,20 @@
 //! The ports of a switch, numbered densely: twelve bits of a word stand for a 32-bit port number.
 //!
-//! A slot is never handed on while a word may still name it. When its port goes away the slot is *retired*: at once, it
-//! stands for no port any more, and so all hosts behind it are forgotten without a look at the table. After two whole
-//! passes of the sweep no word names it, and another port may have it.
+//! A slot is never handed on while a word may still name it. When its port goes away the slot is
+//! *retired*: at once, it stands for no port any more, and so all hosts behind it are forgotten
+//! without a look at the table. After two whole passes of the sweep no word names it, and another
+//! port may have it.
 
 use std::collections::VecDeque;
 
 use aldis_wire::msg::PortNo;
 
-/// Ports that can be remembered at once, those counted that went away a moment ago: what twelve bits say, less
-/// `PortSlot::NONE`. Hosts behind any further port are not learnt.
+/// Ports that can be remembered at once, those counted that went away a moment ago: what twelve
+/// bits say, less `PortSlot::NONE`. Hosts behind any further port are not learnt.
 pub const PORTS_MAX: usize = 4095;
 
-/// Port numbers below this are found by index, the others by search. Switches number their ports from 1.
+/// Port numbers below this are found by index, the others by search. Switches number their ports
+/// from 1.
 const INDEXED: u32 = 1024;
 
 /// Passes of the sweep between the retirement of a slot and its next port.
@@ -63,7 +65,8 @@ impl Ports {
         self.numbers.get(usize::from(slot.0)).copied().unwrap_or(0)
     }
 
-    /// With a slot for `port`, when the sweep has made `passes` passes. Without one where there is none left.
+    /// With a slot for `port`, when the sweep has made `passes` passes. Without one where there is
+    /// none left.
     pub(super) fn with(&self, port: u32, passes: usize) -> Ports {
         let mut ports = self.clone();
         if !is_learnable(port) || self.slot(port) != PortSlot::NONE {

@@ -1,5 +1,5 @@
-//! What a learning switch says rarely, and therefore in the neutral words of [`msg`](aldis_wire::msg): flows to be
-//! removed, and kept packets that go nowhere.
+//! What a learning switch says rarely, and therefore in the neutral words of
+//! [`msg`](aldis_wire::msg): flows to be removed, and kept packets that go nowhere.
 
 use aldis_control::{Output, Request};
 use aldis_wire::msg::{Action, FlowMod, Match, PacketOut, PortNo};
@@ -18,7 +18,8 @@ const OUT: Action = Action::Output { port: PortNo::CONTROLLER, max_len: 0 };
 pub(super) struct Removal<'o> {
     /// The version.
     pub(super) version: Version,
-    /// The mark on the flows that are ours. OpenFlow 1.0 cannot tell flows by it, and removes those of others too.
+    /// The mark on the flows that are ours. OpenFlow 1.0 cannot tell flows by it, and removes those
+    /// of others too.
     pub(super) cookie: u64,
     /// Where messages are put together, so that none of them asks for memory.
     pub(super) scratch: &'o mut Vec<u8>,
@@ -56,7 +57,8 @@ impl Removal<'_> {
 
     fn flows(&mut self, which: FlowMod, xid: u32, out: &mut Output) {
         let which = match self.version {
-            // Switches do not look at the actions of a removal; tshark calls a FLOW_MOD of 1.0 without any malformed.
+            // Switches do not look at the actions of a removal; tshark calls a FLOW_MOD of 1.0
+            // without any malformed.
             Version::V10 => which.actions([OUT]),
             Version::V13 => which.only_cookie(self.cookie, u64::MAX),
         };

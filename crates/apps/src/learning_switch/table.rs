@@ -1,19 +1,22 @@
-//! Where the hosts of one VLAN of one switch are: a lock-free table of 64-bit words, one for each MAC.
+//! Where the hosts of one VLAN of one switch are: a lock-free table of 64-bit words, one for each
+//! MAC.
 //!
 //! ```text
 //! word   MAC 48 | port slot 12 | epoch 4          0 where there is none yet
 //! line   8 words, one cache line
 //! ```
 //!
-//! A MAC's way through the table is its home line and then lines of the same page, in an order of its own. It sits in
-//! the first word of its way that was free when it came, and **stays there**: a word never changes its MAC. Therefore a
-//! MAC that comes to two workers at once is written once, by the one that wins the free word; a search may stop at the
-//! first free word; and what changes about a host, its port and epoch, changes in one compare-and-swap.
+//! A MAC's way through the table is its home line and then lines of the same page, in an order of
+//! its own. It sits in the first word of its way that was free when it came, and **stays there**: a
+//! word never changes its MAC. Therefore a MAC that comes to two workers at once is written once,
+//! by the one that wins the free word; a search may stop at the first free word; and what changes
+//! about a host, its port and epoch, changes in one compare-and-swap.
 //!
-//! Room is made by moving on to another table. The one who found this one full makes the [`next`](Table::next), then
-//! *freezes* this one word by word (a bit that no host's MAC has) and carries what is worth keeping across, unless it is
-//! there already. Whoever meets a frozen word goes on in the next table. A host is thus written in one place only
-//! at any time: here while its word is not frozen, there from then on; a port learnt meanwhile is never lost.
+//! Room is made by moving on to another table. The one who found this one full makes the
+//! [`next`](Table::next), then *freezes* this one word by word (a bit that no host's MAC has) and
+//! carries what is worth keeping across, unless it is there already. Whoever meets a frozen word
+//! goes on in the next table. A host is thus written in one place only at any time: here while its
+//! word is not frozen, there from then on; a port learnt meanwhile is never lost.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -30,7 +33,8 @@ use crate::word::Word;
 /// Words of a line.
 pub(super) const WORDS: usize = 8;
 
-/// Lines of a page of 4 KiB. A way does not leave its page, so that its second line costs no address translation.
+/// Lines of a page of 4 KiB. A way does not leave its page, so that its second line costs no
+/// address translation.
 const PAGE: usize = 64;
 
 /// Lines of a way. With four words of five in use, one way in two million is full.
@@ -150,8 +154,8 @@ impl<W: Word> Line<W> {
         self.0.iter().fold(false, |found, word| found | (word.load() == key.with(seen)))
     }
 
-    /// What the line says of `key`; nowhere, if none of its words is that of `key` and not frozen. Without a branch on each
-    /// word, since nobody could foretell it.
+    /// What the line says of `key`; nowhere, if none of its words is that of `key` and not frozen.
+    /// Without a branch on each word, since nobody could foretell it.
     #[inline]
     pub(super) fn seen(&self, key: Key) -> Seen {
         let words = self.0.iter().map(Word::load);
@@ -190,12 +194,14 @@ impl Line<AtomicU64> {
     }
 }
 
-/// What spreads MACs over the lines: random, made once for the process, so that nobody can aim at a line.
+/// What spreads MACs over the lines: random, made once for the process, so that nobody can aim at a
+/// line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Seed(u64, u64);
 
 impl Seed {
-    /// One that nobody outside can know: of the keys that the standard library draws from the system for its hash maps.
+    /// One that nobody outside can know: of the keys that the standard library draws from the
+    /// system for its hash maps.
     pub fn random() -> Seed {
         let draw = || RandomState::new().build_hasher().finish();
         Seed(draw(), draw() | 1)
@@ -213,8 +219,8 @@ impl Seed {
         (self.0, self.1)
     }
 
-    /// Well mixed in its upper bits and its lowest. One product alone would not do: its upper bits spread addresses in a
-    /// row evenly with most seeds, and with one in ten very unevenly.
+    /// Well mixed in its upper bits and its lowest. One product alone would not do: its upper bits
+    /// spread addresses in a row evenly with most seeds, and with one in ten very unevenly.
     #[inline(always)]
     fn spread(self, key: Key) -> u64 {
         let product = u128::from(key.0 ^ self.0) * u128::from(self.1);
@@ -279,8 +285,8 @@ impl<W: Word> Table<W> {
         self.lines.len()
     }
 
-    /// Whether so many words are in use that some hosts are not in the first line of their way: one of two. Time to move
-    /// on to a larger table, if there may be one.
+    /// Whether so many words are in use that some hosts are not in the first line of their way: one
+    /// of two. Time to move on to a larger table, if there may be one.
     pub(super) fn is_half_full(&self) -> bool {
         self.used.load(Ordering::Relaxed) >= self.lines.len() * WORDS / 2
     }
@@ -297,8 +303,8 @@ impl<W: Word> Table<W> {
         Router { lines: &self.lines, shift: self.shift, seed: self.seed }
     }
 
-    /// Line `k` of the way of `key`: its home, and then so many steps further, round the page. The number of steps is
-    /// odd, so that the way comes by every line before it comes back.
+    /// Line `k` of the way of `key`: its home, and then so many steps further, round the page. The
+    /// number of steps is odd, so that the way comes by every line before it comes back.
     #[inline]
     fn line(&self, key: Key, k: usize) -> &Line<W> {
         let hash = self.seed.spread(key);
@@ -370,7 +376,8 @@ impl<W: Word> Table<W> {
         !self.growing.swap(true, Ordering::AcqRel)
     }
 
-    /// Moves on to `next`: carries across what `keep` says, and answers how many hosts found no room there.
+    /// Moves on to `next`: carries across what `keep` says, and answers how many hosts found no
+    /// room there.
     pub(super) fn move_to(&self, next: Arc<Table<W>>, mut keep: impl FnMut(Seen) -> bool) -> usize {
         let next = self.next.get_or_init(|| next);
         let mut lost = 0;
@@ -392,7 +399,8 @@ impl<W: Word> Table<W> {
             let bits = word.load();
             let seen = Seen(bits as u16);
             if bits & FROZEN == 0 && seen != Seen::NOWHERE && stale(seen) {
-                // A word that changed meanwhile belongs to a host that was seen, or is frozen and judged over there.
+                // A word that changed meanwhile belongs to a host that was seen, or is frozen and
+                // judged over there.
                 let _ = word.replace(bits, bits & !SEEN);
             }
         }
@@ -404,8 +412,8 @@ impl<W: Word> Table<W> {
         words.filter(|bits| bits & !(FROZEN | SEEN) != 0).map(|bits| Seen(bits as u16))
     }
 
-    /// Takes over a host from the table before, unless it has come by itself. This table is not left before that is over,
-    /// for nobody but the latecomers of the one before has it yet.
+    /// Takes over a host from the table before, unless it has come by itself. This table is not
+    /// left before that is over, for nobody but the latecomers of the one before has it yet.
     fn adopt(&self, key: Key, seen: Seen) -> bool {
         loop {
             match self.spot(key) {
@@ -466,7 +474,8 @@ enum Spot<'t, W> {
     None,
 }
 
-/// Whether who only wanted to say "still there" has to keep quiet: the host was seen elsewhere since it looked first.
+/// Whether who only wanted to say "still there" has to keep quiet: the host was seen elsewhere
+/// since it looked first.
 fn yields(first: Seen, there: Seen, seen: Seen) -> bool {
     first.slot() == seen.slot() && there.slot() != seen.slot() && there.slot() != PortSlot::NONE
 }

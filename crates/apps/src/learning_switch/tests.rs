@@ -1,4 +1,5 @@
-//! What the application says to what it sees, as dialogues: frames go in, and what comes out is decoded and put in words.
+//! What the application says to what it sees, as dialogues: frames go in, and what comes out is
+//! decoded and put in words.
 
 use core::time::Duration;
 use std::sync::Arc;

@@ -9,7 +9,8 @@ use aldis_wire::msg::{
     QueueStats, QueueStatsRequest, StatsReplyBody, StatsRequestBody, TableNo, TableStats,
 };
 
-/// Ports and queues of a switch that are kept; tables are 255 at most by their numbers. As many as a switch may have ports.
+/// Ports and queues of a switch that are kept; tables are 255 at most by their numbers. As many as
+/// a switch may have ports.
 pub const ROWS_MAX: usize = aldis_control::bounds::PORTS_MAX;
 
 /// A flow that takes more bytes is not kept: it has hundreds of actions.

@@ -13,7 +13,8 @@ pub trait Counted {
     type Key<'s>: Eq + Hash
     where
         Self: 's;
-    /// What its counters say of a second. Nothing where the switch does not count, or began to count anew.
+    /// What its counters say of a second. Nothing where the switch does not count, or began to
+    /// count anew.
     type Rates: Copy + PartialEq + core::fmt::Debug;
 
     /// What it is found by.

@@ -1,4 +1,5 @@
-//! The part of the World that the monitor publishes: of each switch the last sample of each kind, with rates.
+//! The part of the World that the monitor publishes: of each switch the last sample of each kind,
+//! with rates.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,5 @@
-//! Dialogues over the whole pipeline: topology and hosts see what hosts say, and the proxies answer from it.
+//! Dialogues over the whole pipeline: topology and hosts see what hosts say, and the proxies answer
+//! from it.
 
 use core::time::Duration;
 

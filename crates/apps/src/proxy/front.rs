@@ -1,4 +1,5 @@
-//! What the proxies do with what they decide: a frame is answered, sent where it belongs, dropped, or goes its way.
+//! What the proxies do with what they decide: a frame is answered, sent where it belongs, dropped,
+//! or goes its way.
 
 use aldis_control::app::Next;
 use aldis_control::batch::Asked;
@@ -17,10 +18,12 @@ use crate::topology::Map;
 /// What every proxy reads.
 pub(crate) const READS: &[PartId] = &[Hosts::ID, Map::ID];
 
-/// Carries out what `decide` says of each request that is the proxy's business, by its frame, and comes from a port that is
-/// no link between switches. What has to go to everyone goes on to the applications that know how.
+/// Carries out what `decide` says of each request that is the proxy's business, by its frame, and
+/// comes from a port that is no link between switches. What has to go to everyone goes on to the
+/// applications that know how.
 ///
-/// Nearly all frames are none of a proxy's business. They cost it a look at their ethertype and no look at the map.
+/// Nearly all frames are none of a proxy's business. They cost it a look at their ethertype and no
+/// look at the map.
 #[inline]
 pub(crate) fn serve(
     batch: &mut Batch<'_>,

@@ -1,5 +1,6 @@
-//! Looking ahead: where the receivers of a batch's requests are, found together. What one needs of the memory is on its way
-//! while others are looked for, and what the answers will need is asked for before the first of them is given.
+//! Looking ahead: where the receivers of a batch's requests are, found together. What one needs of
+//! the memory is on its way while others are looked for, and what the answers will need is asked
+//! for before the first of them is given.
 
 use aldis_control::Batch;
 use aldis_packet::Ethernet;
@@ -23,7 +24,8 @@ pub(super) struct Ahead {
     found: usize,
 }
 
-/// Flows that are at hand: those that are looked into together, and those before them that wait for their answers.
+/// Flows that are at hand: those that are looked into together, and those before them that wait for
+/// their answers.
 const RING: usize = 2 * AT_ONCE;
 
 /// What a request is about, before anything is looked for.
@@ -114,9 +116,10 @@ impl Ahead {
         is_left
     }
 
-    /// What a request is about; nothing where it is not about a flow to a host whose place is known. Those that come behind it
-    /// are looked into meanwhile, so that what they need is at hand when they are asked for, and not so early that it is gone
-    /// again. Requests are asked for in their order.
+    /// What a request is about; nothing where it is not about a flow to a host whose place is
+    /// known. Those that come behind it are looked into meanwhile, so that what they need is at
+    /// hand when they are asked for, and not so early that it is gone again. Requests are asked for
+    /// in their order.
     #[inline]
     pub(super) fn flow(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Option<&Flow> {
         while self.found <= at + AT_ONCE / 2 && self.found < self.asks.len() {

@@ -50,8 +50,9 @@ impl RouteFlow {
         RouteFlow { book, pen, planner, ahead, page }
     }
 
-    /// What becomes of one request. Where the switch's table is full the packet is sent on, and no flow: then a packet between
-    /// two switches is no copy of one that was flooded, but comes here for want of a flow.
+    /// What becomes of one request. Where the switch's table is full the packet is sent on, and no
+    /// flow: then a packet between two switches is no copy of one that was flooded, but comes here
+    /// for want of a flow.
     fn answer(
         &mut self,
         asked: &Asked<'_>,
@@ -69,7 +70,8 @@ impl RouteFlow {
         }
         let foreseen = Foreseen { hash, nodes: first.node.zip(last.node) };
         match planner.answer_foreseen(sight.now, (sight.routes, foreseen), key, (from, to)) {
-            // It is flooded on: a copy that nobody can send on its way yet must not stand for those that come later.
+            // It is flooded on: a copy that nobody can send on its way yet must not stand for those
+            // that come later.
             Answer::NoWay => return Next::Continue,
             Answer::Filter => forget(asked, out),
             Answer::Install { release: to, .. } if is_full => {
@@ -179,8 +181,8 @@ impl App for RouteFlow {
         Next::Continue
     }
 
-    /// Paths over a link that is gone are led around it, and those to a host or port that is no more are removed. All batches
-    /// that knew the old World have handed in what they did.
+    /// Paths over a link that is gone are led around it, and those to a host or port that is no
+    /// more are removed. All batches that knew the old World have handed in what they did.
     fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
         let (pen, world) = (&self.pen, moment.world);
         let fleet = world.part::<Fleet>();
@@ -230,9 +232,10 @@ fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, far: &mut Far) {
     keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
 }
 
-/// Whether another copy of this packet, met between switches, was sent on its way to that port a moment ago: when its receiver was
-/// not known yet it was flooded, and comes from several sides. What was sent there before its switch joined is no copy: the
-/// network may be another one by now, as when Mininet was started again.
+/// Whether another copy of this packet, met between switches, was sent on its way to that port a
+/// moment ago: when its receiver was not known yet it was flooded, and comes from several sides.
+/// What was sent there before its switch joined is no copy: the network may be another one by now,
+/// as when Mininet was started again.
 fn is_copy(book: &Book, asked: &Asked<'_>, (to, sight): (SwitchPort, &Sight<'_>)) -> bool {
     let strays = book.strays();
     let hash = strays.hash((sight.fleet.joined(to.dpid), asked.frame));
@@ -257,8 +260,8 @@ fn is_whole(asked: &Asked<'_>) -> bool {
     asked.request.frame_len >= asked.request.total_len && asked.request.frame_len <= FRAME_LEN_MAX
 }
 
-/// Sends a packet out of a port without any flow. One of which only the beginning is here is lost, unless the port is one of
-/// the same switch, which holds it.
+/// Sends a packet out of a port without any flow. One of which only the beginning is here is lost,
+/// unless the port is one of the same switch, which holds it.
 fn release(pen: &Pen, asked: &Asked<'_>, to: SwitchPort, fleet: &Fleet, out: &mut Output) {
     if to.dpid == asked.switch.dpid {
         out.turn_to(asked.run);

@@ -1,9 +1,10 @@
 //! What all workers know together: the paths that were installed, and what is on its way.
 //!
-//! A worker writes on a [`Page`] what a batch did, and hands it in. Whoever finds the keeper free goes through all pages that
-//! were handed in; who finds it taken leaves its page and goes on, so that no worker waits for another one's paths. Who acts on
-//! a change of the World goes through what is left first: it comes after the last batch that knew the old one, so every path of
-//! that is there.
+//! A worker writes on a [`Page`] what a batch did, and hands it in. Whoever finds the keeper free
+//! goes through all pages that were handed in; who finds it taken leaves its page and goes on, so
+//! that no worker waits for another one's paths. Who acts on a change of the World goes through
+//! what is left first: it comes after the last batch that knew the old one, so every path of that
+//! is there.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,12 +20,12 @@ use super::rule::{Key, Rule};
 use crate::place::SwitchPort;
 use crate::recent::Recent;
 
-/// Requests whose flows may be on their way at once: what a core answers in [`IN_FLIGHT`]. Where there are more, flows are
-/// sent twice. Two megabytes, a large page of memory.
+/// Requests whose flows may be on their way at once: what a core answers in [`IN_FLIGHT`]. Where
+/// there are more, flows are sent twice. Two megabytes, a large page of memory.
 const IN_FLIGHT_MAX: usize = 1 << 18;
 
-/// Paths on pages that wait. While a batch is gone through, which takes milliseconds, others hand in some thousands. Further
-/// ones are not remembered, and counted.
+/// Paths on pages that wait. While a batch is gone through, which takes milliseconds, others hand
+/// in some thousands. Further ones are not remembered, and counted.
 const WAITING_MAX: usize = 1 << 16;
 
 /// Empty pages that are kept.
@@ -104,7 +105,8 @@ impl Book {
         }
     }
 
-    /// Paths that are remembered, and those for which there was no room. Waits for who goes through pages just now.
+    /// Paths that are remembered, and those for which there was no room. Waits for who goes through
+    /// pages just now.
     pub fn tally(&self) -> (usize, u64) {
         let refused = taken(&self.desk).refused;
         let keeper = taken(&self.keeper);

@@ -1,4 +1,5 @@
-//! What the application says to which switch, as dialogues, in a ring of four switches of both versions.
+//! What the application says to which switch, as dialogues, in a ring of four switches of both
+//! versions.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -144,7 +145,8 @@ impl Lab {
         lab
     }
 
-    /// What was reported is published and acted on, as often as there is anything; what is said because of that.
+    /// What was reported is published and acted on, as often as there is anything; what is said
+    /// because of that.
     fn passes(&mut self) -> Vec<String> {
         for _ in 0..20 {
             self.now = self.now + Duration::from_millis(2);
@@ -169,7 +171,8 @@ impl Lab {
         answers
     }
 
-    /// The answers to a request whose packet is in this buffer and so long, and whether it was kept from later applications.
+    /// The answers to a request whose packet is in this buffer and so long, and whether it was kept
+    /// from later applications.
     fn asks_for(
         &mut self,
         dpid: u64,

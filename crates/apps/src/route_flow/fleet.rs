@@ -1,5 +1,5 @@
-//! The switches that are there, and how each is spoken to: a part of the World, because the worker that writes a path is
-//! rarely the one at which its switches joined.
+//! The switches that are there, and how each is spoken to: a part of the World, because the worker
+//! that writes a path is rarely the one at which its switches joined.
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,15 @@
 //! What is known of a switch while it is connected: since when, and whether its table is full.
 //!
-//! A switch without room for another flow is in order otherwise: packets for which it has no flow are sent on one by one, and no
-//! flows are sent that it would refuse. Now and then one is tried.
+//! A switch without room for another flow is in order otherwise: packets for which it has no flow
+//! are sent on one by one, and no flows are sent that it would refuse. Now and then one is tried.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use aldis_control::Time;
 
-/// For so long after it refused a flow a switch is sent none for packets that it asks about. Then all that is asked for in one
-/// batch is tried.
+/// For so long after it refused a flow a switch is sent none for packets that it asks about. Then
+/// all that is asked for in one batch is tried.
 const FULL_FOR: Duration = Duration::from_secs(1);
 
 /// How often people are told of a switch how many flows it refused.

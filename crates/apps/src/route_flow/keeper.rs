@@ -13,7 +13,8 @@ pub struct Keeper {
     paths: Paths,
     way: Way,
     remove: Vec<Rule>,
-    /// Places of paths of which it has to be looked whether their hosts are where they were: so many, from the place `doubt_at` on.
+    /// Places of paths of which it has to be looked whether their hosts are where they were: so
+    /// many, from the place `doubt_at` on.
     doubted: u32,
     doubt_at: u32,
 }
@@ -38,7 +39,8 @@ impl Keeper {
         self.paths.foresee(flows);
     }
 
-    /// A path was installed. The rules of the one that the flow had before, which no new rule replaces, are to be removed.
+    /// A path was installed. The rules of the one that the flow had before, which no new rule
+    /// replaces, are to be removed.
     pub fn installed(
         &mut self,
         key: Key,
@@ -56,8 +58,8 @@ impl Keeper {
         self.paths.remove(key, from, &mut self.remove);
     }
 
-    /// Another version of the routes: plans every path again that went over a link which is gone. Those that still hold stay
-    /// as they are, though a better way may have appeared.
+    /// Another version of the routes: plans every path again that went over a link which is gone.
+    /// Those that still hold stay as they are, though a better way may have appeared.
     pub fn reroute(
         &mut self,
         before: &Routes,
@@ -77,7 +79,8 @@ impl Keeper {
         }
     }
 
-    /// The host is not where it was, or gone: forgets all paths from it and to it. `each` gets their rules, to be removed.
+    /// The host is not where it was, or gone: forgets all paths from it and to it. `each` gets
+    /// their rules, to be removed.
     pub fn forget_host(&mut self, host: Identity, each: impl FnMut(&Reroute<'_>)) {
         let paths = sorted(self.paths.of_host(host));
         self.forget(paths, each);
@@ -89,8 +92,8 @@ impl Keeper {
         self.forget(paths, each);
     }
 
-    /// More happened to hosts than anybody remembers: of every path that is there it has to be looked whether it still leads to its
-    /// host ([`Keeper::look_again`]).
+    /// More happened to hosts than anybody remembers: of every path that is there it has to be
+    /// looked whether it still leads to its host ([`Keeper::look_again`]).
     pub fn doubt_all(&mut self) {
         self.doubted = self.paths.places();
     }
@@ -100,8 +103,8 @@ impl Keeper {
         self.doubted > 0
     }
 
-    /// Looks at some of the paths that are in doubt, in turn. Forgets those whose receiver is not where they end, likewise; `places`
-    /// appends where the receivers are.
+    /// Looks at some of the paths that are in doubt, in turn. Forgets those whose receiver is not
+    /// where they end, likewise; `places` appends where the receivers are.
     pub fn look_again(
         &mut self,
         mut places: impl FnMut(&[Identity], &mut Vec<Option<SwitchPort>>),

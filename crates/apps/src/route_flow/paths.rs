@@ -1,7 +1,8 @@
 //! The paths that were installed: by flow, by the links that they go over, and by their hosts.
 //!
-//! Bounded, and all of it in a few arrays: a path holds one seat in the row of each port that it leaves a switch by, and in
-//! the rows of its two hosts. It leaves at the same cost however many others there are.
+//! Bounded, and all of it in a few arrays: a path holds one seat in the row of each port that it
+//! leaves a switch by, and in the rows of its two hosts. It leaves at the same cost however many
+//! others there are.
 
 mod blocks;
 mod named;
@@ -22,7 +23,8 @@ use rows::{Mark, Rows};
 /// Flows that are looked for together.
 pub(super) const AT_ONCE: usize = 64;
 
-/// Paths that can be told apart: what finds one by its flow has 32 bits for it, and to begin its search by.
+/// Paths that can be told apart: what finds one by its flow has 32 bits for it, and to begin its
+/// search by.
 const PATHS_MAX: usize = 1 << 30;
 
 /// What becomes of a path: install all of `install` in this order or none, then remove.
@@ -34,7 +36,8 @@ pub struct Reroute<'p> {
     pub from: SwitchPort,
     /// Its new rules, the last hop's first; none where there is no way any more.
     pub install: &'p [Rule],
-    /// Rules that no longer hold, the first hop's first. None of them matches what a new one matches: those are replaced.
+    /// Rules that no longer hold, the first hop's first. None of them matches what a new one
+    /// matches: those are replaced.
     pub remove: &'p [Rule],
 }
 
@@ -97,14 +100,14 @@ impl Paths {
         self.len() == 0
     }
 
-    /// Paths for which there was no room. Where a link of theirs goes, their packets are requests again at the switch before
-    /// it, once the flows that lead there are removed.
+    /// Paths for which there was no room. Where a link of theirs goes, their packets are requests
+    /// again at the switch before it, once the flows that lead there are removed.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Remembers the path of a flow, in place of another that it had. Appends to `remove` the rules of that which no new rule
-    /// replaces.
+    /// Remembers the path of a flow, in place of another that it had. Appends to `remove` the rules
+    /// of that which no new rule replaces.
     pub fn insert(
         &mut self,
         key: Key,
@@ -151,7 +154,8 @@ impl Paths {
         self.by_flow.insert(hash, at);
     }
 
-    /// Paths of these flows will be inserted soon: what is known of them is on its way until then. At most [`AT_ONCE`] are heeded.
+    /// Paths of these flows will be inserted soon: what is known of them is on its way until then.
+    /// At most [`AT_ONCE`] are heeded.
     pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) {
         let mut hashes = [0; AT_ONCE];
         let mut count = 0;

@@ -129,8 +129,9 @@ impl Pen {
         sheet.append(frame);
     }
 
-    /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or none. How the last switch is
-    /// spoken to; none, and nothing is said, where one of the switches is not there, or where there are no rules.
+    /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or
+    /// none. How the last switch is spoken to; none, and nothing is said, where one of the switches
+    /// is not there, or where there are no rules.
     pub(super) fn path(
         &self,
         fleet: &Fleet,
@@ -138,7 +139,8 @@ impl Pen {
         rules: &[Rule],
         far: &mut Far,
     ) -> Option<Voice> {
-        // Most ways are no longer than what is noted here; the others' switches are looked for twice.
+        // Most ways are no longer than what is noted here; the others' switches are looked for
+        // twice.
         let mut voices = [None; NOTED];
         for (at, rule) in rules.iter().enumerate() {
             let voice = fleet.voice(rule.dpid)?;
@@ -163,7 +165,8 @@ impl Pen {
             far.turn_to(rule.dpid);
             let (xid, delete) = (far.xid(), rule.delete(key, &self.style).table(table));
             let delete = match version {
-                // Switches do not look at it; tshark calls a FLOW_MOD of 1.0 without any action malformed.
+                // Switches do not look at it; tshark calls a FLOW_MOD of 1.0 without any action
+                // malformed.
                 Version::V10 => delete.actions([Action::output(rule.out_port)]),
                 Version::V13 => delete,
             };

@@ -11,13 +11,15 @@ use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::routing::{Node, Routes};
 
-/// How long the flows of an answered request may be on their way. Later, a switch that asks again lost them.
+/// How long the flows of an answered request may be on their way. Later, a switch that asks again
+/// lost them.
 pub const IN_FLIGHT: Duration = Duration::from_millis(100);
 
 /// What to do about a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer<'p> {
-    /// Install all of `rules` in this order, or none of them, then send the packet out of `release`.
+    /// Install all of `rules` in this order, or none of them, then send the packet out of
+    /// `release`.
     Install {
         /// The flows, the last hop's first.
         rules: &'p [Rule],
@@ -26,7 +28,8 @@ pub enum Answer<'p> {
     },
     /// No flows are needed, or they are on their way already: send the packet out of this port.
     Release(SwitchPort),
-    /// The destination is where the packet came from: it heard the packet, and nothing is to be done.
+    /// The destination is where the packet came from: it heard the packet, and nothing is to be
+    /// done.
     Filter,
     /// No way leads there.
     NoWay,
@@ -55,8 +58,9 @@ impl Planner {
         Planner { in_flight, way: Way::default() }
     }
 
-    /// The answer to such a request will be asked for soon: what is known of it is on its way until then. Returns its hash.
-    /// `version` is that of the World: what was answered by others does not count.
+    /// The answer to such a request will be asked for soon: what is known of it is on its way until
+    /// then. Returns its hash. `version` is that of the World: what was answered by others does not
+    /// count.
     #[inline]
     pub fn foresee(&self, key: Key, (from, to): (SwitchPort, SwitchPort), version: u64) -> u64 {
         let hash = self.in_flight.hash((key, from, to, version));
@@ -64,8 +68,8 @@ impl Planner {
         hash
     }
 
-    /// The answer to a request: a packet of the flow `key` came in at `from`, and its receiver is at `to`. `version` is that
-    /// of the World.
+    /// The answer to a request: a packet of the flow `key` came in at `from`, and its receiver is
+    /// at `to`. `version` is that of the World.
     pub fn answer(
         &mut self,
         now: Time,

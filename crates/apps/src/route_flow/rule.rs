@@ -52,7 +52,8 @@ impl Key {
         if self.vlan == Key::UNTAGGED { 0 } else { self.vlan }
     }
 
-    /// The flow that a rule of ours matches, and where it comes in; none where it is no rule of ours.
+    /// The flow that a rule of ours matches, and where it comes in; none where it is no rule of
+    /// ours.
     pub fn of_match(matching: &Match) -> Option<(Key, PortNo)> {
         let (mut from, mut key) = (None, [None; 2]);
         let mut vlan = None;
@@ -109,7 +110,8 @@ impl Style {
 }
 
 impl Rule {
-    /// The change that installs it. The flow of the first hop tells when it is gone: then the path is.
+    /// The change that installs it. The flow of the first hop tells when it is gone: then the path
+    /// is.
     pub fn add(&self, key: &Key, style: &Style, is_first: bool) -> FlowMod {
         let flags = if is_first { FlowModFlags::SEND_FLOW_REM } else { FlowModFlags::EMPTY };
         FlowMod::add(key.matching(self.in_port))
@@ -120,14 +122,16 @@ impl Rule {
             .actions([Action::output(self.out_port)])
     }
 
-    /// The change that removes it, and nothing that took its place: only a flow that leads where this one does.
+    /// The change that removes it, and nothing that took its place: only a flow that leads where
+    /// this one does.
     pub fn delete(&self, key: &Key, style: &Style) -> FlowMod {
         FlowMod::delete_strict(key.matching(self.in_port))
             .priority(style.priority)
             .out_port(self.out_port)
     }
 
-    /// What a template needs to stamp it ([`aldis_wire::v10::template::L2Flow`] and its sibling of 1.3).
+    /// What a template needs to stamp it ([`aldis_wire::v10::template::L2Flow`] and its sibling of
+    /// 1.3).
     #[inline]
     pub fn hit(&self, key: &Key, xid: u32) -> L2Hit {
         L2Hit {

@@ -1,4 +1,5 @@
-//! What is planned, tried on switches that have nothing but the flows they were sent: does the packet arrive?
+//! What is planned, tried on switches that have nothing but the flows they were sent: does the
+//! packet arrive?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -171,7 +172,8 @@ proptest! {
                 let rules = planner.paths().rules(*flow, from).unwrap();
                 rules.iter().for_each(|rule| expected.install(*flow, rule));
             }
-            // A switch that went took its flows along, and a path that only ended there is still remembered.
+            // A switch that went took its flows along, and a path that only ended there is still
+            // remembered.
             let up = |(_, end): &(Key, SwitchPort)| graph.node(end.dpid).is_some();
             tables.0.retain(|place, _| up(place) && remembered.contains(&place.0));
             prop_assert_eq!(&tables.0, &expected.0);
@@ -236,7 +238,8 @@ fn requests_that_were_on_their_way_get_no_flows_again() {
     assert_eq!(ask(later, 1, 3), "install 3 remove 0");
     // New routes, and the flows of the old ones may be gone.
     assert_eq!(ask(later, 2, 3), "install 3 remove 0");
-    // The receiver moved to the other side of the ring: but for the first hop's flow, which is replaced, all is removed.
+    // The receiver moved to the other side of the ring: but for the first hop's flow, which is
+    // replaced, all is removed.
     assert_eq!(ask(later, 2, 5), "install 2 remove 2");
     assert_eq!(ask(later, 2, 1), "Filter");
     assert_eq!(ask(later, 2, 77), "NoWay");

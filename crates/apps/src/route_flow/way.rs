@@ -9,8 +9,8 @@ use crate::routing::{Hop, Node, Routes};
 pub(super) enum Found {
     /// One that needs these rules.
     Way,
-    /// One that begins by the port that the packet came in by. Switches do not send by that, so it needs no rules: this is
-    /// asked by a packet that went astray.
+    /// One that begins by the port that the packet came in by. Switches do not send by that, so it
+    /// needs no rules: this is asked by a packet that went astray.
     Back,
     /// None.
     Nothing,
@@ -36,7 +36,8 @@ impl Way {
         self.find_between(routes, nodes, key, (from, to))
     }
 
-    /// The same, where the places of the two switches were found already; none where one of them is not there.
+    /// The same, where the places of the two switches were found already; none where one of them is
+    /// not there.
     pub(super) fn find_between(
         &mut self,
         routes: &Routes,

@@ -41,8 +41,8 @@ impl Part for Routes {
     const NAME: &'static str = "routes";
 }
 
-/// Makes the routes. They are published at once, and destinations that a change made untrue are looked into afterwards, some
-/// at a time: who cannot wait for one looks into it himself.
+/// Makes the routes. They are published at once, and destinations that a change made untrue are
+/// looked into afterwards, some at a time: who cannot wait for one looks into it himself.
 #[derive(Debug)]
 struct Finder {
     engine: Arc<dyn Engine>,

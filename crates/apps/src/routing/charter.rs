@@ -9,8 +9,8 @@ use crate::topology::{self, Map, Peer, Port, State};
 
 /// Follows the map of the network, one version after the other, and has the graph of it.
 ///
-/// A link is used once probes come through both ways and it has nothing to prove. Through a switch that is not ours it is used
-/// where it has two ends; of more the two lowest are taken for a link.
+/// A link is used once probes come through both ways and it has nothing to prove. Through a switch
+/// that is not ours it is used where it has two ends; of more the two lowest are taken for a link.
 #[derive(Debug, Default)]
 pub struct Charter {
     heeds_latency: bool,
@@ -19,8 +19,8 @@ pub struct Charter {
 }
 
 impl Charter {
-    /// Of an empty map. Where `heeds_latency` is false all links take the same time: latency is a matter of chance, and each
-    /// change of it is one of the graph.
+    /// Of an empty map. Where `heeds_latency` is false all links take the same time: latency is a
+    /// matter of chance, and each change of it is one of the graph.
     pub fn new(heeds_latency: bool) -> Charter {
         Charter { heeds_latency, ..Charter::default() }
     }
@@ -37,7 +37,8 @@ impl Charter {
             news.iter().filter_map(|change| self.change(map, change)).collect();
         let moves = |change: &Change| matches!(change, Change::SwitchUp(_) | Change::SwitchDown(_));
         if changes.iter().any(moves) {
-            // A switch that went took its links along, and the ports at their other ends may be as they were.
+            // A switch that went took its links along, and the ports at their other ends may be as
+            // they were.
             changes.extend(self.links(map));
         }
         // Links are noted last: when both switches are there.
@@ -55,7 +56,8 @@ impl Charter {
         true
     }
 
-    /// What a change of the map is to the graph. Each direction of a link is told from the port that it leaves.
+    /// What a change of the map is to the graph. Each direction of a link is told from the port
+    /// that it leaves.
     fn change(&self, map: &Map, change: &topology::Change<'_>) -> Option<Change> {
         match *change {
             topology::Change::SwitchUp(switch) => Some(Change::SwitchUp(switch.dpid)),
@@ -95,7 +97,8 @@ impl Charter {
     }
 }
 
-/// The port that the traffic of a port goes to, of those behind a switch that is not ours: the two lowest of all are partners.
+/// The port that the traffic of a port goes to, of those behind a switch that is not ours: the two
+/// lowest of all are partners.
 pub(crate) fn partner(at: SwitchPort, far: &[Peer]) -> Option<&Peer> {
     let lowest = far.iter().min_by_key(|peer| peer.at)?;
     let second = far.iter().filter(|peer| peer.at != lowest.at).map(|peer| peer.at).min();

@@ -1,7 +1,9 @@
-//! Which links of each switch lead closer to one destination: a word of bits for each switch, found when first asked for.
+//! Which links of each switch lead closer to one destination: a word of bits for each switch, found
+//! when first asked for.
 //!
-//! A flow that looks for its way asks at each switch on it, and a switch in the middle of a network has many links of which few lead
-//! where it wants to go. The words are of one version of the routes: a link's place among those of its switch is of one graph.
+//! A flow that looks for its way asks at each switch on it, and a switch in the middle of a network
+//! has many links of which few lead where it wants to go. The words are of one version of the
+//! routes: a link's place among those of its switch is of one graph.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,7 +26,8 @@ impl Doors {
         Doors((0..places).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Those of the links of a switch that lead closer, as `leads` says; none where the switch has more links than are noted.
+    /// Those of the links of a switch that lead closer, as `leads` says; none where the switch has
+    /// more links than are noted.
     #[inline]
     pub(super) fn leading<'g>(
         &self,

@@ -1,10 +1,11 @@
 //! What makes one way better than another.
 //!
-//! An engine says how far a switch is from a destination if a link leads it to a neighbour of known distance
-//! ([`Engine::farther`]): hops, a sum of costs, the narrowest link so far. As long as every step leads farther, there is
-//! exactly one set of distances in which each switch is as far as its best link says; it is found outward from the
-//! destination, and it can be checked switch by switch. The search, what stays true after a change, the next hops and the
-//! paths follow from that.
+//! An engine says how far a switch is from a destination if a link leads it to a neighbour of known
+//! distance ([`Engine::farther`]): hops, a sum of costs, the narrowest link so far. As long as
+//! every step leads farther, there is exactly one set of distances in which each switch is as far
+//! as its best link says; it is found outward from the destination, and it can be checked switch by
+//! switch. The search, what stays true after a change, the next hops and the paths follow from
+//! that.
 
 mod shortest;
 mod spread;
@@ -24,14 +25,14 @@ pub use widest::Widest;
 
 /// Finds ways through the network.
 ///
-/// [`Engine::name`] and [`Engine::farther`] are enough for an engine of one's own; the rest has defaults, which engines
-/// replace to be faster or to choose whole paths another way.
+/// [`Engine::name`] and [`Engine::farther`] are enough for an engine of one's own; the rest has
+/// defaults, which engines replace to be faster or to choose whole paths another way.
 pub trait Engine: Send + Sync + fmt::Debug {
     /// The name by which it is configured and shown.
     fn name(&self) -> &'static str;
 
-    /// How far a switch is from a destination over a link of this cost to a neighbour that is `beyond` far: always more
-    /// than `beyond`, and [`FAR`] where this link may not be used.
+    /// How far a switch is from a destination over a link of this cost to a neighbour that is
+    /// `beyond` far: always more than `beyond`, and [`FAR`] where this link may not be used.
     fn farther(&self, link: Metric, beyond: u32) -> u32;
 
     /// How far every switch is from `root`.
@@ -39,13 +40,14 @@ pub trait Engine: Send + Sync + fmt::Debug {
         Tree::by_cost(graph, root, |link, beyond| self.farther(link, beyond))
     }
 
-    /// How far every switch is from each of `roots`, at most 64, in their order: as [`Engine::tree`], but at once.
+    /// How far every switch is from each of `roots`, at most 64, in their order: as
+    /// [`Engine::tree`], but at once.
     fn trees(&self, graph: &Graph, roots: &[Node]) -> Vec<Tree> {
         roots.iter().map(|&root| self.tree(graph, root)).collect()
     }
 
-    /// Whether the distance of one switch from `root` is what its links say. Where that is so of every switch that changed,
-    /// the tree holds for the changed graph.
+    /// Whether the distance of one switch from `root` is what its links say. Where that is so of
+    /// every switch that changed, the tree holds for the changed graph.
     fn holds(&self, graph: &Graph, tree: &Tree, root: Node, node: Node) -> bool {
         let over = |leg: &Leg| match tree.distance(leg.node) {
             FAR => FAR,
@@ -55,9 +57,9 @@ pub trait Engine: Send + Sync + fmt::Debug {
         node == root || best == tree.distance(node)
     }
 
-    /// The link by which a flow leaves a switch: one of those that lead closer by exactly what they cost. Of several each
-    /// flow takes the same one wherever it is asked, about as many flows take each, and where one of them goes the flows of
-    /// the others stay.
+    /// The link by which a flow leaves a switch: one of those that lead closer by exactly what they
+    /// cost. Of several each flow takes the same one wherever it is asked, about as many flows take
+    /// each, and where one of them goes the flows of the others stay.
     fn next<'g>(&self, graph: &'g Graph, tree: &Tree, node: Node, flow: Flow) -> Option<&'g Leg> {
         let (here, legs) = (tree.distance(node), graph.legs(node));
         let mut closer = legs.iter().filter(|leg| self.leads(tree, leg, here));
@@ -67,15 +69,16 @@ pub trait Engine: Send + Sync + fmt::Debug {
         [first, second].into_iter().chain(closer).max_by_key(|leg| flow.rank(leg.port))
     }
 
-    /// Whether a link leads a switch that is `here` far from the destination closer by exactly what it costs.
+    /// Whether a link leads a switch that is `here` far from the destination closer by exactly what
+    /// it costs.
     #[inline]
     fn leads(&self, tree: &Tree, leg: &Leg, here: u32) -> bool {
         let beyond = tree.distance(leg.node);
         here != FAR && beyond < here && self.farther(leg.out, beyond) == here
     }
 
-    /// Appends the links that a flow takes from one switch to another; says whether there is a way, and appends nothing
-    /// where there is none.
+    /// Appends the links that a flow takes from one switch to another; says whether there is a way,
+    /// and appends nothing where there is none.
     fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
         let (graph, (mut node, to)) = (routes.graph(), way);
         let (tree, begun) = (routes.tree(to), path.len());

@@ -1,11 +1,12 @@
 //! The network as a graph: switches and the links between them, as they were at one moment.
 //!
-//! A graph is immutable. The next version ([`Graph::with`]) shares every switch that did not change with this one, and two
-//! versions are compared by comparing pointers. What searches read of all switches, their neighbours and costs, is laid out
-//! anew in one piece each time: a search follows no pointers, and takes longer than that.
+//! A graph is immutable. The next version ([`Graph::with`]) shares every switch that did not change
+//! with this one, and two versions are compared by comparing pointers. What searches read of all
+//! switches, their neighbours and costs, is laid out anew in one piece each time: a search follows
+//! no pointers, and takes longer than that.
 //!
-//! A link is used only if it is known from both ends. What is known from one end is remembered: its ports are no place for
-//! hosts, and the other half may be heard of any moment.
+//! A link is used only if it is known from both ends. What is known from one end is remembered: its
+//! ports are no place for hosts, and the other half may be heard of any moment.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use super::metric::Metric;
 use super::site::{Far, Leg, Side, Site};
 use crate::place::SwitchPort;
 
-/// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left out.
+/// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left
+/// out.
 pub const SWITCHES_MAX: usize = 65_535;
 
 /// What was found out about the network.
@@ -29,8 +31,8 @@ pub enum Change {
     SwitchUp(DatapathId),
     /// It cannot any more; its links are gone with it.
     SwitchDown(DatapathId),
-    /// What leaves by `from` arrives at `to`. Each of the two ports has no other peer in this direction any more. Counts
-    /// only for switches that are up.
+    /// What leaves by `from` arrives at `to`. Each of the two ports has no other peer in this
+    /// direction any more. Counts only for switches that are up.
     Link {
         /// Where it leaves.
         from: SwitchPort,
@@ -46,8 +48,8 @@ pub enum Change {
     },
 }
 
-/// The place of a switch in a graph. It is the same in all versions while the switch is up; afterwards another switch may
-/// have it.
+/// The place of a switch in a graph. It is the same in all versions while the switch is up;
+/// afterwards another switch may have it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Node(u32);
 
@@ -142,8 +144,8 @@ impl Graph {
         both.filter(|(from, to, _)| from < to)
     }
 
-    /// The ports of a switch that lead to a switch or where one was heard, by number; also those of links that cannot be
-    /// used because they are known from one end alone.
+    /// The ports of a switch that lead to a switch or where one was heard, by number; also those of
+    /// links that cannot be used because they are known from one end alone.
     pub fn ends(&self, node: Node) -> impl Iterator<Item = PortNo> {
         self.sites.get(node.index()).into_iter().flat_map(|site| site.ends())
     }
@@ -166,7 +168,8 @@ impl Graph {
         &self.sites[node.index()]
     }
 
-    /// The neighbours of a switch, one for each link that can be used, with what the link costs from there to here.
+    /// The neighbours of a switch, one for each link that can be used, with what the link costs
+    /// from there to here.
     #[inline]
     pub(super) fn neighbours(&self, node: Node) -> &[(Node, Metric)] {
         let starts = &self.layout.starts;
@@ -174,7 +177,8 @@ impl Graph {
         &self.layout.neighbours[from as usize..to as usize]
     }
 
-    /// The places where this graph differs from the one that it was made from, or that was made from it.
+    /// The places where this graph differs from the one that it was made from, or that was made
+    /// from it.
     pub(super) fn differences(&self, other: &Graph) -> impl Iterator<Item = Node> {
         let differs = |at: &usize| match (self.sites.get(*at), other.sites.get(*at)) {
             (Some(a), Some(b)) => !Arc::ptr_eq(a, b),

@@ -3,11 +3,12 @@
 /// Microseconds in a step of latency: less is lost in the noise of measuring it with a probe.
 const LATENCY_STEP_US: u32 = 10;
 
-/// Kilobits a second that cost one step of capacity: 400 Gbit/s. So 100 Gbit/s cost 4, and 10 Mbit/s cost 40,000.
+/// Kilobits a second that cost one step of capacity: 400 Gbit/s. So 100 Gbit/s cost 4, and 10
+/// Mbit/s cost 40,000.
 const REFERENCE_KBPS: u32 = 400_000_000;
 
-/// What a link costs in one direction. Sixteen bits each: then no way through [`SWITCHES_MAX`](super::SWITCHES_MAX) switches
-/// costs more than 32 bits can say.
+/// What a link costs in one direction. Sixteen bits each: then no way through
+/// [`SWITCHES_MAX`](super::SWITCHES_MAX) switches costs more than 32 bits can say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Metric {
     /// Latency in steps of 10 µs, rounded up: 1 to 65,535 (two thirds of a second and more).
@@ -17,8 +18,8 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Of a link that takes so many microseconds and carries so many kilobits a second; 0 where that is not known, which
-    /// counts as the most that can be said.
+    /// Of a link that takes so many microseconds and carries so many kilobits a second; 0 where
+    /// that is not known, which counts as the most that can be said.
     pub fn new(latency_us: u32, capacity_kbps: u32) -> Metric {
         let latency = match latency_us {
             0 => u16::MAX,

@@ -16,13 +16,14 @@ use super::ways::Ways;
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What tells flows apart that may take different ways of equal cost: a hash of what its packets have in common.
+/// What tells flows apart that may take different ways of equal cost: a hash of what its packets
+/// have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Flow(pub u64);
 
 impl Flow {
-    /// The flow as one switch sees it. Without this, all flows that took the first of two links at one switch would take
-    /// the first at the next, and half the links would carry nothing.
+    /// The flow as one switch sees it. Without this, all flows that took the first of two links at
+    /// one switch would take the first at the next, and half the links would carry nothing.
     #[inline]
     pub(super) fn at(self, dpid: DatapathId) -> Flow {
         Flow(mix(self.0 ^ dpid.0.wrapping_mul(GOLDEN)))
@@ -73,7 +74,8 @@ pub struct Tally {
 
 /// Ways between all switches of a graph.
 ///
-/// Immutable to whoever reads it: trees are added when first asked for, and two who ask at once find the same.
+/// Immutable to whoever reads it: trees are added when first asked for, and two who ask at once
+/// find the same.
 #[derive(Debug)]
 pub struct Routes {
     graph: Arc<Graph>,
@@ -125,7 +127,8 @@ impl Routes {
         &*self.engine
     }
 
-    /// How far every switch is from a destination; looked for if nobody did yet. `to` is a place of this graph.
+    /// How far every switch is from a destination; looked for if nobody did yet. `to` is a place of
+    /// this graph.
     #[inline]
     pub fn tree(&self, to: Node) -> &Tree {
         match self.trees[to.index()].get() {
@@ -139,8 +142,8 @@ impl Routes {
         while self.search_some() {}
     }
 
-    /// Looks into some of the destinations that nobody asked for yet, at once; whether there may be more. For whoever publishes
-    /// the routes, so that those who read them seldom have to.
+    /// Looks into some of the destinations that nobody asked for yet, at once; whether there may be
+    /// more. For whoever publishes the routes, so that those who read them seldom have to.
     pub fn search_some(&self) -> bool {
         let missing = |&node: &Node| self.trees[node.index()].get().is_none();
         let nodes = self.graph.switches().map(|(_, node)| node);
@@ -152,34 +155,36 @@ impl Routes {
         roots.len() == AT_ONCE
     }
 
-    /// How far one switch is from another, in the units of the engine; `None` where no way leads there.
+    /// How far one switch is from another, in the units of the engine; `None` where no way leads
+    /// there.
     #[inline]
     pub fn distance(&self, from: Node, to: Node) -> Option<u32> {
         Some(self.tree(to).distance(from)).filter(|&distance| distance != FAR)
     }
 
-    /// All links by which `from` may be left for `to`, by port: each leads closer by exactly what it costs.
+    /// All links by which `from` may be left for `to`, by port: each leads closer by exactly what
+    /// it costs.
     pub fn next_hops(&self, from: Node, to: Node) -> impl Iterator<Item = &Leg> {
         let tree = self.tree(to);
         let here = tree.distance(from);
         self.graph.legs(from).iter().filter(move |leg| self.engine.leads(tree, leg, here))
     }
 
-    /// All ways of equal cost from one switch to another, by their ports: found one after the other, and none twice. There may be
-    /// very many.
+    /// All ways of equal cost from one switch to another, by their ports: found one after the
+    /// other, and none twice. There may be very many.
     pub fn ways(&self, from: Node, to: Node) -> Ways<'_> {
         Ways::new(self, from, to)
     }
 
-    /// Appends the links that a flow takes from one switch to another, none if they are the same; says whether there is a
-    /// way, and appends nothing where there is none.
+    /// Appends the links that a flow takes from one switch to another, none if they are the same;
+    /// says whether there is a way, and appends nothing where there is none.
     #[inline]
     pub fn path(&self, from: Node, to: Node, flow: Flow, path: &mut Vec<Hop>) -> bool {
         self.engine.path(self, (from, to), flow, path)
     }
 
-    /// The same for engines that choose each link by itself, as [`Engine::next`] does: which links lead closer is found once for
-    /// each switch and destination.
+    /// The same for engines that choose each link by itself, as [`Engine::next`] does: which links
+    /// lead closer is found once for each switch and destination.
     #[inline]
     pub fn follow(&self, (from, to): (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
         let (tree, begun, mut node) = (self.tree(to), path.len(), from);

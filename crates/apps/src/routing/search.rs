@@ -1,4 +1,5 @@
-//! Distances of all switches from one: breadth first where every link costs the same, else Dijkstra's algorithm.
+//! Distances of all switches from one: breadth first where every link costs the same, else
+//! Dijkstra's algorithm.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,8 +13,8 @@ const NEIGHBOURS_FEW: usize = 8;
 /// Destinations that are looked into at once: one bit of a word each.
 pub(super) const AT_ONCE: usize = 64;
 
-/// Links from a destination beyond which each is looked into alone: to ask all switches at every step pays in networks that
-/// are crossed in few.
+/// Links from a destination beyond which each is looked into alone: to ask all switches at every
+/// step pays in networks that are crossed in few.
 const STEPS_MAX: u32 = 32;
 
 /// The distance of what cannot be reached.
@@ -21,9 +22,9 @@ pub const FAR: u32 = u32::MAX;
 
 /// How far every switch is from one destination, in the units of the engine that found it.
 ///
-/// There is one for each switch, so that all of them grow with the square of the network: what cannot be
-/// reached before the first place that can, and behind the last, takes no room, and a distance takes a
-/// byte where all of them are short.
+/// There is one for each switch, so that all of them grow with the square of the network: what
+/// cannot be reached before the first place that can, and behind the last, takes no room, and a
+/// distance takes a byte where all of them are short.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tree {
     /// The first place that can be reached.
@@ -62,7 +63,8 @@ impl Tree {
         Tree { from: from as u32, distances }
     }
 
-    /// How far a switch is from the destination: 0 for the destination alone, [`FAR`] where no way leads there.
+    /// How far a switch is from the destination: 0 for the destination alone, [`FAR`] where no way
+    /// leads there.
     #[inline]
     pub fn distance(&self, node: Node) -> u32 {
         let at = node.index().wrapping_sub(self.from as usize);
@@ -86,8 +88,9 @@ impl Tree {
         Tree::of(&search.distances)
     }
 
-    /// Of up to [`AT_ONCE`] destinations, where every link costs 1: a switch is a step farther from all destinations from which
-    /// its neighbours were reached in the step before. One look at a link serves all of them.
+    /// Of up to [`AT_ONCE`] destinations, where every link costs 1: a switch is a step farther from
+    /// all destinations from which its neighbours were reached in the step before. One look at a
+    /// link serves all of them.
     pub(super) fn many_by_hops(graph: &Graph, roots: &[Node]) -> Vec<Tree> {
         let all = u64::MAX >> (AT_ONCE - roots.len().clamp(1, AT_ONCE));
         let mut distances = vec![vec![FAR; graph.places()]; roots.len()];
@@ -124,7 +127,8 @@ impl Tree {
         roots.iter().map(|&root| Tree::by_hops(graph, root)).collect()
     }
 
-    /// Where `farther` says how far a switch is whose link costs so much and leads to a switch so far away.
+    /// Where `farther` says how far a switch is whose link costs so much and leads to a switch so
+    /// far away.
     pub(super) fn by_cost(graph: &Graph, root: Node, farther: impl Fn(Metric, u32) -> u32) -> Tree {
         let mut distances = vec![FAR; graph.places()];
         // The distance above, the place below: one comparison for both.
@@ -151,7 +155,8 @@ impl Tree {
 /// A search that goes outward link by link.
 struct Breadth {
     distances: Vec<u32>,
-    // Of the switches that were reached, those next to one with many neighbours: one bit for each place.
+    // Of the switches that were reached, those next to one with many neighbours: one bit for each
+    // place.
     marked: Vec<u64>,
     // The switches in the order in which they were reached; one place more than there are.
     queue: Vec<Node>,
@@ -166,8 +171,8 @@ impl Breadth {
         }
     }
 
-    /// Reaches the neighbours of a switch; so many were reached before, and so many are afterwards. Where it has many, they
-    /// are compared with those reached already 64 at a time.
+    /// Reaches the neighbours of a switch; so many were reached before, and so many are afterwards.
+    /// Where it has many, they are compared with those reached already 64 at a time.
     #[inline]
     fn spread(&mut self, graph: &Graph, node: Node, mut queued: usize) -> usize {
         let distance = self.distances[node.index()] + 1;
@@ -191,7 +196,8 @@ impl Breadth {
         queued
     }
 
-    /// Reaches a switch, if it was not reached before. Without a branch: whether it was is anybody's guess.
+    /// Reaches a switch, if it was not reached before. Without a branch: whether it was is
+    /// anybody's guess.
     #[inline(always)]
     fn reach(&mut self, node: Node, distance: u32, queued: usize) -> usize {
         let before = self.distances[node.index()];

@@ -32,11 +32,13 @@ pub(super) struct Site {
     pub(super) dpid: Option<DatapathId>,
     // By port.
     ends: Vec<Known>,
-    // Of the ports of these a bit each; of several ports the same, and of some that are no ends any more.
+    // Of the ports of these a bit each; of several ports the same, and of some that are no ends any
+    // more.
     may_know: u64,
     // By port.
     legs: Box<[Leg]>,
-    // The neighbours as bits, from word `row_from` on; empty where there are fewer of them than words.
+    // The neighbours as bits, from word `row_from` on; empty where there are fewer of them than
+    // words.
     row: Box<[u64]>,
     row_from: usize,
 }
@@ -87,13 +89,15 @@ impl Site {
         &self.legs
     }
 
-    /// The neighbours as bits, if that is shorter than to list them, and which word of all it begins with.
+    /// The neighbours as bits, if that is shorter than to list them, and which word of all it
+    /// begins with.
     #[inline]
     pub(super) fn row(&self) -> Option<(usize, &[u64])> {
         (!self.row.is_empty()).then_some((self.row_from, &self.row))
     }
 
-    /// The ports at which anything is known to lead to a switch, in one direction at least, by number.
+    /// The ports at which anything is known to lead to a switch, in one direction at least, by
+    /// number.
     pub(super) fn ends(&self) -> impl Iterator<Item = PortNo> {
         self.ends.iter().map(|known| PortNo(known.port))
     }

@@ -1,5 +1,5 @@
-//! Laws of routes on random networks under random changes, against a model that remembers everything and searches with
-//! petgraph.
+//! Laws of routes on random networks under random changes, against a model that remembers
+//! everything and searches with petgraph.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,7 +60,8 @@ impl Model {
         found.into_iter().map(|(node, distance)| (graph[node], distance)).collect()
     }
 
-    /// How many ways of least cost lead to `to`: those over all links that lie on one, nearest switches first.
+    /// How many ways of least cost lead to `to`: those over all links that lie on one, nearest
+    /// switches first.
     fn counts(&self, to: DatapathId, weight: Weight) -> BTreeMap<DatapathId, usize> {
         let distances = self.distances(to, weight);
         let mut nearest: Vec<_> = distances.iter().map(|(&dpid, &far)| (far, dpid)).collect();
@@ -77,7 +78,8 @@ impl Model {
         counts
     }
 
-    /// The narrowest link of the widest way between any two switches, by trying every switch in between.
+    /// The narrowest link of the widest way between any two switches, by trying every switch in
+    /// between.
     fn widths(&self) -> BTreeMap<(DatapathId, DatapathId), u16> {
         let mut widths = BTreeMap::new();
         for (from, to, metric) in self.links() {
@@ -468,7 +470,8 @@ fn a_link_that_is_on_no_shortest_way_costs_no_search() {
         other => other,
     }))));
     assert_eq!(without.tally(), Tally { searched: 8, kept: 16, dropped: 0 });
-    // A chord between two switches is on the shortest ways to most, but not to those as far from both its ends.
+    // A chord between two switches is on the shortest ways to most, but not to those as far from
+    // both its ends.
     let chord = routes.after(Arc::new(graph.with(&both(end(1, 7), end(3, 7)))));
     assert_eq!(chord.tally(), Tally { searched: 8, kept: 2, dropped: 6 });
 }

@@ -1,8 +1,8 @@
 //! All ways of equal cost from one switch to another, one after the other, without a list of them.
 //!
-//! Each next hop leads closer by exactly what it costs, so that no step has to be taken back but to take another: the next way is the
-//! one before up to the last switch that has a further port, and from there on by that. Between two ways lies no more work than a way
-//! is long.
+//! Each next hop leads closer by exactly what it costs, so that no step has to be taken back but to
+//! take another: the next way is the one before up to the last switch that has a further port, and
+//! from there on by that. Between two ways lies no more work than a way is long.
 
 use super::graph::Node;
 use super::routes::{Hop, Routes};
@@ -13,7 +13,8 @@ use super::site::Leg;
 pub struct Ways<'r> {
     routes: &'r Routes,
     to: Node,
-    /// The way that is next, as far as it is known: where each hop is among the next hops of its switch, from 0.
+    /// The way that is next, as far as it is known: where each hop is among the next hops of its
+    /// switch, from 0.
     hops: Vec<(Hop, usize)>,
     /// The switch behind the last of them; none where there is no further way.
     at: Option<Node>,

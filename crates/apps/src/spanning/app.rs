@@ -17,27 +17,30 @@ use super::outlets::{Outlets, Spans};
 use super::shares::{DIVIDED, Divided, LEAST, Of, Shares, Spent};
 use crate::recent::{Recent, Verdict};
 
-/// For so long a frame that was flooded is not flooded again. Hosts that repeat what they said do it after a second, as ARP
-/// does; a little less, for clocks differ.
+/// For so long a frame that was flooded is not flooded again. Hosts that repeat what they said do
+/// it after a second, as ARP does; a little less, for clocks differ.
 const REPEAT_WITHIN: Duration = Duration::from_millis(900);
 
-/// Where it is known what all ports lead to, so often within that time: hosts may well say the same more often, and if a loop
-/// stayed hidden a frame goes around no more often.
+/// Where it is known what all ports lead to, so often within that time: hosts may well say the same
+/// more often, and if a loop stayed hidden a frame goes around no more often.
 pub(super) const TIMES: u64 = 8;
 
-/// Frames that were flooded a moment ago, by all switches: a question of one host is one for each of them. Where a second brings
-/// more, they are dropped: they are a storm. Rows are not filled evenly, so that at a quarter of it one in ten thousand finds no
-/// room, and at half of it seven in a thousand. Eight megabytes.
+/// Frames that were flooded a moment ago, by all switches: a question of one host is one for each
+/// of them. Where a second brings more, they are dropped: they are a storm. Rows are not filled
+/// evenly, so that at a quarter of it one in ten thousand finds no room, and at half of it seven in
+/// a thousand. Eight megabytes.
 const FRAMES_MAX: usize = 1 << 20;
 
-/// Those of them that a large network floods while it is not known what all ports lead to. Each comes back by every link of every
-/// switch then; with more, the probes by which that becomes known are late, and so it stays unknown. 32 kilobytes.
+/// Those of them that a large network floods while it is not known what all ports lead to. Each
+/// comes back by every link of every switch then; with more, the probes by which that becomes known
+/// are late, and so it stays unknown. 32 kilobytes.
 pub(super) const CAREFUL_MAX: usize = 1 << 12;
 
 /// How often people are told of a storm.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004, table 7-10).
+/// The addresses that bridges keep to themselves, but for their last four bits (IEEE 802.1D-2004,
+/// table 7-10).
 const BRIDGES: u64 = 0x0180_c200_0000;
 
 /// Requests that are looked ahead: as many lines as memory brings at a time, twice over.
@@ -47,8 +50,8 @@ const AHEAD: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Inlet {
     pub(super) dpid: DatapathId,
-    /// When the switch joined. What it flooded before it went away is no repeat: the network may be another one by now, as when
-    /// Mininet was started again.
+    /// When the switch joined. What it flooded before it went away is no repeat: the network may be
+    /// another one by now, as when Mininet was started again.
     pub(super) joined: Time,
     pub(super) port: PortNo,
 }
@@ -94,7 +97,8 @@ impl Repeats {
 }
 
 impl Repeats {
-    /// How many frames were not flooded because too many others were a moment ago, if people are to be told so now.
+    /// How many frames were not flooded because too many others were a moment ago, if people are to
+    /// be told so now.
     fn refused(&self, now: Time) -> Option<u64> {
         let tell_at = self.tell_at.load(Relaxed);
         if self.refused.load(Relaxed) == 0 || now.0 < tell_at {
@@ -105,8 +109,9 @@ impl Repeats {
         Some(self.refused.swap(0, Relaxed)).filter(|refused| *refused > 0)
     }
 
-    /// What a frame that a switch is to flood is known by: the switch, since when it is here, and all of the frame. The
-    /// hash is of a function that this controller alone has, so that a sender cannot make two frames that look alike.
+    /// What a frame that a switch is to flood is known by: the switch, since when it is here, and
+    /// all of the frame. The hash is of a function that this controller alone has, so that a sender
+    /// cannot make two frames that look alike.
     pub(super) fn key(&self, at: Inlet, frame: &[u8]) -> u64 {
         self.frames.hash((at.dpid.0, at.joined.0, frame))
     }
@@ -132,7 +137,8 @@ impl Repeats {
 
     /// Whether a switch may flood this frame now; notes it if so. `of` is what the flood is of.
     pub(super) fn admits(&self, now: Time, (key, of): (u64, Of), outlets: &Outlets) -> bool {
-        // A frame that was flooded with care counts as such for as long as a copy of it may come back.
+        // A frame that was flooded with care counts as such for as long as a copy of it may come
+        // back.
         let is_long_settled = outlets
             .settled()
             .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
@@ -145,13 +151,15 @@ impl Repeats {
         }
     }
 
-    /// Whether a frame may be flooded by a switch, where that may happen so many times a second; notes it if so.
+    /// Whether a frame may be flooded by a switch, where that may happen so many times a second;
+    /// notes it if so.
     fn admit(&self, now: Time, key: u64, times: u64) -> bool {
         let verdict = self.frames.note_times(now, key, times);
         verdict != Verdict::Known && self.has_room(verdict)
     }
 
-    /// Whether one more frame may be flooded while probes have to find out what the ports of many switches lead to; notes it.
+    /// Whether one more frame may be flooded while probes have to find out what the ports of many
+    /// switches lead to; notes it.
     fn leaves_probes_room(&self, now: Time, key: u64) -> bool {
         self.has_room(self.careful.note(now, key))
     }
@@ -188,8 +196,9 @@ impl Spanning {
         Spanning { repeats, heads: Heads::default(), floods: Vec::new() }
     }
 
-    /// Reads the frames of a batch, so that what is known of each can be brought before it is needed. A frame for which its
-    /// switch has no flood left is dropped here, before anything is looked up for it.
+    /// Reads the frames of a batch, so that what is known of each can be brought before it is
+    /// needed. A frame for which its switch has no flood left is dropped here, before anything is
+    /// looked up for it.
     fn read(
         &mut self,
         batch: &Batch<'_>,
@@ -250,7 +259,8 @@ impl Spanning {
     }
 }
 
-/// Whether a frame goes to no other switch: it is too short to have a receiver, or for bridges only.
+/// Whether a frame goes to no other switch: it is too short to have a receiver, or for bridges
+/// only.
 fn stays(frame: &[u8]) -> bool {
     let is_for_bridges = |mac: &[u8; 6]| MacAddr(*mac).to_u64() & !0xf == BRIDGES;
     frame.first_chunk().is_none_or(is_for_bridges)

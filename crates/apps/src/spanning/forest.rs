@@ -5,7 +5,8 @@ use crate::routing::{Graph, Node};
 
 /// Which ends of links floods leave by.
 ///
-/// Links of great capacity come first, then those of low names: both ends of one are equal in nothing else.
+/// Links of great capacity come first, then those of low names: both ends of one are equal in
+/// nothing else.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Forest {
     // In order.

@@ -1,7 +1,9 @@
-//! The beginnings of the PACKET_OUTs that flood: one for each switch and port of entry, encoded once.
+//! The beginnings of the PACKET_OUTs that flood: one for each switch and port of entry, encoded
+//! once.
 //!
-//! A storm asks the same over and over: what differs from one packet to the next is its transaction id, its buffer and its
-//! frame. The heads are kept in a table of fixed size, in which another switch and port may take the place of one.
+//! A storm asks the same over and over: what differs from one packet to the next is its transaction
+//! id, its buffer and its frame. The heads are kept in a table of fixed size, in which another
+//! switch and port may take the place of one.
 
 use aldis_control::switch::Info;
 use aldis_wire::msg::{Action, PacketOutHead, Port, PortNo};
@@ -9,7 +11,8 @@ use aldis_wire::msg::{Action, PacketOutHead, Port, PortNo};
 use super::app::Inlet;
 use super::outlets::Outlets;
 
-/// Places of the table, a power of two: so many switches and ports that flood at a time. Some ten kilobytes.
+/// Places of the table, a power of two: so many switches and ports that flood at a time. Some ten
+/// kilobytes.
 const PLACES: usize = 256;
 
 /// Heads that were encoded for one version of the World.
@@ -35,7 +38,8 @@ pub(super) struct Head {
 }
 
 impl Heads {
-    /// What is sent about a packet that came in at `at`. `version` is that of the World which has the outlets.
+    /// What is sent about a packet that came in at `at`. `version` is that of the World which has
+    /// the outlets.
     #[inline]
     pub(super) fn of(
         &mut self,
@@ -70,8 +74,8 @@ impl Head {
     }
 }
 
-/// The ports by which a switch floods a frame that came in there; none where it does not. `at_first` are its ports when it
-/// joined: they count as long as the outlets do not have it.
+/// The ports by which a switch floods a frame that came in there; none where it does not.
+/// `at_first` are its ports when it joined: they count as long as the outlets do not have it.
 pub(super) fn ports(
     at: Inlet,
     outlets: &Outlets,

@@ -12,17 +12,20 @@ use crate::place::SwitchPort;
 use crate::routing::Charter;
 use crate::topology::{Map, Port, Switch};
 
-/// Between two versions: while a network is being found out, every version of its map would ask for one, and each takes
-/// milliseconds where there are a thousand switches. For so long floods may leave by a port that is no more.
+/// Between two versions: while a network is being found out, every version of its map would ask for
+/// one, and each takes milliseconds where there are a thousand switches. For so long floods may
+/// leave by a port that is no more.
 const REVISE_EVERY: Duration = Duration::from_millis(10);
 
-/// Switches of a network that is large: with 1,347, floods by every port kept it from being found out.
+/// Switches of a network that is large: with 1,347, floods by every port kept it from being found
+/// out.
 pub(super) const LARGE: usize = 256;
 
 /// How broadcasts leave a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Manner {
-    /// By every port: it is not known yet where all of them lead. Repeats are what has to be held back.
+    /// By every port: it is not known yet where all of them lead. Repeats are what has to be held
+    /// back.
     Carefully,
     /// By those of the forest, and to hosts.
     ByForest,
@@ -77,7 +80,8 @@ impl Outlets {
         self.switches.len()
     }
 
-    /// Whether floods by every port would keep probes from being heard in time: where there are hundreds of switches.
+    /// Whether floods by every port would keep probes from being heard in time: where there are
+    /// hundreds of switches.
     pub(super) fn is_large(&self) -> bool {
         self.switches.len() >= LARGE
     }
@@ -109,8 +113,8 @@ impl Outlet {
         self.manner
     }
 
-    /// The ports by which a broadcast leaves that came in by `in_port`; none where it should not have come there: it was sent
-    /// before its sender knew that.
+    /// The ports by which a broadcast leaves that came in by `in_port`; none where it should not
+    /// have come there: it was sent before its sender knew that.
     pub fn flood(&self, in_port: PortNo) -> impl Iterator<Item = PortNo> {
         let by_forest = self.manner == Manner::ByForest;
         let refuses = by_forest && self.ports.contains(&(in_port, true));
@@ -121,8 +125,9 @@ impl Outlet {
     }
 }
 
-/// Whether no flood leaves by a port. One that leads to other switches is open if its link is of the forest. Behind a switch
-/// that is not ours there may be hosts as well: the lowest of our ports there is open to them, whatever the forest says.
+/// Whether no flood leaves by a port. One that leads to other switches is open if its link is of
+/// the forest. Behind a switch that is not ours there may be hosts as well: the lowest of our ports
+/// there is open to them, whatever the forest says.
 fn is_closed(at: SwitchPort, port: &Port, forest: &Forest) -> bool {
     let leads_on = port.peers().next().is_some();
     let stands_in = port.link.is_none() && port.far.iter().all(|peer| at < peer.at);

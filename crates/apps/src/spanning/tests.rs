@@ -1,5 +1,5 @@
-//! Laws of flooding: every host hears a broadcast, none hears it twice, and it comes to an end, on random networks, with
-//! frames in flight while links and ports change.
+//! Laws of flooding: every host hears a broadcast, none hears it twice, and it comes to an end, on
+//! random networks, with frames in flight while links and ports change.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -248,7 +248,8 @@ proptest! {
             if let Some(&from) = net.switches.first() {
                 net.sends(from);
             }
-            // What is cut is cut before anybody knows; what is new begins with ports that come up, which is known at once.
+            // What is cut is cut before anybody knows; what is new begins with ports that come up,
+            // which is known at once.
             net.links = common(&was, &is);
             for _ in 0..net.draw(8) {
                 net.step();
@@ -444,6 +445,7 @@ fn behind_a_switch_that_is_not_ours_one_port_is_open_to_its_hosts() {
         let flood = outlets.switch(DatapathId(dpid)).unwrap().flood(PortNo(99));
         flood.map(|port| port.0).collect()
     };
-    // The first two reach each other through it, and not by their cable; it is the first that speaks to its hosts.
+    // The first two reach each other through it, and not by their cable; it is the first that
+    // speaks to its hosts.
     assert_eq!([open(1), open(2), open(3)], [vec![1], vec![1], vec![]]);
 }

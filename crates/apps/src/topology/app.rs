@@ -1,4 +1,5 @@
-//! The application: what workers see of switches, ports and probes goes to the search; the probes that it asks for leave.
+//! The application: what workers see of switches, ports and probes goes to the search; the probes
+//! that it asks for leave.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,14 +28,16 @@ use super::{Config, Counters};
 /// How often what was put off is told.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Frames that say to be ours and are not, that the search looks at, a worker and second: it tells those that were ours once
-/// and were changed. Further ones count as forged.
+/// Frames that say to be ours and are not, that the search looks at, a worker and second: it tells
+/// those that were ours once and were changed. Further ones count as forged.
 const UNTRUE_MAX: u32 = 64;
 
-/// How long a worker remembers that a probe came in by a port: by then the search refuses it as too late.
+/// How long a worker remembers that a probe came in by a port: by then the search refuses it as too
+/// late.
 const REMEMBERED: Duration = Duration::from_secs(3);
 
-/// Of so many at a time: those of three seconds, at the default pace. A probe that finds no room is looked at by the search.
+/// Of so many at a time: those of three seconds, at the default pace. A probe that finds no room is
+/// looked at by the search.
 const REMEMBERED_MAX: usize = 1 << 17;
 
 /// The mark on the flows that bring probes to the controller.
@@ -68,8 +71,8 @@ impl Discovery {
         }
     }
 
-    /// What becomes of a frame that says to be LLDP or the like. Ours is nobody else's; a probe that would be flooded would
-    /// make links that there are not.
+    /// What becomes of a frame that says to be LLDP or the like. Ours is nobody else's; a probe
+    /// that would be flooded would make links that there are not.
     fn hear(&mut self, now: Time, asked: &Asked<'_>, out: &mut Output) -> Next {
         let read = Probe::read(&self.key, asked.frame);
         if read == Read::Foreign {
@@ -108,7 +111,8 @@ impl Discovery {
     }
 }
 
-/// The flows that bring probes here, whatever else a switch was told. They tell when they are removed.
+/// The flows that bring probes here, whatever else a switch was told. They tell when they are
+/// removed.
 fn flows() -> impl Iterator<Item = FlowMod> {
     [ethertype::LLDP, FAR_ETHERTYPE].into_iter().map(|ethertype| {
         let to_us = Action::Output { port: PortNo::CONTROLLER, max_len: u16::MAX };
@@ -159,8 +163,8 @@ fn tell(config: &Config, change: &Change<'_>, far: &mut Far) {
     }
 }
 
-/// A link that has to prove itself looks like one and carries nothing: who waits for traffic has to know why, for how long, and when
-/// it is over.
+/// A link that has to prove itself looks like one and carries nothing: who waits for traffic has to
+/// know why, for how long, and when it is over.
 fn tell_doubt(
     far: &mut Far,
     (at, to): (SwitchPort, SwitchPort),
@@ -259,7 +263,8 @@ impl App for Discovery {
             Event::Second => {
                 watch.look(|watched| watched.second());
                 catch_up(now, watch, out);
-                // Whoever removed them may have removed everything; they come back once a second at most.
+                // Whoever removed them may have removed everything; they come back once a second at
+                // most.
                 if watch.look(|watched| std::mem::take(&mut watched.is_deaf)) {
                     listen(switch, out);
                 }

@@ -20,30 +20,34 @@ use super::{Config, Counters, Refusal};
 /// Between the first probes of a port, and after one that did not come through.
 const FAST: Duration = Duration::from_millis(500);
 
-/// A port without a cable to a switch of ours sends every third probe through switches that are not.
+/// A port without a cable to a switch of ours sends every third probe through switches that are
+/// not.
 const FAR_TURN: u32 = 3;
 
 /// How long a probe may take: a control channel that is slower is no use to anyone.
 const LIFE: Duration = Duration::from_secs(2);
 
-/// A direction in which so many probes in a row did not come through is gone: at a loss of one in a hundred, one link in
-/// a hundred million is given up wrongly, each time.
+/// A direction in which so many probes in a row did not come through is gone: at a loss of one in a
+/// hundred, one link in a hundred million is given up wrongly, each time.
 const LOST_AFTER: u8 = 4;
 
-/// After a port came up or the other switch joined, so long at the least hosts that showed at it do not stand against a link:
-/// frames may come through the new cable before the first probe, and did come before the other switch was ours.
+/// After a port came up or the other switch joined, so long at the least hosts that showed at it do
+/// not stand against a link: frames may come through the new cable before the first probe, and did
+/// come before the other switch was ours.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long a host that showed stands against a link; after that one has to prove itself. That the host is elsewhere by now
-/// shortens nothing: whoever relays probes between two ports could let a host of theirs move about.
+/// How long a host that showed stands against a link; after that one has to prove itself. That the
+/// host is elsewhere by now shortens nothing: whoever relays probes between two ports could let a
+/// host of theirs move about.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
 
-/// Probes that a link which has to prove itself needs, where there is nothing to compare it with: half a second apart they are
-/// twelve seconds. Nobody who hands probes on is found out by a longer wait, and until it is over a link carries nothing.
+/// Probes that a link which has to prove itself needs, where there is nothing to compare it with:
+/// half a second apart they are twelve seconds. Nobody who hands probes on is found out by a longer
+/// wait, and until it is over a link carries nothing.
 const PATIENCE: u32 = 24;
 
-/// Slow probes leave at multiples of this: each moment at which any leaves wakes the publisher and a
-/// worker, and a thousand switches at moments of chance woke them a hundred times a second.
+/// Slow probes leave at multiples of this: each moment at which any leaves wakes the publisher and
+/// a worker, and a thousand switches at moments of chance woke them a hundred times a second.
 const MOMENTS: Duration = Duration::from_millis(100);
 
 /// How often it is looked at what links are usually like.
@@ -58,12 +62,14 @@ struct Switch {
     control: Window,
 }
 
-/// What was seen at a port that says something against a link; the more it says, the later it comes.
+/// What was seen at a port that says something against a link; the more it says, the later it
+/// comes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Doubt {
     /// Nothing.
     None,
-    /// There was a host once: the link may be somebody who hands probes on, and has to prove that it is none.
+    /// There was a host once: the link may be somebody who hands probes on, and has to prove that
+    /// it is none.
     Past,
     /// There is a host.
     Host,
@@ -74,8 +80,8 @@ impl Config {
         FAST.min(self.interval)
     }
 
-    /// How long a link has to prove itself where there is nothing to compare it with. Through a switch that is not ours each third
-    /// probe counts.
+    /// How long a link has to prove itself where there is nothing to compare it with. Through a
+    /// switch that is not ours each third probe counts.
     pub(super) fn patience(&self, reach: Reach) -> Duration {
         let turns = if reach == Reach::Far { FAR_TURN } else { 1 };
         self.fast() * PATIENCE * turns
@@ -135,24 +141,27 @@ impl Topology {
         self.links.get(&ends)
     }
 
-    /// Whether a port has a cable to a switch of ours: hosts are not behind it. A link that has to prove itself counts.
+    /// Whether a port has a cable to a switch of ours: hosts are not behind it. A link that has to
+    /// prove itself counts.
     pub fn is_link(&self, port: SwitchPort) -> bool {
         self.ports.get(&port).is_some_and(|port| port.link.is_some())
     }
 
-    /// Whether it is known what a port that is up leads to: a link of ours that begins there would have been found.
+    /// Whether it is known what a port that is up leads to: a link of ours that begins there would
+    /// have been found.
     pub fn is_known(&self, port: SwitchPort) -> bool {
         self.ports.get(&port).is_some_and(|port| self.leads_known(port))
     }
 
-    /// A cable that worked one way only up to now counts for nothing: where floods left it out and there is no other way yet,
-    /// what was flooded would be lost.
+    /// A cable that worked one way only up to now counts for nothing: where floods left it out and
+    /// there is no other way yet, what was flooded would be lost.
     fn leads_known(&self, port: &Port) -> bool {
         let link = port.link.and_then(|ends| self.links.get(&ends));
         port.is_searched() || link.is_some_and(Link::is_both_ways)
     }
 
-    /// The ports of a switch that are up, as others see them, by number. Their speed is not known here: 0.
+    /// The ports of a switch that are up, as others see them, by number. Their speed is not known
+    /// here: 0.
     pub(super) fn ports_of(&self, dpid: DatapathId) -> impl Iterator<Item = map::Port> {
         self.ports.range(SwitchPort::all_of(dpid)).map(|(at, port)| map::Port {
             number: at.port,
@@ -180,8 +189,8 @@ impl Topology {
         self.touched.insert(dpid);
     }
 
-    /// A switch is gone, and with it all its ports and what was known of them: what connects under its name next may be another
-    /// one, of another network.
+    /// A switch is gone, and with it all its ports and what was known of them: what connects under
+    /// its name next may be another one, of another network.
     pub fn switch_down(&mut self, now: Time, dpid: DatapathId) {
         self.switches.remove(&dpid);
         self.touched.insert(dpid);
@@ -193,8 +202,8 @@ impl Topology {
         self.past.forget_switch(dpid);
     }
 
-    /// A port with this address of a switch that joined came up: it is probed at once. One that is up already may have got
-    /// another address, and is left as it is but for that.
+    /// A port with this address of a switch that joined came up: it is probed at once. One that is
+    /// up already may have got another address, and is left as it is but for that.
     pub fn port_up(&mut self, now: Time, at: SwitchPort, mac: MacAddr) {
         match self.ports.get_mut(&at) {
             Some(port) if port.mac == mac => return,
@@ -246,7 +255,8 @@ impl Topology {
         self.schedule.next()
     }
 
-    /// Writes the next probe that is due, and says which port it leaves by. To be called until there is none.
+    /// Writes the next probe that is due, and says which port it leaves by. To be called until
+    /// there is none.
     pub fn probe(&mut self, now: Time, frame: &mut Vec<u8>) -> Option<SwitchPort> {
         let from = self.schedule.pop(now)?;
         let reach = self.reach(from);
@@ -344,7 +354,8 @@ impl Topology {
         one.max(other)
     }
 
-    /// What was seen at one end. Where the link was there before, what showed meanwhile may have come through it.
+    /// What was seen at one end. Where the link was there before, what showed meanwhile may have
+    /// come through it.
     fn doubt_at(&self, now: Time, ends: Ends, at: SwitchPort) -> Doubt {
         let Some(port) = self.ports.get(&at).filter(|port| !port.had(ends)) else {
             return Doubt::None;
@@ -356,8 +367,8 @@ impl Topology {
         }
     }
 
-    /// Whether what showed at a port may have come from `other`, before the first probes could: these wait where there are
-    /// many ports.
+    /// Whether what showed at a port may have come from `other`, before the first probes could:
+    /// these wait where there are many ports.
     fn is_excused(&self, now: Time, port: &Port, other: SwitchPort) -> bool {
         let is_fresh = |since: Time| now.since(since) < FRESH;
         let joined = self.switches.get(&other.dpid).map_or(Time::START, |switch| switch.up_at);
@@ -446,7 +457,8 @@ impl Topology {
         let is_slow = link.reach == Reach::Direct && stands_out;
         let is_known = slow.iter().all(Option::is_some);
         let probed = link.halves.iter().flatten().map(|half| half.window.len()).min();
-        // Where there is nothing to compare with, or no round trip known, all that can be asked for is patience.
+        // Where there is nothing to compare with, or no round trip known, all that can be asked for
+        // is patience.
         let had_time = now.since(link.since) >= self.config.patience(link.reach);
         let compared = is_known && probed.is_some_and(|probed| probed >= SAMPLES_MIN);
         if link.is_both_ways() && !stands_out && (compared || had_time) {
@@ -523,7 +535,8 @@ impl Topology {
         switch.round
     }
 
-    /// The other end of a link was heard of and not this one: it is probed now, if it was not just a moment ago.
+    /// The other end of a link was heard of and not this one: it is probed now, if it was not just
+    /// a moment ago.
     fn hasten(&mut self, now: Time, at: SwitchPort) {
         let waits = |port: &&mut Port| port.due > now + FAST;
         let Some(port) = self.ports.get_mut(&at).filter(waits) else { return };

@@ -5,9 +5,10 @@
 //! ours: | 00-26-e1 | subtype | version | reach | dpid 8 | port 4 | sequence 8 | nonce 16 | tag 16 |
 //! ```
 //!
-//! The tag is the first half of an HMAC-SHA-256 (RFC 2104) over all of the frame in front of it, and nothing but the end
-//! comes after it: so no bit of the frame can be changed. At most 122 bytes, for a switch of 1.0 may cut PACKET_INs at 128.
-//! The organisation is that of OpenFlow, which other controllers write too; the subtype is our own.
+//! The tag is the first half of an HMAC-SHA-256 (RFC 2104) over all of the frame in front of it,
+//! and nothing but the end comes after it: so no bit of the frame can be changed. At most 122
+//! bytes, for a switch of 1.0 may cut PACKET_INs at 128. The organisation is that of OpenFlow,
+//! which other controllers write too; the subtype is our own.
 
 use aldis_packet::{Ethernet, Lldp, ethernet, ethertype, lldp, lldp::tlv};
 use aldis_wire::MacAddr;
@@ -16,8 +17,8 @@ use sha2::Sha256;
 
 use crate::place::SwitchPort;
 
-/// The ethertype of probes that bridges are to pass on: LLDP's form with an ethertype that none keeps to itself. Other
-/// controllers use it too (BDDP).
+/// The ethertype of probes that bridges are to pass on: LLDP's form with an ethertype that none
+/// keeps to itself. Other controllers use it too (BDDP).
 pub const FAR_ETHERTYPE: u16 = 0x8942;
 
 /// OpenFlow's organisation (IEEE OUI 00-26-E1).
@@ -54,8 +55,8 @@ impl Key {
         Key::kept(random, random)
     }
 
-    /// A key that was kept from a run before, with 32 random bytes drawn at this start: what was sent in another run is not
-    /// sent again in this one, though it counts from the beginning.
+    /// A key that was kept from a run before, with 32 random bytes drawn at this start: what was
+    /// sent in another run is not sent again in this one, though it counts from the beginning.
     pub fn kept(key: [u8; 32], random: [u8; 32]) -> Key {
         let [tags, nonces] = [key, random]
             .map(|bytes| Hmac::new_from_slice(&bytes).expect("an HMAC takes keys of any length"));
@@ -70,7 +71,8 @@ impl Key {
         self.tags.clone().chain_update(bytes).verify_truncated_left(tag).is_ok()
     }
 
-    /// Bytes that nobody can guess, different for each sequence number: no frame begins like what is tagged here.
+    /// Bytes that nobody can guess, different for each sequence number: no frame begins like what
+    /// is tagged here.
     pub(super) fn nonce(&self, sequence: u64) -> Nonce {
         first_half(self.nonces.clone().chain_update(b"nonce").chain_update(sequence.to_be_bytes()))
     }
@@ -136,8 +138,8 @@ impl Probe {
         frame.extend(END);
     }
 
-    /// What stands for this probe having come in at a port, to be remembered for a while. Nobody who does not have the key
-    /// can foresee it.
+    /// What stands for this probe having come in at a port, to be remembered for a while. Nobody
+    /// who does not have the key can foresee it.
     pub(super) fn mark(&self, at: SwitchPort) -> u64 {
         let nonce = self.nonce.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
         let place = at.dpid.0.rotate_left(24) ^ u64::from(at.port.0);
@@ -234,7 +236,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read; with any byte changed, cut or added it is never ours, nor with another key.
+        /// What is written is read; with any byte changed, cut or added it is never ours, nor with
+        /// another key.
         #[test]
         fn what_is_written_is_read_and_nothing_else(dpid: u64, port: u32, far: bool, sequence: u64, at: prop::sample::Index, change in 1u8.., more in prop::collection::vec(any::<u8>(), 1..8)) {
             let probe = probe(dpid, port, if far { Reach::Far } else { Reach::Direct }, sequence);

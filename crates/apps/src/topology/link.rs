@@ -10,7 +10,8 @@ use super::frame::Reach;
 use super::map::Peer;
 use super::relay::{SAMPLES_MIN, Window};
 
-/// Latencies that differ by no more are the same to others, in microseconds: less is the waiting of a busy machine.
+/// Latencies that differ by no more are the same to others, in microseconds: less is the waiting of
+/// a busy machine.
 const TOLD_STEP_US: u32 = 50;
 
 /// The two ends of a link, the lower one first.
@@ -43,8 +44,8 @@ impl Ends {
 pub enum State {
     /// Probes came through one way only.
     OneWay,
-    /// Both ways, but one of its ports showed a host before it went down and came up again: until enough probes took as
-    /// long as those of other links, it may be two hosts that hand them on.
+    /// Both ways, but one of its ports showed a host before it went down and came up again: until
+    /// enough probes took as long as those of other links, it may be two hosts that hand them on.
     Unproven,
     /// Both ways.
     Up,
@@ -63,8 +64,8 @@ pub(super) struct Half {
 }
 
 impl Half {
-    /// Whether its latency is another than others were told, by more than a quarter and more than [`TOLD_STEP_US`]; then
-    /// they are told.
+    /// Whether its latency is another than others were told, by more than a quarter and more than
+    /// [`TOLD_STEP_US`]; then they are told.
     fn tells(&mut self) -> bool {
         let quartile = self.window.quartile().unwrap_or_default();
         let us = u32::try_from(quartile.as_micros()).unwrap_or(u32::MAX);
@@ -106,8 +107,8 @@ impl Link {
         self.halves[self.ends.direction(from)].map(|half| half.seen)
     }
 
-    /// What the link itself takes from this end, if the round trips to both switches are known: the lower quartile of the
-    /// last probes.
+    /// What the link itself takes from this end, if the round trips to both switches are known: the
+    /// lower quartile of the last probes.
     pub fn latency_from(&self, from: SwitchPort) -> Option<Duration> {
         self.halves[self.ends.direction(from)].and_then(|half| half.window.quartile())
     }
@@ -116,7 +117,8 @@ impl Link {
         &mut self.halves[self.ends.direction(from)]
     }
 
-    /// A probe came through; whether others have to be told: it is the first, or the link takes another time now.
+    /// A probe came through; whether others have to be told: it is the first, or the link takes
+    /// another time now.
     pub(super) fn heard(&mut self, from: SwitchPort, now: Time, latency: Option<Duration>) -> bool {
         let fresh = Half { seen: now, unheard: 0, window: Window::EMPTY, told_us: 0 };
         let half = self.half_mut(from);

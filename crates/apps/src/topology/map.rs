@@ -1,9 +1,10 @@
-//! The part of the World that topology publishes: the switches that are up, their ports that are up, and what those ports
-//! lead to.
+//! The part of the World that topology publishes: the switches that are up, their ports that are
+//! up, and what those ports lead to.
 //!
-//! A copy costs a pointer. A version shares with the one before every switch of which nothing changed, and two versions are
-//! compared by comparing pointers ([`Map::changes_since`]). Whoever builds something of it (a graph of the links, the ports that floods leave by)
-//! begins with an empty map and follows the changes.
+//! A copy costs a pointer. A version shares with the one before every switch of which nothing
+//! changed, and two versions are compared by comparing pointers ([`Map::changes_since`]). Whoever
+//! builds something of it (a graph of the links, the ports that floods leave by) begins with an
+//! empty map and follows the changes.
 
 use core::cmp::Ordering;
 use std::sync::Arc;
@@ -50,8 +51,9 @@ pub struct Port {
     pub mac: MacAddr,
     /// Its speed in kilobits a second; 0 where the switch does not say.
     pub speed_kbps: u32,
-    /// Whether it is known what it leads to: it has a cable to a switch of ours that works both ways, or else two LLDP probes and one
-    /// that passes through other switches left it since it came up or a link of it vanished, and each had half a second to arrive.
+    /// Whether it is known what it leads to: it has a cable to a switch of ours that works both
+    /// ways, or else two LLDP probes and one that passes through other switches left it since it
+    /// came up or a link of it vanished, and each had half a second to arrive.
     pub known: bool,
     /// Whether a host was seen here since it came up; it may be elsewhere by now.
     pub host: bool,
@@ -85,7 +87,8 @@ pub struct Peer {
 pub enum Change<'m> {
     /// A switch is up. Its ports follow.
     SwitchUp(&'m Switch),
-    /// A port is another than before, or is up now (`before` is none), or is not up any more (`now` is none).
+    /// A port is another than before, or is up now (`before` is none), or is not up any more (`now`
+    /// is none).
     Port {
         /// Which one.
         at: SwitchPort,
@@ -99,7 +102,8 @@ pub enum Change<'m> {
 }
 
 impl Port {
-    /// Whether it leads to another switch of ours by a cable: hosts are not behind it. A link that cannot be relied on counts.
+    /// Whether it leads to another switch of ours by a cable: hosts are not behind it. A link that
+    /// cannot be relied on counts.
     pub fn is_link(&self) -> bool {
         self.link.is_some()
     }
@@ -143,7 +147,8 @@ impl Map {
         ends.filter(|(at, peer)| *at < peer.at)
     }
 
-    /// What is different from `before`, any other version: for switches in the order of their names.
+    /// What is different from `before`, any other version: for switches in the order of their
+    /// names.
     pub fn changes_since<'m>(&'m self, before: &'m Map) -> Vec<Change<'m>> {
         let mut changes = Vec::new();
         if self.is(before) {
@@ -224,7 +229,8 @@ fn ports<'m>(
     })
 }
 
-/// Where two lists differ that are in the order of their keys: what is there under a key, before and now.
+/// Where two lists differ that are in the order of their keys: what is there under a key, before
+/// and now.
 fn differences<'m, T, K: Ord>(
     mut was: &'m [T],
     mut is: &'m [T],

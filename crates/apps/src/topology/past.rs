@@ -1,9 +1,12 @@
-//! Ports that showed a host before they went down: whoever takes his port down and up again is not forgotten.
+//! Ports that showed a host before they went down: whoever takes his port down and up again is not
+//! forgotten.
 //!
-//! A port is its number, its own address and the session of its switch. One that comes back with another address is another
-//! port, and a switch that connects again may be one of another network: nothing that was seen before counts for these.
+//! A port is its number, its own address and the session of its switch. One that comes back with
+//! another address is another port, and a switch that connects again may be one of another network:
+//! nothing that was seen before counts for these.
 //!
-//! What is remembered is bounded, for a switch can name four billion ports and have each of them show a host.
+//! What is remembered is bounded, for a switch can name four billion ports and have each of them
+//! show a host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,7 +19,8 @@ use crate::place::SwitchPort;
 /// How long it is remembered.
 const REMEMBERED_FOR: Duration = Duration::from_secs(600);
 
-/// Of so many ports: fifty of each of ten thousand switches. They are 42 MB. One more, and the oldest is forgotten.
+/// Of so many ports: fifty of each of ten thousand switches. They are 42 MB. One more, and the
+/// oldest is forgotten.
 const REMEMBERED_MAX: usize = 1 << 19;
 
 /// Ports that are down, and when each of them went down with a host, by which address of its own.
@@ -27,7 +31,8 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// A port with this address is down, which went down with a host at `then`: now, or the last time.
+    /// A port with this address is down, which went down with a host at `then`: now, or the last
+    /// time.
     pub(super) fn note(&mut self, now: Time, (at, mac): (SwitchPort, MacAddr), then: Time) {
         self.forget(at);
         self.since.insert(at, (then, mac));
@@ -39,8 +44,8 @@ impl Past {
         }
     }
 
-    /// A port with this address comes up: when it went down with a host, if it is the same and that is not too long ago. It is
-    /// remembered here no more.
+    /// A port with this address comes up: when it went down with a host, if it is the same and that
+    /// is not too long ago. It is remembered here no more.
     pub(super) fn take(&mut self, now: Time, at: SwitchPort, mac: MacAddr) -> Option<Time> {
         let (then, was) = self.forget(at)?;
         Some(then).filter(|&then| was == mac && now.since(then) < REMEMBERED_FOR)

@@ -14,12 +14,13 @@ use super::link::Ends;
 /// Probes of a port that may be on their way: those of two seconds in its first, fast ones.
 const SENT_MAX: usize = 6;
 
-/// How long a probe that was sent is remembered: it counts for two seconds, and for as many again it is
-/// told from one that never was. A port that is probed slowly then remembers one.
+/// How long a probe that was sent is remembered: it counts for two seconds, and for as many again
+/// it is told from one that never was. A port that is probed slowly then remembers one.
 const SENT_FOR: Duration = Duration::from_secs(4);
 
-/// Probes of a port that leave fast: one or two may be too early for the switch at the other end, the third is for those
-/// that are not ours. When the fourth leaves, each of them had its time to arrive.
+/// Probes of a port that leave fast: one or two may be too early for the switch at the other end,
+/// the third is for those that are not ours. When the fourth leaves, each of them had its time to
+/// arrive.
 pub(super) const FAST_TURNS: u32 = 4;
 
 /// Switches that one far probe may reach, and so far links of one port.
@@ -37,8 +38,8 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Notes that it came in by a port; false where it can not have done so. Of ports that have no link there only so many
-    /// count: those that have one count whatever came before them.
+    /// Notes that it came in by a port; false where it can not have done so. Of ports that have no
+    /// link there only so many count: those that have one count whatever came before them.
     pub(super) fn arrive(&mut self, at: SwitchPort, is_linked: bool) -> bool {
         let most = if self.reach == Reach::Direct { 1 } else { FAR_MAX };
         let has_room = is_linked || self.heard.len() < most;
@@ -67,7 +68,8 @@ pub(super) struct Port {
     pub(super) link: Option<Ends>,
     /// Its links through switches that are not ours.
     pub(super) far: Vec<Ends>,
-    /// Links that it had since it came up and that were believed; the newest first, [`FAR_MAX`] at most.
+    /// Links that it had since it came up and that were believed; the newest first, [`FAR_MAX`] at
+    /// most.
     was: Vec<Ends>,
     /// When it last showed a host.
     pub(super) shown: Option<Time>,
@@ -97,7 +99,8 @@ impl Port {
         self.turns >= FAST_TURNS
     }
 
-    /// Remembers a probe that leaves now; whether it is the last that could have found a link that there is.
+    /// Remembers a probe that leaves now; whether it is the last that could have found a link that
+    /// there is.
     pub(super) fn send(&mut self, now: Time, probe: &Probe) -> bool {
         let is_old = |sent: &Sent| now.since(sent.at) > SENT_FOR;
         while self.sent.len() >= SENT_MAX || self.sent.front().is_some_and(is_old) {
@@ -129,8 +132,8 @@ impl Port {
         })
     }
 
-    /// A link that begins here vanished: what the port leads to is to be looked for. Whether it was believed tells whether it may
-    /// come back whatever showed here meanwhile.
+    /// A link that begins here vanished: what the port leads to is to be looked for. Whether it was
+    /// believed tells whether it may come back whatever showed here meanwhile.
     pub(super) fn lose(&mut self, ends: Ends, was_believed: bool) {
         self.link = self.link.filter(|&link| link != ends);
         self.far.retain(|&far| far != ends);

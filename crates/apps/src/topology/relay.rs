@@ -1,10 +1,11 @@
-//! Whether a link is what it seems: a silent relay, two hosts that hand probes on between their ports, takes longer than a
-//! cable.
+//! Whether a link is what it seems: a silent relay, two hosts that hand probes on between their
+//! ports, takes longer than a cable.
 //!
-//! A link's latency is what a probe took on its way, less half of the round trip between controller and switch at both
-//! ends. Switches and threads that were busy only ever make it longer, so of the last [`SAMPLES`] the lower quartile is
-//! taken: it moves when the link gets slower, and not when some probes had to wait. A link is suspected when its quartile
-//! stands out from those of all links that are believed: by more than [`SPREADS`] times their spread (the median of the
+//! A link's latency is what a probe took on its way, less half of the round trip between controller
+//! and switch at both ends. Switches and threads that were busy only ever make it longer, so of the
+//! last [`SAMPLES`] the lower quartile is taken: it moves when the link gets slower, and not when
+//! some probes had to wait. A link is suspected when its quartile stands out from those of all
+//! links that are believed: by more than [`SPREADS`] times their spread (the median of the
 //! distances from their median), and by [`MARGIN`] at least.
 //!
 //! What this finds, and how often it is wrong, is in the last test of this file, which prints it:
@@ -24,12 +25,13 @@ pub const SAMPLES_MIN: usize = 8;
 /// Links that there have to be before one can stand out from them.
 const LINKS_MIN: usize = 4;
 
-/// By how many times their spread a link has to be slower than the others. Twelve medians of distances are eight standard
-/// deviations where latencies are normal; those of real links have a longer tail.
+/// By how many times their spread a link has to be slower than the others. Twelve medians of
+/// distances are eight standard deviations where latencies are normal; those of real links have a
+/// longer tail.
 pub const SPREADS: u32 = 12;
 
-/// By how much it has to be slower in any case: what the best relay, a host with two network cards, needs is some tens of
-/// microseconds, and no one can tell those from a busy switch.
+/// By how much it has to be slower in any case: what the best relay, a host with two network cards,
+/// needs is some tens of microseconds, and no one can tell those from a busy switch.
 pub const MARGIN: Duration = Duration::from_micros(300);
 
 /// The last samples of something that takes time.
@@ -45,7 +47,8 @@ impl Window {
     pub(super) fn add(&mut self, sample: Duration) {
         self.samples_ns[self.taken % SAMPLES] =
             u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX);
-        // Once around, the count stays in the second round: only its place and that it is full matter.
+        // Once around, the count stays in the second round: only its place and that it is full
+        // matter.
         self.taken = if self.taken + 1 == 2 * SAMPLES { SAMPLES } else { self.taken + 1 };
     }
 
@@ -123,7 +126,8 @@ mod tests {
         assert_eq!(Usual::of([100, 90, 110].map(us).to_vec()).stands_out(&window), None);
     }
 
-    /// A network as a seed makes it: what its links and control channels take, and how long things wait.
+    /// A network as a seed makes it: what its links and control channels take, and how long things
+    /// wait.
     struct Network {
         random: Random,
         wait_us: f64,
@@ -138,7 +142,8 @@ mod tests {
             -uniform(&mut self.random).ln() * self.wait_us * long
         }
 
-        /// The samples of a link of this latency, between switches whose control channels take this long.
+        /// The samples of a link of this latency, between switches whose control channels take this
+        /// long.
         fn window(&mut self, latency_us: f64, control_us: [f64; 2]) -> Window {
             let control = control_us.map(|us| {
                 let mut window = Window::EMPTY;
@@ -159,8 +164,8 @@ mod tests {
         Duration::from_nanos((us * 1000.0) as u64)
     }
 
-    /// Of so many networks of 60 links each with one relay in it: in how many the relay is found, and how many of all the
-    /// other links are suspected.
+    /// Of so many networks of 60 links each with one relay in it: in how many the relay is found,
+    /// and how many of all the other links are suspected.
     fn rates(wait_us: f64, relay_us: f64) -> (f64, f64) {
         const NETWORKS: u64 = 100;
         const LINKS: usize = 60;

@@ -1,7 +1,7 @@
 //! Which port is probed next, and not before when.
 //!
-//! Where more probes are due than may leave, switches take turns: one that announces thousands of ports waits for itself, and
-//! a port of another is probed as soon as each switch had one turn.
+//! Where more probes are due than may leave, switches take turns: one that announces thousands of
+//! ports waits for itself, and a port of another is probed as soon as each switch had one turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use aldis_wire::msg::PortNo;
 
 use crate::place::SwitchPort;
 
-/// Probes that may leave at once when none left for a while: those of a round ([`super::search::ROUND`]) at the default
-/// pace, and some more.
+/// Probes that may leave at once when none left for a while: those of a round
+/// ([`super::search::ROUND`]) at the default pace, and some more.
 const BURST: u32 = 512;
 
 /// The ports, by when their next probe is due, and the pace of all probes together.

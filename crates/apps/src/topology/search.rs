@@ -1,6 +1,6 @@
-//! The search for links, beside the workers: it takes what they report, and publishes the probes that are to be sent. The map
-//! of what was found is another part, made of this one: probes leave all the time, and who reads the map is not called for
-//! that.
+//! The search for links, beside the workers: it takes what they report, and publishes the probes
+//! that are to be sent. The map of what was found is another part, made of this one: probes leave
+//! all the time, and who reads the map is not called for that.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -18,17 +18,20 @@ use super::map::{self, Map};
 use super::watch::{PortNow, SwitchNow};
 use super::{Config, Counters, Topology};
 
-/// Between two rounds of probes: each is a version of the World. What is due meanwhile leaves with the next.
+/// Between two rounds of probes: each is a version of the World. What is due meanwhile leaves with
+/// the next.
 pub(super) const ROUND: Duration = Duration::from_millis(10);
 
-/// How long the map of a switch stays as it is, for each of its ports, after it was drawn: drawing takes a tenth of a microsecond
-/// for each, and switches with thousands of ports that flap would have the search for themselves.
+/// How long the map of a switch stays as it is, for each of its ports, after it was drawn: drawing
+/// takes a tenth of a microsecond for each, and switches with thousands of ports that flap would
+/// have the search for themselves.
 const DRAWN_PER_PORT: Duration = Duration::from_micros(20);
 
 /// Ports of a switch that is drawn whenever something changed.
 const DRAWN_AT_ONCE: usize = 128;
 
-/// Probes that nobody said have left, of which it is remembered which they are: as many as the log of them holds.
+/// Probes that nobody said have left, of which it is remembered which they are: as many as the log
+/// of them holds.
 const UNSENT_MAX: usize = 16_384;
 
 /// The search, as it is published.
@@ -73,7 +76,8 @@ pub struct Told(pub(super) What);
 pub(super) enum What {
     /// A switch can be programmed, or is told of once more: as it is now.
     Switch(Box<SwitchNow>),
-    /// A port of a connection of a switch, which came up at `since`, changed; none where it is not up any more.
+    /// A port of a connection of a switch, which came up at `since`, changed; none where it is not
+    /// up any more.
     Port { dpid: DatapathId, since: Time, number: PortNo, port: Option<PortNow> },
     /// That connection is gone.
     Gone { dpid: DatapathId, since: Time },
@@ -114,7 +118,8 @@ pub(super) struct Searcher {
     /// The probes that nobody said have left, from `left` of the log on: their ports and numbers.
     unsent: VecDeque<(SwitchPort, u64)>,
     left: u64,
-    /// Switches of which something changed that is none of the search's business, as the speeds of their ports.
+    /// Switches of which something changed that is none of the search's business, as the speeds of
+    /// their ports.
     touched: BTreeSet<DatapathId>,
     /// When switches with many ports may be drawn again.
     rests: BTreeMap<DatapathId, Time>,
@@ -234,7 +239,8 @@ impl Searcher {
         round
     }
 
-    /// Brings the map up to date; whether it is another. Switches with many ports are drawn once in a while.
+    /// Brings the map up to date; whether it is another. Switches with many ports are drawn once in
+    /// a while.
     fn draw(&mut self, now: Time) -> bool {
         let mut touched = self.topology.take_touched();
         touched.append(&mut self.touched);

@@ -1,4 +1,5 @@
-//! The search for links against a network whose cables are known: with switches that come and go, and with liars in it.
+//! The search for links against a network whose cables are known: with switches that come and go,
+//! and with liars in it.
 
 mod churn;
 mod doubt;
@@ -80,7 +81,8 @@ impl Net {
         }
     }
 
-    /// Two switches with a cable from port 1 to port 1, hosts behind their ports 2 and 3, and known for a while.
+    /// Two switches with a cable from port 1 to port 1, hosts behind their ports 2 and 3, and known
+    /// for a while.
     fn of_two() -> Net {
         let mut net = Net::new(Config::default());
         net.plug(port(1, 1), port(2, 1));
@@ -328,7 +330,8 @@ fn a_cable_takes_the_place_of_a_link_through_others() {
     );
 }
 
-/// Replayed, relayed, forged and changed probes come in at all ports of two switches. Nothing comes of them.
+/// Replayed, relayed, forged and changed probes come in at all ports of two switches. Nothing comes
+/// of them.
 fn attack(seed: u64, mut lie: impl FnMut(&mut Random, &mut Net, SwitchPort, &[u8])) -> Counters {
     let (mut random, mut net) = (Random::new(seed), Net::of_two());
     net.run_with(15_000, |net, from, frame| {
@@ -444,7 +447,8 @@ fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
     assert_eq!(latency, Some(Duration::from_micros(3500)));
 }
 
-/// The goal of a cold start: a ring with chords, of as many switches as the papers' largest topology.
+/// The goal of a cold start: a ring with chords, of as many switches as the papers' largest
+/// topology.
 #[test]
 fn the_links_of_1347_switches_are_found_within_three_seconds() {
     const SWITCHES: u64 = 1347;
@@ -476,7 +480,8 @@ fn the_links_of_1347_switches_are_found_within_three_seconds() {
     );
 }
 
-/// Each moment at which a probe leaves wakes two threads, and each switch that it leaves by is a write.
+/// Each moment at which a probe leaves wakes two threads, and each switch that it leaves by is a
+/// write.
 #[test]
 fn the_ports_of_a_switch_are_probed_together_and_few_moments_are_used() {
     const SWITCHES: u64 = 50;
@@ -566,8 +571,8 @@ fn apply(net: &mut Net, step: Step) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever comes and goes: never a link that there is not, and when it is quiet, every link that there is. Others are told
-    /// where to look.
+    /// Whatever comes and goes: never a link that there is not, and when it is quiet, every link
+    /// that there is. Others are told where to look.
     #[test]
     fn no_link_is_false_and_none_is_lost(steps in prop::collection::vec(step(), 1..120)) {
         let mut net = Net::new(Config::default());

@@ -1,7 +1,8 @@
 //! What a worker knows of a switch: its ports as they are now, and whether the search was told.
 //!
-//! The queue to the search may be full, and ports may flap. What was not told is not lost: the switch is *behind*, and told of as
-//! a whole, once a second, until there is room; the more ports it has, the less often, so that no switch has the search for itself.
+//! The queue to the search may be full, and ports may flap. What was not told is not lost: the
+//! switch is *behind*, and told of as a whole, once a second, until there is room; the more ports
+//! it has, the less often, so that no switch has the search for itself.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,14 +15,16 @@ use aldis_control::{Account, Time};
 use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 use aldis_wire::{DatapathId, MacAddr, Version};
 
-/// Between two questions for the round trip to a switch. With [`super::SAMPLES`] of them the last minute counts.
+/// Between two questions for the round trip to a switch. With [`super::SAMPLES`] of them the last
+/// minute counts.
 const ROUND_TRIP_EVERY: Duration = Duration::from_secs(5);
 
-/// Changes of ports that are told of one switch in a second, each by itself: those of a line card. Where there are more, the
-/// switch is told of as a whole.
+/// Changes of ports that are told of one switch in a second, each by itself: those of a line card.
+/// Where there are more, the switch is told of as a whole.
 const TOLD_PER_S: u32 = 64;
 
-/// How long a switch rests for each of its ports after it was told of as a whole: the search takes some microseconds for each.
+/// How long a switch rests for each of its ports after it was told of as a whole: the search takes
+/// some microseconds for each.
 const REST_PER_PORT: Duration = Duration::from_micros(500);
 
 /// A port that is up, as it is now.
@@ -49,8 +52,8 @@ pub(super) struct SwitchNow {
     pub(super) ports: BTreeMap<PortNo, PortNow>,
 }
 
-/// What is kept for each switch. Several workers may hold it, and none for long: it is looked at where a port changes, and
-/// once a second.
+/// What is kept for each switch. Several workers may hold it, and none for long: it is looked at
+/// where a port changes, and once a second.
 #[derive(Debug)]
 pub struct Watch(Mutex<Watched>);
 
@@ -103,7 +106,8 @@ impl Watch {
 }
 
 impl Watched {
-    /// Puts its ports on its account, by their numbers; those for which there is no room are passed over.
+    /// Puts its ports on its account, by their numbers; those for which there is no room are passed
+    /// over.
     pub(super) fn charge(&mut self, account: &Account) {
         let mut held = account.hold();
         let before = self.now.ports.len();
@@ -140,8 +144,8 @@ impl Watched {
         })
     }
 
-    /// A port changed; whether that is anything to the search. Of more ports than a switch may have, those that come up last are
-    /// passed over.
+    /// A port changed; whether that is anything to the search. Of more ports than a switch may
+    /// have, those that come up last are passed over.
     pub(super) fn change(&mut self, now: Time, change: &PortChange) -> bool {
         let PortChange { reason, port } = change;
         let before = self.now.ports.get(&port.number).copied();
@@ -179,7 +183,8 @@ impl Watched {
         (self.asked, self.ask_at) = (Some((xid, now)), now + ROUND_TRIP_EVERY);
     }
 
-    /// A reply with this transaction id came: how long it took, if it is the one that was asked for.
+    /// A reply with this transaction id came: how long it took, if it is the one that was asked
+    /// for.
     pub(super) fn answered(&mut self, now: Time, xid: u32) -> Option<Duration> {
         let (_, asked_at) = self.asked.take_if(|(asked, _)| *asked == xid)?;
         Some(now.since(asked_at))

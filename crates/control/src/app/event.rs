@@ -15,7 +15,8 @@ use crate::world::View;
 /// What happens at a switch, other than flow requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It joins: nobody else has seen it. What is written now is the first that the applications say to it.
+    /// It joins: nobody else has seen it. What is written now is the first that the applications
+    /// say to it.
     Joining,
     /// It joined and can be programmed.
     Up,
@@ -25,11 +26,11 @@ pub enum Event {
     Port(msg::PortChange),
     /// It removed a flow.
     FlowRemoved(Box<msg::FlowRemoved>),
-    /// It refused something, or complains. Where the transaction id is one of [`crate::output::Far::xid`], the worker is
-    /// the one that took that.
+    /// It refused something, or complains. Where the transaction id is one of
+    /// [`crate::output::Far::xid`], the worker is the one that took that.
     Error(Box<SwitchError>),
-    /// It replied to a message with a transaction id of [`crate::output::Far::xid`], on the worker that took that. A reply
-    /// in parts comes part by part.
+    /// It replied to a message with a transaction id of [`crate::output::Far::xid`], on the worker
+    /// that took that. A reply in parts comes part by part.
     Reply {
         /// The transaction id.
         xid: u32,
@@ -72,7 +73,8 @@ pub struct At<'e, S: Slot> {
     pub now: Time,
     /// At which switch.
     pub switch: &'e Info,
-    /// What is kept because of it: what an application keeps of what the switch says is held on this account.
+    /// What is kept because of it: what an application keeps of what the switch says is held on
+    /// this account.
     pub account: &'e Account,
     /// What the application keeps there.
     pub slot: S::Ref<'e>,
@@ -89,7 +91,8 @@ pub struct Moment<'m> {
     pub world: View<'m>,
 }
 
-/// How often an application's timer fires, and where. Intervals below [`crate::bounds::TIMER_MIN`] count as that.
+/// How often an application's timer fires, and where. Intervals below [`crate::bounds::TIMER_MIN`]
+/// count as that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Timer {
     /// Never.

@@ -30,7 +30,8 @@ pub enum On {
     Second,
     /// The application's own timer ([`crate::App::timer`]).
     Timer,
-    /// A part of the World that the application reads has changed, and nobody works with the old one any more.
+    /// A part of the World that the application reads has changed, and nobody works with the old
+    /// one any more.
     Publication,
 }
 

@@ -1,5 +1,5 @@
-//! What an application keeps for each switch: nothing, something that several workers use at once, or something that is one
-//! worker's at a time.
+//! What an application keeps for each switch: nothing, something that several workers use at once,
+//! or something that is one worker's at a time.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -53,8 +53,8 @@ impl Slot for () {
     fn give((): &()) {}
 }
 
-/// A `T` for each switch that several workers may use at once: it comes as `&T`. Requests of one switch are served by as
-/// many workers as there are.
+/// A `T` for each switch that several workers may use at once: it comes as `&T`. Requests of one
+/// switch are served by as many workers as there are.
 #[derive(Debug)]
 pub struct Parallel<T>(PhantomData<fn(T)>);
 
@@ -74,8 +74,9 @@ impl<T: Send + Sync + 'static> Slot for Parallel<T> {
     }
 }
 
-/// A `T` for each switch that is one worker's at a time: it comes as `&mut T`. The platform runs one batch of a switch at a
-/// time, and the others wait unread: a switch never has more than one worker.
+/// A `T` for each switch that is one worker's at a time: it comes as `&mut T`. The platform runs
+/// one batch of a switch at a time, and the others wait unread: a switch never has more than one
+/// worker.
 #[derive(Debug)]
 pub struct Exclusive<T>(PhantomData<fn(T)>);
 
@@ -94,8 +95,8 @@ impl<T: Send + 'static> Slot for Exclusive<T> {
 
     fn give(cell: &Cell<T>) -> Held<'_, T> {
         loop {
-            // The platform sees to it that it is there; only the farewell of a switch, and what is told to an auxiliary
-            // connection of it meanwhile, may meet, for the time of one batch.
+            // The platform sees to it that it is there; only the farewell of a switch, and what is
+            // told to an auxiliary connection of it meanwhile, may meet, for the time of one batch.
             if let Some(state) = cell.0.pop() {
                 return Held { cell, state: Some(state) };
             }
@@ -176,7 +177,8 @@ impl<'b, T: Send + Sync + 'static> Slots<'b, Parallel<T>> {
 }
 
 impl<'b, T: Send + 'static> Slots<'b, Exclusive<T>> {
-    /// The slot on the switch of a run ([`crate::batch::Run::switch`]), held until what is returned is dropped.
+    /// The slot on the switch of a run ([`crate::batch::Run::switch`]), held until what is returned
+    /// is dropped.
     pub fn of(&mut self, switch: usize) -> Held<'_, T> {
         Exclusive::give(kept::<Exclusive<T>>(&self.switches[switch], self.place))
     }

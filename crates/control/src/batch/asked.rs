@@ -28,8 +28,8 @@ pub struct Asked<'b> {
 }
 
 impl<'b> Batch<'b> {
-    /// Hands over the requests one after the other, those that are stopped left out. What is answered with
-    /// [`Next::Stop`] is kept from the applications that come later.
+    /// Hands over the requests one after the other, those that are stopped left out. What is
+    /// answered with [`Next::Stop`] is kept from the applications that come later.
     pub fn each(&mut self, mut answer: impl FnMut(&Asked<'b>) -> Next) {
         for (run, stretch) in self.runs.iter().enumerate() {
             let place = stretch.switch;
@@ -63,8 +63,8 @@ impl Asked<'_> {
         PortNo(self.request.in_port)
     }
 
-    /// The packet that it is about, to be sent somewhere: without actions the switch forgets it. None where the switch
-    /// neither holds it nor sent all of it, so that nobody can send it on.
+    /// The packet that it is about, to be sent somewhere: without actions the switch forgets it.
+    /// None where the switch neither holds it nor sent all of it, so that nobody can send it on.
     pub fn packet(&self) -> Option<PacketOut> {
         let Request { buffer_id, frame_len, total_len, .. } = self.request;
         let packet = match buffer_id {
@@ -77,15 +77,15 @@ impl Asked<'_> {
 }
 
 impl Output {
-    /// Answers a request with a message, which carries the request's transaction id. A message that the switch's version
-    /// cannot say, or that is too long, is not sent: false.
+    /// Answers a request with a message, which carries the request's transaction id. A message that
+    /// the switch's version cannot say, or that is too long, is not sent: false.
     pub fn answer(&mut self, asked: &Asked<'_>, message: impl Into<Message>) -> bool {
         self.turn_to(asked.run);
         self.say(asked.switch, asked.request.xid, message)
     }
 
-    /// Sends the packet of a request behind this head. False, and nothing is sent, where the switch neither holds it nor
-    /// sent all of it, or where it is too long.
+    /// Sends the packet of a request behind this head. False, and nothing is sent, where the switch
+    /// neither holds it nor sent all of it, or where it is too long.
     #[inline]
     pub fn send(&mut self, asked: &Asked<'_>, head: &PacketOutHead) -> bool {
         let Request { buffer_id, frame_len, total_len, xid, .. } = asked.request;
@@ -102,7 +102,8 @@ impl Output {
         }
     }
 
-    /// Says something to the switch in hand, with this transaction id. What its version cannot say is not sent: false.
+    /// Says something to the switch in hand, with this transaction id. What its version cannot say
+    /// is not sent: false.
     pub fn say(&mut self, switch: &Info, xid: u32, message: impl Into<Message>) -> bool {
         let message = message.into();
         self.append_with(|out| message.encode(switch.version, xid, out)).is_ok()

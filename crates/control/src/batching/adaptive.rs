@@ -1,9 +1,10 @@
 //! The threshold that finds itself: Maestro's IBT adaptation (figure 4).
 //!
-//! The worker climbs the hill of its own throughput in steps of ten requests. After each full batch it compares what it
-//! achieved with what it achieved in the full batch before; if that was no less, it turns round. A batch that took longer
-//! than the operator allows turns it downhill whatever was achieved, and so does finding nothing more to read: who keeps
-//! up with the load has no need of larger batches.
+//! The worker climbs the hill of its own throughput in steps of ten requests. After each full batch
+//! it compares what it achieved with what it achieved in the full batch before; if that was no
+//! less, it turns round. A batch that took longer than the operator allows turns it downhill
+//! whatever was achieved, and so does finding nothing more to read: who keeps up with the load has
+//! no need of larger batches.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -27,7 +28,8 @@ pub struct Adaptive {
     /// The IBT, in requests: a multiple of the step between [`IBT_MIN`] and [`IBT_MAX`].
     threshold: usize,
     trend: Trend,
-    /// The smoothed score of each batch size ("Sn"), in requests a nanosecond; 0 for a size never met.
+    /// The smoothed score of each batch size ("Sn"), in requests a nanosecond; 0 for a size never
+    /// met.
     scores: Box<[f32]>,
     /// The smoothed score of the last full batch ("S'"); 0 before the first.
     last: f32,
@@ -89,8 +91,8 @@ impl Adaptive {
         };
     }
 
-    /// The score of this batch, smoothed with those of its size. The last read may bring more than was asked for, so
-    /// sizes less than a step apart count as one.
+    /// The score of this batch, smoothed with those of its size. The last read may bring more than
+    /// was asked for, so sizes less than a step apart count as one.
     #[inline]
     fn smoothed(&mut self, requests: usize, took: Duration) -> f32 {
         let score = requests as f32 / took.as_nanos().max(1) as f32;
@@ -108,8 +110,9 @@ impl Batching for Adaptive {
         self.threshold
     }
 
-    /// A batch that is neither full nor the last of what was pending (a fence closed it) says nothing about batch sizes,
-    /// and changes nothing. One that is both counts as both, in the order of figure 4.
+    /// A batch that is neither full nor the last of what was pending (a fence closed it) says
+    /// nothing about batch sizes, and changes nothing. One that is both counts as both, in the
+    /// order of figure 4.
     #[inline]
     fn ran(&mut self, requests: usize, took: Duration, drained: bool) {
         if requests >= self.threshold {

@@ -2,7 +2,8 @@
 
 use super::Batching;
 
-/// Every read is a batch (NOX; Beacon §5.2, run-to-completion). How large a batch grows is then up to the read size.
+/// Every read is a batch (NOX; Beacon §5.2, run-to-completion). How large a batch grows is then up
+/// to the read size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PerRead;
 

@@ -1,15 +1,16 @@
 //! Which worker serves which switch, by their rates: the greedy algorithm of Maestro's figure 3.
 //!
-//! Switches are taken from the highest rate to the lowest, and each is given to the worker that has least so far. A switch
-//! stays where it is when that is as good, and nothing moves at all unless the busiest worker gains by it: a move costs
-//! more than it brings where rates merely waver.
+//! Switches are taken from the highest rate to the lowest, and each is given to the worker that has
+//! least so far. A switch stays where it is when that is as good, and nothing moves at all unless
+//! the busiest worker gains by it: a move costs more than it brings where rates merely waver.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// What the busiest worker has to get rid of before anything moves: a part in twenty of what it has.
+/// What the busiest worker has to get rid of before anything moves: a part in twenty of what it
+/// has.
 const GAIN_MIN: u64 = 20;
 
 /// A switch, as the algorithm sees it.
@@ -21,8 +22,8 @@ pub struct Load {
     pub worker: usize,
 }
 
-/// The worker of each switch from now on. Workers count from 0 to `workers`, at least 1; a switch that is with none of
-/// them counts as new.
+/// The worker of each switch from now on. Workers count from 0 to `workers`, at least 1; a switch
+/// that is with none of them counts as new.
 pub fn partition(switches: &[Load], workers: usize) -> Vec<usize> {
     let workers = workers.max(1);
     let now: Vec<usize> = switches.iter().map(|switch| switch.worker).collect();
@@ -89,8 +90,9 @@ mod tests {
     }
 
     proptest! {
-        /// List scheduling from the largest down: no worker has more than 4/3 of the best, and so no more than 4/3 of the
-        /// mean or of the largest switch and the mean together; and it is never worse than before.
+        /// List scheduling from the largest down: no worker has more than 4/3 of the best, and so
+        /// no more than 4/3 of the mean or of the largest switch and the mean together; and it is
+        /// never worse than before.
         #[test]
         fn the_busiest_is_bounded(
             rates in prop::collection::vec((0..1_000_000u64, 0..8usize), 0..200), workers in 8..16usize,

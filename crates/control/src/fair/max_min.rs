@@ -1,8 +1,9 @@
 //! Weighted max-min fair shares, by filling with water.
 //!
-//! Water rises equally high, by weight, in every vessel; a vessel that is full takes no more; it stops when there is no
-//! more water. (Bertsekas and Gallager, *Data Networks*, §6.5.2.) This is what measured shares are compared with
-//! (Maestro §4.1): a switch's fairness deviation is what it received, less this share, over this share.
+//! Water rises equally high, by weight, in every vessel; a vessel that is full takes no more; it
+//! stops when there is no more water. (Bertsekas and Gallager, *Data Networks*, §6.5.2.) This is
+//! what measured shares are compared with (Maestro §4.1): a switch's fairness deviation is what it
+//! received, less this share, over this share.
 
 use alloc::vec::Vec;
 
@@ -11,14 +12,15 @@ use super::Weight;
 /// What one switch asks for.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Demand {
-    /// Its offered rate, in any unit; infinite for a switch whose queue is always full. What is below zero, or no number,
-    /// counts as nothing.
+    /// Its offered rate, in any unit; infinite for a switch whose queue is always full. What is
+    /// below zero, or no number, counts as nothing.
     pub rate: f64,
     /// What it is due against others.
     pub weight: Weight,
 }
 
-/// Divides a finite `capacity`, in the unit of the demands: the share of each demand, in their order.
+/// Divides a finite `capacity`, in the unit of the demands: the share of each demand, in their
+/// order.
 pub fn max_min(capacity: f64, demands: &[Demand]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..demands.len()).collect();
     order.sort_by(|a, b| fill(&demands[*a]).total_cmp(&fill(&demands[*b])));

@@ -1,19 +1,21 @@
 //! Deficit round robin over new and old switches.
 //!
-//! In each round every switch may use as much as its weight times the quantum. Those that were idle, come with some of it
-//! left, and had little to say the last time, are served first, once a round; so a switch that asks rarely waits neither for
-//! those that never stop nor for those that come and go with much. Who comes again with little waits for the next round,
-//! unless nobody else waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits cost some,
-//! too, and many small ones would take all of it. Who comes with much has a turn in the round that runs, unless such turns
-//! brought less than half of what the one before did: then it asks for less than its share, has all of it with a visit a
-//! round, and joins the next one behind all who wait. What was used beyond the quantum is a debt, paid in later rounds. Debts
-//! and what was used of the round survive idleness: whoever goes idle and comes back, or hangs up and connects again, gains
-//! nothing.
+//! In each round every switch may use as much as its weight times the quantum. Those that were
+//! idle, come with some of it left, and had little to say the last time, are served first, once a
+//! round; so a switch that asks rarely waits neither for those that never stop nor for those that
+//! come and go with much. Who comes again with little waits for the next round, unless nobody else
+//! waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits
+//! cost some, too, and many small ones would take all of it. Who comes with much has a turn in the
+//! round that runs, unless such turns brought less than half of what the one before did: then it
+//! asks for less than its share, has all of it with a visit a round, and joins the next one behind
+//! all who wait. What was used beyond the quantum is a debt, paid in later rounds. Debts and what
+//! was used of the round survive idleness: whoever goes idle and comes back, or hangs up and
+//! connects again, gains nothing.
 //!
-//! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh quantum, and sends who was
-//! new to the end of the old, for the same reason), the deficits
-//! Shreedhar and Varghese's (*Efficient Fair Queuing using Deficit Round Robin*, §3), the weights Maestro's (§3.2.4: a
-//! switch with weight w has w chances a round).
+//! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh
+//! quantum, and sends who was new to the end of the old, for the same reason), the deficits
+//! Shreedhar and Varghese's (*Efficient Fair Queuing using Deficit Round Robin*, §3), the weights
+//! Maestro's (§3.2.4: a switch with weight w has w chances a round).
 //!
 //! ```text
 //!  arrive ──▶ new ──┐
@@ -25,13 +27,14 @@
 //!     └──▶  later  ◀────────────────────────────────┘
 //! ```
 //!
-//! A round is over when nothing is left in `new` and `now`. Where several workers have their `Rounds` each, whoever is
-//! through may [`Rounds::pick`] from another's; picking never begins a round. [`Rounds::turn_to`] does, for all of them
-//! in step, and that keeps the shares max-min over all workers.
+//! A round is over when nothing is left in `new` and `now`. Where several workers have their
+//! `Rounds` each, whoever is through may [`Rounds::pick`] from another's; picking never begins a
+//! round. [`Rounds::turn_to`] does, for all of them in step, and that keeps the shares max-min over
+//! all workers.
 //!
-//! Every operation is O(1), and none allocates once the largest id has joined; `pick` passes over those in debt, once a
-//! round each, so what a visit uses beyond its allowance should be less than a quantum. For one thread: whoever shares it
-//! puts a lock around it.
+//! Every operation is O(1), and none allocates once the largest id has joined; `pick` passes over
+//! those in debt, once a round each, so what a visit uses beyond its allowance should be less than
+//! a quantum. For one thread: whoever shares it puts a lock around it.
 
 mod account;
 mod habit;
@@ -44,8 +47,8 @@ use account::Account;
 use habit::Habit;
 use list::{Link, List};
 
-/// Names an entry: a small number, chosen by the caller, free again once the entry left. The largest one that ever joined
-/// determines the memory, some 50 bytes each.
+/// Names an entry: a small number, chosen by the caller, free again once the entry left. The
+/// largest one that ever joined determines the memory, some 50 bytes each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Id(pub u32);
 
@@ -106,16 +109,16 @@ enum Place {
 
 const NEVER: u64 = u64::MAX;
 
-/// A visit is light if it used no more than one part in so many of the quantum. Who comes first once more used no more than that of
-/// its weight times the quantum in the round.
+/// A visit is light if it used no more than one part in so many of the quantum. Who comes first
+/// once more used no more than that of its weight times the quantum in the round.
 const LIGHT: u32 = 8;
 
 /// How many may come first once more, at most, however long nobody wanted to.
 const AGAIN_MAX: u32 = 16;
 
 impl Rounds {
-    /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests, bytes or anything else,
-    /// at least 1.
+    /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests,
+    /// bytes or anything else, at least 1.
     pub fn new(quantum: u32) -> Rounds {
         Rounds {
             entries: Vec::new(),
@@ -131,7 +134,8 @@ impl Rounds {
         }
     }
 
-    /// Adds an entry, idle, which has nothing to spend before the next round. One of that id that was there goes.
+    /// Adds an entry, idle, which has nothing to spend before the next round. One of that id that
+    /// was there goes.
     pub fn join(&mut self, id: Id, weight: Weight) {
         self.leave(id);
         let at = id.0 as usize;
@@ -166,7 +170,8 @@ impl Rounds {
         (self.round, self.next_quantum) = (round, next_quantum);
     }
 
-    /// The entry has something to be served: its socket became readable. Calls beyond the first change nothing.
+    /// The entry has something to be served: its socket became readable. Calls beyond the first
+    /// change nothing.
     #[inline]
     pub fn arrive(&mut self, id: Id) {
         let anyone_waits = self.now.len() + self.later.len() > 0;
@@ -196,8 +201,8 @@ impl Rounds {
         }
     }
 
-    /// Whose turn it is in this round: the new ones first. Nobody's if the round is over, or waits only for visits to
-    /// be done. What is picked must be [`Rounds::done`].
+    /// Whose turn it is in this round: the new ones first. Nobody's if the round is over, or waits
+    /// only for visits to be done. What is picked must be [`Rounds::done`].
     #[inline]
     pub fn pick(&mut self) -> Option<Visit> {
         if let Some(id) = self.new.pop_front(&mut self.links) {
@@ -214,7 +219,8 @@ impl Rounds {
         None
     }
 
-    /// [`Rounds::pick`], beginning the next round where this one is over: for rounds that keep step with no others.
+    /// [`Rounds::pick`], beginning the next round where this one is over: for rounds that keep step
+    /// with no others.
     pub fn pick_or_turn(&mut self) -> Option<Visit> {
         loop {
             if let Some(visit) = self.pick() {
@@ -226,8 +232,8 @@ impl Rounds {
         }
     }
 
-    /// A visit is over. It used so much, which may be more than its allowance; `more` says that something is left to be
-    /// served.
+    /// A visit is over. It used so much, which may be more than its allowance; `more` says that
+    /// something is left to be served.
     #[inline]
     pub fn done(&mut self, id: Id, used: u32, more: bool) {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
@@ -247,8 +253,9 @@ impl Rounds {
         }
     }
 
-    /// A visit is over, as in [`Rounds::done`], and the entry cannot be served now, though it may have more to say: too much of it is
-    /// on its way with others. It arrives when it can be, goes on before others of its kind, and is owed the rounds between.
+    /// A visit is over, as in [`Rounds::done`], and the entry cannot be served now, though it may
+    /// have more to say: too much of it is on its way with others. It arrives when it can be, goes
+    /// on before others of its kind, and is owed the rounds between.
     pub fn park(&mut self, id: Id, used: u32) {
         match self.entries.get_mut(id.0 as usize) {
             Some(entry) if entry.place == (Place::Visited { again: false }) => {
@@ -259,8 +266,8 @@ impl Rounds {
         }
     }
 
-    /// Begins the next round, if this one is over and somebody waits for it. Rounds in which all would have been in debt
-    /// are skipped.
+    /// Begins the next round, if this one is over and somebody waits for it. Rounds in which all
+    /// would have been in debt are skipped.
     pub fn turn(&mut self) -> bool {
         match self.next_round() {
             Some(next) if self.left_of_round() == 0 => {
@@ -271,7 +278,8 @@ impl Rounds {
         }
     }
 
-    /// Begins this round, if it is later than the one that runs. What is left of that comes first, and keeps what it had.
+    /// Begins this round, if it is later than the one that runs. What is left of that comes first,
+    /// and keeps what it had.
     pub fn turn_to(&mut self, round: u64) {
         if round <= self.round {
             return;
@@ -288,7 +296,8 @@ impl Rounds {
         self.round
     }
 
-    /// The first round in which somebody who waits for another round has a turn; none if nobody waits.
+    /// The first round in which somebody who waits for another round has a turn; none if nobody
+    /// waits.
     pub fn next_round(&self) -> Option<u64> {
         (self.later.len() > 0).then(|| self.soonest.max(self.round + 1))
     }
@@ -305,8 +314,9 @@ impl Rounds {
         self.quantum
     }
 
-    /// Lets so many come first once more, of those who had a turn in the round and come again with little: for each time in which
-    /// others were served for so long that such a visit is cheap beside it.
+    /// Lets so many come first once more, of those who had a turn in the round and come again with
+    /// little: for each time in which others were served for so long that such a visit is cheap
+    /// beside it.
     #[inline]
     pub fn let_again(&mut self, more: u32) {
         self.again = self.again.saturating_add(more).min(AGAIN_MAX);

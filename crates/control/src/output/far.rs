@@ -32,9 +32,10 @@ pub struct Piece {
 
 /// Messages to any switches, and reports to the World.
 ///
-/// Messages are sent after the answers of the batch, in the order in which they were written for each switch. A switch that
-/// is not connected, or that has no room because it does not read, does not get them, which is counted. What has to arrive
-/// everywhere or nowhere is written as one [`Far::path`].
+/// Messages are sent after the answers of the batch, in the order in which they were written for
+/// each switch. A switch that is not connected, or that has no room because it does not read, does
+/// not get them, which is counted. What has to arrive everywhere or nowhere is written as one
+/// [`Far::path`].
 #[derive(Debug)]
 pub struct Far {
     // All of `room` is initialised, so that stamping needs no zeroing; `len` of it is in use.
@@ -106,7 +107,8 @@ impl Far {
         self.room[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// What `encode` appends to the vector it is given; it has to leave alone what is there already.
+    /// What `encode` appends to the vector it is given; it has to leave alone what is there
+    /// already.
     pub fn append_with<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         self.room.truncate(self.len);
         let result = encode(&mut self.room);
@@ -114,8 +116,9 @@ impl Far {
         result
     }
 
-    /// What `write` writes arrives at all of its switches, or at none: where one of them is not there or has no room, all
-    /// of it is dropped and counted. It is sent in the order in which switches are turned to: last hop first.
+    /// What `write` writes arrives at all of its switches, or at none: where one of them is not
+    /// there or has no room, all of it is dropped and counted. It is sent in the order in which
+    /// switches are turned to: last hop first.
     pub fn path(&mut self, write: impl FnOnce(&mut Far)) {
         self.seal();
         self.paths += 1;
@@ -125,8 +128,8 @@ impl Far {
         self.path = None;
     }
 
-    /// A transaction id that no other message had for a long time. A reply to it, or an error about it, comes back to the
-    /// worker that took it ([`crate::Event::Reply`]).
+    /// A transaction id that no other message had for a long time. A reply to it, or an error about
+    /// it, comes back to the worker that took it ([`crate::Event::Reply`]).
     pub fn xid(&mut self) -> u32 {
         let count = self.xid.wrapping_add(1) & (TAKEN - 1);
         self.xid = self.xid & !(TAKEN - 1) | count;
@@ -143,15 +146,15 @@ impl Far {
     /// Tells the publisher of a part what is new.
     ///
     /// # Errors
-    /// The report: nobody publishes the part, or [`crate::bounds::REPORTS_MAX`] reports wait already. Whoever has to tell
-    /// it tells it again.
+    /// The report: nobody publishes the part, or [`crate::bounds::REPORTS_MAX`] reports wait
+    /// already. Whoever has to tell it tells it again.
     pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
         self.reported = true;
         self.queues.push::<P>(report)
     }
 
-    /// Warns people of something, in a sentence that begins with the application's name: it becomes a line of the log. More
-    /// than [`NOTES_MAX`] of one batch are not told.
+    /// Warns people of something, in a sentence that begins with the application's name: it becomes
+    /// a line of the log. More than [`NOTES_MAX`] of one batch are not told.
     pub fn note(&mut self, words: String) {
         if self.notes.len() < NOTES_MAX {
             self.notes.push(words);
@@ -165,8 +168,8 @@ impl Far {
         }
     }
 
-    /// Tells people what an application of this name found out about the network: it becomes a line of the log and an event. More
-    /// than [`FOUND_MAX`] of one batch are not told, but counted.
+    /// Tells people what an application of this name found out about the network: it becomes a line
+    /// of the log and an event. More than [`FOUND_MAX`] of one batch are not told, but counted.
     pub fn found(&mut self, by: &'static str, found: Found) {
         if self.found.len() < FOUND_MAX {
             self.found.push((by, found));
@@ -235,7 +238,8 @@ impl Far {
         (self.to, self.path, self.paths, self.begun) = (None, None, 0, 0);
     }
 
-    /// Makes room for what `len` says, and for what comes next: after an encoder had the room there is none.
+    /// Makes room for what `len` says, and for what comes next: after an encoder had the room there
+    /// is none.
     #[cold]
     fn grow(&mut self) {
         self.room.resize(self.len + ROOM_MORE, 0);

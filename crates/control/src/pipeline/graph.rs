@@ -69,8 +69,8 @@ pub enum Wrong {
 }
 
 impl Wrong {
-    /// The place of the sequence that is wrong, among all, in the order in which they were added; none where it is no
-    /// sequence.
+    /// The place of the sequence that is wrong, among all, in the order in which they were added;
+    /// none where it is no sequence.
     pub fn sequence(&self) -> Option<usize> {
         match self {
             Wrong::Unknown { sequence, .. }

@@ -1,4 +1,5 @@
-//! What a session says and hears, whatever the version: the exact messages are made and read in [`v10`] and [`v13`].
+//! What a session says and hears, whatever the version: the exact messages are made and read in
+//! [`v10`] and [`v13`].
 
 mod v10;
 mod v13;
@@ -45,7 +46,8 @@ pub(super) enum Heard {
 }
 
 impl Heard {
-    /// Whether it is nothing to the session, but something to the applications, if it has this transaction id.
+    /// Whether it is nothing to the session, but something to the applications, if it has this
+    /// transaction id.
     pub(super) fn is_for_applications(&self, xid: u32) -> bool {
         match self {
             Heard::FlowRemoved => true,
@@ -109,8 +111,8 @@ pub(super) fn bitmap(body: &[u8]) -> Option<u32> {
     v13::bitmap(body)
 }
 
-/// "No version in common", in words too. The layout is that of every version, so that the peer can read it whatever
-/// `version`, its header byte, is.
+/// "No version in common", in words too. The layout is that of every version, so that the peer can
+/// read it whatever `version`, its header byte, is.
 pub(super) fn incompatible(version: u8, ours: Versions, xid: u32, out: &mut Vec<u8>) {
     let start = out.len();
     v10::incompatible(&alloc::format!("this controller speaks {ours}"), xid, out);

@@ -1,17 +1,19 @@
 //! Who keeps a datapath id that several connections claim.
 //!
-//! A switch that lost power comes back before its old connection is noticed dead; two switches may have been given one id
-//! by mistake. Both look the same: a second connection with a known id. So the connection that holds the id is asked
-//! with an echo. One that answers keeps the switch, and the newcomer is refused; one that does not
-//! yields to it, if that is still there.
+//! A switch that lost power comes back before its old connection is noticed dead; two switches may
+//! have been given one id by mistake. Both look the same: a second connection with a known id. So
+//! the connection that holds the id is asked with an echo. One that answers keeps the switch, and
+//! the newcomer is refused; one that does not yields to it, if that is still there.
 //!
 //! An identity that a certificate proved is never given to a connection without one: from the first
 //! connection on that proves it, no other holds it, is asked about, or joins, and one that held it
 //! until then goes.
 //!
-//! Auxiliary connections (OpenFlow 1.3.5 §6.3.6) claim nothing: they join the holder and go when it goes.
+//! Auxiliary connections (OpenFlow 1.3.5 §6.3.6) claim nothing: they join the holder and go when it
+//! goes.
 //!
-//! This is the decision only. Whoever keeps the table of datapath ids carries the questions and answers.
+//! This is the decision only. Whoever keeps the table of datapath ids carries the questions and
+//! answers.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -37,8 +39,9 @@ pub struct Claim<C> {
 pub enum Verdict<C> {
     /// It is the switch: [`super::Admission::Main`].
     Main,
-    /// It joins the connection `main`: [`super::Admission::Auxiliary`]. Where the same auxiliary connection was there
-    /// before, that one is `replaced` and to be closed: [`super::Close::Superseded`].
+    /// It joins the connection `main`: [`super::Admission::Auxiliary`]. Where the same auxiliary
+    /// connection was there before, that one is `replaced` and to be closed:
+    /// [`super::Close::Superseded`].
     Auxiliary {
         /// The main connection it joins.
         main: C,
@@ -126,8 +129,9 @@ impl<C: Copy + PartialEq> Claim<C> {
         Verdict::Auxiliary { main, replaced: None }
     }
 
-    /// `holder` answered when asked: the newcomer returned here, if any still waits, is refused with
-    /// [`Refusal::AlreadyConnected`]. An answer from a connection that holds nothing any more counts for nothing.
+    /// `holder` answered when asked: the newcomer returned here, if any still waits, is refused
+    /// with [`Refusal::AlreadyConnected`]. An answer from a connection that holds nothing any more
+    /// counts for nothing.
     pub fn answered(&mut self, holder: C) -> Option<C> {
         self.waiting.take_if(|_| self.holder == Some(holder) && !self.outranked)
     }
@@ -137,7 +141,8 @@ impl<C: Copy + PartialEq> Claim<C> {
         self.waiting.is_some() && self.holder == Some(holder)
     }
 
-    /// A connection ended, for whatever reason: the holder, one that waited, an auxiliary one or one that was refused.
+    /// A connection ended, for whatever reason: the holder, one that waited, an auxiliary one or
+    /// one that was refused.
     pub fn gone(&mut self, connection: C) -> Gone<C> {
         if self.holder == Some(connection) {
             self.holder = self.waiting.take();

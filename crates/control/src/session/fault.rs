@@ -5,8 +5,8 @@ use crate::time::Time;
 
 /// Bad messages not yet forgiven. One is forgiven each second.
 ///
-/// Each bad message is answered by one error, so this also bounds the errors that we send: about one a second, however
-/// the peer answers them.
+/// Each bad message is answered by one error, so this also bounds the errors that we send: about
+/// one a second, however the peer answers them.
 #[derive(Debug)]
 pub(super) struct Faults {
     level: u32,

@@ -1,4 +1,5 @@
-//! Any conversation at all: what a stranger's bytes, in any order and at any time, must not do to a session.
+//! Any conversation at all: what a stranger's bytes, in any order and at any time, must not do to a
+//! session.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

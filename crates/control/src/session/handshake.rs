@@ -30,8 +30,8 @@ pub(super) struct Gathered {
 }
 
 impl Session {
-    /// Before the versions are agreed on. The first message should be a HELLO; an echo request is answered all the same,
-    /// in its own version.
+    /// Before the versions are agreed on. The first message should be a HELLO; an echo request is
+    /// answered all the same, in its own version.
     pub(super) fn greet(&mut self, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
         match Greeting::of(raw.header.kind) {
             Some(Greeting::Hello) => self.agree(raw, out),
@@ -44,9 +44,10 @@ impl Session {
         }
     }
 
-    /// A message began whose end has not come, and may never: the length that a stranger's bytes seem to have means nothing.
-    /// Who speaks another protocol is known by a whole header, and who speaks TLS by the first two bytes of it. Of fewer nothing
-    /// is said: Mininet sends three to see whether anybody listens.
+    /// A message began whose end has not come, and may never: the length that a stranger's bytes
+    /// seem to have means nothing. Who speaks another protocol is known by a whole header, and who
+    /// speaks TLS by the first two bytes of it. Of fewer nothing is said: Mininet sends three to
+    /// see whether anybody listens.
     ///
     /// # Errors
     /// [`Close::NoHello`].
@@ -86,7 +87,8 @@ impl Session {
         }
     }
 
-    /// The switch said who it is. Some do so with a transaction id of their own: there is only one such reply to come.
+    /// The switch said who it is. Some do so with a transaction id of their own: there is only one
+    /// such reply to come.
     pub(super) fn features(&mut self, now: Time, features: Features) -> Result<Step, Close> {
         let (Phase::Features, Some(version)) = (&self.phase, self.version) else {
             self.counts.unawaited += 1;
@@ -139,8 +141,8 @@ impl Session {
         }
     }
 
-    /// Everything the handshake has to say to a main connection, in one go. The barrier comes last: its reply means that
-    /// the rest took effect.
+    /// Everything the handshake has to say to a main connection, in one go. The barrier comes last:
+    /// its reply means that the rest took effect.
     fn set_up(&mut self, version: Version, out: &mut Vec<u8>) {
         dialect::whole_packets(version, self.requests.xid(), out);
         if self.config.delete_flows {
@@ -174,8 +176,9 @@ impl Session {
         Ok(self.settle())
     }
 
-    /// The switch cannot name its ports. It can be programmed all the same, once a barrier says that it is done: if that
-    /// was said already it is asked again, so that there is a message whose reply ends the handshake.
+    /// The switch cannot name its ports. It can be programmed all the same, once a barrier says
+    /// that it is done: if that was said already it is asked again, so that there is a message
+    /// whose reply ends the handshake.
     pub(super) fn no_ports(&mut self, out: &mut Vec<u8>) {
         if let Some(version) = self.version
             && !self.requests.awaits(Asked::Ready)
@@ -206,7 +209,8 @@ impl Session {
             .try_for_each(|port| self.gather(PortChange { reason: PortChangeReason::Added, port }))
     }
 
-    /// Keeps what is said of a port until the handshake is done, if it is known yet whose port that is.
+    /// Keeps what is said of a port until the handshake is done, if it is known yet whose port that
+    /// is.
     pub(super) fn gather(&mut self, change: PortChange) -> Result<(), Close> {
         let (Phase::Admission(gathered) | Phase::Setup(gathered)) = &mut self.phase else {
             self.counts.early += 1;
@@ -251,8 +255,8 @@ fn settled(mut changes: Vec<PortChange>) -> Vec<Port> {
     changes.into_iter().map(|change| change.port).collect()
 }
 
-/// What every connection over TLS begins with: a record of the handshake's type, and the major number of all versions since
-/// SSL 3 (RFC 8446, §5.1).
+/// What every connection over TLS begins with: a record of the handshake's type, and the major
+/// number of all versions since SSL 3 (RFC 8446, §5.1).
 const TLS_HANDSHAKE: [u8; 2] = [0x16, 3];
 
 /// What may come before the versions are agreed on.

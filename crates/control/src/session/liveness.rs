@@ -1,5 +1,5 @@
-//! Whether the switch is still there: it is asked when it was silent for a while, and when another connection claims its
-//! name.
+//! Whether the switch is still there: it is asked when it was silent for a while, and when another
+//! connection claims its name.
 
 use core::time::Duration;
 
@@ -58,8 +58,8 @@ impl Liveness {
     }
 }
 
-/// A question that only the echo reply with its transaction id answers: what the switch sent before it lost power may
-/// still arrive, and proves nothing.
+/// A question that only the echo reply with its transaction id answers: what the switch sent before
+/// it lost power may still arrive, and proves nothing.
 ///
 /// What counts is not the time that passed, in which nobody may have looked, but how often the
 /// socket was looked at and found empty. As long as something comes, the answer may stand behind

@@ -1,8 +1,8 @@
 //! Which version is spoken (OpenFlow 1.3.5 §6.3.1).
 //!
-//! Each side's HELLO carries its highest version in the header and, since 1.3, may carry a bitmap of all of them. Where
-//! both sent a bitmap and these have a bit in common, the highest common bit wins; otherwise the lower of the two
-//! header versions is spoken, or nothing.
+//! Each side's HELLO carries its highest version in the header and, since 1.3, may carry a bitmap
+//! of all of them. Where both sent a bitmap and these have a bit in common, the highest common bit
+//! wins; otherwise the lower of the two header versions is spoken, or nothing.
 
 use core::fmt;
 

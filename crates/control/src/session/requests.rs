@@ -1,7 +1,8 @@
 //! Transaction ids, and which replies are awaited.
 //!
-//! The upper eight bits of an id are the worker that asked, the lower 23 count up; the bit between them is for those that
-//! applications take ([`crate::output::Far::xid`]). A reply that nobody awaits, or that comes too late, finds nothing here.
+//! The upper eight bits of an id are the worker that asked, the lower 23 count up; the bit between
+//! them is for those that applications take ([`crate::output::Far::xid`]). A reply that nobody
+//! awaits, or that comes too late, finds nothing here.
 
 use alloc::vec::Vec;
 
@@ -76,7 +77,8 @@ impl Requests {
         let place = self.open.iter().position(|open| open.xid == xid)?;
         let asked = self.open.remove(place).asked;
         if self.open.is_empty() {
-            // Thousands of switches are idle most of the time: none of them keeps room for what it does not ask.
+            // Thousands of switches are idle most of the time: none of them keeps room for what it
+            // does not ask.
             self.open = Vec::new();
         }
         Some(asked)

@@ -1,5 +1,5 @@
-//! What a session says to the engine: what happened ([`Step`]), what it wants to be told ([`Admission`]) and why it ended
-//! ([`Close`]).
+//! What a session says to the engine: what happened ([`Step`]), what it wants to be told
+//! ([`Admission`]) and why it ended ([`Close`]).
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -20,15 +20,16 @@ const NO_ERROR: Malformed = Malformed { field: "header.type", offset: 1, reason:
 pub enum Step {
     /// Nothing that concerns anyone else.
     Nothing,
-    /// The switch said who it is. The handshake rests until the engine has asked who else claims that name and answers
-    /// with [`super::Session::admit`].
+    /// The switch said who it is. The handshake rests until the engine has asked who else claims
+    /// that name and answers with [`super::Session::admit`].
     Identified {
         /// Its name.
         dpid: DatapathId,
         /// 0 for the main connection (always, in 1.0), else the number of an auxiliary one.
         auxiliary_id: u8,
     },
-    /// The handshake is done: the switch can be programmed. Comes once, and never on an auxiliary connection.
+    /// The handshake is done: the switch can be programmed. Comes once, and never on an auxiliary
+    /// connection.
     Up(Info),
     /// An auxiliary connection is ready: its PACKET_INs are those of the main connection's switch.
     AuxiliaryUp {
@@ -134,7 +135,8 @@ pub struct SwitchError {
 }
 
 impl SwitchError {
-    /// Whether a flow was refused because there is no room for another: the switch is in order, and its table is full.
+    /// Whether a flow was refused because there is no room for another: the switch is in order, and
+    /// its table is full.
     pub fn is_table_full(&self) -> bool {
         // As 1.3 and 1.0 call it.
         self.name.ends_with("/OFPFMFC_TABLE_FULL")

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::Port;
 use crate::bounds::SHED_PORTS_MAX;
 
-/// One switch's count. It allocates when a port is cut for the first time, up to [`SHED_PORTS_MAX`] ports.
+/// One switch's count. It allocates when a port is cut for the first time, up to [`SHED_PORTS_MAX`]
+/// ports.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Port and requests dropped, by port.

@@ -51,7 +51,8 @@ fn seven_ports_beside_a_storming_one_keep_all_they_ask_for() {
     assert_eq!(kept[&8], 100);
 }
 
-/// Alone, the seven could have the whole share; with an eighth they are due seven parts of eight at least.
+/// Alone, the seven could have the whole share; with an eighth they are due seven parts of eight at
+/// least.
 #[test]
 fn seven_ports_that_fill_the_share_alone_lose_no_more_than_is_due_to_the_eighth() {
     let mut it = Shed::new(7);
@@ -155,8 +156,8 @@ proptest! {
         }
     }
 
-    /// The goal: a port at ten times the rate of seven others costs them a tenth at most, wherever the seven leave the
-    /// eighth its part.
+    /// The goal: a port at ten times the rate of seven others costs them a tenth at most, wherever
+    /// the seven leave the eighth its part.
     #[test]
     fn a_storming_port_costs_the_others_little(each in 1..200usize, spare in 0..100usize, noise: u64) {
         let share = 8 * each + spare;

@@ -7,8 +7,8 @@ use super::{Count, Level};
 use crate::app::On;
 use crate::bounds::APP_COUNTS_MAX;
 
-/// What one application did on one worker, on cache lines of its own. It is added to once a batch or once an event, and never
-/// once a request.
+/// What one application did on one worker, on cache lines of its own. It is added to once a batch
+/// or once an event, and never once a request.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct AppStats {
@@ -47,8 +47,9 @@ impl AppStats {
 pub struct AppSnapshot {
     /// Its name.
     pub app: &'static str,
-    /// Events that it was handed, by their kind ([`On::name`]), those among them that an application before it had stopped; of
-    /// flow requests each counts. Kinds that did not come yet are not there.
+    /// Events that it was handed, by their kind ([`On::name`]), those among them that an
+    /// application before it had stopped; of flow requests each counts. Kinds that did not come yet
+    /// are not there.
     pub events: BTreeMap<&'static str, u64>,
     /// Bytes of the messages that it wrote, to whichever switch.
     pub bytes_out: u64,

@@ -1,7 +1,8 @@
 //! Numbers that one thread writes and others read.
 //!
-//! Writing is a load and a store, both relaxed: two threads that wrote at once would lose what one of them wrote. The right
-//! to write may go from one thread to another where that goes by a release and an acquire, as a claim does.
+//! Writing is a load and a store, both relaxed: two threads that wrote at once would lose what one
+//! of them wrote. The right to write may go from one thread to another where that goes by a release
+//! and an acquire, as a claim does.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,11 +1,12 @@
-//! What a histogram says at a moment: a value of its own, which can be merged, asked and written down.
+//! What a histogram says at a moment: a value of its own, which can be merged, asked and written
+//! down.
 
 use alloc::vec::Vec;
 
 use super::histogram::{lower, upper};
 
-/// A distribution of values. Quantiles are those of the buckets' upper bounds: never below the exact ones, and above them
-/// by less than a sixteenth.
+/// A distribution of values. Quantiles are those of the buckets' upper bounds: never below the
+/// exact ones, and above them by less than a sixteenth.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Distribution {
     /// How often each bucket was hit, to the last one that was.
@@ -27,8 +28,8 @@ pub struct Bucket {
 }
 
 impl Distribution {
-    /// From numbers that were read one after the other while they changed: extremes that their own bucket does not know of
-    /// yet, or not any more, are put right.
+    /// From numbers that were read one after the other while they changed: extremes that their own
+    /// bucket does not know of yet, or not any more, are put right.
     pub(super) fn new(mut counts: Vec<u64>, sum: u64, min: u64, max: u64) -> Distribution {
         let Some(last) = counts.iter().rposition(|count| *count > 0) else {
             return Distribution::default();
@@ -78,8 +79,8 @@ impl Distribution {
         self.max
     }
 
-    /// The value that this many thousandths of all do not exceed: 500 asks for the median, 999 for p999, 1000 or more for
-    /// the greatest; 0 where there is none.
+    /// The value that this many thousandths of all do not exceed: 500 asks for the median, 999 for
+    /// p999, 1000 or more for the greatest; 0 where there is none.
     pub fn quantile(&self, thousandths: u32) -> u64 {
         let rank = u128::from(self.count()) * u128::from(thousandths.min(1000));
         let rank = rank.div_ceil(1000).max(1);

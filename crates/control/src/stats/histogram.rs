@@ -1,8 +1,9 @@
 //! A histogram that one thread records into while others read it.
 //!
-//! Its buckets are log-linear: each power of two is divided into [`PARTS`] of equal width, so that a bucket is never wider
-//! than a sixteenth of what is in it, and values below 32 have a bucket each. The size is fixed, 4.7 KB, and recording is
-//! a shift and four counters; whoever needs it smaller keeps a sum and a [`Peak`] instead.
+//! Its buckets are log-linear: each power of two is divided into [`PARTS`] of equal width, so that
+//! a bucket is never wider than a sixteenth of what is in it, and values below 32 have a bucket
+//! each. The size is fixed, 4.7 KB, and recording is a shift and four counters; whoever needs it
+//! smaller keeps a sum and a [`Peak`] instead.
 
 use core::fmt;
 
@@ -16,7 +17,8 @@ const PARTS_BITS: u32 = 4;
 /// Buckets in all: the last is that of [`RECORDED_MAX`].
 pub(super) const BUCKETS: usize = bucket(RECORDED_MAX) + 1;
 
-/// How often each value came, values taken together that differ by less than a sixteenth. Unit: the recorder's.
+/// How often each value came, values taken together that differ by less than a sixteenth. Unit: the
+/// recorder's.
 pub struct Histogram {
     sum: Count,
     /// The complement of the smallest value, so that 0 says that there is none.
@@ -47,7 +49,8 @@ impl Histogram {
         self.max.raise(value);
     }
 
-    /// What was recorded so far. What is recorded meanwhile may be in one of the numbers and not yet in another.
+    /// What was recorded so far. What is recorded meanwhile may be in one of the numbers and not
+    /// yet in another.
     pub fn read(&self) -> Distribution {
         let counts = self.buckets.iter().map(Count::get).collect();
         Distribution::new(counts, self.sum.get(), !self.min.get(), self.max.get())

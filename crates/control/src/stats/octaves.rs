@@ -1,7 +1,8 @@
 //! A small histogram, for what there are thousands of: a bucket for each power of two.
 //!
-//! Its size is fixed, 256 bytes, and recording touches one number of it: a switch has several, and its next visit finds
-//! little of them in the cache. Who needs it finer records a [`Histogram`](super::Histogram).
+//! Its size is fixed, 256 bytes, and recording touches one number of it: a switch has several, and
+//! its next visit finds little of them in the cache. Who needs it finer records a
+//! [`Histogram`](super::Histogram).
 
 use super::{Bucket, Count};
 
@@ -25,8 +26,8 @@ impl Octaves {
     }
 }
 
-/// What a small histogram says at a moment. Quantiles are those of the buckets' upper bounds: never below the exact ones, and less
-/// than twice as large.
+/// What a small histogram says at a moment. Quantiles are those of the buckets' upper bounds: never
+/// below the exact ones, and less than twice as large.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OctaveCounts([u64; OCTAVES]);
 
@@ -43,8 +44,8 @@ impl OctaveCounts {
         self.0.iter().sum()
     }
 
-    /// The value that this many thousandths of all do not exceed, 1000 or more for the greatest: the greatest of its bucket; 0
-    /// where there is none.
+    /// The value that this many thousandths of all do not exceed, 1000 or more for the greatest:
+    /// the greatest of its bucket; 0 where there is none.
     pub fn quantile(&self, thousandths: u32) -> u64 {
         let rank = u128::from(self.count()) * u128::from(thousandths.min(1000));
         let rank = rank.div_ceil(1000).max(1);

@@ -1,4 +1,5 @@
-//! A set of counters, declared once: what its owner writes, what others read of it, and how two readings become one.
+//! A set of counters, declared once: what its owner writes, what others read of it, and how two
+//! readings become one.
 
 use super::{Count, Distribution, Histogram, Level, OctaveCounts, Octaves, Peak};
 
@@ -74,7 +75,8 @@ impl Kept for Octaves {
     }
 }
 
-/// Declares a set of counters and its reading from one list of fields, so that neither can forget one.
+/// Declares a set of counters and its reading from one list of fields, so that neither can forget
+/// one.
 macro_rules! set {
     (
         $(#[$about:meta])* $Set:ident;

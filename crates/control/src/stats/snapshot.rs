@@ -1,4 +1,5 @@
-//! Everything that is counted, at a moment: a value of its own, to be served over HTTP or written to a file.
+//! Everything that is counted, at a moment: a value of its own, to be served over HTTP or written
+//! to a file.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,7 +10,8 @@ use super::{AppSnapshot, SwitchCounts, SwitchSpread, WorkerCounts, WorkerStats};
 use crate::shed::Tally;
 use crate::time::Time;
 
-/// All counters of a controller at a moment. The numbers were read one after the other while workers went on counting.
+/// All counters of a controller at a moment. The numbers were read one after the other while
+/// workers went on counting.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Snapshot {
@@ -61,8 +63,9 @@ pub struct SwitchSnapshot {
 }
 
 impl Snapshot {
-    /// Reads the workers' counters, given in their order, and adds them up. Connections of the same switch become one entry:
-    /// the first that is given says who its worker is. What applications did is not there yet.
+    /// Reads the workers' counters, given in their order, and adds them up. Connections of the same
+    /// switch become one entry: the first that is given says who its worker is. What applications
+    /// did is not there yet.
     pub fn new<'a>(
         at: Time,
         workers: impl IntoIterator<Item = &'a WorkerStats>,

@@ -1,11 +1,13 @@
 //! What is counted for a switch, from its joining.
 //!
-//! Several workers may serve a switch, one after the other. Each connection has one claim, and a set of counters that goes
-//! with it: who holds the claim writes the set, and passing the claim on, by a release and an acquire, passes on the right
-//! to write. Auxiliary connections have claims, and so sets, of their own; [`Snapshot`](super::Snapshot) adds them up.
-//! A switch may be idle, and there may be thousands: its distributions are small ones ([`Octaves`]), kept apart ([`SwitchSpreads`]) and
-//! written by the same rights. What waits on the way of a
-//! request is a worker, and so the time that is waited for locks is counted with workers alone, as is the IBT, which is theirs.
+//! Several workers may serve a switch, one after the other. Each connection has one claim, and a
+//! set of counters that goes with it: who holds the claim writes the set, and passing the claim on,
+//! by a release and an acquire, passes on the right to write. Auxiliary connections have claims,
+//! and so sets, of their own; [`Snapshot`](super::Snapshot) adds them up. A switch may be idle, and
+//! there may be thousands: its distributions are small ones ([`Octaves`]), kept apart
+//! ([`SwitchSpreads`]) and written by the same rights. What waits on the way of a request is a
+//! worker, and so the time that is waited for locks is counted with workers alone, as is the IBT,
+//! which is theirs.
 
 use super::set::set;
 use super::{Count, Level, Octaves, Peak};
@@ -21,7 +23,8 @@ set! {
     requests: Count,
     /// Bytes that were read from it.
     bytes_in: Count,
-    /// Bytes that were to be written to it. Whoever may write to the socket counts them; see `bytes_waiting`.
+    /// Bytes that were to be written to it. Whoever may write to the socket counts them; see
+    /// `bytes_waiting`.
     bytes_out: Count,
     /// Batches, or parts of batches, that its requests made.
     batches: Count,
@@ -31,8 +34,8 @@ set! {
     queue_wait_ns: Count,
     /// The longest of these waits, in nanoseconds.
     queue_wait_ns_max: Peak,
-    /// Visits that were put off, because another worker held the claim. Who skipped it adds them when it revisits: before,
-    /// it has no right to write here.
+    /// Visits that were put off, because another worker held the claim. Who skipped it adds them
+    /// when it revisits: before, it has no right to write here.
     skips: Count,
     /// Visits, later in the same round, of workers that had skipped it.
     revisits: Count,
@@ -42,17 +45,18 @@ set! {
     sheds: Count,
     /// Times that it went to another worker for good, counted by the new one.
     moves: Count,
-    /// Bytes that wait for its socket. Where others than the claimant write to the socket, the right to write to it is the
-    /// right to write this and `bytes_out`, and it is passed on in the same way.
+    /// Bytes that wait for its socket. Where others than the claimant write to the socket, the
+    /// right to write to it is the right to write this and `bytes_out`, and it is passed on in the
+    /// same way.
     bytes_waiting: Level,
-    /// Times that an earlier connection of it was dropped because the switch did not read; of so many switches as the engine
-    /// remembers.
+    /// Times that an earlier connection of it was dropped because the switch did not read; of so
+    /// many switches as the engine remembers.
     evictions: Count,
 }
 
 set! {
-    /// The distributions of one connection, 1.3 KB on cache lines of their own: of one that never says which switch it is there are
-    /// none.
+    /// The distributions of one connection, 1.3 KB on cache lines of their own: of one that never
+    /// says which switch it is there are none.
     SwitchSpreads;
 
     /// What was counted for a switch until a moment, in distributions.
@@ -60,14 +64,16 @@ set! {
 
     /// Requests of each batch, or part of a batch, that it made.
     batch_size: Octaves,
-    /// Each of the waits that [`SwitchStats::queue_wait_ns`] is the sum of, in nanoseconds, from its joining.
+    /// Each of the waits that [`SwitchStats::queue_wait_ns`] is the sum of, in nanoseconds, from
+    /// its joining.
     queue_waits_ns: Octaves,
-    /// Handling time, in nanoseconds: the run of the applications over each batch with whose output it was written to. This and the
-    /// next two are counted by whoever writes, with the right to write to the socket; not where the output is left to another who
-    /// is writing.
+    /// Handling time, in nanoseconds: the run of the applications over each batch with whose output
+    /// it was written to. This and the next two are counted by whoever writes, with the right to
+    /// write to the socket; not where the output is left to another who is writing.
     handling_time_ns: Octaves,
     /// Write time, in nanoseconds: handing its part of each batch's output to its socket.
     write_time_ns: Octaves,
-    /// Batching delay, in nanoseconds: from the first read of each such batch to the end of the write to this switch.
+    /// Batching delay, in nanoseconds: from the first read of each such batch to the end of the
+    /// write to this switch.
     batching_delay_ns: Octaves,
 }

@@ -183,8 +183,8 @@ fn a_snapshot_reads_well_as_json() {
     assert_eq!(it["switches"][1], switch);
 }
 
-/// Two workers that take turns by a claim write one set and lose nothing; a third thread reads, and what it sees only
-/// grows.
+/// Two workers that take turns by a claim write one set and lose nothing; a third thread reads, and
+/// what it sees only grows.
 #[test]
 fn a_claim_passes_the_right_to_count_on() {
     const TURNS: u64 = 1_000_000;

@@ -4,10 +4,11 @@ use super::set::set;
 use super::{Count, Histogram, Level};
 
 set! {
-    /// One worker's counters, some 30 KB on cache lines of their own: allocate it once and share the pointer.
+    /// One worker's counters, some 30 KB on cache lines of their own: allocate it once and share
+    /// the pointer.
     ///
-    /// What comes once a request is added once a batch; distributions are recorded once a batch or once a visit, from times
-    /// that the worker reads anyway.
+    /// What comes once a request is added once a batch; distributions are recorded once a batch or
+    /// once a visit, from times that the worker reads anyway.
     WorkerStats;
 
     /// What one worker, or several together, counted until a moment.
@@ -35,7 +36,8 @@ set! {
     handling_time_ns: Histogram,
     /// Write time, in nanoseconds: handing the output of one batch to the sockets.
     write_time_ns: Histogram,
-    /// Nanoseconds spent on waiting for a lock or for a claim that another worker holds, a failed try included.
+    /// Nanoseconds spent on waiting for a lock or for a claim that another worker holds, a failed
+    /// try included.
     lock_wait_ns: Count,
     /// Nanoseconds that the worker ran, waiting for locks included: all but its sleep in the poll.
     run_time_ns: Count,
@@ -57,12 +59,13 @@ set! {
     helped_visits: Count,
     /// Connections that were taken over from another worker for good.
     moves: Count,
-    /// Times that reading from a connection paused, because of what waits before or behind the applications.
+    /// Times that reading from a connection paused, because of what waits before or behind the
+    /// applications.
     pauses: Count,
     /// Flow requests that were dropped on purpose, before the applications.
     sheds: Count,
-    /// Messages for other switches than those of a batch that were not sent, because the switch, or one on the same path,
-    /// is not there or does not read.
+    /// Messages for other switches than those of a batch that were not sent, because the switch, or
+    /// one on the same path, is not there or does not read.
     unsent: Count,
     /// Connections that were dropped, because the switch did not read.
     evictions: Count,
@@ -71,7 +74,8 @@ set! {
 }
 
 impl WorkerCounts {
-    /// Time spent on waiting for locks and claims, in millionths of the run time; 0 where nothing ran.
+    /// Time spent on waiting for locks and claims, in millionths of the run time; 0 where nothing
+    /// ran.
     pub fn lock_wait_ppm(&self) -> u64 {
         let waited = u128::from(self.lock_wait_ns) * 1_000_000;
         let ppm = waited.checked_div(u128::from(self.run_time_ns)).unwrap_or(0);

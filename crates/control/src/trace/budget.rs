@@ -1,26 +1,29 @@
-//! What one trace may cost, over all the switches that a packet passes: work, and the length of the answer.
+//! What one trace may cost, over all the switches that a packet passes: work, and the length of the
+//! answer.
 
 use core::fmt;
 
 use aldis_wire::Malformed;
 use aldis_wire::msg::{Field, FlowStats, Instruction};
 
-/// Groups that lead to each other, one after the other. Open vSwitch follows 64 of anything; chains that people make have two
-/// or three.
+/// Groups that lead to each other, one after the other. Open vSwitch follows 64 of anything; chains
+/// that people make have two or three.
 pub const GROUP_DEPTH_MAX: usize = 8;
 
 /// Copies of a packet that leave one switch.
 pub const OUTS_MAX: usize = 4096;
 
-/// Groups of a switch, their buckets and their actions, that are held at once: some 20 MB of a switch that lies about them,
-/// and more than hardware has room for.
+/// Groups of a switch, their buckets and their actions, that are held at once: some 20 MB of a
+/// switch that lies about them, and more than hardware has room for.
 pub const GROUP_PARTS_MAX: usize = 1 << 18;
 
-/// Flows, groups, buckets, actions and copies that are looked at in one trace: two seconds of a core. A packet that is flooded
-/// through a thousand switches with a thousand flows each needs half.
+/// Flows, groups, buckets, actions and copies that are looked at in one trace: two seconds of a
+/// core. A packet that is flooded through a thousand switches with a thousand flows each needs
+/// half.
 pub const STEPS_MAX: usize = 1 << 21;
 
-/// Bytes of one answer, as they are estimated here: a trace through a hundred switches has fifty thousand.
+/// Bytes of one answer, as they are estimated here: a trace through a hundred switches has fifty
+/// thousand.
 pub const ANSWER_MAX: usize = 4 * 1024 * 1024;
 
 /// What a way out counts for in an answer, in bytes.

@@ -1,5 +1,5 @@
-//! Actions of OpenFlow 1.0 that depend on the packet (1.0 §5.2.4): a flow whose match does not say which packet comes has them under
-//! their numbers there. Here the packet is known.
+//! Actions of OpenFlow 1.0 that depend on the packet (1.0 §5.2.4): a flow whose match does not say
+//! which packet comes has them under their numbers there. Here the packet is known.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use aldis_wire::v10;
 use super::Packet;
 use crate::bits::{PRESENT, number};
 
-/// What the action of this number does with this packet: nothing where it has not what is to be changed. None for an action that is
-/// none of these.
+/// What the action of this number does with this packet: nothing where it has not what is to be
+/// changed. None for an action that is none of these.
 pub(super) fn read(kind: u16, body: &[u8], packet: &Packet) -> Option<Vec<Action>> {
     let short = u16::from_be_bytes(*body.first_chunk()?);
     let first = *body.first()?;

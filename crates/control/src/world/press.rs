@@ -155,7 +155,8 @@ impl Press {
         Some(Arc::clone(&self.world))
     }
 
-    /// When the next step has something to do, as far as is known; [`Time::NEVER`] where it depends on what is reported.
+    /// When the next step has something to do, as far as is known; [`Time::NEVER`] where it depends
+    /// on what is reported.
     pub fn next(&self) -> Time {
         let next = self.makers.iter().map(|maker| match maker.has_reports() {
             true => Time::START,

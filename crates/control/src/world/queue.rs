@@ -80,8 +80,8 @@ impl<P: Part> fmt::Debug for News<'_, P> {
 }
 
 impl<'n, P: Part> News<'n, P> {
-    /// The next report. After some thousands there is none until the next round, so that a flood of them does not keep the
-    /// others waiting.
+    /// The next report. After some thousands there is none until the next round, so that a flood of
+    /// them does not keep the others waiting.
     pub fn report(&mut self) -> Option<P::Report> {
         if self.taken == REPORTS_PER_ROUND {
             return None;

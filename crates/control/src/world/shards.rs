@@ -3,8 +3,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Pieces of something large. A copy of all costs a pointer for each; the first change to a piece that is shared copies that
-/// piece alone. So a publication costs what changed, and not the whole.
+/// Pieces of something large. A copy of all costs a pointer for each; the first change to a piece
+/// that is shared copies that piece alone. So a publication costs what changed, and not the whole.
 #[derive(Debug)]
 pub struct Shards<T>(Vec<Arc<T>>);
 
@@ -42,7 +42,8 @@ impl<T: Clone + Default> Shards<T> {
         self.0.iter().map(|piece| &**piece)
     }
 
-    /// How many pieces are not shared with `other`: what the one cost where it was made of the other.
+    /// How many pieces are not shared with `other`: what the one cost where it was made of the
+    /// other.
     pub fn apart_from(&self, other: &Shards<T>) -> usize {
         self.0.iter().zip(&other.0).filter(|(one, other)| !Arc::ptr_eq(one, other)).count()
     }

@@ -22,7 +22,8 @@ fn offering(versions: Versions) -> Dialogue {
     Dialogue::configured(V13, Config { versions, ..Config::default() })
 }
 
-/// What a session that offers `ours` makes of a HELLO: the version agreed on, or the refusal, checked for its form.
+/// What a session that offers `ours` makes of a HELLO: the version agreed on, or the refusal,
+/// checked for its form.
 fn agreed(ours: Versions, theirs: u8, body: &[u8]) -> Option<Version> {
     let mut switch = offering(ours);
     let turn = switch.says_raw(theirs, 0, 0x55, body);
@@ -176,7 +177,8 @@ fn a_switch_that_refuses_our_hello_is_quoted() {
             "{words}"
         );
     };
-    // It may come before the switch's own HELLO or behind it, and in a version of the switch's choice.
+    // It may come before the switch's own HELLO or behind it, and in a version of the switch's
+    // choice.
     quoted(Dialogue::with(V13).says(1, refusal.clone()).hears("").close());
     let mut switch = Dialogue::with(V13);
     switch.says_hello();

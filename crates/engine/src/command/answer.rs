@@ -1,4 +1,5 @@
-//! The answer to a command: told once by a worker, waited for by a thread or by a task of any runtime.
+//! The answer to a command: told once by a worker, waited for by a thread or by a task of any
+//! runtime.
 
 use std::future::Future;
 use std::mem;
@@ -10,15 +11,16 @@ use aldis_control::command::{Failure, Outcome, Reply, Said};
 use aldis_control::session::{Close, SwitchError};
 use aldis_wire::{DatapathId, Version};
 
-use super::open::Slot;
+use crate::conn::open::ReplySlot;
 
-/// What will have become of a command. Whoever drops it does not hear of that; the command goes its way.
+/// What will have become of a command. Whoever drops it does not hear of that; the command goes its
+/// way.
 #[derive(Debug)]
 pub struct Answer(Arc<Cell>);
 
 /// Who is told. If it is dropped, the controller stops.
 #[derive(Debug)]
-pub(crate) struct Asker {
+pub(crate) struct AnswerSender {
     cell: Option<Arc<Cell>>,
     to: DatapathId,
     version: Version,
@@ -41,7 +43,7 @@ enum Told {
     Heard {
         to: DatapathId,
         version: Version,
-        slots: Vec<Slot>,
+        slots: Vec<ReplySlot>,
     },
     Failed(Failure),
     /// The answer was given out.
@@ -49,19 +51,19 @@ enum Told {
 }
 
 /// A question to a switch that speaks `version`.
-pub(super) fn ask(to: DatapathId, version: Version) -> (Asker, Answer) {
+pub(crate) fn ask(to: DatapathId, version: Version) -> (AnswerSender, Answer) {
     let cell = Cell { state: Mutex::new(State::Awaited(None)), told: Condvar::new() };
     let cell = Arc::new(cell);
-    (Asker { cell: Some(Arc::clone(&cell)), to, version }, Answer(cell))
+    (AnswerSender { cell: Some(Arc::clone(&cell)), to, version }, Answer(cell))
 }
 
-impl Asker {
+impl AnswerSender {
     /// The answer.
-    pub(crate) fn tell(mut self, heard: Result<Vec<Slot>, Failure>) {
-        self.tell_once(heard);
+    pub(crate) fn send(mut self, heard: Result<Vec<ReplySlot>, Failure>) {
+        self.send_once(heard);
     }
 
-    fn tell_once(&mut self, heard: Result<Vec<Slot>, Failure>) {
+    fn send_once(&mut self, heard: Result<Vec<ReplySlot>, Failure>) {
         let Some(cell) = self.cell.take() else { return };
         let (to, version) = (self.to, self.version);
         let told = match heard {
@@ -76,15 +78,15 @@ impl Asker {
     }
 }
 
-impl Drop for Asker {
+impl Drop for AnswerSender {
     fn drop(&mut self) {
-        self.tell_once(Err(Failure::Disconnected(Close::Stopping)));
+        self.send_once(Err(Failure::Disconnected(Close::Stopping)));
     }
 }
 
 impl Answer {
     /// An answer that is there already.
-    pub(super) fn failed(failure: Failure) -> Answer {
+    pub(crate) fn failed(failure: Failure) -> Answer {
         let state = Mutex::new(State::Told(Told::Failed(failure)));
         Answer(Arc::new(Cell { state, told: Condvar::new() }))
     }
@@ -129,12 +131,14 @@ impl Told {
     }
 }
 
-fn said(slot: Slot, to: DatapathId, version: Version) -> Said {
+fn said(slot: ReplySlot, to: DatapathId, version: Version) -> Said {
     match slot {
-        Slot::Silent => Said::Done,
-        Slot::Awaited(bytes) | Slot::Whole(bytes) => Said::Reply(Reply::new(version, bytes)),
-        Slot::TooMuch { .. } => Said::TooMuch,
-        Slot::Refused(bytes) => {
+        ReplySlot::Silent => Said::Done,
+        ReplySlot::Awaited(bytes) | ReplySlot::Whole(bytes) => {
+            Said::Reply(Reply::new(version, bytes))
+        }
+        ReplySlot::TooMuch { .. } => Said::TooMuch,
+        ReplySlot::Refused(bytes) => {
             let unreadable = |why| SwitchError {
                 dpid: Some(to),
                 xid: 0,
@@ -174,32 +178,32 @@ mod tests {
 
     #[test]
     fn a_task_is_woken_once_and_a_thread_waits() {
-        let (asker, mut answer) = ask(TO, Version::V13);
+        let (sender, mut answer) = ask(TO, Version::V13);
         let count = Arc::<Count>::default();
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
         assert_eq!(Pin::new(&mut answer).poll(&mut context), Poll::Pending);
-        asker.tell(Ok(vec![Slot::Silent]));
+        sender.send(Ok(vec![ReplySlot::Silent]));
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         assert_eq!(Pin::new(&mut answer).poll(&mut context), Poll::Ready(Ok(vec![Said::Done])));
 
-        let (asker, answer) = ask(TO, Version::V13);
+        let (sender, answer) = ask(TO, Version::V13);
         let waiting = std::thread::spawn(|| answer.wait());
-        asker.tell(Err(Failure::TooLate));
+        sender.send(Err(Failure::TooLate));
         assert_eq!(waiting.join().unwrap(), Err(Failure::TooLate));
     }
 
     #[test]
     fn who_is_not_told_is_told_that_the_controller_stops() {
-        let (asker, answer) = ask(TO, Version::V10);
-        drop(asker);
+        let (sender, answer) = ask(TO, Version::V10);
+        drop(sender);
         assert_eq!(answer.wait(), Err(Failure::Disconnected(Close::Stopping)));
     }
 
     #[test]
     fn an_error_that_cannot_be_read_is_a_refusal_all_the_same() {
-        let (asker, answer) = ask(TO, Version::V13);
-        asker.tell(Ok(vec![Slot::Refused(vec![4, 1, 0, 9, 0, 0, 0, 1, 0])]));
+        let (sender, answer) = ask(TO, Version::V13);
+        sender.send(Ok(vec![ReplySlot::Refused(vec![4, 1, 0, 9, 0, 0, 0, 1, 0])]));
         let said = answer.wait().unwrap();
         let Said::Refused(error) = &said[0] else { panic!("{said:?}") };
         assert!(error.to_string().contains("cannot be read"), "{error}");

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use aldis_control::bounds::PORTS_MAX;
 use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 
-/// By number. A switch may say that a port changed as often as it likes: each time costs one look, however many it has.
+/// By number. A switch may say that a port changed as often as it likes: each time costs one look,
+/// however many it has.
 #[derive(Debug)]
 pub(super) struct Ports(BTreeMap<PortNo, Port>);
 

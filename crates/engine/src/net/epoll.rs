@@ -1,6 +1,7 @@
 //! The kernel's sockets, through one epoll descriptor a worker.
 //!
-//! A socket is registered once, for reading and writing, edge-triggered: re-arming would cost a system call per visit.
+//! A socket is registered once, for reading and writing, edge-triggered: re-arming would cost a
+//! system call per visit.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -15,8 +16,8 @@ use rustix::event::{EventfdFlags, Timespec, eventfd};
 
 use super::tls::Tls;
 use super::{Bell, Net, Readiness};
-use crate::claim::Signs;
 use crate::clock::Clock;
+use crate::conn::claim::Events;
 use crate::limits::{EVENTS_PER_POLL, TLS_READ};
 
 /// The token of the bell; connections count from zero.
@@ -28,7 +29,8 @@ pub(crate) struct EventBell(Arc<OwnedFd>);
 
 impl Bell for EventBell {
     fn ring(&self) {
-        // The counter can only be full when it was rung 2^64 - 2 times unheard; the worker wakes all the same.
+        // The counter can only be full when it was rung 2^64 - 2 times unheard; the worker wakes
+        // all the same.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }
@@ -132,12 +134,12 @@ impl Net for Epoll {
         let lost = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         for &Event { flags, data } in events.iter().filter(|event| event.data.u64() != BELL) {
             let sign = |on: EventFlags, sign| {
-                if flags.intersects(on | lost) { sign } else { Signs::default() }
+                if flags.intersects(on | lost) { sign } else { Events::default() }
             };
-            let signs = sign(EventFlags::IN, Signs::READABLE)
-                .with(sign(EventFlags::OUT, Signs::WRITABLE))
-                .with(sign(lost, Signs::ENDED));
-            ready.push(Readiness { token: data.u64(), signs });
+            let events = sign(EventFlags::IN, Events::READABLE)
+                .with(sign(EventFlags::OUT, Events::WRITABLE))
+                .with(sign(lost, Events::ENDED));
+            ready.push(Readiness { token: data.u64(), events });
         }
         Ok(())
     }

@@ -1,18 +1,21 @@
-//! A switch over TLS: what the workers read and write, and behind it what the kernel's socket carries.
+//! A switch over TLS: what the workers read and write, and behind it what the kernel's socket
+//! carries.
 //!
-//! Whoever serves the connection reads, and whoever has its right to write writes, at the same time perhaps: both lock the
-//! session, and nobody who serves a plain switch does. Three promises of a socket are kept here:
+//! Whoever serves the connection reads, and whoever has its right to write writes, at the same time
+//! perhaps: both lock the session, and nobody who serves a plain switch does. Three promises of a
+//! socket are kept here:
 //!
-//! - *Less than was asked for means that the socket is empty*, so that the next byte is announced: it is read until the kernel
-//!   has no more, or `into` is full.
-//! - *What was written is on its way*: of a record that the kernel did not take whole, the last byte counts as not written, and
-//!   is the first of the next write. So whoever sends sees that something waits, and what watches over those who do not
-//!   read watches here too.
+//! - *Less than was asked for means that the socket is empty*, so that the next byte is announced:
+//!   it is read until the kernel has no more, or `into` is full.
+//! - *What was written is on its way*: of a record that the kernel did not take whole, the last
+//!   byte counts as not written, and is the first of the next write. So whoever sends sees that
+//!   something waits, and what watches over those who do not read watches here too.
 //! - What is written before the handshake is done is kept by the session, which sends it then.
-//! - *What came before the end is read before it*: the end, and why, is told by the next read, which the socket announces because
-//!   its reading half is shut, whatever the peer does.
+//! - *What came before the end is read before it*: the end, and why, is told by the next read,
+//!   which the socket announces because its reading half is shut, whatever the peer does.
 //!
-//! The certificate is bound to the switch: the first label of one of its DNS names is `dpid-` and the datapath id.
+//! The certificate is bound to the switch: the first label of one of its DNS names is `dpid-` and
+//! the datapath id.
 
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
@@ -29,8 +32,8 @@ use rustls::{AlertDescription, CertificateError, RootCertStore, ServerConfig, Se
 
 use crate::limits::{TLS_READS_IN_VAIN, TLS_WRITE};
 
-/// How a controller proves who it is to switches, and whom it believes. Shared: what replaces it counts for those who
-/// connect from then on.
+/// How a controller proves who it is to switches, and whom it believes. Shared: what replaces it
+/// counts for those who connect from then on.
 #[derive(Clone, Debug)]
 pub struct Identity {
     config: Arc<ArcSwap<ServerConfig>>,
@@ -39,8 +42,9 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// This certificate (those of the authorities between behind it) and its key, for switches whose certificates one of
-    /// these authorities signed, and, where `bound`, whose certificates name their datapath ids.
+    /// This certificate (those of the authorities between behind it) and its key, for switches
+    /// whose certificates one of these authorities signed, and, where `bound`, whose certificates
+    /// name their datapath ids.
     ///
     /// # Errors
     /// The key is not that of the certificate, or no authority can be used.
@@ -128,8 +132,8 @@ impl Tls {
             return if filled > 0 { Ok(filled) } else { state.end.take().unwrap_or(Ok(0)) };
         }
         let ended = state.read(&self.socket, into, room, &mut filled);
-        // The handshake, and what waited for it; should the kernel not take it now, the next read or write tries again. A peer
-        // that is told to go is told why.
+        // The handshake, and what waited for it; should the kernel not take it now, the next read
+        // or write tries again. A peer that is told to go is told why.
         let flushed = state.flush(&self.socket).map(drop);
         let end = match ended.and_then(|ended| flushed.map(|()| ended)) {
             Ok(true) => Ok(0),
@@ -223,7 +227,8 @@ impl State {
         ))
     }
 
-    /// Understands what came, as far as there is room for what it says. Returns whether the peer said that it ends.
+    /// Understands what came, as far as there is room for what it says. Returns whether the peer
+    /// said that it ends.
     fn take_in(
         &mut self,
         mut bytes: &[u8],
@@ -250,7 +255,8 @@ impl State {
         }
     }
 
-    /// Hands on what was decrypted, as far as there is room. Returns whether the peer said that it ends.
+    /// Hands on what was decrypted, as far as there is room. Returns whether the peer said that it
+    /// ends.
     fn understood(&mut self, into: &mut [u8], filled: &mut usize) -> io::Result<bool> {
         while *filled < into.len() {
             match self.session.reader().read(&mut into[*filled..]) {

@@ -1,9 +1,11 @@
-//! Dynamic partition: as static partition, but a switch moves to another worker when the rates say so (Maestro §3.2.3).
+//! Dynamic partition: as static partition, but a switch moves to another worker when the rates say
+//! so (Maestro §3.2.3).
 //!
-//! Each worker serves its own switches. Every *period* the first worker takes what each switch sent since the last time
-//! and divides the switches anew, by the greedy algorithm of figure 3. A switch that has to move is told so as any
-//! connection is told anything; its claimant answers what is on its way, and its claim goes with it to the new home, so
-//! that nothing is lost and nothing changes places.
+//! Each worker serves its own switches. Every *period* the first worker takes what each switch sent
+//! since the last time and divides the switches anew, by the greedy algorithm of figure 3. A switch
+//! that has to move is told so as any connection is told anything; its claimant answers what is on
+//! its way, and its claim goes with it to the new home, so that nothing is lost and nothing changes
+//! places.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,10 +13,10 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_control::fair::{Load, partition};
 
-use super::own::Own;
+use super::ready_list::ReadyList;
 use super::{Read, Visit};
-use crate::conn::{Call, Conn};
-use crate::registry::Errand;
+use crate::conn::{Conn, ConnId};
+use crate::messages::Signal;
 
 /// What the workers share.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl<S> Shared<S> {
     }
 
     /// Who has to move where, by what came since the last time.
-    fn divide(&self, errands: &mut Vec<Errand>) {
+    fn divide(&self, signals: &mut Vec<(ConnId, Signal)>) {
         self.with(|switches| {
             let loads: Vec<Load> = switches
                 .iter_mut()
@@ -53,7 +55,7 @@ impl<S> Shared<S> {
                 .collect();
             for (counted, worker) in switches.iter().zip(partition(&loads, self.workers)) {
                 if worker != counted.conn.home() {
-                    errands.push((counted.conn.id, Call::Move(worker)));
+                    signals.push((counted.conn.id, Signal::Move(worker)));
                 }
             }
         });
@@ -63,7 +65,7 @@ impl<S> Shared<S> {
 /// The design.
 #[derive(Debug)]
 pub(crate) struct DynamicPartition<S> {
-    own: Own<S>,
+    own: ReadyList<S>,
     shared: Arc<Shared<S>>,
     divides: bool,
     divide_at: Time,
@@ -72,7 +74,7 @@ pub(crate) struct DynamicPartition<S> {
 impl<S> DynamicPartition<S> {
     pub(crate) fn new(worker: usize, shared: Arc<Shared<S>>) -> Self {
         let divide_at = Time::START + shared.period;
-        DynamicPartition { own: Own::new(worker), shared, divides: worker == 0, divide_at }
+        DynamicPartition { own: ReadyList::new(worker), shared, divides: worker == 0, divide_at }
     }
 }
 
@@ -106,10 +108,10 @@ impl<S> Read<S> for DynamicPartition<S> {
         }
     }
 
-    fn tick(&mut self, now: Time, errands: &mut Vec<Errand>) {
+    fn tick(&mut self, now: Time, signals: &mut Vec<(ConnId, Signal)>) {
         if self.divides && self.divide_at <= now {
             self.divide_at = now + self.shared.period;
-            self.shared.divide(errands);
+            self.shared.divide(signals);
         }
     }
 }

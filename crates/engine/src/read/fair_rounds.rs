@@ -1,20 +1,23 @@
-//! Fair rounds: each worker serves its own switches first and then those that others have left, in rounds that all keep
-//! together. The default.
+//! Fair rounds: each worker serves its own switches first and then those that others have left, in
+//! rounds that all keep together. The default.
 //!
-//! Deficit round robin ([`aldis_control::fair::Rounds`]): in each round a switch may use its weight times the quantum, in
-//! requests; what a visit takes beyond that is a debt. A switch that was idle and asked for little the last time comes before
-//! those that never stop, so that one which asks rarely waits for the batch in progress, and not for the round. Visits are as long as static partition's.
+//! Deficit round robin ([`aldis_control::fair::Rounds`]): in each round a switch may use its weight
+//! times the quantum, in requests; what a visit takes beyond that is a debt. A switch that was idle
+//! and asked for little the last time comes before those that never stop, so that one which asks
+//! rarely waits for the batch in progress, and not for the round. Visits are as long as static
+//! partition's.
 //!
-//! A batch is one visit to a switch that has more to say than was read. Where switches say less at a time, it is several: reads that
-//! follow each other, and writes, find the kernel's code in the cache, and the applications more to look ahead at. It is closed
-//! after some 20 µs, so that nobody's answer waits for many others' visits, and by a switch that said very little, which waits for
-//! nobody's.
+//! A batch is one visit to a switch that has more to say than was read. Where switches say less at
+//! a time, it is several: reads that follow each other, and writes, find the kernel's code in the
+//! cache, and the applications more to look ahead at. It is closed after some 20 µs, so that
+//! nobody's answer waits for many others' visits, and by a switch that said very little, which
+//! waits for nobody's.
 //!
-//! A worker that is through with its own takes what others have left of theirs, and nobody begins the next round before
-//! all have come to the end of this one: the shares are max-min over all workers, and yet a switch is nearly always
-//! served where its tables are in the cache.
+//! A worker that is through with its own takes what others have left of theirs, and nobody begins
+//! the next round before all have come to the end of this one: the shares are max-min over all
+//! workers, and yet a switch is nearly always served where its tables are in the cache.
 
-mod common;
+mod common_round;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,23 +32,23 @@ use crate::limits::{
     AGAIN_EVERY, CROWD, QUANTUM, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT,
     TURN_LONG, TURN_SHORT,
 };
-use crate::locked::lock;
+use crate::sync::lock::lock;
 
-use common::{Common, Turned};
+use common_round::{CommonRound, Turned};
 
 /// What the workers share.
 #[derive(Debug)]
 pub(crate) struct Shared<S> {
     homes: Box<[Home<S>]>,
     /// The round that all are in.
-    round: Common,
+    round: CommonRound,
     /// When it began, in nanoseconds.
     began: AtomicU64,
     quantum: AtomicU32,
 }
 
-/// A worker's own switches. Locked for a moment before and after a visit; by others only while they have nothing else to
-/// do. On cache lines of its own.
+/// A worker's own switches. Locked for a moment before and after a visit; by others only while they
+/// have nothing else to do. On cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Home<S>(Mutex<Turns<S>>);
@@ -81,13 +84,14 @@ impl<S> Shared<S> {
         };
         Shared {
             homes: (0..workers).map(home).collect(),
-            round: Common::default(),
+            round: CommonRound::default(),
             began: AtomicU64::new(0),
             quantum: AtomicU32::new(QUANTUM),
         }
     }
 
-    /// The turns of a worker's switches, in the round that all are in. A wait for them counts in `stats`.
+    /// The turns of a worker's switches, in the round that all are in. A wait for them counts in
+    /// `stats`.
     #[inline]
     fn home(&self, worker: usize, stats: &WorkerStats) -> MutexGuard<'_, Turns<S>> {
         let mut turns = lock(&self.homes[worker].0, stats);
@@ -103,22 +107,22 @@ impl<S> Shared<S> {
         while let Some(visit) = turns.rounds.pick() {
             let conn = turns.conns[visit.id.0 as usize].clone();
             if let Some(conn) = conn
-                && let Some(signs) = conn.claim.claim()
+                && let Some(events) = conn.claim.claim()
             {
-                // A whole quantum even where less is left of it: what came at once is served at once, and the rest of it is a
-                // debt.
+                // A whole quantum even where less is left of it: what came at once is served at
+                // once, and the rest of it is a debt.
                 let most = visit.allowance.max(turns.rounds.quantum());
                 let read_max = (most as usize).saturating_mul(REQUEST_BYTES);
                 let share = Some(visit.allowance);
-                return Some(Visit { conn, signs, read_max, share, skipped: 0 });
+                return Some(Visit { conn, events, read_max, share, skipped: 0 });
             }
             turns.rounds.done(visit.id, 0, false);
         }
         None
     }
 
-    /// Begins the next round, where all have come to the end of this one. Returns whether there is anything to be served:
-    /// because the round turned, or because it was not at its end.
+    /// Begins the next round, where all have come to the end of this one. Returns whether there is
+    /// anything to be served: because the round turned, or because it was not at its end.
     fn turn(&self, now: Time, stats: &WorkerStats) -> bool {
         let mut members = 0;
         let turned = self.round.turn(self.homes.len(), |worker| {
@@ -132,10 +136,11 @@ impl<S> Shared<S> {
         turned != Turned::Idle
     }
 
-    /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's next turn is far. Where they
-    /// are long because the switches are many, with short turns, it stays: reading and writing would cost as much for fewer
-    /// requests, and the round take as long. In a crowd it is two reads while the round allows it, so that those who ask for less than
-    /// their share, and have one visit a round, bring more with it.
+    /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's
+    /// next turn is far. Where they are long because the switches are many, with short turns, it
+    /// stays: reading and writing would cost as much for fewer requests, and the round take as
+    /// long. In a crowd it is two reads while the round allows it, so that those who ask for less
+    /// than their share, and have one visit a round, bring more with it.
     fn follow(&self, now: Time, rounds: u64, members: usize) {
         let began = Time(self.began.swap(now.0, Ordering::Relaxed));
         let round = now.since(began) / u32::try_from(rounds).unwrap_or(u32::MAX);

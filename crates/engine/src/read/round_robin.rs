@@ -1,8 +1,9 @@
 //! Round robin: every worker visits every ready switch in turn (Maestro §3.2.4).
 //!
-//! A worker's round passes over all switches that are ready, and reads a little from each, the same number of bytes. A
-//! switch that another worker is reading is skipped, remembered, and visited before the round ends; one of weight *w*
-//! is visited *w* times. So every switch has the same part of every worker: max-min fair, whoever is how busy.
+//! A worker's round passes over all switches that are ready, and reads a little from each, the same
+//! number of bytes. A switch that another worker is reading is skipped, remembered, and visited
+//! before the round ends; one of weight *w* is visited *w* times. So every switch has the same part
+//! of every worker: max-min fair, whoever is how busy.
 //!
 //! Which switches are ready is a set of bits that all workers see; idle switches are not looked at.
 
@@ -12,18 +13,18 @@ use std::sync::Arc;
 use aldis_control::Time;
 use aldis_control::stats::WorkerStats;
 
-use super::ready::Ready;
+use super::ready_set::ReadySet;
 use super::{Read, Visit};
 use crate::conn::Conn;
-use crate::edition::{self, Editions};
 use crate::limits::CONNECTIONS_MAX;
-use crate::locked::lock;
-use crate::machine::{Machine, Real};
+use crate::sync::lock::lock;
+use crate::sync::versioned::{self, Versioned};
+use crate::sync::{Primitives, Std};
 
 /// What the workers share.
-pub(crate) struct Shared<C, M: Machine = Real> {
-    ready: Ready<M::U32>,
-    switches: Editions<ByNumber<C>, M>,
+pub(crate) struct Shared<C, M: Primitives = Std> {
+    ready: ReadySet<M::U32>,
+    switches: Versioned<ByNumber<C>, M>,
 }
 
 type ByNumber<C> = Vec<Option<Arc<C>>>;
@@ -32,16 +33,16 @@ type ByNumber<C> = Vec<Option<Arc<C>>>;
 #[derive(Debug)]
 struct Known<C> {
     switches: ByNumber<C>,
-    edition: u64,
+    version: u64,
 }
 
-impl<C, M: Machine> Shared<C, M> {
+impl<C, M: Primitives> Shared<C, M> {
     pub(crate) fn new() -> Self {
         Shared::with_room(CONNECTIONS_MAX)
     }
 
     fn with_room(numbers: usize) -> Self {
-        Shared { ready: Ready::new(numbers), switches: Editions::new(Vec::new()) }
+        Shared { ready: ReadySet::new(numbers), switches: Versioned::new(Vec::new()) }
     }
 
     fn enter(&self, number: usize, conn: &Arc<C>) {
@@ -61,16 +62,16 @@ impl<C, M: Machine> Shared<C, M> {
     /// Brings what a worker knows up to date. A wait for it counts in `stats`.
     #[inline]
     fn refresh(&self, known: &mut Known<C>, stats: &WorkerStats) {
-        if self.switches.follow(&mut known.edition) {
+        if self.switches.follow(&mut known.version) {
             known.switches.clone_from(&lock(self.switches.value(), stats));
         }
     }
 
-    /// Forgets that a switch is ready, unless it is; or unless others know more of the switches than this worker, for then the
-    /// number may be somebody else's by now.
+    /// Forgets that a switch is ready, unless it is; or unless others know more of the switches
+    /// than this worker, for then the number may be somebody else's by now.
     fn forget(&self, known: &Known<C>, number: usize, is_queued: impl FnOnce(&C) -> bool) {
         self.ready.clear(number, || {
-            self.switches.differs(known.edition) || known.at(number).is_some_and(|it| is_queued(it))
+            self.switches.differs(known.version) || known.at(number).is_some_and(|it| is_queued(it))
         });
     }
 }
@@ -115,7 +116,7 @@ impl<S> RoundRobin<S> {
             shared,
             read_max,
             stats,
-            known: Known { switches: Vec::new(), edition: edition::NONE },
+            known: Known { switches: Vec::new(), version: versioned::UNSEEN },
             at: 0,
             remembered: VecDeque::new(),
             in_hand: (0, 0),
@@ -131,12 +132,12 @@ impl<S> RoundRobin<S> {
     fn visit(&mut self, due: Due) -> Result<Visit<S>, Why> {
         let Due { number, visits, skipped } = due;
         let Some(conn) = self.known.at(number) else { return Err(Why::Idle) };
-        let Some(signs) = conn.claim.claim() else {
+        let Some(events) = conn.claim.claim() else {
             return Err(if conn.claim.is_claimed() { Why::BeingRead } else { Why::Idle });
         };
         self.in_hand = (number, visits - 1);
         let read_max = self.read_max;
-        Ok(Visit { conn: Arc::clone(conn), signs, read_max, share: None, skipped })
+        Ok(Visit { conn: Arc::clone(conn), events, read_max, share: None, skipped })
     }
 
     /// A switch is being read by another worker: it is visited later in the round.
@@ -170,7 +171,8 @@ impl<S> RoundRobin<S> {
     /// The next of those that are still due visits of this round.
     #[inline]
     fn next_remembered(&mut self) -> Option<Visit<S>> {
-        // Who is being read again when its turn comes had a visit meanwhile, and is tried once more at the end.
+        // Who is being read again when its turn comes had a visit meanwhile, and is tried once more
+        // at the end.
         for _ in 0..2 * self.remembered.len() {
             let due = self.remembered.pop_front()?;
             match self.visit(due) {
@@ -244,7 +246,7 @@ pub(super) mod tests {
     use aldis_control::session::{self, Session};
 
     use crate::conn::ConnId;
-    use crate::outgoing::Outgoing;
+    use crate::conn::outgoing::Outgoing;
 
     /// A connection that is queued.
     pub(in crate::read) fn conn(number: usize) -> Arc<Conn<()>> {
@@ -274,7 +276,8 @@ pub(super) mod tests {
         assert!(other.next(Time::START).is_some(), "it is still ready");
     }
 
-    /// Each time that it is put off counts as a skip, and the visit at last as one revisit; a further visit by weight is neither.
+    /// Each time that it is put off counts as a skip, and the visit at last as one revisit; a
+    /// further visit by weight is neither.
     #[test]
     fn a_skipped_switch_is_revisited_in_the_same_round_and_counted_once() {
         let [mut home, mut other] = two_workers();

@@ -1,29 +1,32 @@
 //! Shared queue: some read, and others work (Maestro §3.2.1, Beacon §5.2 "shared queue").
 //!
-//! An I/O thread takes each of its ready switches in turn, reads once, the same number of bytes from each, and puts what
-//! it chopped into the one queue ([`crate::jobs`]); any worker that is free pulls from there. While more than the *pending
-//! request threshold* waits, nothing is read. Maestro has one such thread, Beacon several, each with its own switches.
-//! Every switch has one visit a round, or as many as its weight says: max-min fair, by construction.
+//! An I/O thread takes each of its ready switches in turn, reads once, the same number of bytes
+//! from each, and puts what it chopped into the one queue ([`crate::read::shared_queue::queue`]);
+//! any worker that is free pulls from there. While more than the *pending request threshold* waits,
+//! nothing is read. Maestro has one such thread, Beacon several, each with its own switches. Every
+//! switch has one visit a round, or as many as its weight says: max-min fair, by construction.
 
 use std::sync::Arc;
 
 use aldis_control::Time;
 
-use super::own::Own;
+use super::ready_list::ReadyList;
 use super::{Read, Visit};
 use crate::conn::Conn;
+
+pub(crate) mod queue;
 
 /// The design.
 #[derive(Debug)]
 pub(crate) struct SharedQueue<S> {
-    own: Own<S>,
+    own: ReadyList<S>,
     /// The switch that was served last, and how many visits it has left of this round.
     last: Option<(Arc<Conn<S>>, u32)>,
 }
 
 impl<S> SharedQueue<S> {
     pub(crate) fn new(worker: usize) -> Self {
-        SharedQueue { own: Own::new(worker), last: None }
+        SharedQueue { own: ReadyList::new(worker), last: None }
     }
 }
 

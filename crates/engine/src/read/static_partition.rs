@@ -1,27 +1,27 @@
-//! Static partition: a switch belongs to one worker for as long as it is connected (Maestro §3.2.2, Beacon §5.2
-//! "run-to-completion").
+//! Static partition: a switch belongs to one worker for as long as it is connected (Maestro §3.2.2,
+//! Beacon §5.2 "run-to-completion").
 //!
-//! The acceptor deals switches to workers in turn. A worker takes each of its ready switches in turn, reads once, runs the
-//! applications over what came, and writes the replies. Nothing is shared, and nothing moves: a worker whose switches are
-//! busy is behind while another one rests.
+//! The acceptor deals switches to workers in turn. A worker takes each of its ready switches in
+//! turn, reads once, runs the applications over what came, and writes the replies. Nothing is
+//! shared, and nothing moves: a worker whose switches are busy is behind while another one rests.
 
 use std::sync::Arc;
 
 use aldis_control::Time;
 
-use super::own::Own;
+use super::ready_list::ReadyList;
 use super::{Read, Visit};
 use crate::conn::Conn;
 
 /// The design.
 #[derive(Debug)]
 pub(crate) struct StaticPartition<S> {
-    own: Own<S>,
+    own: ReadyList<S>,
 }
 
 impl<S> StaticPartition<S> {
     pub(crate) fn new(worker: usize) -> Self {
-        StaticPartition { own: Own::new(worker) }
+        StaticPartition { own: ReadyList::new(worker) }
     }
 }
 

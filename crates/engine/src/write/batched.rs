@@ -1,12 +1,13 @@
 //! Batched writes: Beacon's algorithms 2 and 3.
 //!
-//! A switch's messages are gathered while it is visited and written once, when the visit ends (`written`). What the
-//! socket does not take waits in the outbox until there is room (`needSelect`); until then nothing else is written.
+//! A switch's messages are gathered while it is visited and written once, when the visit ends
+//! (`written`). What the socket does not take waits in the outbox until there is room
+//! (`needSelect`); until then nothing else is written.
 
 use aldis_control::Time;
 use aldis_control::session::Close;
 
-use super::{Ran, Write, write_or_keep};
+use super::{BatchTimes, Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -21,7 +22,7 @@ impl Write for Batched {
         conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
-        mut ran: Option<&mut Ran>,
+        mut ran: Option<&mut BatchTimes>,
     ) -> Result<(), Close> {
         conn.outgoing.send(fresh, |outbox, bytes| {
             write_or_keep(net, conn, outbox, now, bytes)?;

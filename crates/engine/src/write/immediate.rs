@@ -1,13 +1,13 @@
 //! Immediate writes: Beacon's algorithm 1, which it gave up for batching.
 //!
-//! A switch's messages are written one by one, a system call for each. What the socket does not take waits in the
-//! outbox, and with it all that comes behind.
+//! A switch's messages are written one by one, a system call for each. What the socket does not
+//! take waits in the outbox, and with it all that comes behind.
 
 use aldis_control::Time;
 use aldis_control::session::Close;
 use aldis_wire::Chop;
 
-use super::{Ran, Write, write_or_keep};
+use super::{BatchTimes, Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -21,7 +21,7 @@ impl Write for Immediate {
         conn: &Conn<N::Socket>,
         now: Time,
         fresh: &[u8],
-        mut ran: Option<&mut Ran>,
+        mut ran: Option<&mut BatchTimes>,
     ) -> Result<(), Close> {
         // What is written here was encoded here: it can be chopped.
         let mut messages = Chop::new(fresh).map_while(Result::ok);

@@ -134,11 +134,13 @@ fn who_was_behind_a_port_that_went_down_is_believed_elsewhere_at_once() {
     assert_eq!(place_of(&lab, 1), Some(SwitchPort::new(1, 3)));
 }
 
-/// A broadcast by which a host says where it is: a gratuitous ARP, or a RARP request as hypervisors send it.
+/// A broadcast by which a host says where it is: a gratuitous ARP, or a RARP request as hypervisors
+/// send it.
 fn announcements(host: u8) -> [Vec<u8>; 2] {
     let (address, mac) = ([10, 0, 0, host].into(), mac(host).0);
     let arp = arp::Message::request(mac, address, address).to_bytes();
-    // Hardware and protocol as in ARP, operation 3, and no addresses but the sender's own (RFC 903).
+    // Hardware and protocol as in ARP, operation 3, and no addresses but the sender's own (RFC
+    // 903).
     let rarp = [&[0, 1, 8, 0, 6, 4, 0, 3][..], &mac, &[0; 4], &mac, &[0; 4]].concat();
     [(ethertype::ARP, &arp[..]), (0x8035, &rarp)].map(|(ethertype, payload)| {
         let head = ethernet::header(ethernet::BROADCAST, mac, ethertype);
@@ -161,7 +163,8 @@ fn who_moves_and_says_so_once_before_its_port_is_known_is_believed_there() {
         lab.turn(THERE, false);
         lab.asks(HERE, &says(1));
         lab.pass(10);
-        // As the switches tell it: one knows the new port, and what came in there, before the other misses the old one.
+        // As the switches tell it: one knows the new port, and what came in there, before the other
+        // misses the old one.
         lab.turn(THERE, true);
         lab.asks(THERE, &announcement);
         lab.pass(10);
@@ -249,7 +252,8 @@ fn what_was_seen_in_one_session_of_a_switch_is_not_believed_in_the_next() {
     lab.turn(THERE, true);
     lab.asks(THERE, &says(1));
     lab.pass(10);
-    // Another switch comes under the name of that one, and its port is known within the five seconds.
+    // Another switch comes under the name of that one, and its port is known within the five
+    // seconds.
     lab.leave(2);
     lab.pass(10);
     lab.join(2, Version::V13, 3);

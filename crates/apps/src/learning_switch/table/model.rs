@@ -1,4 +1,5 @@
-//! Every interleaving, up to a bound of preemptions, of threads that use a table while it moves on to another.
+//! Every interleaving, up to a bound of preemptions, of threads that use a table while it moves on
+//! to another.
 
 use loom::sync::atomic::AtomicU64 as Watched;
 
@@ -18,7 +19,8 @@ fn seen(slot: u16) -> Seen {
     Seen::new(PortSlot(slot), Epoch::from_bits(0))
 }
 
-/// Runs `others` beside a thread that moves from the first table to the second, and then hands both to `check`.
+/// Runs `others` beside a thread that moves from the first table to the second, and then hands both
+/// to `check`.
 fn model(
     before: impl Fn(&Shared) + Send + Sync + 'static,
     others: &'static [fn(&Shared)],

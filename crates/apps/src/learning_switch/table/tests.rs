@@ -189,11 +189,12 @@ fn a_host_without_room_in_the_next_table_is_said_to_be_where_it_was() {
     assert_eq!(old.find(key(1_000)), Some(seen(1)));
 }
 
-/// Threads that learn, move and look up over many growths; each host is one thread's, so what it said last is known.
+/// Threads that learn, move and look up over many growths; each host is one thread's, so what it
+/// said last is known.
 ///
-/// A thread that is put aside in the middle of a growth may leave the others a full table. Hosts may be forgotten then,
-/// and that is counted: who comes with an older table finds what was said of them before. Where none was, what is
-/// remembered is never older than what was said last.
+/// A thread that is put aside in the middle of a growth may leave the others a full table. Hosts
+/// may be forgotten then, and that is counted: who comes with an older table finds what was said of
+/// them before. Where none was, what is remembered is never older than what was said last.
 #[test]
 fn a_moved_host_stays_moved_whoever_grows_the_table() {
     const THREADS: u64 = 3;
@@ -212,7 +213,8 @@ fn a_moved_host_stays_moved_whoever_grows_the_table() {
     }
 }
 
-/// What the threads share: the table, how many hosts found no room in it, and how often one was not there.
+/// What the threads share: the table, how many hosts found no room in it, and how often one was not
+/// there.
 struct Shared {
     table: ArcSwap<Table>,
     lost: AtomicUsize,

@@ -1,8 +1,8 @@
-//! Stretches of one array: what is given back is taken again by the next one of its length, so that whoever takes and gives
-//! them back by turns asks nobody for memory.
+//! Stretches of one array: what is given back is taken again by the next one of its length, so that
+//! whoever takes and gives them back by turns asks nobody for memory.
 //!
-//! Lengths are those of paths, of which a network has few; the array is never longer than the most of each length that
-//! there ever were at once.
+//! Lengths are those of paths, of which a network has few; the array is never longer than the most
+//! of each length that there ever were at once.
 
 /// Items in stretches.
 #[derive(Debug)]

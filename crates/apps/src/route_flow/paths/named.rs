@@ -1,10 +1,12 @@
-//! From the hash of a flow to its path: open addressing in one array, so that what will be looked for can be asked for before.
+//! From the hash of a flow to its path: open addressing in one array, so that what will be looked
+//! for can be asked for before.
 //!
 //! ```text
 //! word   upper half of the hash | path + 1          0 where there is none
 //! ```
 //!
-//! At most half of the words are in use. What leaves is filled from behind, so that nothing has to be remembered of it.
+//! At most half of the words are in use. What leaves is filled from behind, so that nothing has to
+//! be remembered of it.
 
 use crate::learning_switch::machine::prefetch;
 

@@ -1,6 +1,7 @@
 //! Who stands where: the seats of each port and of each host, in no order.
 //!
-//! A seat knows its place in its row, so that it leaves by the last one of the row taking its place.
+//! A seat knows its place in its row, so that it leaves by the last one of the row taking its
+//! place.
 
 use core::hash::{BuildHasher, Hash, Hasher};
 
@@ -71,7 +72,8 @@ impl Rows {
         (number, seats.len() as u32 - 1)
     }
 
-    /// Whoever stands at a place of a row leaves it. Says who stands there now instead, if somebody does.
+    /// Whoever stands at a place of a row leaves it. Says who stands there now instead, if somebody
+    /// does.
     pub(super) fn leave(&mut self, (number, place): (u32, u32)) -> Option<u32> {
         let row = &mut self.rows[number as usize];
         row.seats.swap_remove(place as usize);

@@ -1,15 +1,17 @@
-//! Ways over a switch drawn by the flow's hash (Valiant's load balancing): twice as long, and no two links can be
-//! overloaded by whom the flows happen to be between.
+//! Ways over a switch drawn by the flow's hash (Valiant's load balancing): twice as long, and no
+//! two links can be overloaded by whom the flows happen to be between.
 
 use super::{Engine, Metric, Shortest, Weight};
 use crate::routing::graph::{Graph, Node};
 use crate::routing::routes::{Flow, Hop, Routes};
 use crate::routing::search::Tree;
 
-/// Switches drawn before a flow goes straight: in a network of several parts, most may lie in another.
+/// Switches drawn before a flow goes straight: in a network of several parts, most may lie in
+/// another.
 const DRAWS: u64 = 4;
 
-/// The shortest way to a switch drawn by the flow's hash, and the shortest from there; without what would be gone twice.
+/// The shortest way to a switch drawn by the flow's hash, and the shortest from there; without what
+/// would be gone twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Spread {
     /// What is shortest.
@@ -64,7 +66,8 @@ impl Engine for Spread {
     }
 }
 
-/// Leaves out what lies between two visits of the same switch, in the part of the path from `begun` on.
+/// Leaves out what lies between two visits of the same switch, in the part of the path from `begun`
+/// on.
 fn cut_loops(path: &mut Vec<Hop>, begun: usize, to: Node) {
     if let Some(early) = path[begun..].iter().position(|hop| hop.node == to) {
         path.truncate(begun + early);

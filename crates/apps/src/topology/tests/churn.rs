@@ -1,5 +1,6 @@
-//! A network in which four times a second something is pulled or restarted, and comes back later, and one probe in a hundred is
-//! lost: no link is ever found that there is not, and none that stays whole is lost.
+//! A network in which four times a second something is pulled or restarted, and comes back later,
+//! and one probe in a hundred is lost: no link is ever found that there is not, and none that stays
+//! whole is lost.
 //!
 //! An hour of simulated time; a day takes
 //!
@@ -16,7 +17,8 @@ const ACROSS: [u64; 3] = [1, 7, 31];
 const HOSTS_FROM: u32 = 10;
 const CHURN_S: u64 = 3600;
 const STEP_MS: u64 = 250;
-/// A cable that was whole for so long is a link: a few probes after a loss, and the first of a port half a second apart.
+/// A cable that was whole for so long is a link: a few probes after a loss, and the first of a port
+/// half a second apart.
 const FOUND_WITHIN: Duration = Duration::from_secs(8);
 
 struct Churn {

@@ -1,5 +1,5 @@
-//! Which hosts stand against a link, and which do not: those that were hidden do, and those whose frames came through the link
-//! itself do not.
+//! Which hosts stand against a link, and which do not: those that were hidden do, and those whose
+//! frames came through the link itself do not.
 
 use super::*;
 
@@ -15,7 +15,8 @@ fn flap(net: &mut Net, ends: Ends) {
     }
 }
 
-/// Two hosts make their ports go down and up to be forgotten, keep LLDP to themselves, and hand on broadcasts.
+/// Two hosts make their ports go down and up to be forgotten, keep LLDP to themselves, and hand on
+/// broadcasts.
 #[test]
 fn a_port_that_went_down_to_be_forgotten_has_to_prove_a_link_by_broadcasts_too() {
     let mut net = Net::of_two();
@@ -83,7 +84,8 @@ fn a_link_whose_probes_were_lost_for_a_while_comes_back_though_frames_came_throu
     assert_eq!(net.states(), net.real());
 }
 
-/// One end of a cable is turned off and on again, the other does not notice, and a frame is quicker than the first probe.
+/// One end of a cable is turned off and on again, the other does not notice, and a frame is quicker
+/// than the first probe.
 #[test]
 fn a_link_comes_back_with_one_of_its_ports_though_a_frame_was_first() {
     let mut net = Net::of_two();
@@ -95,7 +97,8 @@ fn a_link_comes_back_with_one_of_its_ports_though_a_frame_was_first() {
     assert_eq!(net.states(), net.real());
 }
 
-/// Two switches lose their controller one after the other, and frames go on through the cable between them.
+/// Two switches lose their controller one after the other, and frames go on through the cable
+/// between them.
 #[test]
 fn a_link_of_switches_that_went_and_came_has_nothing_to_prove() {
     let mut net = Net::of_two();
@@ -112,7 +115,8 @@ fn a_link_of_switches_that_went_and_came_has_nothing_to_prove() {
     assert_eq!(net.states(), net.real());
 }
 
-/// A network ends and another one begins, with switches of the same names and addresses: there is a cable where hosts were.
+/// A network ends and another one begins, with switches of the same names and addresses: there is a
+/// cable where hosts were.
 #[test]
 fn what_showed_before_a_switch_went_says_nothing_of_one_that_comes_under_its_name() {
     for flaps in [false, true] {
@@ -179,7 +183,8 @@ fn where_a_link_was_no_other_one_is_excused() {
     assert!(net.topology.counters().host_port > 0);
 }
 
-/// With so many ports that the first probe of most leaves late, after frames of hosts came through the cable.
+/// With so many ports that the first probe of most leaves late, after frames of hosts came through
+/// the cable.
 #[test]
 fn a_link_is_found_however_long_its_first_probe_had_to_wait() {
     let mut net = Net::new(Config { probes_per_s_max: 20, ..Config::default() });
@@ -240,7 +245,8 @@ fn a_port_that_is_given_another_address_sends_probes_with_it() {
     assert_eq!(net.states(), net.real());
 }
 
-/// A restarted controller that kept its key counts from the beginning, and sends nothing that it sent before.
+/// A restarted controller that kept its key counts from the beginning, and sends nothing that it
+/// sent before.
 #[test]
 fn what_was_sent_in_a_run_before_is_not_believed_in_this_one() {
     let run = |drawn: u8, lie: &mut dyn FnMut(&mut Net, SwitchPort, &[u8])| {

@@ -4,8 +4,8 @@ use super::*;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
-/// What a batch costs: `fixed` for itself, `each` for every request, and a penalty that grows with every request for
-/// which the cache has no room any more. In nanoseconds.
+/// What a batch costs: `fixed` for itself, `each` for every request, and a penalty that grows with
+/// every request for which the cache has no room any more. In nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
     fixed: f64,
@@ -136,7 +136,8 @@ fn the_threshold_is_bounded_above() {
     assert_eq!(sizes.iter().max(), Some(&IBT_MAX));
 }
 
-/// Requests arrive at `rate` a second, from always enough sockets. Returns the median threshold of the second half.
+/// Requests arrive at `rate` a second, from always enough sockets. Returns the median threshold of
+/// the second half.
 fn offered(adaptive: &mut Adaptive, machine: Machine, rate: f64, seconds: f64) -> usize {
     let (mut now, mut pending, mut sizes) = (0.0, 0.0, Vec::new());
     while now < seconds {
@@ -159,7 +160,8 @@ fn offered(adaptive: &mut Adaptive, machine: Machine, rate: f64, seconds: f64) -
     late[late.len() / 2]
 }
 
-/// Figures 10 and 11: 4, 1.4, 0.85, 1.4 and 4 million requests a second, of which this machine can do about 1.8.
+/// Figures 10 and 11: 4, 1.4, 0.85, 1.4 and 4 million requests a second, of which this machine can
+/// do about 1.8.
 #[test]
 fn it_follows_the_load_down_and_up_again() {
     let mut it = adaptive(3000);
@@ -176,8 +178,8 @@ fn it_follows_the_load_down_and_up_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// On any such machine, and with measurements that are wrong by up to a twentieth, it earns nearly all that could
-    /// be earned.
+    /// On any such machine, and with measurements that are wrong by up to a twentieth, it earns
+    /// nearly all that could be earned.
     #[test]
     fn it_earns_nearly_the_best_rate(
         fixed in 1_000.0..50_000f64,
@@ -200,7 +202,8 @@ proptest! {
         prop_assert!(earned >= 0.85 * machine.rate(machine.best()), "{}", earned / machine.rate(machine.best()));
     }
 
-    /// Whatever it is told, the threshold is a multiple of ten within its bounds, and moves by one step, or two.
+    /// Whatever it is told, the threshold is a multiple of ten within its bounds, and moves by one
+    /// step, or two.
     #[test]
     fn the_threshold_keeps_its_bounds(
         runs in prop::collection::vec((any::<u16>(), any::<u64>(), any::<bool>()), 0..300),

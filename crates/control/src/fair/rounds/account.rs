@@ -56,7 +56,8 @@ impl Account {
         self.credit > 0
     }
 
-    /// Whether it has all that a round brings, or more, but for one part in so many: it owes nothing, and used little.
+    /// Whether it has all that a round brings, or more, but for one part in so many: it owes
+    /// nothing, and used little.
     #[inline]
     pub(super) fn used_little(&self, quantum: u32, part: u32) -> bool {
         let income = self.income(quantum);

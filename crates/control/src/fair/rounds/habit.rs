@@ -1,6 +1,7 @@
 //! What an entry's visits bring, and so whether one in the round that runs is worth what it costs.
 
-/// How many times who came back early for little waits for the next round, before that is tried again.
+/// How many times who came back early for little waits for the next round, before that is tried
+/// again.
 const REST: u8 = 15;
 
 /// One entry's.

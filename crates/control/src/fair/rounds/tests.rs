@@ -309,8 +309,9 @@ fn habits() -> impl Strategy<Value = Vec<Habit>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// At every moment the shares of those whose queues are always full differ by a quantum at most, by weight, and by
-    /// what their last visit used too much, also while the quantum changes; and nobody waits for longer than a round.
+    /// At every moment the shares of those whose queues are always full differ by a quantum at
+    /// most, by weight, and by what their last visit used too much, also while the quantum changes;
+    /// and nobody waits for longer than a round.
     #[test]
     fn full_queues_share_by_weight(
         weights in prop::collection::vec(1..8u32, 1..20),
@@ -333,8 +334,8 @@ proptest! {
         }
     }
 
-    /// However many come back with little as soon as they were served: nobody else waits for more than a turn of each, and
-    /// for those who are let come again.
+    /// However many come back with little as soon as they were served: nobody else waits for more
+    /// than a turn of each, and for those who are let come again.
     #[test]
     fn little_again_and_again_keeps_nobody_waiting(
         little in prop::collection::vec(1..=QUANTUM / LIGHT, 1..40),
@@ -358,7 +359,8 @@ proptest! {
         }
     }
 
-    /// Whoever flaps between idle and busy has, at every moment, a quantum at most more than those that are always busy.
+    /// Whoever flaps between idle and busy has, at every moment, a quantum at most more than those
+    /// that are always busy.
     #[test]
     fn flapping_gains_nothing(habits in habits(), full in prop::collection::vec(1..8u32, 1..6)) {
         let flappers = habits.len();
@@ -386,8 +388,8 @@ proptest! {
         }
     }
 
-    /// With any offered rates, some below and some above their share, everyone gets the share that filling with water
-    /// says, without anyone having been told a rate.
+    /// With any offered rates, some below and some above their share, everyone gets the share that
+    /// filling with water says, without anyone having been told a rate.
     #[test]
     fn shares_are_max_min(
         offers in prop::collection::vec((1..2_000u32, 1..5u32), 2..16),
@@ -512,7 +514,8 @@ impl Model {
 }
 
 proptest! {
-    /// Nobody is visited twice at a time or without having arrived, and nobody who arrived is forgotten.
+    /// Nobody is visited twice at a time or without having arrived, and nobody who arrived is
+    /// forgotten.
     #[test]
     fn nobody_is_lost_and_nobody_is_served_twice(acts in prop::collection::vec(act(), 0..300)) {
         let (mut rounds, mut model) = (Rounds::new(QUANTUM), Model::default());
@@ -530,8 +533,9 @@ proptest! {
     }
 }
 
-/// Two workers, with five switches at home and two, all of them always full; who is through helps the other, and nobody
-/// begins the next round before nothing is left of this one. A visit takes as long as what it uses.
+/// Two workers, with five switches at home and two, all of them always full; who is through helps
+/// the other, and nobody begins the next round before nothing is left of this one. A visit takes as
+/// long as what it uses.
 #[test]
 fn workers_that_help_one_another_share_fairly() {
     let mut homes = [rounds(&[1; 5]), rounds(&[1; 2])];

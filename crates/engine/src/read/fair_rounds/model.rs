@@ -1,12 +1,12 @@
-//! Every interleaving of something that comes for a switch with two workers that serve it: its claim and the rounds, behind the lock
-//! of its home, say the same in the end.
+//! Every interleaving of something that comes for a switch with two workers that serve it: its
+//! claim and the rounds, behind the lock of its home, say the same in the end.
 
 use aldis_control::fair::Weight;
 use loom::sync::atomic::AtomicU32 as Watched;
 use loom::sync::{Arc, Mutex};
 
 use super::*;
-use crate::claim::{Claim, Signs};
+use crate::conn::claim::{Claim, Events};
 
 const ID: Id = Id(0);
 
@@ -17,12 +17,13 @@ struct Shared {
 
 impl Shared {
     fn announce(&self) {
-        if self.claim.announce(Signs::READABLE) {
+        if self.claim.announce(Events::READABLE) {
             self.rounds.lock().unwrap().arrive(ID);
         }
     }
 
-    /// A worker serves the switch, if it is its turn. Where it has more to say that cannot be served now, it is parked.
+    /// A worker serves the switch, if it is its turn. Where it has more to say that cannot be
+    /// served now, it is parked.
     fn serve(&self, parks: bool) {
         let mut rounds = self.rounds.lock().unwrap();
         let Some(visit) = rounds.pick_or_turn() else { return };
@@ -39,7 +40,8 @@ impl Shared {
     }
 }
 
-/// Who is queued when all is quiet has a turn: whether it was announced before, during or after a visit that was its last.
+/// Who is queued when all is quiet has a turn: whether it was announced before, during or after a
+/// visit that was its last.
 #[test]
 fn nobody_who_is_queued_is_without_a_turn() {
     let mut model = loom::model::Builder::new();

@@ -1,10 +1,11 @@
-//! Every interleaving of a switch that leaves, and of one that takes its number, with a worker that knows the one that left.
+//! Every interleaving of a switch that leaves, and of one that takes its number, with a worker that
+//! knows the one that left.
 
 use loom::sync::atomic::AtomicU32 as Watched;
 
 use super::*;
-use crate::claim::{Claim, Signs};
-use crate::machine::watched::Loom;
+use crate::conn::claim::{Claim, Events};
+use crate::sync::models::Loom;
 
 type Switch = Claim<Watched>;
 
@@ -27,7 +28,7 @@ fn who_takes_a_number_is_not_forgotten_with_who_had_it() {
     let stats = Arc::<WorkerStats>::default();
     model.check(move || {
         let shared = loom::sync::Arc::new(Shared::<Switch, Loom>::with_room(1));
-        let mut known = Known { switches: Vec::new(), edition: edition::NONE };
+        let mut known = Known { switches: Vec::new(), version: versioned::UNSEEN };
         shared.enter(0, &Arc::default());
         shared.ready.set(0);
         shared.refresh(&mut known, &stats);
@@ -38,7 +39,7 @@ fn who_takes_a_number_is_not_forgotten_with_who_had_it() {
             shared.erase(0);
             shared.enter(0, &newcomer);
             for _ in 0..2 {
-                if newcomer.announce(Signs::READABLE) {
+                if newcomer.announce(Events::READABLE) {
                     shared.ready.set(0);
                 }
             }

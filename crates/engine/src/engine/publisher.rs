@@ -1,0 +1,100 @@
+//! The publisher: it makes the versions of the World beside the workers, and says when a change is
+//! to be acted on.
+//!
+//! A step function, as a worker is: a thread of its own makes its steps, or the simulation does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aldis_control::world::Press;
+use aldis_control::{Time, World};
+
+use crate::clock::Clock;
+use crate::limits::PASSED_LOOK_EVERY;
+use crate::messages::WorkerMessage;
+use crate::net::Net;
+use crate::shared::Shared;
+
+/// The worker that acts on publications, and has the timers that fire on one worker.
+pub(crate) const ACTOR: usize = 0;
+
+/// Makes the World.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    press: Press,
+    /// Whether any application acts on publications.
+    acts: bool,
+    /// The World whose publication was acted on last.
+    before: Arc<World>,
+    /// The one that is to be acted on next, once nobody has an older one.
+    target: Option<Arc<World>>,
+    /// Whether the worker was told to.
+    told: bool,
+}
+
+impl Publisher {
+    pub(crate) fn new(press: Press, acts: bool) -> Publisher {
+        let before = Arc::clone(press.world());
+        Publisher { press, acts, before, target: None, told: false }
+    }
+
+    /// Whether it has nothing to do, ever.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.press.is_idle()
+    }
+
+    /// Publishes what is new, and sees to it that it is acted on. Says when it has something to do
+    /// next, unless it is rung for before.
+    pub(crate) fn step<N: Net>(&mut self, now: Time, shared: &Shared<N>) -> Time {
+        if let Some(world) = self.press.step(now) {
+            shared.world.publish(world);
+        }
+        if self.acts {
+            self.follow(shared);
+        }
+        match &self.target {
+            None => self.press.next(),
+            Some(_) => self.press.next().min(now + PASSED_LOOK_EVERY),
+        }
+    }
+
+    /// Each World that is acted on is a step further; those that are published meanwhile are one
+    /// step together.
+    fn follow<N: Net>(&mut self, shared: &Shared<N>) {
+        if self.told
+            && let Some(world) = self.target.take_if(|world| shared.world.has_acted(world))
+        {
+            self.before = world;
+            self.told = false;
+        }
+        let newest = self.press.world();
+        let is_newer = newest.version() > self.before.version();
+        let target = match &self.target {
+            Some(target) => target,
+            None if is_newer => self.target.insert(Arc::clone(newest)),
+            None => return,
+        };
+        if !self.told && shared.world.has_grace_period_passed(target) {
+            let (before, after) = (Arc::clone(&self.before), Arc::clone(target));
+            // Where its inbox is full, it is told with the next step.
+            self.told =
+                shared.inboxes[ACTOR].post(WorkerMessage::Published { before, after }).is_ok();
+        }
+    }
+
+    /// Makes its steps until it is stopped.
+    pub(crate) fn run<N: Net>(mut self, clock: Clock, shared: &Shared<N>, stop: &AtomicBool) {
+        shared.world.set_publisher(std::thread::current());
+        while !stop.load(Ordering::Relaxed) {
+            // What is rung for from here on is seen by the next step.
+            shared.world.take_dirty();
+            let now = clock.now();
+            let until = self.step(now, shared);
+            match until {
+                Time::NEVER => std::thread::park(),
+                // A publisher that leaves its reports where they are does not keep a core busy.
+                until => std::thread::park_timeout(until.since(now).max(PASSED_LOOK_EVERY)),
+            }
+        }
+    }
+}

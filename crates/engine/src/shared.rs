@@ -1,0 +1,192 @@
+//! What all workers of an engine share. None of it is touched per message.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::World;
+use aldis_control::session::{self, Close};
+
+use crate::conn::{Conn, ConnId};
+use crate::design::Knobs;
+use crate::net::Net;
+use crate::read::shared_queue::queue::BatchQueue;
+use crate::shared::inbox::Inbox;
+use crate::shared::parking::Parking;
+use crate::shared::switch_map::SwitchMap;
+use crate::shared::world::WorldCell;
+use crate::sync::Lock;
+use crate::sync::versioned::Versioned;
+
+pub(crate) mod inbox;
+pub(crate) mod parking;
+pub(crate) mod registry;
+pub(crate) mod switch_map;
+pub(crate) mod world;
+
+/// What the workers share.
+#[derive(Debug)]
+pub(crate) struct Shared<N: Net> {
+    /// One for each worker.
+    pub(crate) inboxes: Box<[Inbox<N>]>,
+    /// Connections there are, and those on their way to a worker.
+    pub(crate) connections: AtomicUsize,
+    pub(crate) session: Arc<session::Config>,
+    /// Batches on their way from those who read to those who work.
+    pub(crate) batches: BatchQueue<N::Socket>,
+    /// How many of them, from the first, have connections.
+    pub(crate) readers: usize,
+    /// Those of them that answer requests.
+    workers: Range<usize>,
+    parking: Parking,
+    directory: Mutex<Directory<N::Socket>>,
+    /// Which switch has which connection.
+    pub(crate) switches: Arc<SwitchMap<N::Socket>>,
+    /// The World.
+    pub(crate) world: Arc<WorldCell>,
+    next_id: AtomicU64,
+    numbers: Mutex<Numbers>,
+    knobs: Versioned<Knobs>,
+    /// Whether no worker is left that could take a command.
+    closed: AtomicBool,
+}
+
+type Directory<S> = HashMap<ConnId, Arc<Conn<S>>>;
+
+/// Small numbers for connections: those that were given back, and the first that was never given
+/// out.
+#[derive(Debug, Default)]
+struct Numbers {
+    free: Vec<usize>,
+    next: usize,
+}
+
+impl<N: Net> Shared<N> {
+    pub(crate) fn new(
+        inboxes: Box<[Inbox<N>]>,
+        readers: usize,
+        workers: Range<usize>,
+        session: session::Config,
+        batches: BatchQueue<N::Socket>,
+        knobs: Knobs,
+        world: Arc<World>,
+    ) -> Self {
+        Shared {
+            readers,
+            workers,
+            parking: Parking::new(inboxes.len()),
+            switches: Arc::default(),
+            world: Arc::new(WorldCell::new(inboxes.len(), world)),
+            inboxes,
+            connections: AtomicUsize::new(0),
+            session: Arc::new(session),
+            batches,
+            directory: Mutex::default(),
+            next_id: AtomicU64::new(0),
+            numbers: Mutex::default(),
+            knobs: Versioned::new(knobs),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// A name that no connection had before, and a number that no other has now.
+    pub(crate) fn name(&self) -> (ConnId, usize) {
+        let id = ConnId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = numbers.free.pop().unwrap_or_else(|| {
+            numbers.next += 1;
+            numbers.next - 1
+        });
+        (id, number)
+    }
+
+    /// The connection is gone, and nobody knows it by its number any more.
+    pub(crate) fn forget(&self, id: ConnId, number: usize) {
+        let mut directory = self.directory();
+        directory.remove(&id);
+        // The memory of a crowd goes with it.
+        if directory.len() < directory.capacity() / 8 {
+            directory.shrink_to_fit();
+        }
+        let everybody_left = directory.is_empty();
+        drop(directory);
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.free.push(number);
+        if everybody_left && numbers.free.len() == numbers.next {
+            *numbers = Numbers::default();
+        }
+    }
+
+    /// What can be changed while the engine runs.
+    pub(crate) fn knobs(&self) -> Knobs {
+        self.knobs.value().take().clone()
+    }
+
+    /// Gives a connection the weight of the switch that it is, once it said which. Not while the
+    /// weights change: who is weighed by the old ones is weighed before its home follows.
+    pub(crate) fn weigh(&self, conn: &Conn<N::Socket>) {
+        let knobs = self.knobs.value().take();
+        conn.dpid().into_iter().for_each(|dpid| conn.set_weight(knobs.weights.of(dpid)));
+    }
+
+    /// Changes it; every worker follows within a poll.
+    pub(crate) fn set_knobs(&self, knobs: Knobs) {
+        if let Some(prt) = knobs.prt {
+            self.batches.set_prt(prt);
+        }
+        self.knobs.change(|there| *there = knobs);
+        self.inboxes.iter().for_each(Inbox::ring);
+    }
+
+    /// The knobs, if they are others than those of the version `seen`, which the caller followed.
+    #[inline]
+    pub(crate) fn other_knobs(&self, seen: &mut u64) -> Option<Knobs> {
+        self.knobs.follow(seen).then(|| self.knobs())
+    }
+
+    /// The connections, by name. Locked for a moment only: when one comes or goes, or has to be
+    /// told something.
+    pub(crate) fn directory(&self) -> MutexGuard<'_, Directory<N::Socket>> {
+        self.directory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every worker has ended: all who wait for an answer to a command, or will, are told so.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        self.inboxes.iter().for_each(|inbox| inbox.refuse_commands(&Close::Stopping));
+        self.directory().values().for_each(|conn| conn.open_commands.close(&Close::Stopping));
+    }
+
+    /// Whether that was said.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    /// The worker is about to sleep: see [`Parking::prepare`].
+    pub(crate) fn prepare(&self, worker: usize) {
+        self.parking.prepare(worker);
+    }
+
+    /// The worker is up.
+    pub(crate) fn cancel(&self, worker: usize) {
+        self.parking.cancel(worker);
+    }
+
+    /// There is work that the caller will not do at once: wakes one worker that sleeps, if any
+    /// does.
+    #[inline]
+    pub(crate) fn wake_one(&self) {
+        if let Some(worker) = self.parking.unpark_one(self.workers.clone()) {
+            self.inboxes[worker].ring();
+        }
+    }
+
+    /// Reading may go on.
+    pub(crate) fn wake_readers(&self) {
+        for worker in (0..self.readers).filter(|worker| self.parking.unpark(*worker)) {
+            self.inboxes[worker].ring();
+        }
+    }
+}

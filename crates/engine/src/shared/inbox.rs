@@ -1,0 +1,73 @@
+//! What reaches a worker from other threads: new connections, and what other workers found out.
+
+use aldis_control::command::Failure;
+use aldis_control::session::Close;
+use crossbeam_queue::ArrayQueue;
+
+use crate::limits::{COMMANDS_QUEUED_MAX, INBOX_MAX};
+use crate::messages::{QueuedCommand, WorkerMessage};
+use crate::net::{Bell, Net};
+
+/// A worker's bounded inbox. Any thread may post.
+#[derive(Debug)]
+pub(crate) struct Inbox<N: Net> {
+    messages: ArrayQueue<WorkerMessage<N::Socket>>,
+    /// Commands from outside, apart from the messages: those that fill it keep nobody else waiting.
+    commands: ArrayQueue<Box<QueuedCommand<N::Socket>>>,
+    bell: N::Bell,
+}
+
+impl<N: Net> Inbox<N> {
+    pub(crate) fn new(bell: N::Bell) -> Self {
+        Inbox {
+            messages: ArrayQueue::new(INBOX_MAX),
+            commands: ArrayQueue::new(COMMANDS_QUEUED_MAX),
+            bell,
+        }
+    }
+
+    /// Posts a message and wakes the worker; gives the message back where the inbox is full.
+    pub(crate) fn post(
+        &self,
+        message: WorkerMessage<N::Socket>,
+    ) -> Result<(), WorkerMessage<N::Socket>> {
+        let posted = self.messages.push(message);
+        self.bell.ring();
+        posted
+    }
+
+    /// Hands a command to the worker and wakes it; gives it back where too many wait.
+    pub(crate) fn push_command(
+        &self,
+        command: Box<QueuedCommand<N::Socket>>,
+    ) -> Result<(), Box<QueuedCommand<N::Socket>>> {
+        self.commands.push(command)?;
+        self.bell.ring();
+        Ok(())
+    }
+
+    /// Wakes the worker without a message.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    pub(crate) fn take(&self) -> Option<WorkerMessage<N::Socket>> {
+        self.messages.pop()
+    }
+
+    pub(crate) fn take_command(&self) -> Option<Box<QueuedCommand<N::Socket>>> {
+        self.commands.pop()
+    }
+
+    /// Whether commands wait.
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// Answers all commands that wait: their switches are out of reach.
+    pub(crate) fn refuse_commands(&self, why: &Close) {
+        while let Some(command) = self.take_command() {
+            command.sender.send(Err(Failure::Disconnected(why.clone())));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Workers that sleep, and waking them: who looks for work once more after lying down is not
+//! forgotten.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU32;
+
+use crate::sync::Atomic;
+
+/// What is added where there is one less.
+const LESS: u32 = 0_u32.wrapping_sub(1);
+
+/// Who sleeps.
+#[derive(Debug)]
+pub(crate) struct Parking<A = AtomicU32> {
+    /// 1 for each worker that lies in its poll, or is about to.
+    asleep: Box<[A]>,
+    /// How many they are, or more: who lies down is counted before it can be found, and until it is
+    /// up.
+    count: A,
+}
+
+impl<A: Atomic> Parking<A> {
+    /// So many workers, all awake.
+    pub(crate) fn new(workers: usize) -> Self {
+        Parking { asleep: (0..workers).map(|_| A::default()).collect(), count: A::default() }
+    }
+
+    /// The worker is about to sleep. It has to look for work once more after this, and then may:
+    /// whoever makes work after that look wakes it. A worker that answers a ring in between, and so
+    /// may have been found already, has to say this again before it looks.
+    pub(crate) fn prepare(&self, worker: usize) {
+        self.count.add(1);
+        if self.asleep[worker].swap(1) == 1 {
+            self.count.add(LESS);
+        }
+    }
+
+    /// The worker is up.
+    pub(crate) fn cancel(&self, worker: usize) {
+        let _ = self.unpark(worker);
+    }
+
+    /// There is work that the caller will not do at once. Returns a worker among these that slept
+    /// and has to be woken.
+    #[inline]
+    #[must_use]
+    pub(crate) fn unpark_one(&self, among: Range<usize>) -> Option<usize> {
+        // Writes what it reads: of this and the sleeper's own count, the later one sees the earlier
+        // one and all that was done before it. A mere load could miss the sleeper while that misses
+        // the work.
+        match self.count.add(0) {
+            0 => None,
+            _ => self.unpark_first(among),
+        }
+    }
+
+    #[cold]
+    fn unpark_first(&self, mut among: Range<usize>) -> Option<usize> {
+        among.find(|&worker| self.unpark(worker))
+    }
+
+    /// Whether the worker slept; it counts as awake from now on.
+    #[must_use]
+    pub(crate) fn unpark(&self, worker: usize) -> bool {
+        let slept = self.asleep[worker].swap(0) == 1;
+        if slept {
+            self.count.add(LESS);
+        }
+        slept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicBool, AtomicU32 as Watched, Ordering};
+
+    #[test]
+    fn each_sleeper_is_woken_once() {
+        let parking = Parking::<AtomicU32>::new(3);
+        assert_eq!(parking.unpark_one(0..3), None);
+        parking.prepare(1);
+        parking.prepare(2);
+        parking.prepare(2);
+        assert_eq!(parking.unpark_one(2..3), Some(2));
+        assert_eq!(parking.unpark_one(2..3), None);
+        parking.cancel(1);
+        assert_eq!(parking.unpark_one(0..3), None);
+    }
+
+    /// Either the sleeper's last look finds the work, or whoever made it finds the sleeper.
+    #[test]
+    fn work_and_sleeper_do_not_miss_each_other() {
+        loom::model(|| {
+            let parking = Arc::new(Parking::<Watched>::new(1));
+            let work = Arc::new(AtomicBool::new(false));
+            let maker = (Arc::clone(&parking), Arc::clone(&work));
+            let maker = loom::thread::spawn(move || {
+                maker.1.store(true, Ordering::Relaxed);
+                maker.0.unpark_one(0..1).is_some()
+            });
+            parking.prepare(0);
+            let found = work.load(Ordering::Relaxed);
+            let woken = maker.join().unwrap();
+            assert!(found || woken);
+        });
+    }
+
+    /// Whoever is roused while it lies down takes nobody else from the count.
+    #[test]
+    fn a_sleeper_roused_at_once_hides_nobody() {
+        loom::model(|| {
+            let parking = Arc::new(Parking::<Watched>::new(2));
+            parking.prepare(1);
+            let both = Arc::clone(&parking);
+            let reader = loom::thread::spawn(move || both.prepare(0));
+            let _ = parking.unpark(0);
+            assert_eq!(parking.unpark_one(1..2), Some(1));
+            reader.join().unwrap();
+            parking.cancel(0);
+            assert_eq!(Atomic::load(&parking.count), 0);
+        });
+    }
+
+    /// A ring that comes late, for work that was found without it, does not hide the sleeper from
+    /// those who make more.
+    #[test]
+    fn a_ring_that_was_answered_before_sleeping_hides_nobody() {
+        loom::model(|| {
+            let parking = Arc::new(Parking::<Watched>::new(1));
+            let (work, bell) = (Arc::new(Watched::new(1)), Arc::new(AtomicBool::new(false)));
+            parking.prepare(0);
+            let maker = (Arc::clone(&parking), Arc::clone(&work), Arc::clone(&bell));
+            let maker = loom::thread::spawn(move || {
+                let (parking, work, bell) = maker;
+                let ring = || {
+                    if parking.unpark_one(0..1).is_some() {
+                        bell.swap(true, Ordering::AcqRel);
+                    }
+                };
+                // For the work that is there already.
+                ring();
+                work.fetch_add(1, Ordering::Relaxed);
+                ring();
+            });
+            let look = || work.swap(0, Ordering::Relaxed);
+            let mut done = look();
+            parking.prepare(0);
+            if bell.swap(false, Ordering::AcqRel) {
+                parking.prepare(0);
+            }
+            done += look();
+            maker.join().unwrap();
+            assert!(done == 2 || bell.swap(false, Ordering::AcqRel), "it sleeps beside work");
+        });
+    }
+}

@@ -1,0 +1,265 @@
+//! InMemory switches: sockets in memory that always have the next request and take every answer.
+//! The very same workers as over `epoll` serve them, on real threads and cores, by the real clock.
+//!
+//! It shows how the engine itself scales where the load needs no core: claims, rounds, queues
+//! between threads, what workers share, and the caches. The switches shake hands, tell where their
+//! hosts live, and then say the same round of requests again and again; every switch says it from
+//! another place on.
+//!
+//! Not here: the kernel. There are no system calls but a sleeping worker's, no TCP, no interrupts
+//! and no segments, so a request costs about two thirds of what it costs over sockets, and what
+//! workers share weighs half as much again; what they share in the kernel weighs nothing. And all
+//! switches read their requests from the same memory, which nobody writes.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::fact::{Fact, Facts};
+use aldis_control::{Recipe, Time, session};
+
+use super::{Bell, Net, Readiness};
+use crate::clock::Clock;
+use crate::conn::claim::Events;
+use crate::design::{Design, Knobs};
+use crate::engine::assemble::WorkerPlan;
+use crate::engine::threads::Threads;
+use crate::engine::{Config, StartError};
+use crate::messages::WorkerMessage;
+use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
+use crate::shared::Shared;
+use crate::shared::inbox::Inbox;
+use script::Script;
+use switch::Switch;
+
+mod script;
+mod switch;
+
+/// Who serves whom.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How switches are shared among workers.
+    pub design: Design,
+    /// Number of workers, at least 1; threads that only read come on top.
+    pub workers: usize,
+    /// The cores that threads are bound to, in turn; to none where there are none.
+    pub cores: Vec<usize>,
+    /// Switches, 1 to 10,000.
+    pub switches: usize,
+    /// Hosts of each, 2 to 65,536.
+    pub hosts: u32,
+    /// Requests that each makes, the first of which tell where its hosts live; without a limit it
+    /// makes them for ever.
+    pub limit: Option<u64>,
+}
+
+/// Running workers over canned switches. Dropping it without [`InMemory::stop`] leaves its threads
+/// running.
+#[derive(Debug)]
+pub struct InMemory {
+    hosts: u64,
+    clock: Clock,
+    shared: Arc<Shared<MemoryNet>>,
+    switches: Vec<Arc<Switch>>,
+    stats: Vec<Arc<WorkerStats>>,
+    apps: AppsCounted,
+    threads: Threads,
+}
+
+impl InMemory {
+    /// Starts the workers, with the applications of `recipe`, and connects all switches.
+    ///
+    /// # Errors
+    /// Knobs that do not go together, applications that cannot work together, or a machine without
+    /// threads to spare.
+    pub fn start(plan: &Plan, recipe: &Recipe) -> Result<InMemory, StartError> {
+        plan.design.check().map_err(StartError::Design)?;
+        let program = recipe.settle().map_err(StartError::Apps)?;
+        let config = Config {
+            listen: vec![],
+            workers: plan.workers,
+            design: plan.design,
+            spin: false,
+            session: session::Config::default(),
+            knobs: Knobs::default(),
+        };
+        let (clock, plan_of_workers) = (Clock::start(), WorkerPlan::of(&plan.design, plan.workers));
+        let nets: Vec<_> = (0..plan_of_workers.threads)
+            .map(|_| MemoryNet { clock, post: Post::default() })
+            .collect();
+        let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
+        let shared = plan_of_workers.shared(&config, inboxes, program.world());
+        let facts: Arc<dyn Facts> = Arc::new(Unheard);
+        let seats = plan_of_workers.seats(&config, &shared, nets, &program, &facts);
+        let script = Arc::new(Script::new(plan.hosts));
+        let limit = plan.limit.unwrap_or(u64::MAX);
+        let switch = |number| Arc::new(Switch::new(number, Arc::clone(&script), limit));
+        let mut in_memory = InMemory {
+            hosts: plan.hosts.into(),
+            clock,
+            shared,
+            switches: (1..=plan.switches as u64).map(switch).collect(),
+            stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
+            apps: AppsCounted::new(
+                &program,
+                seats.iter().map(crate::engine::assemble::WorkerBuilder::counted),
+            ),
+            threads: Threads::default(),
+        };
+        in_memory.connect();
+        let threads = &mut in_memory.threads;
+        let started = threads.start_workers(&plan.cores, seats).and_then(|()| {
+            let started = threads.start_publisher(program, clock, &in_memory.shared);
+            started.map_err(|error| (0, error))
+        });
+        match started {
+            Ok(()) => Ok(in_memory),
+            Err((index, error)) => {
+                in_memory.stop();
+                Err(StartError::Worker { index, error })
+            }
+        }
+    }
+
+    /// As the acceptor does it.
+    fn connect(&self) {
+        for (switch, reader) in self.switches.iter().zip((0..self.shared.readers).cycle()) {
+            let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+            self.shared.connections.fetch_add(1, Ordering::Relaxed);
+            let posted =
+                self.shared.inboxes[reader].post(WorkerMessage::Adopt(Arc::clone(switch), peer));
+            posted.expect("an inbox holds all switches of a plan");
+        }
+    }
+
+    /// Answers that each switch got: flows and packets sent out.
+    pub fn answered(&self) -> impl Iterator<Item = u64> {
+        self.switches.iter().map(|switch| switch.answered())
+    }
+
+    /// Whether every switch is connected and was answered about all of its hosts.
+    pub fn is_learnt(&self) -> bool {
+        self.shared.connections.load(Ordering::Relaxed) == self.switches.len()
+            && self.answered().all(|answers| answers >= self.hosts)
+    }
+
+    /// Everything that is counted, now.
+    pub fn snapshot(&self) -> Snapshot {
+        metrics::snapshot(self.clock.now(), &self.stats, self.apps.read(), &self.shared)
+    }
+
+    /// Ends every thread.
+    pub fn stop(self) {
+        self.threads.stop(&self.shared);
+    }
+}
+
+/// The canned sockets that one worker polls, and the clock.
+#[derive(Debug)]
+pub(crate) struct MemoryNet {
+    clock: Clock,
+    post: Post,
+}
+
+/// What a worker's poll returns for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Post(Arc<Letters>);
+
+/// On cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Letters {
+    writes: Mutex<Unread>,
+    came: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Unread {
+    ready: Vec<u64>,
+    rung: bool,
+}
+
+impl Post {
+    /// The socket that is registered as `token` became ready.
+    fn announce(&self, token: u64) {
+        lock(&self.0.writes).ready.push(token);
+        self.0.came.notify_one();
+    }
+}
+
+impl Bell for Post {
+    fn ring(&self) {
+        lock(&self.0.writes).rung = true;
+        self.0.came.notify_one();
+    }
+}
+
+impl Net for MemoryNet {
+    type Socket = Arc<Switch>;
+    type Bell = Post;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    fn bell(&self) -> Post {
+        self.post.clone()
+    }
+
+    fn register(&mut self, socket: &Arc<Switch>, token: u64) -> io::Result<()> {
+        socket.register(Some((self.post.clone(), token)));
+        Ok(())
+    }
+
+    fn deregister(&mut self, socket: &Arc<Switch>) -> io::Result<()> {
+        socket.register(None);
+        Ok(())
+    }
+
+    fn poll(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
+        let Letters { writes, came } = &*self.post.0;
+        let mut unread = lock(writes);
+        while until > Time::START && !unread.rung && unread.ready.is_empty() {
+            let left = until.since(self.clock.now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = came.wait_timeout(unread, left);
+            unread = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        unread.rung = false;
+        let events = Events::READABLE.with(Events::WRITABLE);
+        ready.extend(unread.ready.drain(..).map(|token| Readiness { token, events }));
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, socket: &Arc<Switch>, into: &mut [u8]) -> io::Result<usize> {
+        match socket.say(into) {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            said => Ok(said),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, socket: &Arc<Switch>, bytes: &[u8]) -> io::Result<usize> {
+        socket.hear(bytes);
+        Ok(bytes.len())
+    }
+}
+
+/// Nobody is told what happens.
+struct Unheard;
+
+impl Facts for Unheard {
+    fn tell(&self, _: Fact) {}
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

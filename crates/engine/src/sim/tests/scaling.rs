@@ -1,0 +1,64 @@
+//! Throughput over workers, and the writes it takes.
+
+use aldis_control::batching::Ibt;
+
+use super::*;
+use crate::design::Batching;
+
+fn throughput(name: &str, workers: usize, switches: usize) -> f64 {
+    let duration = Duration::from_millis(200);
+    let outcome = simulated(&Plan { duration, ..plan(named(name), workers, full(switches)) });
+    outcome.throughput()
+}
+
+/// Maestro's figure 16.
+#[test]
+fn four_switches_keep_more_than_four_workers_busy_where_workers_share_them() {
+    for name in ["fair-rounds", "maestro-round-robin"] {
+        let [four, eight] = [4, 8].map(|workers| throughput(name, workers, 4));
+        assert!(eight > 1.5 * four, "{name}: {four} and {eight}");
+    }
+    let [four, eight] = [4, 8].map(|workers| throughput("maestro-static-partition", workers, 4));
+    assert!(eight < 1.01 * four, "static partition: {four} and {eight}");
+}
+
+#[test]
+fn throughput_grows_with_the_workers() {
+    for name in ["fair-rounds", "maestro-static-partition", "maestro-dynamic-partition"] {
+        let [one, sixteen] = [1, 16].map(|workers| throughput(name, workers, 80));
+        assert!(sixteen > 14.0 * one, "{name}: {one} and {sixteen}");
+    }
+}
+
+/// Several visits of a switch in one batch: the answers are one write, unless the knob says
+/// otherwise.
+#[test]
+fn output_batching_writes_once_a_batch_to_each_switch() {
+    let writes_a_batch = |output_batching| {
+        let design = Design {
+            batching: Batching::Fixed(Ibt::new(1000).unwrap()),
+            output_batching,
+            ..named("maestro-round-robin")
+        };
+        let total = simulated(&plan(design, 1, full(4))).snapshot.total;
+        total.writes as f64 / total.batches as f64
+    };
+    let (with, without) = (writes_a_batch(true), writes_a_batch(false));
+    assert!(with < 5.0 && without > 30.0, "{with} with, {without} without");
+}
+
+/// The default's batches: of one switch that has more to say than was read, or very little; of
+/// several where each has said all that it had to say.
+#[test]
+fn a_batch_is_of_several_switches_unless_one_has_more_to_say_or_little() {
+    let visits_a_batch = |count, offer: Offer| {
+        let switches = vec![Switch::new(offer); count];
+        let duration = Duration::from_millis(50);
+        let plan = Plan { duration, ..Plan::new(named("fair-rounds"), 1, switches) };
+        let total = simulated(&plan).snapshot.total;
+        total.visits as f64 / total.batches as f64
+    };
+    let (full, little) = (visits_a_batch(64, Offer::Full), visits_a_batch(64, Offer::Poisson(1e4)));
+    let some = visits_a_batch(8, Offer::Poisson(2.5e6));
+    assert!(full < 1.1 && little < 1.2 && some > 1.5, "{full}, {little} and {some}");
+}
