@@ -86,6 +86,7 @@ impl Outbox {
         // No more room than is needed: thousands of switches may stop reading at once.
         self.bytes.reserve_exact(bytes.len());
         self.bytes.extend_from_slice(bytes);
+        self.check();
         Ok(())
     }
 
@@ -109,6 +110,15 @@ impl Outbox {
             // The room goes too: a switch that once was slow is as small as any other afterwards.
             (self.bytes, self.head) = (Vec::new(), 0);
         }
+        self.check();
+    }
+
+    /// What waits is within its bound; and where nothing waits, nothing is kept.
+    #[inline]
+    fn check(&self) {
+        debug_assert!(self.head <= self.bytes.len());
+        debug_assert!(self.waiting().len() <= self.max);
+        debug_assert!(self.bytes.is_empty() == self.waiting().is_empty());
     }
 
     fn doubt(&mut self, now: Time) {

@@ -2,9 +2,10 @@
 //! one answer to each.
 //!
 //! ```text
-//!   any thread            the switch's home worker              the switch's claimant
-//!   encode ─▶ its inbox ─▶ ids, barrier, room ─▶ the switch ─▶ errors, replies, barrier ─▶ answer
-//!      └ not connected, busy   └ busy, too late             gone, or the deadline ─▶ answer
+//!   any thread       home worker                  the switch's claimant
+//!   encode ──▶ inbox ──▶ ids, room ──▶ switch ──▶ errors, replies, barrier ──▶ answer
+//!     │                   └ busy, too late ──▶ answer   gone, or too late ──▶ answer
+//!     └ not connected, busy ──▶ answer
 //! ```
 //!
 //! A command passes the applications by. Each of its messages has a transaction id of its own and a
@@ -13,6 +14,7 @@
 //! of its time on commands (`worker/allowance.rs`).
 
 pub(crate) mod answer;
+pub(crate) mod reply_slot;
 
 use aldis_control::bounds::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
 use aldis_control::command::Failure;

@@ -3,20 +3,22 @@
 //! Any worker may serve it, one at a time: its *claimant*. The worker that polls its socket and
 //! keeps its timer is its *home*. Words that several workers write or read:
 //!
-//! | word | written by | read by | law | file |
-//! | --- | --- | --- | --- | --- |
-//! | `claim` | any worker: announce; claimant: release | all | one claimant; no event is lost | `conn/claim.rs` |
-//! | `in_flight` | claimant: start; any worker: finish | claimant | a fence passes after the last visit | `conn/in_flight.rs` |
-//! | `outgoing` | any worker | all | one writer at a time, bytes in order | `conn/outgoing.rs` |
-//! | `timer` | claimant: set; home: expire | both | no deadline without a timer | `conn/timer.rs` |
-//! | `Member::lock` | the batch that holds it | workers of the switch | one exclusive batch at a time | `conn/switch_lock.rs` |
-//! | `open_commands` | any worker | any worker | one answer to each command | `conn/open.rs` |
-//! | `signals` | any worker | claimant | a signal announces the connection | here |
-//! | `state` | claimant | claimant | the claim protects it; the lock is never contended | here |
-//! | `home` | claimant, on a move | all | it changes only with nothing in flight | here |
-//! | `joined`, `dpid` | claimant, once | all | it is set before another worker can find it | here |
-//! | `ports`, `shed` | claimant | handle | a lock of its own, rarely taken | here, `conn/ports.rs` |
-//! | `weight`, `queued_at`, `token`, `gone`, `stats` | one worker at a time | all | any recent value will do | here |
+//! | word | written by | read by | law |
+//! | --- | --- | --- | --- |
+//! | `claim` | any worker: announce; claimant: release | all | one claimant, no event lost |
+//! | `in_flight` | claimant: start; any worker: finish | claimant | a fence follows the last visit |
+//! | `outgoing` | any worker | all | one writer at a time, bytes in order |
+//! | `timer` | claimant: set; home: expire | both | no deadline without a heap entry |
+//! | `Member::lock` | its holder | workers of the switch | one exclusive batch at a time |
+//! | `open_commands` | any worker | any worker | one answer to each command |
+//! | `signals` | any worker | claimant | a signal announces the connection |
+//! | `state` | claimant | claimant | the claim protects it; its lock never waits |
+//! | `home` | claimant, on a move | all | it changes only with nothing in flight |
+//! | `joined`, `dpid` | claimant, once | all | set before another worker can find it |
+//! | `ports`, `shed` | claimant | handle | a lock each, rarely taken |
+//! | `weight`, `queued_at`, `token`, `gone`, `stats` | one worker at a time | all | any recent value |
+//!
+//! Each of the first six has a file of its name in `conn/`, with its states and its model.
 
 use std::mem;
 use std::net::SocketAddr;

@@ -15,7 +15,7 @@ use crate::limits::{
     DIVIDE_EVERY, READ_LARGEST, READ_MAX, READ_MAX_MAESTRO, READ_MAX_NOX, WORKERS_MAX,
 };
 
-/// Who reads which switch (Maestro §3.2).
+/// Which worker reads which switch (Maestro §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read {
     /// Each worker its own switches first, then what others have left, in rounds that all keep
@@ -77,7 +77,7 @@ pub struct Design {
     pub name: &'static str,
     /// What it is, and where it comes from.
     pub source: &'static str,
-    /// Who reads which switch.
+    /// Which worker reads which switch.
     pub read: Read,
     /// The most bytes that one read may take ("maximum read size").
     pub read_max: usize,
@@ -168,7 +168,8 @@ impl Design {
         FAIR_ROUNDS,
         Design {
             name: "maestro-round-robin",
-            source: "Maestro §3.2.4: every worker visits every switch, 2 KB at a time, adaptive batches",
+            source: "Maestro §3.2.4: every worker visits every switch, 2 KB at a time, \
+                     adaptive batches",
             read: Read::RoundRobin,
             read_max: READ_MAX_MAESTRO,
             batching: BDU,
@@ -287,21 +288,27 @@ impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Contradiction::ImmediateAndTogether => f.write_str(
-                "immediate writes send every message by itself, and output batching sends them together: choose one",
+                "immediate writes send every message by itself, and output batching sends them \
+                 together: choose one",
             ),
             Contradiction::BoundAndQueued => f.write_str(
-                "with a shared queue a request is answered by another thread than the one that read it: turn request \
+                "with a shared queue a request is answered by another thread than the one that read \
+                 it: turn request \
                  binding off, or choose another way of reading",
             ),
             Contradiction::ThresholdOfNothing => f.write_str(
-                "a pending request threshold needs requests that wait between reading and work: turn request binding \
+                "a pending request threshold needs requests that wait between reading and work: turn \
+                 request binding \
                  off, or leave the threshold out",
             ),
             Contradiction::NothingMayWait => {
-                f.write_str("with a pending request threshold of 0 nothing would be read: give 1 or more")
+                f.write_str(
+                    "with a pending request threshold of 0 nothing would be read: give 1 or more",
+                )
             }
             Contradiction::QueueOfSeveral => f.write_str(
-                "a queue for each switch holds the requests of that switch only: choose per-read batching with it",
+                "a queue for each switch holds the requests of that switch only: choose per-read \
+                 batching with it",
             ),
             Contradiction::IoThreads(threads) => {
                 write!(f, "{threads} I/O threads: give 1 to {WORKERS_MAX}")

@@ -7,28 +7,27 @@ use std::sync::Arc;
 
 use aldis_control::fact::Facts;
 use aldis_control::pipeline::Wrong;
-use aldis_control::world::Queues;
 use aldis_control::{Recipe, session};
 
 use crate::clock::Clock;
 use crate::design::{Contradiction, Design, Knobs};
-use crate::engine::assemble::WorkerPlan;
-use crate::engine::listen::{Acceptor, listen};
-use crate::engine::threads::Threads;
 use crate::handle::Handle;
 use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, RECEIVE_BUFFER_OF_ALL};
-use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
+use crate::metrics::{AppsCounted, Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::net::tls::Identity;
 use crate::pin;
-use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 
 pub(crate) mod assemble;
 mod listen;
 pub(crate) mod publisher;
 pub(crate) mod threads;
+
+use assemble::{WorkerBuilder, WorkerPlan};
+use listen::{Acceptor, listen};
+use threads::Threads;
 
 /// How an engine is to run.
 #[derive(Clone, Debug)]
@@ -47,12 +46,12 @@ pub struct Config {
     pub knobs: Knobs,
 }
 
-/// Where switches connect over TLS, and who we are there.
+/// Where switches connect over TLS, and the controller's identity there.
 #[derive(Clone, Debug)]
 pub struct Secure {
     /// The addresses to listen on.
     pub listen: Vec<SocketAddr>,
-    /// Who we are, and whom we believe.
+    /// The controller's certificate and key, and the authorities that it trusts.
     pub identity: Identity,
 }
 
@@ -85,7 +84,8 @@ impl fmt::Display for StartError {
             StartError::Listen { addr, error } if error.kind() == io::ErrorKind::AddrInUse => {
                 write!(
                     f,
-                    "cannot listen on {addr}: the port is taken, perhaps by another controller; stop it, or choose another \
+                    "cannot listen on {addr}: the port is taken, perhaps by another \
+                     controller; stop it, or choose another \
                  port with --listen"
                 )
             }
@@ -106,12 +106,7 @@ impl std::error::Error for StartError {}
 pub struct Engine {
     listening: Vec<SocketAddr>,
     listening_tls: Vec<SocketAddr>,
-    clock: Clock,
-    design: Design,
-    shared: Arc<Shared<Epoll>>,
-    stats: Vec<Arc<WorkerStats>>,
-    apps: AppsCounted,
-    queues: Arc<Queues>,
+    handle: Handle,
     threads: Threads,
 }
 
@@ -156,20 +151,23 @@ impl Engine {
         };
         let clock = Clock::start();
         let worker = |index| Epoll::new(clock).map_err(|error| StartError::Worker { index, error });
-        let plan_of_workers = WorkerPlan::of(&config.design, config.workers);
-        let nets = (0..plan_of_workers.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
+        let plan = WorkerPlan::of(&config.design, config.workers);
+        let nets = (0..plan.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = plan_of_workers.shared(config, inboxes, program.world());
-        let seats = plan_of_workers.seats(config, &shared, nets, &program, &facts);
+        let shared = plan.shared(config, inboxes, program.world());
+        let builders = plan.builders(config, &shared, nets, &program, &facts);
+        let stats: Vec<_> = builders.iter().map(|builder| Arc::clone(builder.stats())).collect();
         let mut engine = Engine {
             listening: listening(false),
             listening_tls: listening(true),
-            shared: Arc::clone(&shared),
-            clock,
-            design: config.design,
-            stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
-            apps: AppsCounted::new(&program, seats.iter().map(|seat| seat.counted())),
-            queues: program.queues(),
+            handle: Handle {
+                clock,
+                design: config.design,
+                shared: Arc::clone(&shared),
+                stats: stats.into(),
+                apps: AppsCounted::new(&program, builders.iter().map(WorkerBuilder::counted)),
+                queues: program.queues(),
+            },
             threads: Threads::default(),
         };
         let acceptor = Acceptor {
@@ -177,21 +175,19 @@ impl Engine {
             shared,
             connections_max: CONNECTIONS_MAX
                 .min(pin::descriptors().saturating_sub(DESCRIPTORS_SPARE)),
-            received_max: config
-                .knobs
-                .received_max
-                .map_or(RECEIVE_BUFFER_OF_ALL, |most| most.min(RECEIVE_BUFFER_OF_ALL)),
+            received_max: received_max(&config.knobs),
             facts: Arc::clone(&facts),
-            stop: engine.threads.stop_sign(),
+            stop: engine.threads.stop_flag(),
         };
         let threads = &mut engine.threads;
         let cores = if config.design.core_binding { pin::cores() } else { vec![] };
-        let started = threads.start_workers(&cores, seats);
+        let started = threads.start_workers(&cores, builders);
         let rest = |error| (0, error);
         let started = started
             .and_then(|()| threads.spawn("acceptor".into(), move || acceptor.run()).map_err(rest));
-        let started = started
-            .and_then(|()| threads.start_publisher(program, clock, &engine.shared).map_err(rest));
+        let started = started.and_then(|()| {
+            threads.start_publisher(program, clock, &engine.handle.shared).map_err(rest)
+        });
         match started {
             Ok(()) => Ok(engine),
             Err((index, error)) => {
@@ -213,34 +209,26 @@ impl Engine {
 
     /// The counters of each worker; I/O threads, where the design has them, come first.
     pub fn stats(&self) -> &[Arc<WorkerStats>] {
-        &self.stats
+        &self.handle.stats
     }
 
-    /// What the outside holds of it: reads, reports, settings and commands.
+    /// What the outside may hold, from any thread and as long as it likes.
     pub fn handle(&self) -> Handle {
-        Handle {
-            clock: self.clock,
-            design: self.design,
-            shared: Arc::clone(&self.shared),
-            stats: self.stats.as_slice().into(),
-            apps: self.apps.clone(),
-            queues: Arc::clone(&self.queues),
-        }
+        self.handle.clone()
     }
 
-    /// Everything that is counted, now.
+    /// All counters, now.
     pub fn snapshot(&self) -> Snapshot {
-        metrics::snapshot(self.clock.now(), &self.stats, self.apps.read(), &self.shared)
-    }
-
-    /// Changes what can be changed while it runs. Sessions go on. What is absent is the design's
-    /// again.
-    pub fn set_knobs(&self, knobs: Knobs) {
-        self.handle().set_knobs(knobs);
+        self.handle.snapshot()
     }
 
     /// Closes every connection and ends every thread. Flows stay on the switches.
     pub fn stop(self) {
-        self.threads.stop(&self.shared);
+        self.threads.stop(&self.handle.shared);
     }
+}
+
+/// Bytes that the kernel may hold of what all switches sent.
+fn received_max(knobs: &Knobs) -> usize {
+    knobs.received_max.map_or(RECEIVE_BUFFER_OF_ALL, |most| most.min(RECEIVE_BUFFER_OF_ALL))
 }

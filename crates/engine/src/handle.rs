@@ -2,7 +2,7 @@
 //!
 //! | it | by | without |
 //! | --- | --- | --- |
-//! | reads | [`Handle::switches`], [`Handle::snapshot`], [`Handle::world`] | a lock that serving needs |
+//! | reads | [`Handle::switches`], [`Handle::snapshot`] | a lock that serving needs |
 //! | reports | [`Handle::report`] | waiting for a worker |
 //! | sets | [`Handle::set_knobs`] | interrupting a session |
 //! | commands | [`Handle::command`] | passing the applications |
@@ -25,8 +25,8 @@ use aldis_wire::msg::Message;
 
 use crate::clock::Clock;
 use crate::command::answer::{self, Answer};
+use crate::command::reply_slot::ReplySlot;
 use crate::command::{awaits_reply, encode};
-use crate::conn::open::ReplySlot;
 use crate::design::{Design, Knobs};
 use crate::messages::QueuedCommand;
 use crate::metrics::{self, AppSnapshot, AppsCounted, Snapshot, WorkerStats, counted};
@@ -75,7 +75,7 @@ impl Handle {
 
     /// The newest World.
     pub fn world(&self) -> Arc<World> {
-        self.shared.world.world()
+        self.shared.world.newest()
     }
 
     /// Reports to the publisher of a part of the World, as an application does.
@@ -85,7 +85,7 @@ impl Handle {
     /// already. The caller reports it again.
     pub fn report<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
         let reported = self.queues.push::<P>(report);
-        self.shared.world.ring();
+        self.shared.world.wake_publisher();
         reported
     }
 
@@ -120,7 +120,7 @@ impl Handle {
             Ok(bytes) => bytes,
             Err(failure) => return Answer::failed(failure),
         };
-        let (sender, answer) = answer::ask(to, version);
+        let (sender, answer) = answer::channel(to, version);
         let slots = messages.iter().map(|message| ReplySlot::new(awaits_reply(message))).collect();
         let by = self.clock.now() + within;
         self.post(Box::new(QueuedCommand { conn, bytes, slots, by, sender }));

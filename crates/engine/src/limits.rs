@@ -16,7 +16,7 @@ pub const READ_MAX_MAESTRO: usize = 2 * 1024;
 pub const READ_LARGEST: usize = 1024 * 1024;
 
 /// Requests of a visit, or other messages, from which on a batch of the default design goes on to
-/// the next switch: who asks for less is answered at once.
+/// the next switch: one that asks for less is answered at once.
 pub const GATHER_MIN: usize = 32;
 
 /// For how long a batch of the default design gathers visits at most: as long as the kernel takes
@@ -38,12 +38,12 @@ pub const DESCRIPTORS_SPARE: usize = 64;
 /// default.
 pub const BACKLOG: i32 = 4096;
 
-/// Notes that wait for one worker. A connection costs at most a few, and the acceptor retries when
-/// it is full.
+/// Messages that wait for one worker. A connection costs at most a few, and the acceptor retries
+/// when it is full.
 pub const INBOX_MAX: usize = 16_384;
 
-/// Notes that a worker takes from its inbox in one round, so that work from outside never keeps the
-/// switches waiting.
+/// Messages that a worker takes from its inbox in one round, so that work from outside never keeps
+/// the switches waiting.
 pub const NOTES_PER_ROUND: usize = 256;
 
 /// Commands from outside that wait for one worker; one more is told that the controller is busy.
@@ -66,7 +66,7 @@ pub const COMMANDS_SPARED: Duration = Duration::from_millis(1);
 pub const OUTBOX_PER_READ: usize = 4;
 
 /// Switches of which the engine remembers that they were dropped because they did not read: what
-/// anybody may claim to be costs no more than half a megabyte.
+/// any peer may claim to be costs no more than half a megabyte.
 pub const EVICTED_MAX: usize = 10_000;
 
 /// Datapath ids of which the engine remembers that certificates proved them: as many as there may
@@ -97,8 +97,8 @@ pub const RECEIVE_BUFFER: usize = 512 * 1024;
 /// Connections from which on the kernel holds [`RECEIVE_BUFFER_OF_MANY`] of each. What it may hold
 /// of all connections together has a bound (`net.ipv4.tcp_mem`, some 1.5 GB of 24): at it the
 /// kernel takes what arrives out of the queues again, throws it away and has it sent once more, and
-/// whoever asks little waits for that too. A thousand switches that always have something to say,
-/// or never read, came there with [`RECEIVE_BUFFER`] each.
+/// a switch that asks little waits for that too. A thousand switches that always have something to
+/// say, or never read, came there with [`RECEIVE_BUFFER`] each.
 pub const RECEIVE_BUFFERS: usize = 128;
 
 /// What the kernel may hold of the input of a switch that is one of many: two segments of 64 KB, as
@@ -159,15 +159,14 @@ pub const POLL_EVERY: Duration = Duration::from_micros(40);
 /// microseconds.
 pub const HELP_AFTER: Duration = Duration::from_micros(50);
 
-/// When a note that a full inbox did not take is posted again.
+/// When a message that a full inbox did not take is posted again.
 pub const RETRY_AFTER: Duration = Duration::from_millis(1);
 
 /// How often the publisher looks whether the last batch that read an old World has ended. Batches
 /// take less.
 pub const PASSED_LOOK_EVERY: Duration = Duration::from_micros(100);
 
-/// Batches that wait in the queue between those who read and those who work: 25 MB of received
-/// bytes at most.
+/// Batches that wait in the queue between I/O threads and workers: 25 MB of received bytes at most.
 pub const BATCHES_QUEUED_MAX: usize = 128;
 
 /// What a switch of weight 1 may use of a round, in requests: what one read of 64 KB brings of the
@@ -179,8 +178,8 @@ pub const QUANTUM: u32 = 800;
 /// share have as many visits as the others, and bring less with each.
 pub const QUANTUM_MAX: u32 = 2 * QUANTUM;
 
-/// So many switches a worker are a crowd. Of fewer, who is read twice in a round may have nothing
-/// yet the second time.
+/// So many switches a worker are a crowd. Of fewer, a switch that is read twice in a round may have
+/// nothing yet the second time.
 pub const CROWD: usize = 256;
 
 /// The least that it may use of a round, however long a request takes.

@@ -5,11 +5,11 @@
 //! | [`WorkerMessage`] | acceptor, publisher, another worker | a worker | its inbox, bounded |
 //! | [`QueuedCommand`] | any thread, by `Handle::command` | a worker | its inbox, a queue apart |
 //! | [`Signal`] | any worker | the next claimant of a connection | a list in the connection |
-//! | [`Events`](crate::conn::claim::Events) | the home, any worker | the next claimant | the claim's word |
+//! | `Events` | the home, any worker | the next claimant | the claim's word (`conn/claim.rs`) |
 //! | a batch | a worker that reads | a worker that answers | `read/shared_queue/queue.rs` |
 //! | the World | the publisher | all workers | `shared/world.rs` |
 //! | reports, `unpark` | workers, `Handle::report` | the publisher | queues of the World's parts |
-//! | `Answer` | the worker that hears the last reply | the thread that asked | `command/answer.rs` |
+//! | `Answer` | the claimant that gets the last reply | the calling thread | `command/answer.rs` |
 //!
 //! For example, a second connection that claims a known datapath id makes its claimant send
 //! [`Signal::Probe`] to the first one. The claimant of the first asks the switch whether it is
@@ -22,7 +22,7 @@ use aldis_control::session::{Close, Refusal};
 use aldis_control::{Event, Time, World};
 
 use crate::command::answer::AnswerSender;
-use crate::conn::open::ReplySlot;
+use crate::command::reply_slot::ReplySlot;
 use crate::conn::{Conn, Member};
 
 /// A message to a worker.

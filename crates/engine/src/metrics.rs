@@ -1,4 +1,4 @@
-//! What the engine counts, for whoever serves it: see [`aldis_control::stats`].
+//! The engine's counters, as [`aldis_control::stats`] names them.
 
 use std::sync::Arc;
 

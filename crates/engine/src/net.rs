@@ -2,9 +2,8 @@
 //!
 //! 1. [`epoll`]: the kernel's sockets;
 //! 2. [`tls`]: the same with TLS over them;
-//!
-//! Two more implement it in `sim/`: simulated sockets, with simulated cores and time, and sockets
-//! in memory that always have a request and take every answer, on real cores.
+//! 3. [`crate::sim`]: simulated ones, with simulated cores and time;
+//! 4. [`crate::sim::in_memory`]: some in memory that always have a request, on real cores.
 
 use std::fmt;
 use std::io;
@@ -51,14 +50,14 @@ pub(crate) trait Net {
     /// What the kernel says.
     fn deregister(&mut self, socket: &Self::Socket) -> io::Result<()>;
 
-    /// The connection ends now, whoever still has the socket in hand. What was written before is
-    /// still sent.
+    /// The connection ends now, though a worker may still hold the socket. What was written before
+    /// is still sent.
     fn close(&mut self, socket: &Self::Socket) {
         let _ = socket;
     }
 
-    /// Whether a certificate proves that who is connected there may be this switch; else it only
-    /// says so, as all do over plain connections.
+    /// Whether a certificate proves that the peer may be this switch. Over a plain connection the
+    /// peer only claims it.
     ///
     /// # Errors
     /// Why it may not.

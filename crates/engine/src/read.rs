@@ -1,5 +1,5 @@
-//! Who reads which switch (Maestro §3.2). Each design is one file, and all have the same methods in
-//! another order:
+//! The read designs: which worker reads which switch (Maestro §3.2). Each design is one file, and
+//! all make the same calls in another order:
 //!
 //! 1. [`static_partition`]: every worker its own switches;
 //! 2. [`dynamic_partition`]: the same, and a switch moves when the rates say so;
@@ -9,12 +9,12 @@
 //!    together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aldis_control::Time;
 
-use crate::conn::Conn;
-use crate::conn::ConnId;
 use crate::conn::claim::Events;
+use crate::conn::{Conn, ConnId};
 use crate::messages::Signal;
 
 pub(crate) mod batch_buf;
@@ -28,13 +28,8 @@ pub(crate) mod static_partition;
 
 /// A worker's side of a read design: it says which connection is served next.
 pub(crate) trait Read<S> {
-    /// Whether workers serve each other's connections, and so may be woken to help.
-    const HELPS: bool;
-
-    /// Whether a batch is closed, whatever the IBT says, by a switch that has more to say than was
-    /// read, by one that said little ([`GATHER_MIN`](crate::limits::GATHER_MIN)), and when it has
-    /// gathered for long ([`GATHER_MAX`](crate::limits::GATHER_MAX)).
-    const IS_BRIEF: bool = false;
+    /// The most bytes that a visit may chop where it reads ahead to shed; 0 where none does.
+    const READ_AHEAD: usize = 0;
 
     /// A connection has its home here from now on.
     fn join(&mut self, conn: &Arc<Conn<S>>);
@@ -62,6 +57,28 @@ pub(crate) trait Read<S> {
         self.done(conn, used, false);
     }
 
+    /// Whether a batch is closed though it has fewer requests than the IBT, after a visit that took
+    /// `used` messages. `queued`: the connection has more to say. `gathering`: how long it is since
+    /// the batch's first read.
+    #[inline]
+    fn closes_batch(&self, used: usize, queued: bool, gathering: Duration) -> bool {
+        let _ = (used, queued, gathering);
+        false
+    }
+
+    /// Whether another worker is to be woken for what is queued, when this one has been `busy` for
+    /// so long. Never where workers do not serve each other's connections.
+    #[inline]
+    fn wants_help(&self, busy: Duration) -> bool {
+        let _ = busy;
+        false
+    }
+
+    /// How many lists of ready connections it looks into when none is ready.
+    fn lists(&self) -> usize {
+        1
+    }
+
     /// The weight of a connection changed; a design that has none takes no notice.
     fn weigh(&mut self, conn: &Arc<Conn<S>>) {
         let _ = conn;
@@ -81,9 +98,6 @@ pub(crate) struct Visit<S> {
     pub(crate) events: Events,
     /// The most bytes that the visit should read.
     pub(crate) read_max: usize,
-    /// What the switch may use now, in requests, where the design knows it: what is above may be
-    /// shed.
+    /// The switch's share now, in requests, where the design sheds what is above it.
     pub(crate) share: Option<u32>,
-    /// How often it was put off in this round, because another worker held the claim.
-    pub(crate) skipped: u32,
 }

@@ -25,7 +25,7 @@ pub(crate) mod registry;
 pub(crate) mod switch_map;
 pub(crate) mod world;
 
-/// What the workers share.
+/// The shared state of an engine.
 #[derive(Debug)]
 pub(crate) struct Shared<N: Net> {
     /// One for each worker.
@@ -33,15 +33,15 @@ pub(crate) struct Shared<N: Net> {
     /// Connections there are, and those on their way to a worker.
     pub(crate) connections: AtomicUsize,
     pub(crate) session: Arc<session::Config>,
-    /// Batches on their way from those who read to those who work.
-    pub(crate) batches: BatchQueue<N::Socket>,
-    /// How many of them, from the first, have connections.
+    /// Batches that were read and wait for a worker.
+    pub(crate) batches: Arc<BatchQueue<N::Socket>>,
+    /// How many workers, from the first, have connections.
     pub(crate) readers: usize,
-    /// Those of them that answer requests.
+    /// The workers that answer requests.
     workers: Range<usize>,
     parking: Parking,
     directory: Mutex<Directory<N::Socket>>,
-    /// Which switch has which connection.
+    /// The connections of each switch.
     pub(crate) switches: Arc<SwitchMap<N::Socket>>,
     /// The World.
     pub(crate) world: Arc<WorldCell>,
@@ -68,7 +68,7 @@ impl<N: Net> Shared<N> {
         readers: usize,
         workers: Range<usize>,
         session: session::Config,
-        batches: BatchQueue<N::Socket>,
+        batches: Arc<BatchQueue<N::Socket>>,
         knobs: Knobs,
         world: Arc<World>,
     ) -> Self {
@@ -90,8 +90,8 @@ impl<N: Net> Shared<N> {
         }
     }
 
-    /// A name that no connection had before, and a number that no other has now.
-    pub(crate) fn name(&self) -> (ConnId, usize) {
+    /// An id that no connection had before, and a number that no other has now.
+    pub(crate) fn new_id(&self) -> (ConnId, usize) {
         let id = ConnId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let number = numbers.free.pop().unwrap_or_else(|| {
@@ -101,7 +101,7 @@ impl<N: Net> Shared<N> {
         (id, number)
     }
 
-    /// The connection is gone, and nobody knows it by its number any more.
+    /// The connection is gone, and no worker knows it by its number any more.
     pub(crate) fn forget(&self, id: ConnId, number: usize) {
         let mut directory = self.directory();
         directory.remove(&id);
@@ -123,8 +123,9 @@ impl<N: Net> Shared<N> {
         self.knobs.value().take().clone()
     }
 
-    /// Gives a connection the weight of the switch that it is, once it said which. Not while the
-    /// weights change: who is weighed by the old ones is weighed before its home follows.
+    /// Gives a connection the weight of its switch, once it said which one it is. The weights do
+    /// not change meanwhile: a connection that gets an old weight gets the new one when its home
+    /// follows.
     pub(crate) fn weigh(&self, conn: &Conn<N::Socket>) {
         let knobs = self.knobs.value().take();
         conn.dpid().into_iter().for_each(|dpid| conn.set_weight(knobs.weights.of(dpid)));
@@ -141,17 +142,16 @@ impl<N: Net> Shared<N> {
 
     /// The knobs, if they are others than those of the version `seen`, which the caller followed.
     #[inline]
-    pub(crate) fn other_knobs(&self, seen: &mut u64) -> Option<Knobs> {
+    pub(crate) fn changed_knobs(&self, seen: &mut u64) -> Option<Knobs> {
         self.knobs.follow(seen).then(|| self.knobs())
     }
 
-    /// The connections, by name. Locked for a moment only: when one comes or goes, or has to be
-    /// told something.
+    /// The connections, by id. Locked for a moment only: when one comes or goes, or gets a signal.
     pub(crate) fn directory(&self) -> MutexGuard<'_, Directory<N::Socket>> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every worker has ended: all who wait for an answer to a command, or will, are told so.
+    /// Every worker has ended: answers all commands that are open or still come.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
@@ -165,12 +165,12 @@ impl<N: Net> Shared<N> {
     }
 
     /// The worker is about to sleep: see [`Parking::prepare`].
-    pub(crate) fn prepare(&self, worker: usize) {
+    pub(crate) fn prepare_parking(&self, worker: usize) {
         self.parking.prepare(worker);
     }
 
     /// The worker is up.
-    pub(crate) fn cancel(&self, worker: usize) {
+    pub(crate) fn cancel_parking(&self, worker: usize) {
         self.parking.cancel(worker);
     }
 

@@ -26,7 +26,7 @@ use aldis_control::{On, Program, Recipe, Time};
 use aldis_wire::DatapathId;
 
 use crate::engine::Config;
-use crate::engine::assemble::{Spawn, WorkerPlan};
+use crate::engine::assemble::{Spawn, WorkerBuilder, WorkerPlan};
 use crate::engine::publisher::Publisher;
 use crate::messages::WorkerMessage;
 use crate::metrics::{self, AppsCounted};
@@ -34,7 +34,7 @@ use crate::net::{Bell, Net, Readiness};
 use crate::read::Read;
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
-use crate::worker::{Next, Role, Worker};
+use crate::worker::{Next, Worker};
 use crate::write::Write;
 use costs::Ps;
 use world::{Bells, Work, World};
@@ -170,11 +170,16 @@ impl Net for Sim {
 /// A worker of any design.
 trait Step {
     fn step(&mut self) -> Next;
+    fn lists(&self) -> usize;
 }
 
 impl<R: Read<Socket>, W: Write> Step for Worker<Sim, R, W> {
     fn step(&mut self) -> Next {
         Worker::step(self)
+    }
+
+    fn lists(&self) -> usize {
+        Worker::lists(self)
     }
 }
 
@@ -198,7 +203,8 @@ struct Stage {
     actors: Vec<Actor>,
     apps: AppsCounted,
     ends: Arc<Ends>,
-    /// What makes the World, where anybody publishes one. It makes its steps when a core does.
+    /// The publisher, where an application publishes a part of the World. It makes its steps when a
+    /// core does.
     publisher: Option<Publisher>,
     publishes_at: Time,
     steps: u64,
@@ -210,7 +216,7 @@ struct Actor {
     worker: Box<dyn Step>,
     stats: Arc<WorkerStats>,
     /// Visits whose requests it has not run.
-    batch: u64,
+    visited: u64,
     /// The most requests that a visit of another brings.
     visit_requests: u64,
     /// What it had done before its last step.
@@ -232,35 +238,34 @@ impl Stage {
             session: session::Config::default(),
             knobs: plan.knobs.clone(),
         };
-        let plan_of_workers = WorkerPlan::of(&plan.design, plan.workers);
-        let bells = Arc::new(Bells::new(plan_of_workers.threads));
+        let workers = WorkerPlan::of(&plan.design, plan.workers);
+        let bells = Arc::new(Bells::new(workers.threads));
         let world = Rc::new(RefCell::new(World::new(plan, Arc::clone(&bells))));
         let net = |core| {
             let bell = SimBell { core, bells: Arc::clone(&bells) };
             Sim { world: Rc::clone(&world), bell }
         };
-        let nets: Vec<Sim> = (0..plan_of_workers.threads).map(net).collect();
+        let nets: Vec<Sim> = (0..workers.threads).map(net).collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = plan_of_workers.shared(&config, inboxes, program.world());
+        let shared = workers.shared(&config, inboxes, program.world());
         let ends = Arc::<Ends>::default();
         let facts: Arc<dyn Facts> = ends.clone();
-        let seats = plan_of_workers.seats(&config, &shared, nets, &program, &facts);
-        let apps = AppsCounted::new(
-            &program,
-            seats.iter().map(crate::engine::assemble::WorkerBuilder::counted),
-        );
-        let lists =
-            if plan.design.read == crate::design::Read::FairRounds { plan.workers } else { 1 };
-        let actor = |(core, seat): (usize, crate::engine::assemble::WorkerBuilder<Sim>)| Actor {
-            stats: Arc::clone(seat.stats()),
-            worker: seat.take(Boxed),
-            batch: 0,
-            visit_requests: (plan.design.read_max / stream::REQUEST_LEN).max(1) as u64,
-            before: Work::default(),
-            pulls: matches!(plan_of_workers.role(core), Role::Work | Role::Share),
-            lists: lists as u64 - 1,
+        let builders = workers.builders(&config, &shared, nets, &program, &facts);
+        let apps = AppsCounted::new(&program, builders.iter().map(WorkerBuilder::counted));
+        let actor = |(core, builder): (usize, WorkerBuilder<Sim>)| {
+            let stats = Arc::clone(builder.stats());
+            let worker = builder.build(Boxed);
+            Actor {
+                stats,
+                visited: 0,
+                visit_requests: (plan.design.read_max / stream::REQUEST_LEN).max(1) as u64,
+                before: Work::default(),
+                pulls: workers.pulls(core),
+                lists: worker.lists() as u64 - 1,
+                worker,
+            }
         };
-        let actors = seats.into_iter().enumerate().map(actor).collect();
+        let actors = builders.into_iter().enumerate().map(actor).collect();
         let acts = program.starts_on(On::Publication);
         let publisher =
             Some(Publisher::new(program.press(), acts)).filter(|publisher| !publisher.is_idle());
@@ -369,25 +374,25 @@ impl Stage {
 impl Actor {
     /// What it did in the step that it has just made.
     fn work(&mut self, next: Next) -> Work {
-        let Actor { stats, before, batch, .. } = self;
+        let Actor { stats, before, visited, .. } = self;
         let all = Work {
             batches: stats.batches.get(),
             runs: 0,
             requests: stats.requests.get(),
             visits: stats.visits.get(),
-            // Who helped found its own list empty, and on average half of the others.
+            // A worker that helped found its own list empty, and on average half of the others.
             lists: stats.helped_visits.get() * self.lists.div_ceil(2) + stats.skips.get(),
             pulled: self.pulls,
         };
         let then = std::mem::replace(before, all);
-        // Who goes to sleep has looked everywhere, twice.
+        // A worker that goes to sleep has looked everywhere, twice.
         let in_vain = if next == Next::Ready { 0 } else { 2 * self.lists };
         let (batches, requests) = (all.batches - then.batches, all.requests - then.requests);
-        *batch += all.visits - then.visits;
+        *visited += all.visits - then.visits;
         let runs = match (batches, self.pulls) {
             (0, _) => 0,
             (_, true) => requests.div_ceil(self.visit_requests),
-            (_, false) => std::mem::take(batch).min(requests),
+            (_, false) => std::mem::take(visited).min(requests),
         };
         Work {
             batches,

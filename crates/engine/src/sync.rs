@@ -1,7 +1,6 @@
-//! Words and locks, as the protocols between workers use them: the standard library's, or those
-//! that loom watches.
+//! Atomics and locks, as the protocols between workers use them: the standard library's, or loom's.
 //!
-//! A protocol is written once, over a [`Atomic`] or, where it has several words or a lock, over a
+//! A protocol is written once, over an [`Atomic`] or, where it has several words or a lock, over
 //! [`Primitives`]. Its model makes the same steps with the same orderings, in every order in which
 //! the steps of several workers may come.
 
@@ -9,10 +8,12 @@ use std::ops::DerefMut;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-pub(crate) mod lock;
+mod lock;
 pub(crate) mod versioned;
 
-/// An atomic word.
+pub(crate) use lock::lock;
+
+/// An atomic number.
 pub(crate) trait Atomic<N: Copy = u32>: Default + From<N> {
     fn load(&self) -> N;
     fn store(&self, to: N);
@@ -22,7 +23,7 @@ pub(crate) trait Atomic<N: Copy = u32>: Default + From<N> {
     fn swap(&self, to: N) -> N;
     /// Adds to what is there, in one step and wrapping around, and returns what was there.
     fn add(&self, more: N) -> N;
-    /// Everything before it in program order comes before everything behind it, for whoever fences
+    /// Everything before it in program order comes before everything behind it, for other fences
     /// too.
     fn fence();
     /// Replaces whatever is there by what `change` makes of it, and returns what was there.
@@ -40,7 +41,7 @@ pub(crate) trait Atomic<N: Copy = u32>: Default + From<N> {
 
 // Letting go publishes what the holder did, and taking over reads it: AcqRel. What needs more says
 // so by a fence.
-macro_rules! word {
+macro_rules! atomic {
     ($word:ty, $number:ty, $fence:path) => {
         impl Atomic<$number> for $word {
             #[inline]
@@ -76,9 +77,9 @@ macro_rules! word {
     };
 }
 
-word!(AtomicU32, u32, fence);
-word!(AtomicU64, u64, fence);
-word!(AtomicUsize, usize, fence);
+atomic!(AtomicU32, u32, fence);
+atomic!(AtomicU64, u64, fence);
+atomic!(AtomicUsize, usize, fence);
 
 /// A lock around a `T`.
 pub(crate) trait Lock<T>: From<T> {
@@ -86,14 +87,14 @@ pub(crate) trait Lock<T>: From<T> {
     where
         Self: 'l;
 
-    /// Takes it, and waits for who has it. Nothing between lock and unlock may panic half-way
+    /// Takes it, and waits while it is held. Nothing between lock and unlock may panic half-way
     /// through a change.
     fn take(&self) -> Self::Guard<'_>;
-    /// Takes it, unless somebody has it.
+    /// Takes it, if it is free.
     fn take_if_free(&self) -> Option<Self::Guard<'_>>;
 }
 
-macro_rules! lock {
+macro_rules! impl_lock {
     ($lock:ident, $guard:ident) => {
         impl<T> Lock<T> for $lock<T> {
             type Guard<'l>
@@ -118,9 +119,9 @@ macro_rules! lock {
     };
 }
 
-lock!(Mutex, MutexGuard);
+impl_lock!(Mutex, MutexGuard);
 
-/// Words of several kinds, and locks, that belong together.
+/// A family of atomics and locks.
 pub(crate) trait Primitives {
     type U32: Atomic;
     type U64: Atomic<u64>;
@@ -128,7 +129,7 @@ pub(crate) trait Primitives {
     type Lock<T>: Lock<T>;
 }
 
-/// The one that the engine runs on.
+/// The standard library's, on which the engine runs.
 #[derive(Debug)]
 pub(crate) struct Std;
 
@@ -141,17 +142,17 @@ impl Primitives for Std {
 
 #[cfg(test)]
 pub(crate) mod models {
-    //! The one of models.
+    //! Those of loom, on which models run.
 
     use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
     use loom::sync::{Mutex, MutexGuard};
 
     use super::*;
 
-    word!(AtomicU32, u32, fence);
-    word!(AtomicU64, u64, fence);
-    word!(AtomicUsize, usize, fence);
-    lock!(Mutex, MutexGuard);
+    atomic!(AtomicU32, u32, fence);
+    atomic!(AtomicU64, u64, fence);
+    atomic!(AtomicUsize, usize, fence);
+    impl_lock!(Mutex, MutexGuard);
 
     #[derive(Debug)]
     pub(crate) struct Loom;

@@ -1,5 +1,5 @@
-//! The answer to a command: told once by a worker, waited for by a thread or by a task of any
-//! runtime.
+//! The answer to a command: a one-shot channel from the worker that hears the last reply to the
+//! thread, or to the task of any runtime, that asked.
 
 use std::future::Future;
 use std::mem;
@@ -11,14 +11,13 @@ use aldis_control::command::{Failure, Outcome, Reply, Said};
 use aldis_control::session::{Close, SwitchError};
 use aldis_wire::{DatapathId, Version};
 
-use crate::conn::open::ReplySlot;
+use super::reply_slot::ReplySlot;
 
-/// What will have become of a command. Whoever drops it does not hear of that; the command goes its
-/// way.
+/// The answer to a command, once there is one. Dropping it does not withdraw the command.
 #[derive(Debug)]
 pub struct Answer(Arc<Cell>);
 
-/// Who is told. If it is dropped, the controller stops.
+/// The worker's end. Dropping it answers that the controller stops.
 #[derive(Debug)]
 pub(crate) struct AnswerSender {
     cell: Option<Arc<Cell>>,
@@ -29,49 +28,49 @@ pub(crate) struct AnswerSender {
 #[derive(Debug)]
 struct Cell {
     state: Mutex<State>,
-    told: Condvar,
+    sent: Condvar,
 }
 
 #[derive(Debug)]
 enum State {
     Awaited(Option<Waker>),
-    Told(Told),
+    Sent(Sent),
 }
 
 #[derive(Debug)]
-enum Told {
-    Heard {
+enum Sent {
+    Replies {
         to: DatapathId,
         version: Version,
         slots: Vec<ReplySlot>,
     },
     Failed(Failure),
-    /// The answer was given out.
+    /// The answer was taken.
     Taken,
 }
 
-/// A question to a switch that speaks `version`.
-pub(crate) fn ask(to: DatapathId, version: Version) -> (AnswerSender, Answer) {
-    let cell = Cell { state: Mutex::new(State::Awaited(None)), told: Condvar::new() };
+/// The two ends, for a command to a switch that speaks `version`.
+pub(crate) fn channel(to: DatapathId, version: Version) -> (AnswerSender, Answer) {
+    let cell = Cell { state: Mutex::new(State::Awaited(None)), sent: Condvar::new() };
     let cell = Arc::new(cell);
     (AnswerSender { cell: Some(Arc::clone(&cell)), to, version }, Answer(cell))
 }
 
 impl AnswerSender {
-    /// The answer.
-    pub(crate) fn send(mut self, heard: Result<Vec<ReplySlot>, Failure>) {
-        self.send_once(heard);
+    /// Sends the answer.
+    pub(crate) fn send(mut self, replies: Result<Vec<ReplySlot>, Failure>) {
+        self.send_once(replies);
     }
 
-    fn send_once(&mut self, heard: Result<Vec<ReplySlot>, Failure>) {
+    fn send_once(&mut self, replies: Result<Vec<ReplySlot>, Failure>) {
         let Some(cell) = self.cell.take() else { return };
         let (to, version) = (self.to, self.version);
-        let told = match heard {
-            Ok(slots) => Told::Heard { to, version, slots },
-            Err(failure) => Told::Failed(failure),
+        let sent = match replies {
+            Ok(slots) => Sent::Replies { to, version, slots },
+            Err(failure) => Sent::Failed(failure),
         };
-        let before = mem::replace(&mut *cell.lock(), State::Told(told));
-        cell.told.notify_all();
+        let before = mem::replace(&mut *cell.lock(), State::Sent(sent));
+        cell.sent.notify_all();
         if let State::Awaited(Some(waker)) = before {
             waker.wake();
         }
@@ -87,8 +86,8 @@ impl Drop for AnswerSender {
 impl Answer {
     /// An answer that is there already.
     pub(crate) fn failed(failure: Failure) -> Answer {
-        let state = Mutex::new(State::Told(Told::Failed(failure)));
-        Answer(Arc::new(Cell { state, told: Condvar::new() }))
+        let state = Mutex::new(State::Sent(Sent::Failed(failure)));
+        Answer(Arc::new(Cell { state, sent: Condvar::new() }))
     }
 
     /// Waits for it, on this thread.
@@ -96,9 +95,9 @@ impl Answer {
         let mut state = self.0.lock();
         loop {
             match &mut *state {
-                State::Told(told) => return mem::replace(told, Told::Taken).in_words(),
+                State::Sent(sent) => return mem::replace(sent, Sent::Taken).decode(),
                 State::Awaited(_) => {
-                    state = self.0.told.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    state = self.0.sent.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }
@@ -110,7 +109,7 @@ impl Future for Answer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
         match &mut *self.0.lock() {
-            State::Told(told) => Poll::Ready(mem::replace(told, Told::Taken).in_words()),
+            State::Sent(sent) => Poll::Ready(mem::replace(sent, Sent::Taken).decode()),
             State::Awaited(waker) => {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
@@ -119,14 +118,14 @@ impl Future for Answer {
     }
 }
 
-impl Told {
-    fn in_words(self) -> Outcome {
+impl Sent {
+    fn decode(self) -> Outcome {
         match self {
-            Told::Heard { to, version, slots } => {
+            Sent::Replies { to, version, slots } => {
                 Ok(slots.into_iter().map(|slot| said(slot, to, version)).collect())
             }
-            Told::Failed(failure) => Err(failure),
-            Told::Taken => unreachable!("an answer is asked for until it is there"),
+            Sent::Failed(failure) => Err(failure),
+            Sent::Taken => unreachable!("an answer is asked for until it is there"),
         }
     }
 }
@@ -178,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_task_is_woken_once_and_a_thread_waits() {
-        let (sender, mut answer) = ask(TO, Version::V13);
+        let (sender, mut answer) = channel(TO, Version::V13);
         let count = Arc::<Count>::default();
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
@@ -187,22 +186,22 @@ mod tests {
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         assert_eq!(Pin::new(&mut answer).poll(&mut context), Poll::Ready(Ok(vec![Said::Done])));
 
-        let (sender, answer) = ask(TO, Version::V13);
+        let (sender, answer) = channel(TO, Version::V13);
         let waiting = std::thread::spawn(|| answer.wait());
         sender.send(Err(Failure::TooLate));
         assert_eq!(waiting.join().unwrap(), Err(Failure::TooLate));
     }
 
     #[test]
-    fn who_is_not_told_is_told_that_the_controller_stops() {
-        let (sender, answer) = ask(TO, Version::V10);
+    fn a_dropped_sender_answers_that_the_controller_stops() {
+        let (sender, answer) = channel(TO, Version::V10);
         drop(sender);
         assert_eq!(answer.wait(), Err(Failure::Disconnected(Close::Stopping)));
     }
 
     #[test]
     fn an_error_that_cannot_be_read_is_a_refusal_all_the_same() {
-        let (sender, answer) = ask(TO, Version::V13);
+        let (sender, answer) = channel(TO, Version::V13);
         sender.send(Ok(vec![ReplySlot::Refused(vec![4, 1, 0, 9, 0, 0, 0, 1, 0])]));
         let said = answer.wait().unwrap();
         let Said::Refused(error) = &said[0] else { panic!("{said:?}") };

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_switch_is_looked_at_when_it_has_had_a_queue_for_a_while() {
+    fn ports_are_sampled_when_the_switch_has_had_a_queue_for_a_while() {
         let mut watch = FloodWatch::default();
         let mut now = Time::START;
         let mut visit = |watch: &mut FloodWatch, full: bool| {

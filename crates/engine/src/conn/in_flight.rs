@@ -63,7 +63,7 @@ mod tests {
     use loom::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
-    fn a_fence_waits_for_the_last_to_land() {
+    fn a_fence_waits_for_the_last_visit() {
         let in_flight = InFlight::<AtomicU32>::default();
         assert_eq!(in_flight.start(), 1);
         assert!(in_flight.is_clear(1));
@@ -74,7 +74,8 @@ mod tests {
         assert!(in_flight.is_clear(0));
     }
 
-    /// Who is called, and cannot look whether all have landed yet, is not called again for that.
+    /// A claimant that is signalled, and cannot look yet, is not signalled again for the same
+    /// visits.
     #[test]
     fn a_fence_is_announced_once() {
         let in_flight = InFlight::<AtomicU32>::default();

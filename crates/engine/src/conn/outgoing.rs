@@ -1,8 +1,7 @@
-//! What goes to one switch, from any worker: one of them writes at a time, and nobody waits for the
-//! one that does.
+//! The output to one switch, from any worker: one writes at a time, and no worker waits for it.
 //!
-//! Who finds the right to write taken leaves its bytes with the others that wait for it, and the
-//! holder looks again after letting go. What the socket does not take stays in the outbox until
+//! A worker that finds the write token held leaves its bytes beside the outbox. The holder looks
+//! for such bytes after it has let go. What the socket does not take stays in the outbox until
 //! there is room. Modelled with loom.
 
 use std::time::Duration;
@@ -22,40 +21,41 @@ const HELD_AND_MORE: u32 = 2;
 struct Token<A>(A);
 
 impl<A: Atomic> Token<A> {
-    /// Takes it, if nobody has it.
+    /// Takes it, if it is free.
     #[inline]
     #[must_use]
     fn take(&self) -> bool {
         self.0.replace(FREE, HELD).is_ok()
     }
 
-    /// Takes it, or sees to it that who has it looks again.
+    /// Takes it, or makes its holder look again.
     #[must_use]
     fn take_or_remind(&self) -> bool {
         self.0.update(|word| if word == FREE { HELD } else { HELD_AND_MORE }) == FREE
     }
 
-    /// Whether somebody left something for who has it.
+    /// Whether bytes were left for its holder.
     #[inline]
     fn has_more(&self) -> bool {
         self.0.load() == HELD_AND_MORE
     }
 
-    /// Lets go, unless somebody left something meanwhile: then it is still held, and true is
-    /// returned.
+    /// Releases it, unless bytes were left meanwhile: then it stays held, and true is returned.
     #[inline]
     #[must_use]
     fn look_again(&self) -> bool {
         if self.0.replace(HELD, FREE).is_ok() {
             return false;
         }
-        self.0.update(|_| HELD);
+        let before = self.0.update(|_| HELD);
+        debug_assert_ne!(before, FREE, "only the holder looks again");
         true
     }
 }
 
-/// How much waits in the outbox, and how much more will: what was promised room, and what was left
-/// with who is sending. In one word, so that no promise is given of room that is being taken.
+/// How much waits in the outbox, and how much more is coming: bytes with a reservation, and bytes
+/// that were left for the holder. Both are in one word, so that no reservation is given for room
+/// that is being taken.
 #[derive(Debug, Default)]
 struct Room<A>(A);
 
@@ -65,8 +65,8 @@ impl<A: Atomic<u64>> Room<A> {
         halves(self.0.load()).0
     }
 
-    /// Promises room for so many bytes, if no more than [`FAR_MAX`] are there or come then.
-    fn promise(&self, bytes: usize) -> bool {
+    /// Reserves so many bytes, if no more than [`FAR_MAX`] wait or come then.
+    fn reserve(&self, bytes: usize) -> bool {
         let fits = |word| {
             let (waiting, coming) = halves(word);
             waiting + coming + bytes <= FAR_MAX
@@ -74,28 +74,30 @@ impl<A: Atomic<u64>> Room<A> {
         fits(self.0.update(|word| if fits(word) { word + at_upper(bytes) } else { word }))
     }
 
-    /// So many bytes will come.
+    /// So many bytes are coming.
     fn expect(&self, bytes: usize) {
         self.0.add(at_upper(bytes));
     }
 
     /// So many bytes will not come, or did.
     fn expect_no_more(&self, bytes: usize) {
-        self.0.add(at_upper(bytes).wrapping_neg());
+        let before = self.0.add(at_upper(bytes).wrapping_neg());
+        debug_assert!(halves(before).1 >= bytes, "more came than was expected");
     }
 
-    /// So many bytes wait, among them those that came: for the holder of the token.
+    /// So many bytes wait, among them those that `came`. Only the holder of the token calls this.
     #[inline]
     fn settle(&self, waiting: usize, came: usize) {
         let before = self.waiting();
         if (waiting, came) != (before, 0) {
             let more = (waiting as u64).wrapping_sub(before as u64);
-            self.0.add(more.wrapping_sub(at_upper(came)));
+            let before = self.0.add(more.wrapping_sub(at_upper(came)));
+            debug_assert!(halves(before).1 >= came, "more came than was expected");
         }
     }
 }
 
-/// What waits, and what comes.
+/// The bytes that wait, and those that are coming.
 #[inline]
 fn halves(word: u64) -> (usize, usize) {
     (word as u32 as usize, (word >> 32) as usize)
@@ -107,25 +109,25 @@ fn at_upper(bytes: usize) -> u64 {
 
 /// The sending side of a connection.
 #[derive(Debug)]
-pub(crate) struct Outgoing<M: Primitives = Std> {
-    token: Token<M::U32>,
-    /// Bytes of those who found the token taken.
-    left: M::Lock<Vec<u8>>,
+pub(crate) struct Outgoing<P: Primitives = Std> {
+    token: Token<P::U32>,
+    /// Bytes of workers that found the token held.
+    left: P::Lock<Vec<u8>>,
     /// How many may wait there and in the outbox.
     max: usize,
-    /// How long they may wait without one of them being taken.
+    /// How long they may wait without one of them being taken: the write timeout.
     within: Duration,
-    /// What the socket would not take; only the holder of the token locks it.
-    outbox: M::Lock<Outbox>,
+    /// What the socket would not take. Only the holder of the token locks it.
+    outbox: P::Lock<Outbox>,
     /// Reading pauses until nothing waits.
-    room: Room<M::U64>,
-    /// When the switch is to be dropped, in nanoseconds; [`Time::NEVER`] while the outbox is empty.
-    deadline: M::U64,
+    room: Room<P::U64>,
+    /// When the switch is dropped, in nanoseconds; [`Time::NEVER`] while the outbox is empty.
+    deadline: P::U64,
 }
 
-impl<M: Primitives> Outgoing<M> {
-    /// Nothing waits. Never more than `max` bytes will, and [`FAR_MAX`] that were promised room,
-    /// and for no longer than `within` if none of them is taken.
+impl<P: Primitives> Outgoing<P> {
+    /// Nothing waits. Never more than `max` bytes will, and [`FAR_MAX`] that were reserved; and for
+    /// no longer than `within` if none of them is taken.
     pub(crate) fn new(max: usize, within: Duration) -> Self {
         let max = max + FAR_MAX;
         Outgoing {
@@ -139,14 +141,14 @@ impl<M: Primitives> Outgoing<M> {
         }
     }
 
-    /// Whether something waits for the socket to have room.
+    /// Whether output waits for the socket to have room.
     #[inline]
     pub(crate) fn is_stuck(&self) -> bool {
         self.room.waiting() > 0
     }
 
-    /// Whether somebody left bytes for who is sending: reading pauses until they are on their way,
-    /// for who sends may be kept from it for milliseconds, and they have no bound but the outbox's.
+    /// Whether bytes were left for the holder of the token. Reading pauses until they are sent: the
+    /// holder may be kept from it for milliseconds, and only the outbox bounds them.
     #[inline]
     pub(crate) fn is_behind(&self) -> bool {
         self.token.has_more()
@@ -158,22 +160,22 @@ impl<M: Primitives> Outgoing<M> {
         Time(self.deadline.load())
     }
 
-    /// Promises room for so many bytes that are not an answer to this switch, unless it does not
-    /// read and has [`FAR_MAX`] waiting already. Answers have room beside them.
+    /// Reserves room for so many bytes that are not a reply to this switch. It fails where the
+    /// switch does not read and [`FAR_MAX`] bytes wait already. Replies have room beside them.
     pub(crate) fn reserve(&self, bytes: usize) -> bool {
-        self.room.promise(bytes)
+        self.room.reserve(bytes)
     }
 
-    /// They were sent, or will not be.
+    /// Ends a reservation: the bytes were sent, or will not be.
     pub(crate) fn redeem(&self, bytes: usize) {
         self.room.expect_no_more(bytes);
     }
 
-    /// Sends `fresh` through `send`, which is given the outbox and bytes to put behind what it
-    /// holds, or leaves it to whoever is sending.
+    /// Sends `fresh` through `send`, which is given the outbox and the bytes to put behind what it
+    /// holds. Where another worker is sending, the bytes are left to that one.
     ///
     /// # Errors
-    /// What `send` says, or [`Full`] where more is left than may wait.
+    /// The error of `send`, or [`Full`] where more is left than may wait.
     #[inline]
     pub(crate) fn send<E: From<Full>>(
         &self,
@@ -197,7 +199,7 @@ impl<M: Primitives> Outgoing<M> {
         Ok(())
     }
 
-    /// Sends `fresh`, if given, and what others left, until they leave nothing more.
+    /// With the token: sends `fresh`, if given, and what was left, until nothing more is.
     #[inline]
     fn holding<E>(
         &self,
@@ -213,6 +215,7 @@ impl<M: Primitives> Outgoing<M> {
         loop {
             self.deadline.store(outbox.deadline(self.within).0);
             self.room.settle(outbox.waiting().len(), came);
+            self.check(&outbox);
             drop(outbox);
             if !self.token.look_again() {
                 return sent;
@@ -222,7 +225,7 @@ impl<M: Primitives> Outgoing<M> {
         }
     }
 
-    /// Sends what others left, unless something that was `sent` before it was not. Returns how much
+    /// Sends what was left, unless something that was `sent` before it failed. Returns how much
     /// that is.
     fn send_left<E>(
         &self,
@@ -235,6 +238,14 @@ impl<M: Primitives> Outgoing<M> {
             *sent = send(outbox, &left);
         }
         left.len()
+    }
+
+    /// With the token: what the words say is what the outbox holds.
+    #[inline]
+    fn check(&self, outbox: &Outbox) {
+        debug_assert_eq!(self.room.waiting(), outbox.waiting().len());
+        debug_assert_eq!(self.deadline() == Time::NEVER, outbox.is_empty());
+        debug_assert!(outbox.waiting().len() <= self.max);
     }
 }
 
@@ -332,10 +343,9 @@ mod tests {
         );
     }
 
-    /// Who was promised room for what is not an answer has it, though the socket takes nothing and
-    /// there is no other, and whoever sends.
+    /// A reservation has its room, though the socket takes nothing, whichever worker sends.
     #[test]
-    fn who_was_promised_room_has_it() {
+    fn a_reservation_has_its_room() {
         const EACH: usize = FAR_MAX * 2 / 5;
         both(
             |(outgoing, _), byte| {

@@ -63,7 +63,7 @@ mod tests {
     use loom::sync::atomic::AtomicU32 as Watched;
 
     #[test]
-    fn who_asked_in_vain_is_called_once() {
+    fn a_waiting_connection_is_signalled_once() {
         let lock = SwitchLock::<Std>::default();
         assert!(lock.try_lock_or_wait(ConnId(1)));
         assert!(
@@ -109,9 +109,9 @@ mod tests {
         }
     }
 
-    /// One batch of a switch runs at a time, and of those who came in vain none is forgotten.
+    /// One batch of a switch runs at a time, and no waiting connection is forgotten.
     #[test]
-    fn whoever_finds_the_turn_taken_has_it_later() {
+    fn a_connection_that_waits_gets_the_lock() {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(2);
         model.check(|| {

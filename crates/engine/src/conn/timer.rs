@@ -1,8 +1,8 @@
 //! The timer of a connection: when it has to be visited though no event comes.
 //!
 //! ```text
-//!   claimant:  is the deadline sooner than the timer? │ timer ← deadline │ the home keeps a heap entry │ releases the claim
-//!   home:      a heap entry expires: is it the timer's? │ timer ← never │ announces the connection
+//!   claimant:  is the deadline sooner? │ timer ← deadline │ home adds a heap entry │ release
+//!   home:      a heap entry expires: is it the timer's? │ timer ← never │ announce
 //! ```
 //!
 //! Both write the one word, and either may overwrite what the other wrote. That does no harm: an
@@ -76,8 +76,7 @@ mod tests {
     }
 
     impl Shared {
-        /// Something came up: whoever notices serves the connection, which wants to be looked at by
-        /// its deadline.
+        /// Events come: the worker that queues the connection serves it and sets its deadline.
         fn come(&self, events: Events) {
             let mut queued = self.claim.announce(events);
             while queued && self.claim.claim().is_some() {
@@ -89,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Whatever goes off beside a visit, in the end there is a timer for the deadline.
+    /// Whatever expires beside a visit, in the end there is a heap entry for the deadline.
     #[test]
     fn a_deadline_is_never_without_its_timer() {
         let mut model = loom::model::Builder::new();

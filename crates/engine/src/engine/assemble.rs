@@ -1,18 +1,18 @@
-//! The plan_of_workers: how many workers a design has, what each of them does, and what they share.
+//! Assembling workers: how many a design has, what each of them does, and what they share.
 //!
-//! Here the choice of a design becomes a type: each [`WorkerBuilder`] makes one monomorphic worker,
-//! and whoever owns it says what is done with that, on a thread or in a simulation.
+//! Here the choice of a design becomes a type. A [`WorkerBuilder`] makes one monomorphic worker,
+//! and gives it to a [`Spawn`], which runs it on a thread or in a simulation.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use aldis_control::fact::Facts;
+use aldis_control::stats::AppStats;
 use aldis_control::{Program, World};
 
+use super::Config;
 use crate::conn::Conn;
-use crate::design::{self, Batching, Design};
-use crate::engine::Config;
-use crate::limits::{BATCH_BYTES, SHED_AHEAD};
+use crate::design::{self, Design};
 use crate::metrics::WorkerStats;
 use crate::net::Net;
 use crate::read::Read;
@@ -20,24 +20,25 @@ use crate::read::dynamic_partition::{self, DynamicPartition};
 use crate::read::fair_rounds::{self, FairRounds};
 use crate::read::round_robin::{self, RoundRobin};
 use crate::read::shared_queue::SharedQueue;
+use crate::read::shared_queue::handoff::{Handoff, Role};
 use crate::read::shared_queue::queue::BatchQueue;
 use crate::read::static_partition::StaticPartition;
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 use crate::shared::registry::Registry;
-use crate::worker::phases::{PhaseParts, Phases};
-use crate::worker::{Post, Role, Worker};
+use crate::worker::{Worker, WorkerParts};
 use crate::write::Write;
 use crate::write::batched::Batched;
 use crate::write::immediate::Immediate;
-use aldis_control::stats::AppStats;
 
 /// How many workers there are, and what each does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkerPlan {
+    /// All workers, each on its thread.
     pub(crate) threads: usize,
     /// The first of them, which have connections.
     readers: usize,
+    /// Whether a request is answered by the worker that read it.
     bound: bool,
 }
 
@@ -52,21 +53,27 @@ impl WorkerPlan {
         }
     }
 
-    /// Those who answer requests.
-    fn workers(&self) -> Range<usize> {
+    /// The workers that answer requests.
+    fn answerers(&self) -> Range<usize> {
         if self.readers == self.threads { 0..self.threads } else { self.readers..self.threads }
     }
 
-    pub(crate) fn role(&self, index: usize) -> Role {
+    /// The role of a worker in the handoff, where there is one.
+    fn role(&self, index: usize) -> Option<Role> {
         match self {
-            WorkerPlan { bound: true, .. } => Role::Both,
-            WorkerPlan { readers, threads, .. } if readers == threads => Role::Share,
-            WorkerPlan { readers, .. } if index < *readers => Role::Read,
-            _ => Role::Work,
+            WorkerPlan { bound: true, .. } => None,
+            WorkerPlan { readers, threads, .. } if readers == threads => Some(Role::Both),
+            WorkerPlan { readers, .. } if index < *readers => Some(Role::Read),
+            _ => Some(Role::Answer),
         }
     }
 
-    /// Where they meet.
+    /// Whether a worker may run what others read.
+    pub(crate) fn pulls(&self, index: usize) -> bool {
+        matches!(self.role(index), Some(Role::Answer | Role::Both))
+    }
+
+    /// What all workers share.
     pub(crate) fn shared<N: Net>(
         &self,
         config: &Config,
@@ -77,13 +84,13 @@ impl WorkerPlan {
         let knobs = knobs.clone().over(design);
         let prt = knobs.prt.unwrap_or(usize::MAX);
         let per_switch = matches!(design.read, design::Read::SharedQueue { per_switch: true, .. });
-        let batches = BatchQueue::new(prt, per_switch);
-        let (readers, workers) = (self.readers, self.workers());
-        Arc::new(Shared::new(inboxes, readers, workers, session.clone(), batches, knobs, world))
+        let batches = Arc::new(BatchQueue::new(prt, per_switch));
+        let (readers, answerers) = (self.readers, self.answerers());
+        Arc::new(Shared::new(inboxes, readers, answerers, session.clone(), batches, knobs, world))
     }
 
-    /// A seat for each, with what is needed there.
-    pub(crate) fn seats<N: Net>(
+    /// A builder for each worker.
+    pub(crate) fn builders<N: Net>(
         self,
         config: &Config,
         shared: &Arc<Shared<N>>,
@@ -91,32 +98,27 @@ impl WorkerPlan {
         program: &Program<'_>,
         facts: &Arc<dyn Facts>,
     ) -> Vec<WorkerBuilder<N>> {
-        let design = config.design;
         let registry = Arc::new(Registry::default());
-        let sharing = Arc::new(DesignState::new(&design, self.threads));
-        let seat = |(index, net)| {
-            let role = self.role(index);
-            let per_read = design.batching == Batching::PerRead;
-            let parts: PhaseParts<N::Socket> = PhaseParts {
+        let state = Arc::new(DesignState::new(&config.design, self.threads));
+        let builder = |(index, net)| {
+            let handoff = |role| Handoff::new(role, Arc::clone(&shared.batches));
+            let parts = WorkerParts {
                 index,
-                pipeline: program.pipeline(index as u8),
-                output: program.output(index as u8),
-                newest: Arc::clone(&shared.world),
-                switches: Arc::clone(&shared.switches),
-                has_world: program.world().version() > 0,
-                read_max: design.read_max,
-                ahead: if design.read == design::Read::FairRounds { SHED_AHEAD } else { 0 },
-                batch_bytes: if per_read { 0 } else { BATCH_BYTES },
-                runs_here: role == Role::Both,
-                together: design.output_batching,
+                net,
+                shared: Arc::clone(shared),
                 registry: Arc::clone(&registry),
                 facts: Arc::clone(facts),
                 stats: Arc::default(),
+                pipeline: program.pipeline(index as u8),
+                output: program.output(index as u8),
+                design: config.design,
+                handoff: self.role(index).map(handoff),
+                spin: config.spin,
+                has_world: program.world().version() > 0,
             };
-            let post = Post { index, shared: Arc::clone(shared), role, spin: config.spin };
-            WorkerBuilder { post, net, parts, design, sharing: Arc::clone(&sharing) }
+            WorkerBuilder { parts, state: Arc::clone(&state) }
         };
-        nets.into_iter().enumerate().map(seat).collect()
+        nets.into_iter().enumerate().map(builder).collect()
     }
 }
 
@@ -136,9 +138,10 @@ impl<S> DesignState<S> {
                 DesignState::FairRounds(Arc::new(fair_rounds::Shared::new(workers)))
             }
             design::Read::StaticPartition => DesignState::StaticPartition,
-            design::Read::DynamicPartition { period } => DesignState::DynamicPartition(Arc::new(
-                dynamic_partition::Shared::new(workers, period),
-            )),
+            design::Read::DynamicPartition { period } => {
+                let shared = dynamic_partition::Shared::new(workers, period);
+                DesignState::DynamicPartition(Arc::new(shared))
+            }
             design::Read::RoundRobin => {
                 DesignState::RoundRobin(Arc::new(round_robin::Shared::new()))
             }
@@ -147,72 +150,65 @@ impl<S> DesignState<S> {
     }
 }
 
-/// What becomes of a worker once it is made, whatever its design.
+/// Takes a worker of any design.
 pub(crate) trait Spawn<N: Net> {
     /// What comes of it.
     type Outcome;
 
-    /// Does it.
+    /// Runs the worker, or keeps it to be run.
     fn spawn<R: Read<N::Socket> + 'static, W: Write>(
         self,
         worker: Worker<N, R, W>,
     ) -> Self::Outcome;
 }
 
-/// Everything that a worker needs where it works.
+/// Makes one worker, on the thread where it will run.
 pub(crate) struct WorkerBuilder<N: Net> {
-    post: Post<N>,
-    net: N,
-    parts: PhaseParts<N::Socket>,
-    design: Design,
-    sharing: Arc<DesignState<N::Socket>>,
+    parts: WorkerParts<N>,
+    state: Arc<DesignState<N::Socket>>,
 }
 
 impl<N: Net> WorkerBuilder<N> {
-    /// What the worker counts.
+    /// The counters of the worker.
     pub(crate) fn stats(&self) -> &Arc<WorkerStats> {
         &self.parts.stats
     }
 
-    /// What it counts of the applications.
+    /// Its counters of the applications.
     pub(crate) fn counted(&self) -> Arc<[AppStats]> {
         Arc::clone(self.parts.pipeline.counted())
     }
 
     /// Makes the worker.
-    pub(crate) fn take<O: Spawn<N>>(self, then: O) -> O::Outcome {
-        let index = self.post.index;
-        let stats = Arc::clone(self.stats());
-        match &*Arc::clone(&self.sharing) {
+    pub(crate) fn build<O: Spawn<N>>(self, spawn: O) -> O::Outcome {
+        let WorkerBuilder { parts, state } = self;
+        let index = parts.index;
+        let stats = Arc::clone(&parts.stats);
+        match &*state {
             DesignState::FairRounds(shared) => {
-                self.read(FairRounds::new(index, Arc::clone(shared), stats), then)
+                write(parts, FairRounds::new(index, Arc::clone(shared), stats), spawn)
             }
-            DesignState::StaticPartition => self.read(StaticPartition::new(index), then),
+            DesignState::StaticPartition => write(parts, StaticPartition::new(index), spawn),
             DesignState::DynamicPartition(shared) => {
-                self.read(DynamicPartition::new(index, Arc::clone(shared)), then)
+                write(parts, DynamicPartition::new(index, Arc::clone(shared)), spawn)
             }
             DesignState::RoundRobin(shared) => {
-                let read_max = self.design.read_max;
-                self.read(RoundRobin::new(Arc::clone(shared), read_max, stats), then)
+                let read_max = parts.design.read_max;
+                write(parts, RoundRobin::new(Arc::clone(shared), read_max, stats), spawn)
             }
-            DesignState::SharedQueue => self.read(SharedQueue::new(index), then),
+            DesignState::SharedQueue => write(parts, SharedQueue::new(index), spawn),
         }
     }
+}
 
-    fn read<R: Read<N::Socket> + 'static, O: Spawn<N>>(self, read: R, then: O) -> O::Outcome {
-        match self.design.write {
-            design::Write::Batched => self.write::<R, Batched, O>(read, then),
-            design::Write::Immediate => self.write::<R, Immediate, O>(read, then),
-        }
-    }
-
-    fn write<R: Read<N::Socket> + 'static, W: Write, O: Spawn<N>>(
-        self,
-        read: R,
-        then: O,
-    ) -> O::Outcome {
-        let WorkerBuilder { post, net, parts, design, .. } = self;
-        let phases: Phases<N, W> = Phases::new(parts);
-        then.spawn(Worker::new(post, net, phases, read, design.batching.start()))
+/// Chooses the write design.
+fn write<N: Net, R: Read<N::Socket> + 'static, O: Spawn<N>>(
+    parts: WorkerParts<N>,
+    read: R,
+    spawn: O,
+) -> O::Outcome {
+    match parts.design.write {
+        design::Write::Batched => spawn.spawn(Worker::<N, R, Batched>::new(parts, read)),
+        design::Write::Immediate => spawn.spawn(Worker::<N, R, Immediate>::new(parts, read)),
     }
 }

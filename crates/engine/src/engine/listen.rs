@@ -1,4 +1,4 @@
-//! Accepting connections, and dealing them to the workers in turn.
+//! The acceptor: accepts connections, and deals them to the workers in turn.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -43,7 +43,7 @@ pub(crate) fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
 
 /// The acceptor.
 pub(crate) struct Acceptor {
-    /// Where, and who we are there where TLS is spoken.
+    /// The listeners, with an identity where they speak TLS.
     pub(crate) listeners: Vec<(TcpListener, Option<Identity>)>,
     pub(crate) shared: Arc<Shared<Epoll>>,
     pub(crate) connections_max: usize,

@@ -26,7 +26,7 @@ pub(crate) struct Publisher {
     acts: bool,
     /// The World whose publication was acted on last.
     before: Arc<World>,
-    /// The one that is to be acted on next, once nobody has an older one.
+    /// The World that is to be acted on next, once its grace period has passed.
     target: Option<Arc<World>>,
     /// Whether the worker was told to.
     told: bool,

@@ -29,33 +29,33 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Set when they are to end.
-    pub(crate) fn stop_sign(&self) -> Arc<AtomicBool> {
+    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// A worker on each seat, bound to these cores in turn; to none where there are none.
+    /// Starts the workers, bound to these cores in turn; to none where there are none.
     ///
     /// # Errors
     /// Which one did not start, and what the kernel says.
     pub(crate) fn start_workers<N: Net + Send + 'static>(
         &mut self,
         cores: &[usize],
-        seats: Vec<WorkerBuilder<N>>,
+        builders: Vec<WorkerBuilder<N>>,
     ) -> Result<(), (usize, io::Error)> {
-        let leaving = Arc::new(AtomicUsize::new(seats.len()));
-        for (index, seat) in seats.into_iter().enumerate() {
+        let leaving = Arc::new(AtomicUsize::new(builders.len()));
+        for (index, builder) in builders.into_iter().enumerate() {
             let core = cores.get(index % cores.len().max(1)).copied();
-            let exit = Exit { stop: self.stop_sign(), leaving: Arc::clone(&leaving) };
+            let exit = Exit { stop: self.stop_flag(), leaving: Arc::clone(&leaving) };
             let work = move || {
                 core.into_iter().for_each(pin::pin);
-                seat.take(exit);
+                builder.build(exit);
             };
             self.spawn(format!("worker-{index}"), work).map_err(|error| (index, error))?;
         }
         Ok(())
     }
 
-    /// The thread that makes the World, where anybody publishes one.
+    /// Starts the publisher, where an application publishes a part of the World.
     ///
     /// # Errors
     /// What the kernel says.
@@ -70,7 +70,7 @@ impl Threads {
         if publisher.is_idle() {
             return Ok(());
         }
-        let (shared, stop) = (Arc::clone(shared), self.stop_sign());
+        let (shared, stop) = (Arc::clone(shared), self.stop_flag());
         self.spawn("publisher".into(), move || publisher.run(clock, &shared, &stop))
     }
 
@@ -87,11 +87,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Ends them all. From then on the inboxes take no commands.
+    /// Ends them all. From then on the shared takes no commands.
     pub(crate) fn stop<N: Net>(self, shared: &Shared<N>) {
         self.stop.store(true, Ordering::Relaxed);
         shared.inboxes.iter().for_each(Inbox::ring);
-        shared.world.ring();
+        shared.world.wake_publisher();
         for thread in self.running {
             // A worker that panicked said so already; the others still end in order.
             let _ = thread.join();

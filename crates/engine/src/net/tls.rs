@@ -1,15 +1,14 @@
 //! A switch over TLS: what the workers read and write, and behind it what the kernel's socket
 //! carries.
 //!
-//! Whoever serves the connection reads, and whoever has its right to write writes, at the same time
-//! perhaps: both lock the session, and nobody who serves a plain switch does. Three promises of a
-//! socket are kept here:
+//! The claimant reads, and the holder of the write token writes, perhaps at the same time. Both
+//! lock the session; a plain connection has no such lock. Promises of a socket are kept here:
 //!
 //! - *Less than was asked for means that the socket is empty*, so that the next byte is announced:
 //!   it is read until the kernel has no more, or `into` is full.
 //! - *What was written is on its way*: of a record that the kernel did not take whole, the last
-//!   byte counts as not written, and is the first of the next write. So whoever sends sees that
-//!   something waits, and what watches over those who do not read watches here too.
+//!   byte counts as not written, and is the first of the next write. So the sender sees that
+//!   something waits, and the write timeout counts here too.
 //! - What is written before the handshake is done is kept by the session, which sends it then.
 //! - *What came before the end is read before it*: the end, and why, is told by the next read,
 //!   which the socket announces because its reading half is shut, whatever the peer does.
@@ -32,8 +31,8 @@ use rustls::{AlertDescription, CertificateError, RootCertStore, ServerConfig, Se
 
 use crate::limits::{TLS_READS_IN_VAIN, TLS_WRITE};
 
-/// How a controller proves who it is to switches, and whom it believes. Shared: what replaces it
-/// counts for those who connect from then on.
+/// The controller's certificate and key, and the authorities that it trusts. Shared: a replacement
+/// counts for connections from then on.
 #[derive(Clone, Debug)]
 pub struct Identity {
     config: Arc<ArcSwap<ServerConfig>>,
@@ -64,13 +63,13 @@ impl Identity {
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(verifier);
         let mut config = config.with_single_cert(chain, key)?;
-        // A switch stays connected for months: nobody resumes anything.
+        // A switch stays connected for months: sessions are not resumed.
         config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Identity { config: Arc::new(ArcSwap::from_pointee(config)), bound })
     }
 
-    /// Another takes its place, for those who connect from now on; who is connected stays.
+    /// Replaces it for new connections. Those that exist stay.
     pub fn replace(&self, by: &Identity) {
         self.config.store(by.config.load_full());
     }
@@ -184,7 +183,8 @@ impl Tls {
         names.sort_unstable();
         let names = if names.is_empty() { "no name".into() } else { names.join(", ") };
         Err(not_let_in(&format!(
-            "it says that it is switch {dpid}, and its certificate is for {names}: give it one whose DNS name begins with {label} \
+            "it says that it is switch {dpid}, and its certificate is for {names}: give it one \
+             whose DNS name begins with {label} \
              (aldis pki --switch {dpid})"
         )))
     }
@@ -341,7 +341,7 @@ fn not_let_in(words: &str) -> String {
     format!("the switch was not let in over TLS: {words}")
 }
 
-/// What is wrong, and what to do: with one who asks to be let in, or with one who was.
+/// What is wrong, and what to do: with a handshake, or with a connection after it.
 fn in_words(why: &rustls::Error, handshaking: bool) -> String {
     use rustls::Error;
     // In TLS 1.3 a switch says behind its handshake that it does not believe us.
@@ -349,7 +349,9 @@ fn in_words(why: &rustls::Error, handshaking: bool) -> String {
         Error::AlertReceived(_) => not_let_in(&in_the_handshake(why)),
         _ if handshaking => not_let_in(&in_the_handshake(why)),
         Error::DecryptError => {
-            "TLS with the switch broke off: what it sent cannot be decrypted, or was changed on its way".into()
+            "TLS with the switch broke off: what it sent cannot be decrypted, or was changed on its \
+             way"
+                .into()
         }
         why => format!("TLS with the switch broke off: {why}"),
     }
@@ -359,10 +361,14 @@ fn in_the_handshake(why: &rustls::Error) -> String {
     use rustls::Error;
     match why {
         Error::InvalidMessage(_) => {
-            "it does not speak TLS here: have it connect with ssl:, or to the port for plain OpenFlow".into()
+            "it does not speak TLS here: have it connect with ssl:, or to the port for plain \
+             OpenFlow"
+                .into()
         }
         Error::NoCertificatesPresented => {
-            "it showed no certificate: give it one that the authority signed (ovs-vsctl set-ssl)".into()
+            "it showed no certificate: give it one that the authority signed (ovs-vsctl \
+             set-ssl)"
+                .into()
         }
         Error::InvalidCertificate(why) => refused(why),
         Error::AlertReceived(
@@ -372,7 +378,8 @@ fn in_the_handshake(why: &rustls::Error) -> String {
             | AlertDescription::CertificateExpired
             | AlertDescription::DecryptError),
         ) => format!(
-            "it does not believe our certificate ({alert:?}): give it the authority that signed that one, and look at its clock"
+            "it does not believe our certificate ({alert:?}): give it the authority that signed \
+             that one, and look at its clock"
         ),
         Error::AlertReceived(alert) => format!("it broke off TLS: {alert:?}"),
         Error::PeerIncompatible(why) => {

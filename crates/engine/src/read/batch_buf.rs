@@ -1,5 +1,5 @@
-//! What a worker has gathered for its next batch: bytes from one or many connections, and the
-//! requests in them.
+//! A batch buffer: the bytes that a worker read from one or many connections, and the requests in
+//! them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,26 +14,27 @@ use crate::limits::{EARLY_MAX, IN_FLIGHT_MAX, READ_MORE};
 /// A batch in the making. Its bytes stay where they were read.
 #[derive(Debug)]
 pub(crate) struct BatchBuf<S> {
-    /// What was read; `filled` of it is in use.
+    /// The receive buffer.
     pub(crate) received: Box<[u8]>,
+    /// So much of it is in use; never more than its length.
     pub(crate) filled: usize,
     /// When its first read was.
     pub(crate) began: Time,
-    /// The visits that it comes from, in order. Each took off ([`crate::conn::in_flight`]).
+    /// The visits that it comes from, in order. Each is in flight ([`crate::conn::in_flight`]).
     pub(crate) visits: Vec<Arc<Conn<S>>>,
     /// The requests that the applications have not seen yet.
     pub(crate) requests: Vec<Request>,
-    /// Those of each switch; a run's `switch` is its place here and in `switches`.
+    /// Those of each switch. A run's `switch` is its index here and in `switches`.
     pub(crate) runs: Vec<Run>,
     pub(crate) switches: Vec<Arc<Switch>>,
-    /// The visit of each run.
+    /// The visit of each run, by its index in `visits`.
     pub(crate) visit_of: Vec<usize>,
-    /// The switch locks that it holds, of switches with an exclusive application.
+    /// The switch locks that it holds.
     pub(crate) locks: Vec<Arc<SwitchLock>>,
 }
 
 impl<S> BatchBuf<S> {
-    /// Nothing yet, and room for so many bytes.
+    /// Empty, with room for so many bytes.
     pub(crate) fn new(room: usize) -> Self {
         BatchBuf {
             received: vec![0; room].into(),
@@ -54,12 +55,19 @@ impl<S> BatchBuf<S> {
         self.received.len() - self.filled >= more
     }
 
-    /// These requests came from that switch, in the visit in hand.
+    /// Whether there is anything to run or to write.
+    #[inline]
+    pub(crate) fn holds_something(&self) -> bool {
+        !self.visits.is_empty()
+    }
+
+    /// Adds the requests of a switch, in the visit in hand.
     #[inline]
     pub(crate) fn add_run(&mut self, switch: &Arc<Switch>, requests: Range<usize>) {
         self.runs.push(Run { switch: self.switches.len(), requests });
         self.switches.push(Arc::clone(switch));
         self.visit_of.push(self.visits.len() - 1);
+        self.check_last_run();
     }
 
     /// The applications have seen the requests.
@@ -75,6 +83,25 @@ impl<S> BatchBuf<S> {
     pub(crate) fn visits_of(&self, conn: &Arc<Conn<S>>) -> u32 {
         self.visits.iter().filter(|visit| Arc::ptr_eq(visit, conn)).count() as u32
     }
+
+    /// The invariants of the whole: the buffer is not overrun, and the runs cover the requests.
+    #[inline]
+    pub(crate) fn check(&self) {
+        debug_assert!(self.filled <= self.received.len());
+        debug_assert_eq!(self.runs.len(), self.switches.len());
+        debug_assert_eq!(self.runs.len(), self.visit_of.len());
+        debug_assert!(self.runs.is_empty() == self.requests.is_empty());
+    }
+
+    /// The invariants of the run that was added last: it ends with the requests, and begins where
+    /// the one before it ends.
+    #[inline]
+    fn check_last_run(&self) {
+        debug_assert_eq!(self.runs.last().map(|run| run.requests.end), Some(self.requests.len()));
+        debug_assert!(self.runs.windows(2).next_back().is_none_or(|two| {
+            two[0].requests.end == two[1].requests.start && self.runs[0].requests.start == 0
+        }));
+    }
 }
 
 /// Room that one visit may need: what was not handled last time, and one read, or what is read
@@ -83,7 +110,7 @@ pub(crate) fn visit_bytes(read_max: usize) -> usize {
     EARLY_MAX + MESSAGE_LEN_MAX + read_max
 }
 
-/// Visits of one connection that may be on their way: one, and as many short ones as fit beside it.
+/// Visits of one connection that may be in flight: one, and as many short ones as fit beside it.
 pub(crate) fn in_flight_max(read_max: usize) -> u32 {
     1 + (IN_FLIGHT_MAX.saturating_sub(read_max) / read_max.min(READ_MORE)) as u32
 }

@@ -3,9 +3,8 @@
 //!
 //! Each worker serves its own switches. Every *period* the first worker takes what each switch sent
 //! since the last time and divides the switches anew, by the greedy algorithm of figure 3. A switch
-//! that has to move is told so as any connection is told anything; its claimant answers what is on
-//! its way, and its claim goes with it to the new home, so that nothing is lost and nothing changes
-//! places.
+//! that has to move gets a signal. Its claimant answers what is on its way, and its claim goes with
+//! it to the new home, so that nothing is lost and nothing changes places.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -42,7 +41,7 @@ impl<S> Shared<S> {
         act(&mut self.switches.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Who has to move where, by what came since the last time.
+    /// The connections that have to move, by what came since the last time.
     fn divide(&self, signals: &mut Vec<(ConnId, Signal)>) {
         self.with(|switches| {
             let loads: Vec<Load> = switches
@@ -79,8 +78,6 @@ impl<S> DynamicPartition<S> {
 }
 
 impl<S> Read<S> for DynamicPartition<S> {
-    const HELPS: bool = false;
-
     fn join(&mut self, conn: &Arc<Conn<S>>) {
         let counted = Counted { conn: Arc::clone(conn), then: conn.stats.requests.get() };
         self.shared.with(|switches| switches.push(counted));

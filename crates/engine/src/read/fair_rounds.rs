@@ -3,24 +3,25 @@
 //!
 //! Deficit round robin ([`aldis_control::fair::Rounds`]): in each round a switch may use its weight
 //! times the quantum, in requests; what a visit takes beyond that is a debt. A switch that was idle
-//! and asked for little the last time comes before those that never stop, so that one which asks
+//! and asked for little the last time comes before those that never stop, so that one that asks
 //! rarely waits for the batch in progress, and not for the round. Visits are as long as static
 //! partition's.
 //!
 //! A batch is one visit to a switch that has more to say than was read. Where switches say less at
 //! a time, it is several: reads that follow each other, and writes, find the kernel's code in the
-//! cache, and the applications more to look ahead at. It is closed after some 20 µs, so that
-//! nobody's answer waits for many others' visits, and by a switch that said very little, which
-//! waits for nobody's.
+//! cache, and the applications more to look ahead at. It is closed after some 20 µs, so that no
+//! reply waits for the visits of many other switches; and by a switch that said very little, whose
+//! replies wait for none.
 //!
-//! A worker that is through with its own takes what others have left of theirs, and nobody begins
-//! the next round before all have come to the end of this one: the shares are max-min over all
-//! workers, and yet a switch is nearly always served where its tables are in the cache.
+//! A worker that is through with its own takes what others have left of theirs, and no worker
+//! begins the next round before all have come to the end of this one: the shares are max-min over
+//! all workers, and yet a switch is nearly always served where its tables are in the cache.
 
 mod common_round;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use aldis_control::Time;
 use aldis_control::fair::{Id, Rounds};
@@ -29,10 +30,10 @@ use aldis_control::stats::WorkerStats;
 use super::{Read, Visit};
 use crate::conn::Conn;
 use crate::limits::{
-    AGAIN_EVERY, CROWD, QUANTUM, QUANTUM_MAX, QUANTUM_MIN, REQUEST_BYTES, ROUND_LONG, ROUND_SHORT,
-    TURN_LONG, TURN_SHORT,
+    AGAIN_EVERY, CROWD, GATHER_MAX, GATHER_MIN, HELP_AFTER, QUANTUM, QUANTUM_MAX, QUANTUM_MIN,
+    REQUEST_BYTES, ROUND_LONG, ROUND_SHORT, SHED_AHEAD, TURN_LONG, TURN_SHORT,
 };
-use crate::sync::lock::lock;
+use crate::sync::lock;
 
 use common_round::{CommonRound, Turned};
 
@@ -114,7 +115,7 @@ impl<S> Shared<S> {
                 let most = visit.allowance.max(turns.rounds.quantum());
                 let read_max = (most as usize).saturating_mul(REQUEST_BYTES);
                 let share = Some(visit.allowance);
-                return Some(Visit { conn, events, read_max, share, skipped: 0 });
+                return Some(Visit { conn, events, read_max, share });
             }
             turns.rounds.done(visit.id, 0, false);
         }
@@ -136,11 +137,11 @@ impl<S> Shared<S> {
         turned != Turned::Idle
     }
 
-    /// The quantum follows the time that rounds take: smaller where they are long, so that nobody's
-    /// next turn is far. Where they are long because the switches are many, with short turns, it
-    /// stays: reading and writing would cost as much for fewer requests, and the round take as
-    /// long. In a crowd it is two reads while the round allows it, so that those who ask for less
-    /// than their share, and have one visit a round, bring more with it.
+    /// The quantum follows the time that rounds take: smaller where they are long, so that no
+    /// switch's next turn is far. Where they are long because the switches are many, with short
+    /// turns, it stays: reading and writing would cost as much for fewer requests, and the round
+    /// take as long. In a crowd it is two reads while the round allows it, so that switches that
+    /// ask for less than their share, and have one visit a round, bring more with it.
     fn follow(&self, now: Time, rounds: u64, members: usize) {
         let began = Time(self.began.swap(now.0, Ordering::Relaxed));
         let round = now.since(began) / u32::try_from(rounds).unwrap_or(u32::MAX);
@@ -194,8 +195,7 @@ fn id<S>(conn: &Conn<S>) -> Id {
 }
 
 impl<S> Read<S> for FairRounds<S> {
-    const HELPS: bool = true;
-    const IS_BRIEF: bool = true;
+    const READ_AHEAD: usize = SHED_AHEAD;
 
     fn join(&mut self, conn: &Arc<Conn<S>>) {
         let mut turns = self.shared.home(self.worker, &self.stats);
@@ -243,6 +243,22 @@ impl<S> Read<S> for FairRounds<S> {
         }
     }
 
+    /// By a switch that has more to say than was read, by one that said little, and when the batch
+    /// has gathered for long.
+    #[inline]
+    fn closes_batch(&self, used: usize, queued: bool, gathering: Duration) -> bool {
+        queued || used < GATHER_MIN || gathering >= GATHER_MAX
+    }
+
+    #[inline]
+    fn wants_help(&self, busy: Duration) -> bool {
+        busy > HELP_AFTER
+    }
+
+    fn lists(&self) -> usize {
+        self.shared.homes.len()
+    }
+
     #[inline]
     fn done(&mut self, conn: &Arc<Conn<S>>, used: u32, queued: bool) {
         self.shared.home(conn.home(), &self.stats).rounds.done(id(conn), used, queued);
@@ -256,8 +272,6 @@ impl<S> Read<S> for FairRounds<S> {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use super::*;
     use crate::read::round_robin::tests::conn;
 
@@ -313,7 +327,7 @@ mod tests {
         }
     }
 
-    /// Turns are reckoned from who is there, in all homes.
+    /// Turns are reckoned from the members of all homes.
     #[test]
     fn a_round_that_turns_counts_the_switches() {
         for (members, quantum) in [(1000, QUANTUM / 2), (10_000, QUANTUM)] {

@@ -1,4 +1,4 @@
-//! A worker's own ready connections, served in the order in which they became ready.
+//! The ready list: a worker's own ready connections, first in, first out.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<S> ReadyList<S> {
             // What is queued can only be claimed from this list, unless it came to its end
             // meanwhile.
             if let Some(events) = conn.claim.claim() {
-                return Some(Visit { conn, events, read_max: usize::MAX, share: None, skipped: 0 });
+                return Some(Visit { conn, events, read_max: usize::MAX, share: None });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which switches are ready: a set that all workers see, by number.
+//! The ready set: which switches are ready, as bits that all workers see.
 
 use std::sync::atomic::AtomicU32;
 
@@ -67,9 +67,9 @@ mod tests {
         assert_eq!(ready.next(33, 96), None);
     }
 
-    /// A switch that is queued at the end has its bit, whoever cleared it when.
+    /// A switch that is queued at the end has its bit, whenever another worker cleared it.
     #[test]
-    fn nobody_who_is_queued_is_forgotten() {
+    fn no_queued_switch_is_forgotten() {
         loom::model(|| {
             let shared = Arc::new((Claim::<Watched>::default(), ReadySet::<Watched>::new(1)));
             let poller = Arc::clone(&shared);

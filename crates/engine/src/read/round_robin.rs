@@ -3,12 +3,13 @@
 //! A worker's round passes over all switches that are ready, and reads a little from each, the same
 //! number of bytes. A switch that another worker is reading is skipped, remembered, and visited
 //! before the round ends; one of weight *w* is visited *w* times. So every switch has the same part
-//! of every worker: max-min fair, whoever is how busy.
+//! of every worker: max-min fair, however busy the workers are.
 //!
 //! Which switches are ready is a set of bits that all workers see; idle switches are not looked at.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aldis_control::Time;
 use aldis_control::stats::WorkerStats;
@@ -16,8 +17,8 @@ use aldis_control::stats::WorkerStats;
 use super::ready_set::ReadySet;
 use super::{Read, Visit};
 use crate::conn::Conn;
-use crate::limits::CONNECTIONS_MAX;
-use crate::sync::lock::lock;
+use crate::limits::{CONNECTIONS_MAX, HELP_AFTER};
+use crate::sync::lock;
 use crate::sync::versioned::{self, Versioned};
 use crate::sync::{Primitives, Std};
 
@@ -68,7 +69,7 @@ impl<C, M: Primitives> Shared<C, M> {
     }
 
     /// Forgets that a switch is ready, unless it is; or unless others know more of the switches
-    /// than this worker, for then the number may be somebody else's by now.
+    /// than this worker, for then the number may be another switch's by now.
     fn forget(&self, known: &Known<C>, number: usize, is_queued: impl FnOnce(&C) -> bool) {
         self.ready.clear(number, || {
             self.switches.differs(known.version) || known.at(number).is_some_and(|it| is_queued(it))
@@ -136,8 +137,11 @@ impl<S> RoundRobin<S> {
             return Err(if conn.claim.is_claimed() { Why::BeingRead } else { Why::Idle });
         };
         self.in_hand = (number, visits - 1);
-        let read_max = self.read_max;
-        Ok(Visit { conn: Arc::clone(conn), events, read_max, share: None, skipped })
+        if skipped > 0 {
+            conn.stats.skips.add(skipped.into());
+            conn.stats.revisits.add(1);
+        }
+        Ok(Visit { conn: Arc::clone(conn), events, read_max: self.read_max, share: None })
     }
 
     /// A switch is being read by another worker: it is visited later in the round.
@@ -154,7 +158,7 @@ impl<S> RoundRobin<S> {
     /// The next of those that were ready when the round came by.
     #[inline]
     fn next_in_turn(&mut self) -> Option<Visit<S>> {
-        // Who has a number beyond these came a moment ago, and is known to the next look.
+        // A switch with a number beyond these came a moment ago; the next look knows it.
         while let Some(number) = self.shared.ready.next(self.at, self.known.switches.len()) {
             self.at = number + 1;
             let visits = self.known.at(number).map_or(1, |conn| conn.weight().number());
@@ -171,13 +175,13 @@ impl<S> RoundRobin<S> {
     /// The next of those that are still due visits of this round.
     #[inline]
     fn next_remembered(&mut self) -> Option<Visit<S>> {
-        // Who is being read again when its turn comes had a visit meanwhile, and is tried once more
-        // at the end.
+        // A switch that is being read again had a visit meanwhile, and is tried once more at the
+        // end.
         for _ in 0..2 * self.remembered.len() {
             let due = self.remembered.pop_front()?;
             match self.visit(due) {
                 Ok(visit) => {
-                    self.stats.revisits.add(u64::from(visit.skipped > 0));
+                    self.stats.revisits.add(u64::from(due.skipped > 0));
                     return Some(visit);
                 }
                 Err(Why::BeingRead) => self.skip(due),
@@ -197,8 +201,6 @@ enum Why {
 }
 
 impl<S> Read<S> for RoundRobin<S> {
-    const HELPS: bool = true;
-
     fn join(&mut self, conn: &Arc<Conn<S>>) {
         self.shared.enter(conn.number(), conn);
     }
@@ -225,6 +227,11 @@ impl<S> Read<S> for RoundRobin<S> {
     }
 
     #[inline]
+    fn wants_help(&self, busy: Duration) -> bool {
+        busy > HELP_AFTER
+    }
+
+    #[inline]
     fn done(&mut self, conn: &Arc<Conn<S>>, _: u32, queued: bool) {
         let (number, visits) = std::mem::take(&mut self.in_hand);
         if !queued {
@@ -241,7 +248,6 @@ impl<S> Read<S> for RoundRobin<S> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use std::time::Duration;
 
     use aldis_control::session::{self, Session};
 
@@ -265,7 +271,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_newcomer_is_not_forgotten_by_who_does_not_know_it_yet() {
+    fn a_worker_that_does_not_know_a_newcomer_does_not_forget_it() {
         let [mut home, mut other] = two_workers();
         home.join(&conn(1));
         other.refresh();
@@ -289,24 +295,33 @@ pub(super) mod tests {
         }
         let counted = |stats: &WorkerStats| (stats.skips.get(), stats.revisits.get());
         let held = home.next(Time::START).unwrap();
-        assert_eq!((held.conn.number(), held.skipped), (0, 0));
+        assert_eq!((held.conn.number(), held.conn.stats.skips.get()), (0, 0));
         let visit = other.next(Time::START).unwrap();
-        assert_eq!((visit.conn.number(), visit.skipped, counted(&other.stats)), (1, 0, (1, 0)));
+        assert_eq!(
+            (visit.conn.number(), visit.conn.stats.skips.get(), counted(&other.stats)),
+            (1, 0, (1, 0))
+        );
         let queued = second.claim.release(true);
         other.done(&second, 1, queued);
         // The first is still being read.
         let visit = other.next(Time::START).unwrap();
-        assert_eq!((visit.conn.number(), visit.skipped, counted(&other.stats)), (1, 0, (2, 0)));
+        assert_eq!(
+            (visit.conn.number(), visit.conn.stats.skips.get(), counted(&other.stats)),
+            (1, 0, (2, 0))
+        );
         let queued = second.claim.release(false);
         other.done(&second, 1, queued);
         let queued = first.claim.release(true);
         home.done(&first, 1, queued);
         let visit = other.next(Time::START).unwrap();
-        assert_eq!((visit.conn.number(), visit.skipped, counted(&other.stats)), (0, 2, (2, 1)));
+        assert_eq!(
+            (visit.conn.number(), visit.conn.stats.skips.get(), counted(&other.stats)),
+            (0, 2, (2, 1))
+        );
     }
 
     #[test]
-    fn who_takes_the_number_of_another_is_not_forgotten_with_it() {
+    fn a_switch_with_a_reused_number_is_not_forgotten() {
         let [mut home, mut other] = two_workers();
         let gone = conn(0);
         home.join(&gone);

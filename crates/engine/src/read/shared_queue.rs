@@ -1,20 +1,21 @@
-//! Shared queue: some read, and others work (Maestro §3.2.1, Beacon §5.2 "shared queue").
+//! Shared queue: I/O threads read, and workers answer (Maestro §3.2.1, Beacon §5.2 "shared queue").
 //!
 //! An I/O thread takes each of its ready switches in turn, reads once, the same number of bytes
-//! from each, and puts what it chopped into the one queue ([`crate::read::shared_queue::queue`]);
-//! any worker that is free pulls from there. While more than the *pending request threshold* waits,
-//! nothing is read. Maestro has one such thread, Beacon several, each with its own switches. Every
-//! switch has one visit a round, or as many as its weight says: max-min fair, by construction.
+//! from each, and puts what it chopped into the one queue ([`queue`]); any worker that is free
+//! pulls from there. While more than the *pending request threshold* waits, nothing is read.
+//! Maestro has one such thread, Beacon several, each with its own switches. Every switch has one
+//! visit a round, or as many as its weight says: max-min fair, by construction.
 
 use std::sync::Arc;
 
 use aldis_control::Time;
 
+pub(crate) mod handoff;
+pub(crate) mod queue;
+
 use super::ready_list::ReadyList;
 use super::{Read, Visit};
 use crate::conn::Conn;
-
-pub(crate) mod queue;
 
 /// The design.
 #[derive(Debug)]
@@ -31,8 +32,6 @@ impl<S> SharedQueue<S> {
 }
 
 impl<S> Read<S> for SharedQueue<S> {
-    const HELPS: bool = false;
-
     fn join(&mut self, _: &Arc<Conn<S>>) {}
 
     fn leave(&mut self, conn: &Arc<Conn<S>>) {

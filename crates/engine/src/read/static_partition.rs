@@ -26,8 +26,6 @@ impl<S> StaticPartition<S> {
 }
 
 impl<S> Read<S> for StaticPartition<S> {
-    const HELPS: bool = false;
-
     fn join(&mut self, _: &Arc<Conn<S>>) {}
 
     fn leave(&mut self, _: &Arc<Conn<S>>) {}

@@ -1,4 +1,4 @@
-//! What reaches a worker from other threads: new connections, and what other workers found out.
+//! The inbox of a worker: messages from other threads, and commands from outside.
 
 use aldis_control::command::Failure;
 use aldis_control::session::Close;
@@ -11,8 +11,8 @@ use crate::net::{Bell, Net};
 /// A worker's bounded inbox. Any thread may post.
 #[derive(Debug)]
 pub(crate) struct Inbox<N: Net> {
-    messages: ArrayQueue<WorkerMessage<N::Socket>>,
-    /// Commands from outside, apart from the messages: those that fill it keep nobody else waiting.
+    notes: ArrayQueue<WorkerMessage<N::Socket>>,
+    /// Commands from outside have a queue of their own: a full one delays no message.
     commands: ArrayQueue<Box<QueuedCommand<N::Socket>>>,
     bell: N::Bell,
 }
@@ -20,18 +20,18 @@ pub(crate) struct Inbox<N: Net> {
 impl<N: Net> Inbox<N> {
     pub(crate) fn new(bell: N::Bell) -> Self {
         Inbox {
-            messages: ArrayQueue::new(INBOX_MAX),
+            notes: ArrayQueue::new(INBOX_MAX),
             commands: ArrayQueue::new(COMMANDS_QUEUED_MAX),
             bell,
         }
     }
 
-    /// Posts a message and wakes the worker; gives the message back where the inbox is full.
+    /// Posts a message and wakes the worker; gives the message back when the inbox is full.
     pub(crate) fn post(
         &self,
-        message: WorkerMessage<N::Socket>,
+        note: WorkerMessage<N::Socket>,
     ) -> Result<(), WorkerMessage<N::Socket>> {
-        let posted = self.messages.push(message);
+        let posted = self.notes.push(note);
         self.bell.ring();
         posted
     }
@@ -52,7 +52,7 @@ impl<N: Net> Inbox<N> {
     }
 
     pub(crate) fn take(&self) -> Option<WorkerMessage<N::Socket>> {
-        self.messages.pop()
+        self.notes.pop()
     }
 
     pub(crate) fn take_command(&self) -> Option<Box<QueuedCommand<N::Socket>>> {

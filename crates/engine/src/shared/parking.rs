@@ -1,5 +1,7 @@
-//! Workers that sleep, and waking them: who looks for work once more after lying down is not
-//! forgotten.
+//! Parking: workers that sleep in their poll, and waking them.
+//!
+//! A worker prepares to park, looks for work once more, and sleeps. Work that is made after that
+//! look finds the worker parked and wakes it. Modelled with loom.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -9,39 +11,39 @@ use crate::sync::Atomic;
 /// What is added where there is one less.
 const LESS: u32 = 0_u32.wrapping_sub(1);
 
-/// Who sleeps.
+/// The parked workers.
 #[derive(Debug)]
 pub(crate) struct Parking<A = AtomicU32> {
-    /// 1 for each worker that lies in its poll, or is about to.
-    asleep: Box<[A]>,
-    /// How many they are, or more: who lies down is counted before it can be found, and until it is
-    /// up.
+    /// 1 for each worker that sleeps in its poll, or is about to.
+    parked: Box<[A]>,
+    /// How many they are, or more: a worker is counted before it can be found, and until it is
+    /// awake.
     count: A,
 }
 
 impl<A: Atomic> Parking<A> {
     /// So many workers, all awake.
     pub(crate) fn new(workers: usize) -> Self {
-        Parking { asleep: (0..workers).map(|_| A::default()).collect(), count: A::default() }
+        Parking { parked: (0..workers).map(|_| A::default()).collect(), count: A::default() }
     }
 
-    /// The worker is about to sleep. It has to look for work once more after this, and then may:
-    /// whoever makes work after that look wakes it. A worker that answers a ring in between, and so
-    /// may have been found already, has to say this again before it looks.
+    /// The worker is about to sleep. It has to look for work once more after this: work that is
+    /// made after that look wakes it. A worker that consumes a ring in between may have been
+    /// unparked already, and has to prepare again before it looks.
     pub(crate) fn prepare(&self, worker: usize) {
         self.count.add(1);
-        if self.asleep[worker].swap(1) == 1 {
+        if self.parked[worker].swap(1) == 1 {
             self.count.add(LESS);
         }
     }
 
-    /// The worker is up.
+    /// The worker is awake.
     pub(crate) fn cancel(&self, worker: usize) {
         let _ = self.unpark(worker);
     }
 
-    /// There is work that the caller will not do at once. Returns a worker among these that slept
-    /// and has to be woken.
+    /// There is work that the caller will not do at once. Returns a worker among these that was
+    /// parked and has to be woken.
     #[inline]
     #[must_use]
     pub(crate) fn unpark_one(&self, among: Range<usize>) -> Option<usize> {
@@ -59,10 +61,10 @@ impl<A: Atomic> Parking<A> {
         among.find(|&worker| self.unpark(worker))
     }
 
-    /// Whether the worker slept; it counts as awake from now on.
+    /// Whether the worker was parked. It counts as awake from now on.
     #[must_use]
     pub(crate) fn unpark(&self, worker: usize) -> bool {
-        let slept = self.asleep[worker].swap(0) == 1;
+        let slept = self.parked[worker].swap(0) == 1;
         if slept {
             self.count.add(LESS);
         }
@@ -89,7 +91,7 @@ mod tests {
         assert_eq!(parking.unpark_one(0..3), None);
     }
 
-    /// Either the sleeper's last look finds the work, or whoever made it finds the sleeper.
+    /// Either the last look finds the work, or the worker that made it finds the parked one.
     #[test]
     fn work_and_sleeper_do_not_miss_each_other() {
         loom::model(|| {
@@ -107,7 +109,7 @@ mod tests {
         });
     }
 
-    /// Whoever is roused while it lies down takes nobody else from the count.
+    /// A worker that is unparked while it prepares takes no other from the count.
     #[test]
     fn a_sleeper_roused_at_once_hides_nobody() {
         loom::model(|| {
@@ -123,8 +125,8 @@ mod tests {
         });
     }
 
-    /// A ring that comes late, for work that was found without it, does not hide the sleeper from
-    /// those who make more.
+    /// A ring that comes late, for work that was found without it, does not hide the parked worker
+    /// from more work.
     #[test]
     fn a_ring_that_was_answered_before_sleeping_hides_nobody() {
         loom::model(|| {

@@ -1,4 +1,4 @@
-//! Which connection speaks for which datapath id: the [`Claim`]s of all switches.
+//! The registry: which connection speaks for which datapath id, by the [`Claim`]s of all switches.
 //!
 //! The one structure that all workers share, behind a lock that is taken only while a switch joins
 //! or leaves. What is decided here is left with the connections concerned as [`Signal`]s; the lock
@@ -22,12 +22,13 @@ struct Entry {
     switch: Option<Member>,
 }
 
-/// Who is who.
+/// The claims, and what certificates proved.
 #[derive(Debug, Default)]
 struct Entries {
     claimed: HashMap<DatapathId, Entry>,
     /// Those that certificates proved, the first [`PROVED_MAX`] of them: as long as the controller
-    /// runs, so that nobody has them while their switches are away.
+    /// runs, so that no
+    /// other connection gets them while their switches are away.
     proved: HashSet<DatapathId>,
 }
 
@@ -47,8 +48,8 @@ impl<M: Primitives> Default for Registry<M> {
 }
 
 impl<M: Primitives> Registry<M> {
-    /// `conn` says that it is the switch `dpid`, and perhaps its certificate `proves` it: what to
-    /// tell whom.
+    /// `conn` says that it is the switch `dpid`, and perhaps its certificate `proves` it. Returns
+    /// the signals to send.
     pub(crate) fn identified(
         &self,
         dpid: DatapathId,
@@ -206,7 +207,7 @@ mod tests {
         ));
     }
 
-    /// Nobody has it while its switch is away, either.
+    /// No other connection gets it while its switch is away, either.
     #[test]
     fn what_a_certificate_proved_is_remembered() {
         let registry = Registry::<Std>::default();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn who_proves_it_takes_the_place_of_those_who_only_say_it() {
+    fn a_proved_connection_replaces_those_that_only_claim() {
         const LAST: ConnId = ConnId(3);
         let registry = Registry::<Std>::default();
         registry.identified(DPID, 0, OLD, false);
@@ -244,7 +245,7 @@ mod tests {
             registry.gone(DatapathId(number), OLD);
         }
         assert_eq!(registry.entries.take().proved.len(), PROVED_MAX);
-        // Beyond it, who is there is protected all the same.
+        // Beyond it, a connected switch is protected all the same.
         let last = DatapathId(PROVED_MAX as u64);
         registry.identified(last, 0, OLD, true);
         assert!(matches!(

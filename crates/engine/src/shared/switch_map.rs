@@ -1,9 +1,9 @@
-//! Which switch has which connection, for whoever has something to say to a switch that is not in
-//! hand.
+//! The switch map: the connections of each switch, for output to switches other than those of a
+//! batch.
 //!
-//! Read without a lock, by workers in the middle of a batch and by those who watch from outside;
-//! written when a switch comes or goes. It is kept in pieces, and a change makes one piece anew: of
-//! the largest engine's switches some hundred.
+//! Workers in the middle of a batch and handles read it without a lock. It is written when a switch
+//! comes or goes. It is kept in pieces, and a change copies one piece: of the largest engine's
+//! switches some hundred.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl<S> SwitchMap<S> {
         self.piece(switch).load().get(&switch).cloned()
     }
 
-    /// All connections of all switches, in no command.
+    /// All connections of all switches, in no order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<S>> {
         self.0.iter().flat_map(|piece| piece.load().values().cloned().collect::<Vec<_>>())
     }

@@ -19,7 +19,7 @@ pub struct Costs {
     pub write_ns: f64,
     /// Each byte of it, on top.
     pub write_byte_ps: f64,
-    /// A read that leaves some of what there is, from a sender who has still more to say.
+    /// A read that leaves some of what there is, from a sender that has still more to send.
     pub full_read_ns: f64,
     /// Each byte of it, on top.
     pub full_read_byte_ps: f64,
@@ -31,7 +31,7 @@ pub struct Costs {
     pub joined_ns: f64,
     /// From the beginning of a ring until the worker that slept runs.
     pub wake_ns: f64,
-    /// What ringing costs the one who rings.
+    /// What ringing costs the core that rings.
     pub ring_ns: f64,
     /// What one visit brings to a batch, whatever its size.
     pub batch_ns: f64,
@@ -43,8 +43,8 @@ pub struct Costs {
     pub line_transfer_ns: f64,
     /// A compare-and-swap on a word that no other core uses.
     pub cas_ns: f64,
-    /// One request to the other end and one answer back, with nobody asleep: two reads, two writes,
-    /// and the way.
+    /// One request to the other end and one answer back, with no core asleep: two reads, two
+    /// writes, and the way.
     pub round_trip_ns: f64,
     /// How much the same work takes longer or shorter than its mean, at most: adaptive batching
     /// climbs by what it measures.
@@ -57,7 +57,7 @@ pub struct Costs {
 
 /// Measured at rest on 2026-11-21 on two cores of an Intel Xeon (family 6, model 207, virtual
 /// machine), Linux 6.18; full reads and writes are taken for as dear as others, nothing wavers and
-/// nobody interrupts.
+/// nothing interrupts.
 impl Default for Costs {
     fn default() -> Costs {
         Costs {
@@ -103,8 +103,8 @@ const LINES_AT_A_TIME: f64 = 8.0;
 /// Lines of a batch that one worker hands to another: the queue's ends, and the batch's own lists.
 const JOB_LINES: f64 = 6.0;
 
-/// Atomic words that a visit takes and lets go of: its claim, its in_flight, its state, its place
-/// in the lists.
+/// Atomic words that a visit takes and lets go of: its claim, its visits in flight, its state, its
+/// place in the lists.
 const VISIT_WORDS: f64 = 8.0;
 
 /// The costs as the simulation adds them up, in whole picoseconds, so that no sum depends on its

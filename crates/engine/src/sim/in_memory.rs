@@ -1,4 +1,4 @@
-//! InMemory switches: sockets in memory that always have the next request and take every answer.
+//! Switches in memory: sockets that always have the next request and take every answer.
 //! The very same workers as over `epoll` serve them, on real threads and cores, by the real clock.
 //!
 //! It shows how the engine itself scales where the load needs no core: claims, rounds, queues
@@ -9,7 +9,7 @@
 //! Not here: the kernel. There are no system calls but a sleeping worker's, no TCP, no interrupts
 //! and no segments, so a request costs about two thirds of what it costs over sockets, and what
 //! workers share weighs half as much again; what they share in the kernel weighs nothing. And all
-//! switches read their requests from the same memory, which nobody writes.
+//! switches read their requests from the same memory, which is never written.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,15 +19,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use aldis_control::fact::{Fact, Facts};
 use aldis_control::{Recipe, Time, session};
 
-use super::{Bell, Net, Readiness};
 use crate::clock::Clock;
 use crate::conn::claim::Events;
 use crate::design::{Design, Knobs};
-use crate::engine::assemble::WorkerPlan;
+use crate::engine::assemble::{WorkerBuilder, WorkerPlan};
 use crate::engine::threads::Threads;
 use crate::engine::{Config, StartError};
 use crate::messages::WorkerMessage;
 use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
+use crate::net::{Bell, Net, Readiness};
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 use script::Script;
@@ -36,7 +36,7 @@ use switch::Switch;
 mod script;
 mod switch;
 
-/// Who serves whom.
+/// The workers, and the switches in memory.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// How switches are shared among workers.
@@ -54,8 +54,8 @@ pub struct Plan {
     pub limit: Option<u64>,
 }
 
-/// Running workers over canned switches. Dropping it without [`InMemory::stop`] leaves its threads
-/// running.
+/// Running workers over switches in memory. Dropping it without [`InMemory::stop`] leaves its
+/// threads running.
 #[derive(Debug)]
 pub struct InMemory {
     hosts: u64,
@@ -84,14 +84,13 @@ impl InMemory {
             session: session::Config::default(),
             knobs: Knobs::default(),
         };
-        let (clock, plan_of_workers) = (Clock::start(), WorkerPlan::of(&plan.design, plan.workers));
-        let nets: Vec<_> = (0..plan_of_workers.threads)
-            .map(|_| MemoryNet { clock, post: Post::default() })
-            .collect();
+        let (clock, worker_plan) = (Clock::start(), WorkerPlan::of(&plan.design, plan.workers));
+        let nets: Vec<_> =
+            (0..worker_plan.threads).map(|_| MemoryNet { clock, post: Post::default() }).collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = plan_of_workers.shared(&config, inboxes, program.world());
+        let shared = worker_plan.shared(&config, inboxes, program.world());
         let facts: Arc<dyn Facts> = Arc::new(Unheard);
-        let seats = plan_of_workers.seats(&config, &shared, nets, &program, &facts);
+        let builders = worker_plan.builders(&config, &shared, nets, &program, &facts);
         let script = Arc::new(Script::new(plan.hosts));
         let limit = plan.limit.unwrap_or(u64::MAX);
         let switch = |number| Arc::new(Switch::new(number, Arc::clone(&script), limit));
@@ -100,16 +99,13 @@ impl InMemory {
             clock,
             shared,
             switches: (1..=plan.switches as u64).map(switch).collect(),
-            stats: seats.iter().map(|seat| Arc::clone(seat.stats())).collect(),
-            apps: AppsCounted::new(
-                &program,
-                seats.iter().map(crate::engine::assemble::WorkerBuilder::counted),
-            ),
+            stats: builders.iter().map(|seat| Arc::clone(seat.stats())).collect(),
+            apps: AppsCounted::new(&program, builders.iter().map(WorkerBuilder::counted)),
             threads: Threads::default(),
         };
         in_memory.connect();
         let threads = &mut in_memory.threads;
-        let started = threads.start_workers(&plan.cores, seats).and_then(|()| {
+        let started = threads.start_workers(&plan.cores, builders).and_then(|()| {
             let started = threads.start_publisher(program, clock, &in_memory.shared);
             started.map_err(|error| (0, error))
         });
@@ -155,7 +151,7 @@ impl InMemory {
     }
 }
 
-/// The canned sockets that one worker polls, and the clock.
+/// The sockets in memory that one worker polls, and the clock.
 #[derive(Debug)]
 pub(crate) struct MemoryNet {
     clock: Clock,
@@ -250,7 +246,7 @@ impl Net for MemoryNet {
     }
 }
 
-/// Nobody is told what happens.
+/// Drops all facts.
 struct Unheard;
 
 impl Facts for Unheard {

@@ -46,7 +46,7 @@ pub struct Served {
     pub disorder: u64,
     /// Answers to requests that were answered before, or never made.
     pub strays: u64,
-    /// Bytes of it that nobody had read at the end.
+    /// Bytes of it that were unread at the end.
     pub unread: usize,
     /// When its connection was closed, and why.
     pub closed: Option<(Time, Close)>,

@@ -111,7 +111,7 @@ fn counters_are_shown_while_it_goes_on_and_at_the_end() {
     assert!(seen[0].0 < Duration::from_millis(1) && seen[0].1 > 0, "{seen:?}");
     assert!(seen.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{seen:?}");
     assert_eq!(seen.last(), Some(&(long.duration, outcome.snapshot.total.requests)));
-    // Nobody was disturbed.
+    // No other switch was disturbed.
     assert_eq!(Some(outcome), run(&long, &recipe()).ok());
 }
 
@@ -129,7 +129,7 @@ fn switches_and_workers_count_the_same() {
         assert!(waits > 0 && (waits..=waits + 50).contains(&visits), "{name}: {waits} of {visits}");
         assert_eq!(of(|it| it.counts.batches), of(|it| it.spread.batch_size.count()), "{name}");
         assert_eq!(of(|it| it.counts.revisits), total.revisits, "{name}");
-        // Who is skipped at the end was not revisited yet.
+        // A switch that is skipped at the end was not revisited yet.
         assert!(of(|it| it.counts.skips) <= total.skips, "{name}");
         if name == "maestro-round-robin" {
             assert!(of(|it| it.counts.skips) > 0, "{name}: nobody was skipped");

@@ -70,7 +70,7 @@ struct Core {
     asleep: Option<Ps>,
     /// The sockets whose readiness is to be reported.
     ready: VecDeque<usize>,
-    /// How much it works until somebody interrupts it, in picoseconds.
+    /// How much it works until an interrupt, in picoseconds.
     undisturbed: f64,
     /// What of the step that it makes has wavered and been interrupted already.
     settled: Ps,
@@ -122,7 +122,7 @@ enum Event {
     Begin,
 }
 
-/// What wakes cores, shared with whoever rings.
+/// What wakes cores, shared with all that ring.
 #[derive(Debug)]
 pub(super) struct Bells {
     rung: Box<[AtomicBool]>,
@@ -206,7 +206,7 @@ impl World {
         Arc::clone(&self.wires[wire].closed)
     }
 
-    /// The switches, with the bytes of each that nobody read.
+    /// The switches, with the unread bytes of each.
     pub(super) fn switches(&self) -> impl Iterator<Item = (&Switch, usize)> {
         self.wires.iter().map(|wire| (&wire.switch, wire.incoming.len()))
     }
@@ -304,7 +304,7 @@ impl World {
                 woken += 1;
             }
         }
-        // A ring for somebody who is awake is a system call that does nothing.
+        // A ring for a core that is awake is a system call that does nothing.
         woken * self.prices.ring + rings.saturating_sub(woken) * self.prices.empty_read
     }
 
@@ -342,7 +342,7 @@ impl World {
         }
     }
 
-    /// A switch asks what is due; what comes later is due by an event, unless somebody is about to
+    /// A switch asks what is due; what comes later is due by an event, unless a core is about to
     /// look anyway.
     fn ask(&mut self, at: usize, now: Ps) {
         let wire = &mut self.wires[at];
@@ -364,7 +364,8 @@ impl World {
         }
     }
 
-    /// Something changed at the socket of a switch: its readiness is reported to whoever polls it.
+    /// Something changed at the socket of a switch: its readiness is reported to the core that
+    /// polls it.
     fn edge(&mut self, at: usize, now: Ps) {
         let wire = &mut self.wires[at];
         let Some((core, _)) = wire.registered else { return };

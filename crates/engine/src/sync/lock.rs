@@ -1,10 +1,10 @@
-//! Locks that workers take on the way of a request, and how long they wait for them.
+//! Taking a lock on the path of a request, and counting how long that waits.
 
 use std::time::Instant;
 
 use aldis_control::stats::WorkerStats;
 
-use crate::sync::Lock;
+use super::Lock;
 
 /// Takes a lock. A wait for it counts in `stats`.
 #[inline]

@@ -1,14 +1,15 @@
-//! A value that changes seldom, and what every worker has made of it: a number says whether that is
-//! of the newest.
+//! A versioned value: it changes seldom, and every worker keeps what it made of it.
+//!
+//! A version number says whether a worker's copy is of the newest value.
 //!
 //! ```text
-//!   whoever changes it:  value ← another, under its lock │ version ← the next
-//!   whoever follows it:  is the version another than mine? │ mine ← it │ value, under its lock
+//!   writer:    value ← another, under its lock │ version ← the next
+//!   follower:  is the version another than mine? │ mine ← it │ value, under its lock
 //! ```
 //!
-//! So whoever reads a number finds the value that it stands for, or a later one, and then the
-//! number changes once more. While nothing changes, to follow is to read one word. Modelled with
-//! loom.
+//! So a follower that reads a number finds the value that it stands for, or a later one, and then
+//! the number changes once more. While nothing changes, to follow is to read one word. Modelled
+//! with loom.
 
 use crate::sync::{Atomic, Lock, Primitives, Std};
 
@@ -19,7 +20,7 @@ pub(crate) struct Versioned<T, M: Primitives = Std> {
     version: M::U64,
 }
 
-/// The version of those who have seen none.
+/// The version of a follower that has seen none.
 pub(crate) const UNSEEN: u64 = 0;
 
 impl<T, M: Primitives> Versioned<T, M> {
@@ -28,13 +29,13 @@ impl<T, M: Primitives> Versioned<T, M> {
         Versioned { value: value.into(), version: (UNSEEN + 1).into() }
     }
 
-    /// Changes the value, for all who follow it.
+    /// Changes the value, for all followers.
     pub(crate) fn change(&self, act: impl FnOnce(&mut T)) {
         act(&mut self.value.take());
         self.version.add(1);
     }
 
-    /// The value. While somebody holds it, it does not change.
+    /// The value. While its lock is held, it does not change.
     pub(crate) fn value(&self) -> &M::Lock<T> {
         &self.value
     }
@@ -87,8 +88,8 @@ mod tests {
         }
     }
 
-    /// Whoever says which switch it is while its weight changes, twice, has the last one when its
-    /// home has followed.
+    /// A switch joins while its weight changes, twice: it has the last one when its home has
+    /// followed.
     #[test]
     fn the_last_change_counts() {
         let mut model = loom::model::Builder::new();

@@ -1,5 +1,5 @@
-//! The worker as the home of connections: it polls their sockets, keeps their timers, takes them in
-//! and gives them away.
+//! The home of connections: a worker polls their sockets, keeps their timers, adopts them and moves
+//! them.
 
 use std::cmp::Reverse;
 use std::net::SocketAddr;
@@ -19,42 +19,42 @@ use crate::read::Read;
 use crate::write::Write;
 
 impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
-    /// Asks for readiness, waiting for it until `until`, and for everything else that may have come
-    /// up meanwhile.
+    /// Polls its sockets, waiting until `until`, and takes everything else that may have come
+    /// meanwhile.
     pub(super) fn poll(&mut self, until: Time) {
         self.readiness.clear();
-        let stats = &self.phases.stats;
+        let stats = &self.stats;
         stats.polls.add(1);
-        stats.run_time_ns.add(self.phases.now.0.saturating_sub(self.accounted.0));
-        self.accounted = self.phases.now;
-        let slept = until > self.phases.now;
+        stats.run_time_ns.add(self.now.0.saturating_sub(self.accounted.0));
+        self.accounted = self.now;
+        let slept = until > self.now;
         stats.wakeups.add(slept.into());
         self.net.poll(until, &mut self.readiness).expect("polling our own descriptors cannot fail");
-        self.phases.now = self.net.now();
+        self.now = self.net.now();
         if slept {
-            self.accounted = self.phases.now;
+            self.accounted = self.now;
         }
-        self.poll_at = self.phases.now + POLL_EVERY;
-        let now = self.phases.now;
+        self.poll_at = self.now + POLL_EVERY;
+        let now = self.now;
         for readiness in self.readiness.drain(..) {
             let Some(conn) = self.conns.get(readiness.token) else { continue };
             if conn.claim.announce(readiness.events) {
-                queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+                queue(&mut self.read, &self.shared, &mut self.undelivered, now, Arc::clone(conn));
             }
         }
         self.deliver();
-        self.take_notes();
+        self.take_messages();
         self.send_commands();
         self.fire_timers();
         self.follow_knobs();
-        self.read.tick(self.phases.now, &mut self.phases.signals);
+        self.read.tick(self.now, &mut self.signals);
         self.deliver_signals();
     }
 
-    /// What the operator changed counts from now on.
+    /// Follows the knobs, where the operator changed them.
     #[inline]
     pub(super) fn follow_knobs(&mut self) {
-        let Some(knobs) = self.post.shared.other_knobs(&mut self.version) else { return };
+        let Some(knobs) = self.shared.changed_knobs(&mut self.knobs_version) else { return };
         knobs.bdu.into_iter().for_each(|bdu| self.batching.set_bdu(bdu));
         knobs.ibt.into_iter().for_each(|ibt| self.batching.set_ibt(ibt));
         for conn in self.conns.iter() {
@@ -67,16 +67,16 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     pub(super) fn next_timer(&self) -> Time {
         let first = self.timers.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
-        if self.told < self.conns.slots() {
+        if self.second_from < self.conns.slots() {
             return Time::START;
         }
-        let first = first.min(self.phases.next_tick()).min(self.next_deadline());
+        let first = first.min(self.pipeline.next_tick()).min(self.next_deadline());
         if self.conns.is_empty() { first } else { first.min(self.next_second) }
     }
 
-    pub(super) fn take_notes(&mut self) {
+    pub(super) fn take_messages(&mut self) {
         for _ in 0..NOTES_PER_ROUND {
-            let Some(note) = self.post.shared.inboxes[self.post.index].take() else { return };
+            let Some(note) = self.shared.inboxes[self.index].take() else { return };
             match note {
                 WorkerMessage::Adopt(socket, peer) => self.adopt(socket, peer),
                 WorkerMessage::Ready(conn) => self.queue(conn),
@@ -93,11 +93,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             }
         }
         // There may be more.
-        self.poll_at = self.phases.now;
+        self.poll_at = self.now;
     }
 
     pub(super) fn fire_timers(&mut self) {
-        let now = self.phases.now;
+        let now = self.now;
         let mut queued = 0;
         while let Some(&Reverse((at, token))) = self.timers.peek()
             && at <= now
@@ -113,44 +113,40 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             if let Some(conn) = self.conns.get(token).filter(|conn| conn.timer.expire(at))
                 && conn.claim.announce(Events::SIGNALLED)
             {
-                queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+                queue(&mut self.read, &self.shared, &mut self.undelivered, now, Arc::clone(conn));
                 queued += 1;
             }
         }
         if self.next_second <= now {
             self.next_second = now + SECOND;
-            self.told = 0;
+            self.second_from = 0;
         }
-        if self.told < self.conns.slots() {
-            self.tell_of_the_second();
+        if self.second_from < self.conns.slots() {
+            self.tell_second();
         }
-        self.end_late_commands();
-        if self.phases.next_tick() <= now {
+        self.expire_commands();
+        if self.pipeline.next_tick() <= now {
             self.finish_batch();
-            self.phases.tick();
+            self.tick();
             self.send();
         }
     }
 
-    /// Tells some of the switches that a second passed; the others are told by later polls, so that
-    /// nobody's requests wait for all of them.
-    pub(super) fn tell_of_the_second(&mut self) {
+    /// Runs the event of this second at some of the switches. Later polls do so at the others, so
+    /// that no request waits for all of them.
+    pub(super) fn tell_second(&mut self) {
         self.finish_batch();
-        let now = self.phases.now;
-        let (from, to) = (self.told, self.told + TOLD_PER_POLL);
-        self.told = to;
-        for conn in self.conns.range(from, to) {
-            if conn.main_of().is_none() || conn.is_gone() {
-                continue;
-            }
-            match self.phases.tell(&mut self.net, conn, &Event::Second) {
-                Some(false) => {}
-                Some(true) => {
-                    queue(&mut self.read, &self.post, &mut self.undelivered, now, Arc::clone(conn));
+        let now = self.now;
+        let (from, to) = (self.second_from, self.second_from + TOLD_PER_POLL);
+        self.second_from = to;
+        for slot in from..to {
+            let conn = self.conns.range(slot, slot + 1).next().map(Arc::clone);
+            if let Some(conn) = conn.filter(|conn| conn.main_of().is_some() && !conn.is_gone()) {
+                match self.tell(&conn, &Event::Second) {
+                    Some(false) => {}
+                    Some(true) => self.queue(conn),
+                    None => self.undelivered.push((self.index, WorkerMessage::Second(conn))),
                 }
-                None => self
-                    .undelivered
-                    .push((self.post.index, WorkerMessage::Second(Arc::clone(conn)))),
             }
         }
         self.send();
@@ -158,8 +154,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.poll_at = now;
     }
 
-    /// Tells the applications here what happened at a switch; where somebody is alone with it now,
-    /// by a note to ourselves.
+    /// Runs an event of a switch. Where another worker holds the switch lock, the worker posts it
+    /// to itself.
     fn tell_later(
         &mut self,
         conn: &Arc<Conn<N::Socket>>,
@@ -170,42 +166,45 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             return;
         }
         self.finish_batch();
-        match self.phases.tell(&mut self.net, conn, &event) {
+        match self.tell(conn, &event) {
             Some(false) => {}
             Some(true) => self.queue(Arc::clone(conn)),
-            None => self.undelivered.push((self.post.index, note(Arc::clone(conn), event))),
+            None => self.undelivered.push((self.index, note(Arc::clone(conn), event))),
         }
         self.send();
         self.deliver_signals();
     }
 
-    /// The applications act on the publication of a World: nobody has the one before in hand any
-    /// more.
+    /// The applications act on a new World, after the last reader of the one before has exited.
     fn act_on(&mut self, before: &World, after: &World) {
         self.finish_batch();
-        self.phases.published(before, after);
+        self.published(before, after);
         self.send();
-        self.post.shared.world.set_acted(after);
+        self.shared.world.set_acted(after);
     }
 
     pub(super) fn adopt(&mut self, socket: N::Socket, peer: SocketAddr) {
-        let shared = &self.post.shared;
-        self.phases.stats.connections.add(1);
+        self.stats.connections.add(1);
         let mut hello = Vec::new();
-        let config = Arc::clone(&shared.session);
-        let session = Session::new(config, self.phases.now, self.post.index as u8, &mut hello);
-        let outgoing = Outgoing::new(self.phases.outbox_max(), shared.session.stuck_within);
-        let (name, home) = (shared.name(), self.post.index);
+        let config = Arc::clone(&self.shared.session);
+        let session = Session::new(config, self.now, self.index as u8, &mut hello);
+        let outgoing = Outgoing::new(self.outbox_max(), self.shared.session.stuck_within);
+        let (name, home) = (self.shared.new_id(), self.index);
         let conn = Arc::new(Conn::new(name, socket, peer, home, session, outgoing));
-        shared.directory().insert(conn.id, Arc::clone(&conn));
+        self.shared.directory().insert(conn.id, Arc::clone(&conn));
         let settled = self.settle(&conn);
-        match settled.and_then(|()| self.phases.greet(&mut self.net, &conn, &hello)) {
+        match settled.and_then(|()| self.greet(&conn, &hello)) {
             Ok(()) => {
                 let state = conn.state();
                 self.release(&conn, state, 1);
             }
             Err(why) => self.end(&conn, why),
         }
+    }
+
+    /// Sends the HELLO of a new connection.
+    fn greet(&mut self, conn: &Conn<N::Socket>, hello: &[u8]) -> Result<(), Close> {
+        W::flush(&mut self.net, conn, self.now, hello, None)
     }
 
     /// The connection is at home here from now on.
@@ -219,13 +218,13 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         registered.map_err(|error| Close::Failed(error.to_string()))
     }
 
-    /// The connection gets another home. Its claim goes with it, so that nobody serves it on the
-    /// way.
+    /// Moves the connection to another home. Its claim goes with it, so that no worker serves it on
+    /// the way.
     pub(super) fn hand_over(&mut self, conn: &Arc<Conn<N::Socket>>) {
         self.finish_batch();
         let mut state = conn.state();
-        let home = state.moving_to.take().filter(|home| *home != self.post.index);
-        let Some(home) = home.filter(|_| conn.home() == self.post.index) else {
+        let home = state.moving_to.take().filter(|home| *home != self.index);
+        let Some(home) = home.filter(|_| conn.home() == self.index) else {
             self.release(conn, state, 1);
             return;
         };
@@ -248,10 +247,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     }
 
     pub(super) fn take_over(&mut self, conn: &Arc<Conn<N::Socket>>) {
-        self.phases.stats.moves.add(1);
+        self.stats.moves.add(1);
         conn.stats.moves.add(1);
-        // Whoever had it may have been told of other weights than this worker.
-        self.post.shared.weigh(conn);
+        // The home before may follow another version of the weights.
+        self.shared.weigh(conn);
         match self.settle(conn) {
             Ok(()) => {
                 let state = conn.state();
@@ -261,8 +260,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
     }
 
-    /// Sees to it that the connection is looked at by its deadline. Timers that a deadline has
-    /// moved past are cheap: they find nothing to do and set the next one.
+    /// Adds a heap entry for the connection.s timer. Entries that a deadline has moved past are
+    /// cheap: their visit finds nothing to do and sets the next one.
     pub(super) fn arm(&mut self, conn: &Conn<N::Socket>) {
         self.timers.push(Reverse((conn.timer.at(), conn.token())));
     }
@@ -271,6 +270,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     pub(super) fn forget(&mut self, conn: &Arc<Conn<N::Socket>>) {
         self.read.leave(conn);
         self.conns.remove(conn.token());
-        self.post.shared.forget(conn.id, conn.number());
+        self.shared.forget(conn.id, conn.number());
     }
 }

@@ -1,66 +1,89 @@
-//! The phases and what is larger than its batch: the World, the turns of switches, timers, and what
-//! comes back to whoever asked.
+//! Phase 5, pipeline: runs the applications over the batch, and tells them of events between
+//! batches.
 
+use std::mem;
 use std::sync::Arc;
 
 use aldis_control::output::taker;
 use aldis_control::switch::Info;
-use aldis_control::{Event, Time, World};
+use aldis_control::world::View;
+use aldis_control::{Batch, Event, On, World};
 
-use super::phases::{Forward, Phases};
+use super::{Forward, Worker};
 use crate::conn::switch_lock::SwitchLock;
 use crate::conn::{Conn, ConnId, Member, State};
 use crate::messages::Signal;
 use crate::net::Net;
+use crate::read::Read;
+use crate::read::batch_buf::BatchBuf;
 use crate::write::Write;
 
-impl<N: Net, W: Write> Phases<N, W> {
-    /// Takes the newest World in hand, unless the batch has one already.
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Runs the applications over the batch.
     #[inline]
-    pub(super) fn enter(&mut self) {
-        if self.has_world && !self.sits {
-            self.newest.enter(self.index, &mut self.world);
-            self.sits = true;
+    pub(super) fn run_batch(&mut self) {
+        let received = mem::take(&mut self.batch.received);
+        self.run_over(On::FlowRequest, &received);
+        self.batch.received = received;
+    }
+
+    #[inline]
+    pub(super) fn run_over(&mut self, on: On, bytes: &[u8]) {
+        if self.batch.requests.is_empty() {
+            return;
+        }
+        self.enter_world();
+        let BatchBuf { requests, runs, switches, .. } = &mut *self.batch;
+        self.stats.batches.add(1);
+        self.stats.batch_size.record(requests.len() as u64);
+        self.stats.requests.add(requests.len() as u64);
+        let world = View::of(&self.world, &[]);
+        let mut batch = Batch { on, now: self.now, world, bytes, switches, runs, requests };
+        self.pipeline.packet_ins(&mut batch, &mut self.output);
+        self.add_spans();
+        self.batch.clear_requests();
+    }
+
+    /// Enters the worker as a reader of the newest World, unless the batch has one already.
+    #[inline]
+    pub(super) fn enter_world(&mut self) {
+        if self.has_world && !self.reads_world {
+            self.shared.world.enter(self.index, &mut self.world);
+            self.reads_world = true;
         }
     }
 
-    /// All that the batch had to say is on its way: nothing more is done with its World.
+    /// All output of the batch is sent: nothing more is done with its World.
     #[inline]
-    pub(super) fn exit(&mut self) {
-        if self.sits {
-            self.sits = false;
-            self.newest.exit(self.index);
+    pub(super) fn exit_world(&mut self) {
+        if self.reads_world {
+            self.reads_world = false;
+            self.shared.world.exit(self.index);
             if self.output.far().take_reported() {
-                self.newest.ring();
+                self.shared.world.wake_publisher();
             }
         }
     }
 
-    /// Whether there is something to be sent to switches that are not in hand.
-    #[inline]
-    pub(super) fn has_far(&self) -> bool {
-        self.output.has_far()
-    }
-
-    /// Takes the turn of the switch, where an application wants to be alone with it. Where somebody
-    /// else has it, the connection is called when it is free.
+    /// Takes the switch lock, where an application is exclusive. Where it is held, the connection
+    /// is signalled when it is free.
     #[inline]
     pub(super) fn lock_switch(&mut self, conn: &Conn<N::Socket>, state: &mut State) -> bool {
-        let Some(turn) = conn.switch_lock() else { return true };
-        let taken = turn.try_lock_or_wait(conn.id);
-        if taken {
-            self.batch.locks.push(Arc::clone(turn));
+        let Some(lock) = conn.switch_lock() else { return true };
+        let locked = lock.try_lock_or_wait(conn.id);
+        if locked {
+            self.batch.locks.push(Arc::clone(lock));
         } else {
             state.parked = true;
         }
-        taken
+        locked
     }
 
-    /// The batch has landed: others may be with its switches.
+    /// The batch is answered: releases its switch locks.
     #[cold]
     pub(super) fn unlock_switches(&mut self) {
-        for turn in std::mem::take(&mut self.batch.locks) {
-            self.signal_unlocked(turn.unlock());
+        for lock in mem::take(&mut self.batch.locks) {
+            self.signal_unlocked(lock.unlock());
         }
     }
 
@@ -68,35 +91,36 @@ impl<N: Net, W: Write> Phases<N, W> {
         self.signals.extend(conns.into_iter().map(|conn| (conn, Signal::SwitchUnlocked)));
     }
 
-    /// The switch of this connection joins: its initialisers run before anybody else sees it.
+    /// The switch of this connection joins. The applications' initialisers run before another
+    /// worker can find it.
     pub(super) fn join(&mut self, conn: &Arc<Conn<N::Socket>>, info: Info) {
-        self.enter();
+        self.enter_world();
         let switch = self.pipeline.join(self.now, info);
         self.pipeline.event(self.now, &self.world, &switch, &Event::Joining, &mut self.output);
         let lock = self.pipeline.is_exclusive().then(Arc::<SwitchLock>::default);
-        // The visit in hand has the first turn.
+        // The visit in hand is the first holder.
         if let Some(lock) = lock.as_ref().filter(|lock| lock.try_lock()) {
             self.batch.locks.push(Arc::clone(lock));
         }
         let member = Member { switch, lock };
         self.registry.up(conn.id, &member);
-        self.switches.enter(member.switch.info.dpid, conn);
+        self.shared.switches.enter(member.switch.info.dpid, conn);
         conn.stats.evictions.add(self.registry.evictions(member.switch.info.dpid));
         conn.join(member, false, self.now);
     }
 
-    /// Tells the applications what happened at a switch.
+    /// Runs the applications over an event of a switch.
     pub(super) fn event(&mut self, conn: &Conn<N::Socket>, event: &Event) {
         if let Some(switch) = conn.switch()
             && self.pipeline.starts_on(event.on())
         {
-            self.enter();
+            self.enter_world();
             self.pipeline.event(self.now, &self.world, switch, event, &mut self.output);
         }
     }
 
-    /// Tells what a switch said to the applications of the worker whose applications asked for it;
-    /// where none did, to those that are here.
+    /// Delivers a reply to the applications of the worker that asked; to those of this worker where
+    /// none did.
     pub(super) fn deliver_reply(&mut self, conn: &Arc<Conn<N::Socket>>, xid: u32, event: Event) {
         match taker(xid).filter(|taker| *taker != self.index) {
             Some(worker) => {
@@ -106,21 +130,15 @@ impl<N: Net, W: Write> Phases<N, W> {
         }
     }
 
-    /// When a timer of an application has to be looked at.
-    #[inline]
-    pub(crate) fn next_tick(&self) -> Time {
-        self.pipeline.next_tick()
-    }
-
-    /// Fires the timers whose time has come. Between two batches.
-    pub(crate) fn tick(&mut self) {
-        self.enter();
+    /// Fires the applications' timers whose time has come. Between two batches.
+    pub(super) fn tick(&mut self) {
+        self.enter_world();
         self.pipeline.tick(self.now, &self.world, self.output.far());
     }
 
-    /// The World is another one: the applications act on it. Between two batches.
-    pub(crate) fn published(&mut self, before: &World, after: &World) {
-        self.enter();
+    /// The World changed: the applications act on it. Between two batches.
+    pub(super) fn published(&mut self, before: &World, after: &World) {
+        self.enter_world();
         self.pipeline.published(self.now, before, after, self.output.far());
     }
 }

@@ -1,10 +1,10 @@
-//! What applications say to switches that are not in hand: sent at the end of a batch, together for
-//! each switch.
+//! Remote writes: what applications send to switches other than those of the batch. They are sent
+//! at the end of a batch, together for each switch.
 //!
-//! A path is all or nothing: room is reserved at every switch of it first, and where one has none,
-//! or is not there, all of it is dropped, and counted. What is reserved is never refused
-//! afterwards, so a switch that does not read costs nobody else anything, and half a path is never
-//! installed.
+//! A path is all or nothing. Room is reserved at every switch of it first. Where one has none, or
+//! is not connected, the whole path is dropped and counted. A reservation is never refused
+//! afterwards, so a switch that does not read costs no other switch anything, and half a path is
+//! never installed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,23 +12,26 @@ use std::sync::Arc;
 use aldis_control::output::Piece;
 use aldis_wire::DatapathId;
 
-use super::phases::{Phases, must_queue};
+use super::write::must_queue;
+use super::{Worker, queue};
 use crate::conn::Conn;
 use crate::net::Net;
+use crate::read::Read;
 use crate::write::Write;
 
-/// The switches that a batch has something to say to, and what.
+/// One write for each switch that a batch has something to send to.
 #[derive(Debug)]
 pub(super) struct RemoteWrites<S> {
+    /// Where the write of a switch stands.
     places: HashMap<DatapathId, usize>,
     writes: Vec<RemoteWrite<S>>,
-    /// Buffers of writes that were sent.
+    /// Buffers of writes that are done.
     spare: Vec<Vec<u8>>,
 }
 
 #[derive(Debug)]
 struct RemoteWrite<S> {
-    /// Its switch, where that is connected.
+    /// The switch's connection, where it has one.
     conn: Option<Arc<Conn<S>>>,
     bytes: Vec<u8>,
 }
@@ -38,7 +41,7 @@ impl<S> RemoteWrites<S> {
         RemoteWrites { places: HashMap::new(), writes: Vec::new(), spare: Vec::new() }
     }
 
-    /// Puts pieces that belong together in the writes of their switches: all of them, or none.
+    /// Adds pieces that belong together to the writes of their switches: all of them, or none.
     fn put(
         &mut self,
         bytes: &[u8],
@@ -79,34 +82,36 @@ impl<S> RemoteWrites<S> {
     }
 }
 
-impl<N: Net, W: Write> Phases<N, W> {
-    /// Sends what was written to any switches. Those that cannot take it are told to end, and those
-    /// that have to be queued are given to `queue`.
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Sends what was written to other switches. A connection that cannot take it is signalled to
+    /// end.
     #[cold]
-    pub(super) fn send_far(&mut self, net: &mut N, mut queue: impl FnMut(Arc<Conn<N::Socket>>)) {
-        let (bytes, pieces) = self.output.far().pieces();
-        let find = |switch| self.switches.find(switch);
+    pub(super) fn write_remote(&mut self) {
+        let Worker { output, remote, shared, stats, net, read, undelivered, .. } = self;
+        let now = self.now;
+        let (bytes, pieces) = output.far().pieces();
+        let find = |switch| shared.switches.find(switch);
         let mut unsent = 0;
         for group in pieces.chunk_by(|one, next| one.path.is_some() && one.path == next.path) {
-            if !self.mail.put(bytes, group, &find) {
+            if !remote.put(bytes, group, &find) {
                 unsent += group.len();
             }
         }
-        self.output.far().clear();
-        self.stats.unsent.add(unsent as u64);
-        self.mail.places.clear();
-        for RemoteWrite { conn, mut bytes } in self.mail.writes.drain(..) {
+        output.far().clear();
+        stats.unsent.add(unsent as u64);
+        remote.places.clear();
+        for RemoteWrite { conn, mut bytes } in remote.writes.drain(..) {
             if let Some(conn) = conn.filter(|_| !bytes.is_empty()) {
-                self.stats.writes.add(1);
-                self.stats.bytes_out.add(bytes.len() as u64);
-                let flushed = W::flush(net, &conn, self.now, &bytes, None);
+                stats.writes.add(1);
+                stats.bytes_out.add(bytes.len() as u64);
+                let flushed = W::flush(net, &conn, now, &bytes, None);
                 conn.outgoing.redeem(bytes.len());
                 if must_queue(&conn, flushed) {
-                    queue(conn);
+                    queue(read, shared, undelivered, now, conn);
                 }
             }
             bytes.clear();
-            self.mail.spare.push(bytes);
+            remote.spare.push(bytes);
         }
     }
 }

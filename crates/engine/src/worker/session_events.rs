@@ -1,5 +1,4 @@
-//! What a session says, carried to those it concerns: the registry, the applications, and whoever
-//! watches.
+//! Session events: what a session says, carried to the registry, the applications and the facts.
 
 use std::mem;
 use std::sync::Arc;
@@ -8,43 +7,41 @@ use aldis_control::fact::Fact;
 use aldis_control::session::{Admission, Close, Session, Step};
 use aldis_control::{Event, On, Time};
 
-use super::phases::{Phases, must_queue};
+use super::Worker;
+use super::write::must_queue;
 use crate::conn::{Conn, State};
 use crate::messages::Signal;
 use crate::net::Net;
+use crate::read::Read;
 use crate::write::Write;
 
-impl<N: Net, W: Write> Phases<N, W> {
-    /// Tells the applications what happened at a switch, and writes what they say to it; what they
-    /// say to others is written with the next batch. Between two batches. Returns whether the
-    /// connection has to be queued; nothing where it is not this worker's turn: it is to be told
-    /// again.
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Runs the applications over an event of a switch, and writes what they send to it. What they
+    /// send to others is written with the next batch. Between two batches. Returns whether the
+    /// connection has to be queued; nothing where another worker holds the switch lock, and the
+    /// event has to be told again.
     #[must_use]
-    pub(crate) fn tell(
-        &mut self,
-        net: &mut N,
-        conn: &Conn<N::Socket>,
-        event: &Event,
-    ) -> Option<bool> {
+    pub(super) fn tell(&mut self, conn: &Conn<N::Socket>, event: &Event) -> Option<bool> {
         if conn.switch_lock().is_some_and(|lock| !lock.try_lock()) {
             return None;
         }
         self.event(conn, event);
-        // Where nothing was said, nobody has to look after the connection, though it may be one
-        // that does not read.
+        // Where nothing was sent, the connection is not queued, though it may be one that does not
+        // read.
         let flushed = match self.output.bytes() {
             [] => None,
-            bytes => Some(W::flush(net, conn, self.now, bytes, None)),
+            bytes => Some(W::flush(&mut self.net, conn, self.now, bytes, None)),
         };
         self.output.clear();
-        if let Some(turn) = conn.switch_lock() {
-            self.signal_unlocked(turn.unlock());
+        if let Some(lock) = conn.switch_lock() {
+            self.signal_unlocked(lock.unlock());
         }
         Some(flushed.is_some_and(|flushed| must_queue(conn, flushed)))
     }
 
-    /// The connection ends: everyone who should know is told. Between two batches.
-    pub(crate) fn close(&mut self, conn: &Conn<N::Socket>, why: Close) {
+    /// The connection ends: tells the registry, the applications and the facts. Between two
+    /// batches.
+    pub(super) fn close(&mut self, conn: &Conn<N::Socket>, why: Close) {
         if why == Close::NotReading {
             self.stats.evictions.add(1);
             conn.dpid().into_iter().for_each(|dpid| self.registry.evicted(dpid));
@@ -54,7 +51,7 @@ impl<N: Net, W: Write> Phases<N, W> {
         let Some(dpid) = conn.dpid() else {
             return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
         };
-        self.switches.leave(dpid, conn);
+        self.shared.switches.leave(dpid, conn);
         let main = conn.main_of().is_some();
         if main {
             self.event(conn, &Event::Down);
@@ -64,27 +61,15 @@ impl<N: Net, W: Write> Phases<N, W> {
         self.facts.tell(Fact::Down { dpid, peer: conn.peer, why, main });
     }
 
-    /// Greets a new connection.
-    ///
-    /// # Errors
-    /// The connection has to end.
-    pub(crate) fn greet(
-        &mut self,
-        net: &mut N,
-        conn: &Conn<N::Socket>,
-        hello: &[u8],
-    ) -> Result<(), Close> {
-        W::flush(net, conn, self.now, hello, None)
-    }
-
+    /// Receives the signals that were sent to a connection.
     #[cold]
     pub(super) fn receive_signals(
         &mut self,
         conn: &Arc<Conn<N::Socket>>,
         state: &mut State,
     ) -> Result<(), Close> {
-        for call in conn.take_signals() {
-            let admission = match call {
+        for signal in conn.take_signals() {
+            let admission = match signal {
                 Signal::Close(why) => return Err(why),
                 Signal::Move(home) => {
                     state.moving_to = Some(home);
@@ -102,7 +87,7 @@ impl<N: Net, W: Write> Phases<N, W> {
                     conn.join(member, true, self.now);
                     Admission::Auxiliary
                 }
-                // It is tried again by every visit.
+                // Every visit tries again.
                 Signal::SwitchUnlocked => continue,
                 Signal::Refuse(refusal) => Admission::Refused(refusal),
             };
@@ -111,7 +96,7 @@ impl<N: Net, W: Write> Phases<N, W> {
         Ok(())
     }
 
-    /// Lets the session do something outside of its messages: a timer, an admission, a probe.
+    /// Advances the session: by a message, a timer, an admission or a probe.
     pub(super) fn session(
         &mut self,
         conn: &Arc<Conn<N::Socket>>,
@@ -120,12 +105,12 @@ impl<N: Net, W: Write> Phases<N, W> {
     ) -> Result<(), Close> {
         let step = self.output.append_with(|out| act(&mut state.session, self.now, out));
         let advanced = step.and_then(|step| self.advance(conn, state, step));
-        self.seal();
+        self.add_session_spans();
         advanced
     }
 
-    /// What came of the session, carried to those it concerns.
-    pub(super) fn advance(
+    /// Carries the session's step on.
+    fn advance(
         &mut self,
         conn: &Arc<Conn<N::Socket>>,
         state: &mut State,
@@ -141,13 +126,13 @@ impl<N: Net, W: Write> Phases<N, W> {
             }
             Step::Up(info) => {
                 self.join(conn, info);
-                self.tell_up(conn, false);
+                self.report_up(conn, false);
                 self.event(conn, &Event::Up);
                 catch_up(state);
             }
             Step::AuxiliaryUp { dpid, .. } => {
-                self.switches.enter_auxiliary(dpid, conn);
-                self.tell_up(conn, true);
+                self.shared.switches.enter_auxiliary(dpid, conn);
+                self.report_up(conn, true);
                 catch_up(state);
             }
             Step::Event(Event::Reply { xid, message }) => {
@@ -186,7 +171,7 @@ impl<N: Net, W: Write> Phases<N, W> {
         Ok(())
     }
 
-    pub(super) fn tell_up(&self, conn: &Conn<N::Socket>, auxiliary: bool) {
+    fn report_up(&self, conn: &Conn<N::Socket>, auxiliary: bool) {
         if let Some(switch) = conn.switch() {
             self.facts.tell(Fact::Up {
                 dpid: switch.info.dpid,
@@ -199,7 +184,7 @@ impl<N: Net, W: Write> Phases<N, W> {
     }
 }
 
-/// What was asked while the handshake went on is served before what came after.
+/// Requests that came during the handshake are served before what came after.
 fn catch_up(state: &mut State) {
     let early = mem::take(&mut state.early);
     if !early.is_empty() {

@@ -1,32 +1,38 @@
-//! Shedding at the phases: what floods a switch above its share is dropped before the applications
-//! see it.
+//! Shedding: what floods a switch above its share is dropped before the applications see it.
 //!
 //! Within one switch the stream is first in, first out, so a port that floods makes all others
-//! wait. While a worker has no rest and a switch has had a queue for a while, some of its requests
-//! are sampled by port. Where one port seems to ask for more than the others, the next visit counts
-//! them all. Where it does, visits read ahead, as far as the share serves the other ports whole,
-//! weigh all requests they find, fences or not between them, against what the switch may use, and
-//! keep the first of each port, max-min ([`aldis_control::shed`]). What is further behind stays in
-//! the socket. Where ports ask alike nothing is dropped: TCP holds the switch back.
+//! wait. Shedding begins only while the worker has no rest and the switch has had a queue for a
+//! while:
+//!
+//! 1. A visit samples some requests by port.
+//! 2. Where one port seems to ask for more than the others, the next visit counts them all.
+//! 3. Where it does, visits read ahead, as far as the share serves the other ports whole. They
+//!    weigh all requests, fences or not between them, against the share, and keep the first
+//!    requests of each port, max-min ([`aldis_control::shed`]). What is further behind stays in the
+//!    socket.
+//!
+//! Where ports ask alike nothing is dropped: TCP holds the switch back. What is remembered from
+//! visit to visit is in `conn/flood.rs`.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
 
 use aldis_control::shed::{Flood, Shed, Tally};
 use aldis_control::{Request, gather};
 use aldis_wire::{Chop, Version};
 
-use super::phases::Phases;
+use super::Worker;
 use crate::conn::flood::FloodAction;
 use crate::conn::{Conn, State};
-use crate::limits::SHED_SAMPLE;
+use crate::limits::{REQUEST_BYTES, SHED_SAMPLE};
 use crate::net::Net;
+use crate::read::Read;
 use crate::write::Write;
 
-/// What a worker needs for it.
+/// What a worker sheds with.
 #[derive(Debug)]
 pub(super) struct Shedder {
+    /// What the visit in hand does.
     action: FloodAction,
     shed: Shed,
     sample: Sample,
@@ -36,8 +42,8 @@ pub(super) struct Shedder {
 
 impl Shedder {
     pub(super) fn new() -> Self {
-        // What is dropped does not depend on it: only who could make the search for a port slow
-        // does.
+        // The seed does not change what is dropped. It only keeps a peer from choosing port numbers
+        // that make the search for a port slow.
         let seed = RandomState::new().build_hasher().finish();
         Shedder {
             action: FloodAction::Nothing,
@@ -47,7 +53,7 @@ impl Shedder {
         }
     }
 
-    /// Looks at the requests from `first` on, or drops some of them. Returns how many are left.
+    /// Samples the requests from `first` on, or drops some of them. Returns how many are left.
     #[inline]
     pub(super) fn filter(&mut self, requests: &mut Vec<Request>, first: usize) -> usize {
         match self.action {
@@ -134,7 +140,7 @@ impl Sample {
     }
 
     /// Whether one port seems to ask for more than twice what the others do on average. With so few
-    /// that may be chance: all are counted before anything is dropped.
+    /// requests that may be chance: all are counted before anything is dropped.
     fn is_skewed(&mut self) -> bool {
         let ports = &mut self.ports[..self.taken];
         ports.sort_unstable();
@@ -147,13 +153,12 @@ impl Sample {
     }
 }
 
-impl<N: Net, W: Write> Phases<N, W> {
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// The visit's read was full, or not. Where a port floods it reads on, as long as there is
     /// something, and in reads as large as that one. Returns how many bytes there are now.
     #[inline]
     pub(super) fn look_ahead(
         &mut self,
-        net: &mut N,
         conn: &Conn<N::Socket>,
         state: &mut State,
         (len, read_max): (usize, usize),
@@ -161,13 +166,12 @@ impl<N: Net, W: Write> Phases<N, W> {
     ) -> usize {
         state.flood.read(self.now, state.readable && !state.ended);
         let ahead = state.flood.read_ahead(share);
-        if len < ahead { self.read_ahead(net, conn, state, (len, read_max), ahead) } else { len }
+        if len < ahead { self.read_ahead(conn, state, (len, read_max), ahead) } else { len }
     }
 
     #[cold]
     fn read_ahead(
         &mut self,
-        net: &mut N,
         conn: &Conn<N::Socket>,
         state: &mut State,
         (mut len, read_max): (usize, usize),
@@ -176,7 +180,7 @@ impl<N: Net, W: Write> Phases<N, W> {
         while state.readable && !state.ended && len < ahead {
             let step = read_max.min(ahead - len);
             let room = &mut self.batch.received[self.batch.filled + len..][..step];
-            let count = match net.read(&conn.socket, room) {
+            let count = match self.net.read(&conn.socket, room) {
                 Ok(count @ 1..) => count,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => 0,
                 // What was read is served first; the next visit meets the end.
@@ -192,15 +196,7 @@ impl<N: Net, W: Write> Phases<N, W> {
         len
     }
 
-    #[inline]
-    pub(super) fn count_read(&self, conn: &Conn<N::Socket>, count: usize) {
-        self.stats.reads.add(1);
-        self.stats.bytes_in.add(count as u64);
-        conn.stats.bytes_in.add(count as u64);
-    }
-
-    /// Decides what this visit does: nothing, as nearly always, or look at its ports, or drop what
-    /// is above their share.
+    /// Decides what this visit does: nothing, as nearly always, or sample, or drop.
     #[inline]
     pub(super) fn begin_shedding(
         &mut self,
@@ -210,22 +206,22 @@ impl<N: Net, W: Write> Phases<N, W> {
         share: u32,
     ) {
         let Some(switch) = conn.switch().filter(|_| !bytes.is_empty()) else { return };
-        let it = &mut self.shedder;
-        it.action = state.flood.begin();
-        match it.action {
+        let shedder = &mut self.shedder;
+        shedder.action = state.flood.begin();
+        match shedder.action {
             FloodAction::Nothing => {}
-            FloodAction::Sample => it.sample.begin(bytes.len() / crate::limits::REQUEST_BYTES),
+            FloodAction::Sample => shedder.sample.begin(bytes.len() / REQUEST_BYTES),
             FloodAction::Shed => {
                 let requests = &mut self.batch.requests;
-                let flood = it.weigh(switch.info.version, bytes, share as usize, requests);
+                let flood = shedder.weigh(switch.info.version, bytes, share as usize, requests);
                 state.flood.counted(bytes.len(), flood);
             }
         }
     }
 
-    /// Draws the conclusions, and counts what was dropped. Returns how much.
+    /// Ends the visit's sampling or dropping. Returns how many requests were dropped.
     #[inline]
-    pub(super) fn end_shedding(&mut self, conn: &Arc<Conn<N::Socket>>, state: &mut State) -> usize {
+    pub(super) fn end_shedding(&mut self, conn: &Conn<N::Socket>, state: &mut State) -> usize {
         match std::mem::replace(&mut self.shedder.action, FloodAction::Nothing) {
             FloodAction::Nothing => 0,
             FloodAction::Sample => {

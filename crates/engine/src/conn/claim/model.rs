@@ -1,4 +1,4 @@
-//! Every interleaving of those who announce and those who claim.
+//! Every interleaving of workers that announce and workers that claim.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -59,7 +59,7 @@ fn nothing_that_was_announced_is_left_unserved() {
         shared.serve();
         poller.join().unwrap();
         worker.join().unwrap();
-        // What was queued after both had looked is found by whoever looks next.
+        // What was queued after both had looked is found by the next look.
         shared.serve();
         assert_eq!(shared.served.load(Ordering::Relaxed), 2);
     });

@@ -9,7 +9,7 @@ use aldis_wire::{Chop, DatapathId, Version};
 
 const VERSION: Version = Version::V13;
 
-/// What is kept on account of the switch.
+/// What is list on account of the switch.
 const BYTES: usize = 4 * 1024 * 1024;
 
 /// A connection with its commands, and the ids that a worker gives them.
@@ -28,7 +28,7 @@ impl Scene {
 
     /// Sends a command of so many messages, those of which that await a reply say so.
     fn send(&mut self, awaits: &[bool], by: u64) -> (Xids, Answer, Option<Time>) {
-        let (sender, answer) = answer::ask(DatapathId(7), VERSION);
+        let (sender, answer) = answer::channel(DatapathId(7), VERSION);
         let xids = self.worker.far().xids(awaits.len() as u32 + 1);
         let slots = awaits.iter().map(|awaits| ReplySlot::new(*awaits)).collect();
         let sent = SentCommand { xids, by: Time(by), slots, sender, reached: false };
@@ -36,11 +36,11 @@ impl Scene {
         (xids, answer, look_at)
     }
 
-    fn hear(&self, xid: u32, message: &Message) -> bool {
+    fn receive(&self, xid: u32, message: &Message) -> bool {
         let mut bytes = Vec::new();
         message.encode(VERSION, xid, &mut bytes).unwrap();
         let raw = Chop::new(&bytes).next().unwrap().unwrap();
-        self.open.hear(&raw, raw.has_more(VERSION), &self.account)
+        self.open.receive(&raw, raw.has_more(VERSION), &self.account)
     }
 }
 
@@ -74,13 +74,13 @@ fn each_message_has_its_own_answer_and_the_barrier_ends_the_command() {
     let (first, one, _) = scene.send(&[false, true, false], 9);
     let (second, other, _) = scene.send(&[false], 9);
     assert!(
-        scene.hear(second.at(1), &Message::BarrierReply),
+        scene.receive(second.at(1), &Message::BarrierReply),
         "whoever is done first is told first"
     );
     assert_eq!(words(&other.wait()), ["done"]);
-    assert!(scene.hear(first.at(2), &refusal()));
-    assert!(scene.hear(first.at(1), &sums(5, false)));
-    assert!(scene.hear(first.at(3), &Message::BarrierReply));
+    assert!(scene.receive(first.at(2), &refusal()));
+    assert!(scene.receive(first.at(1), &sums(5, false)));
+    assert!(scene.receive(first.at(3), &Message::BarrierReply));
     let outcome = one.wait();
     assert_eq!(words(&outcome), ["done", "reply", "refused"]);
     let Said::Refused(error) = &outcome.unwrap()[2] else { unreachable!("just seen") };
@@ -88,14 +88,14 @@ fn each_message_has_its_own_answer_and_the_barrier_ends_the_command() {
         error.to_string().contains("OFPFMFC_TABLE_FULL") && error.xid == first.at(2),
         "{error}"
     );
-    assert!(scene.open.is_empty() && !scene.hear(first.at(3), &Message::BarrierReply));
+    assert!(scene.open.is_empty() && !scene.receive(first.at(3), &Message::BarrierReply));
 }
 
 #[test]
 fn a_reply_that_comes_after_the_barrier_is_waited_for() {
     let mut scene = Scene::new();
     let (xids, answer, _) = scene.send(&[true], 9);
-    scene.hear(xids.at(1), &Message::BarrierReply);
+    scene.receive(xids.at(1), &Message::BarrierReply);
     assert!(!scene.open.is_empty());
     let features = StatsReply::new(StatsReplyBody::MeterFeatures(MeterFeatures {
         max_meter: 1,
@@ -104,7 +104,7 @@ fn a_reply_that_comes_after_the_barrier_is_waited_for() {
         max_bands: 3,
         max_color: 4,
     }));
-    scene.hear(xids.at(0), &Message::StatsReply(features.clone()));
+    scene.receive(xids.at(0), &Message::StatsReply(features.clone()));
     let Said::Reply(reply) = &answer.wait().unwrap()[0] else { panic!("no reply") };
     assert_eq!(reply.stats(), Ok(features.body));
 }
@@ -125,16 +125,16 @@ fn parts_are_kept_up_to_the_bound_and_the_next_command_has_all_of_it_again() {
     let parts = BYTES / (2000 * 24 + 16);
     for (count, said) in [(parts, "reply"), (parts + 1, "too much"), (parts, "reply")] {
         let (xids, answer, _) = scene.send(&[true], 9);
-        scene.hear(xids.at(1), &Message::BarrierReply);
+        scene.receive(xids.at(1), &Message::BarrierReply);
         for part in 1..=count {
             assert!(
-                scene.hear(xids.at(0), &long(part < count)),
+                scene.receive(xids.at(0), &long(part < count)),
                 "the command waits for the last part"
             );
         }
         let outcome = answer.wait();
         assert_eq!(words(&outcome), [said]);
-        assert_eq!(scene.account.used(), 0, "what was answered is not kept any more");
+        assert_eq!(scene.account.used(), 0, "what was answered is not list any more");
         if let Said::Reply(reply) = &outcome.unwrap()[0] {
             let StatsReplyBody::Table(tables) = reply.stats().unwrap() else {
                 panic!("other words")
@@ -151,7 +151,7 @@ fn deadlines_are_looked_at_in_their_order_and_each_once() {
     let (_, early, second) = scene.send(&[false], 10);
     let (third, answered, none) = scene.send(&[false], 15);
     assert_eq!([first, second, none], [Some(Time(20)), Some(Time(10)), None]);
-    scene.hear(third.at(1), &Message::BarrierReply);
+    scene.receive(third.at(1), &Message::BarrierReply);
     assert_eq!(scene.open.expire(Time(10)), Some(Time(20)));
     assert_eq!(early.wait(), Err(Failure::TooLate));
     assert_eq!(words(&answered.wait()), ["done"]);
@@ -178,8 +178,8 @@ fn no_more_are_open_than_the_bound() {
     let open: Vec<_> = (0..COMMANDS_OPEN_MAX).map(|_| scene.send(&[false], 9)).collect();
     let (_, answer, _) = scene.send(&[false], 9);
     assert_eq!(answer.wait(), Err(Failure::Busy));
-    scene.hear(open[0].0.at(1), &Message::BarrierReply);
+    scene.receive(open[0].0.at(1), &Message::BarrierReply);
     let (xids, answer, _) = scene.send(&[false], 9);
-    scene.hear(xids.at(1), &Message::BarrierReply);
+    scene.receive(xids.at(1), &Message::BarrierReply);
     assert_eq!(words(&answer.wait()), ["done"]);
 }

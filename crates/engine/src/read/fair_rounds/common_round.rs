@@ -1,15 +1,15 @@
-//! The round that all workers are in.
+//! The common round: the one that all workers are in.
 //!
 //! ```text
-//!   whoever locks a home:        home.round ← common round, before anything else is done with it
-//!   whoever finds nothing left:  round ← common round │ each home in turn: is anything left of it? │ round → next, unless
-//!                                another was quicker
+//!   lock a home:      home.round ← common round, before anything else is done with it
+//!   nothing is left:  round ← common round │ each home in turn: is anything left of it? │
+//!                     round → next, unless another worker was quicker
 //! ```
 //!
 //! A home that was found at its end stays there until it follows the next round: what is served
-//! comes back in a later one. Only who was idle, or was being visited when the round began, may
-//! still come into it. So nobody begins a round while a switch that waited has not had its turn in
-//! the one before. Modelled with loom.
+//! comes back in a later one. Only a connection that was idle, or was being visited when the round
+//! began, may still come into it. So no worker begins a round while a switch that waited has not
+//! had its turn in the one before. Modelled with loom.
 
 use std::sync::atomic::AtomicU64;
 
@@ -20,7 +20,7 @@ use crate::sync::Atomic;
 /// What came of an attempt to turn the round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turned {
-    /// Nobody waits, in this round or a later one.
+    /// No connection waits, in this round or a later one.
     Idle,
     /// This one is not over, or another worker turned it.
     Not,
@@ -33,7 +33,7 @@ pub(super) enum Turned {
 pub(super) struct CommonRound<A = AtomicU64>(A);
 
 impl<A: Atomic<u64>> CommonRound<A> {
-    /// Brings a home to the round that all are in: for who has locked it.
+    /// Brings a home, which the caller has locked, to the round that all are in.
     #[inline]
     pub(super) fn follow(&self, home: &mut Rounds, quantum: impl FnOnce() -> u32) {
         let round = self.0.load();
@@ -44,8 +44,8 @@ impl<A: Atomic<u64>> CommonRound<A> {
     }
 
     /// Begins the next round, where all homes have come to the end of this one. `look` says of a
-    /// home, which followed, how many are left of the round that runs, and which is the next that
-    /// anybody waits for.
+    /// home, which followed, how many are left of the round that runs, and which is the next that a
+    /// connection waits for.
     pub(super) fn turn(
         &self,
         homes: usize,

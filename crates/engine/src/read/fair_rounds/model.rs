@@ -40,8 +40,8 @@ impl Shared {
     }
 }
 
-/// Who is queued when all is quiet has a turn: whether it was announced before, during or after a
-/// visit that was its last.
+/// A connection that is queued when all is quiet has a turn: whether it was announced before,
+/// during or after a visit that was its last.
 #[test]
 fn nobody_who_is_queued_is_without_a_turn() {
     let mut model = loom::model::Builder::new();

@@ -20,7 +20,8 @@ fn look(shared: &Shared<Switch, Loom>, known: &Known<Switch>) {
     }
 }
 
-/// Who is queued at the end is ready in all eyes, and known to whoever looks then.
+/// A connection that is queued at the end is in the ready set, and every worker that looks knows
+/// it.
 #[test]
 fn who_takes_a_number_is_not_forgotten_with_who_had_it() {
     let mut model = loom::model::Builder::new();

@@ -1,5 +1,5 @@
-//! The queue between those who read and those who work (Maestro §3.2.1, Beacon §5.2 "shared
-//! queue").
+//! The batch queue, between workers that read and workers that answer (Maestro §3.2.1, Beacon §5.2
+//! "shared queue").
 //!
 //! What is queued is the requests of one visit, or of as many as make a batch: an entry for each
 //! message would cost more than the message. The queue is bounded twice, by entries and by the
@@ -15,7 +15,7 @@ use crossbeam_queue::ArrayQueue;
 
 use crate::limits::BATCHES_QUEUED_MAX;
 use crate::read::batch_buf::BatchBuf;
-use crate::sync::lock::lock;
+use crate::sync::lock;
 use crate::sync::{Atomic, Primitives, Std};
 
 /// Batches that wait for a worker.
@@ -68,7 +68,7 @@ impl<S, M: Primitives> BatchQueue<S, M> {
         self.pending.is_over(self.prt.load(Ordering::Relaxed)) || self.count.is_over(self.most)
     }
 
-    /// How many requests those who run batches found good to have in one; 0 before they did.
+    /// The IBT that the workers which run batches found good; 0 before they did.
     #[inline]
     pub(crate) fn ibt(&self) -> usize {
         self.ibt.load(Ordering::Relaxed)
@@ -111,10 +111,9 @@ impl<S, M: Primitives> BatchQueue<S, M> {
     }
 }
 
-/// How many wait; or fewer for a moment, for they are counted when they are there. Of those who
-/// take some at the same time exactly one sees that there were more than may wait and no longer
-/// are, and wakes who paused for that: the queue's own length they might all read when the others
-/// had taken theirs. Modelled with loom.
+/// How many wait; or fewer for a moment, for they are counted after they were pushed. Of several
+/// workers that take some at the same time exactly one sees the count fall to the bound, and wakes
+/// the readers that paused. With the queue's own length none might see it. Modelled with loom.
 #[derive(Debug, Default)]
 struct Count<A>(A);
 
@@ -135,7 +134,7 @@ impl<A: Atomic> Count<A> {
     }
 }
 
-/// Who takes some at once may count them before who brought them: then there are fewer than none.
+/// A taker may count before the pusher does: then there are fewer than none.
 fn is_more(count: u32, most: usize) -> bool {
     usize::try_from(count as i32).is_ok_and(|count| count > most)
 }
@@ -189,7 +188,7 @@ impl<S> Queues<S> {
         }
         let id = Id(number as u32);
         if self.by_number[number].is_empty() {
-            // Numbers are given out again: who has nothing waiting may be somebody else.
+            // Numbers are given out again: one with nothing waiting may be another switch's.
             self.turns.join(id, weight);
         }
         self.by_number[number].push_back(job);
@@ -273,10 +272,10 @@ mod tests {
         assert_eq!(batches.pull(&mut job(0), &stats), Pulled::LastOverThreshold);
     }
 
-    /// Who pauses because the queue is full is woken when it is not, by one of those who take from
-    /// it at the same time.
+    /// A reader that pauses because the queue is full is woken when it is not, by one of several
+    /// takers.
     #[test]
-    fn nobody_pauses_beside_a_queue_with_room() {
+    fn no_reader_pauses_beside_a_queue_with_room() {
         const MOST: usize = 1;
         loom::model(|| {
             let shared = Arc::new((Count::<Watched>::default(), Parking::<Watched>::new(1)));
@@ -296,10 +295,10 @@ mod tests {
         });
     }
 
-    /// Who pauses above the threshold is woken at it, also while somebody hands on in vain what
-    /// would have been above it.
+    /// A reader that pauses above the threshold is woken at it, also while a batch is handed on in
+    /// vain.
     #[test]
-    fn nobody_pauses_below_the_threshold() {
+    fn no_reader_pauses_below_the_threshold() {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         let stats = std::sync::Arc::<WorkerStats>::default();
@@ -318,7 +317,7 @@ mod tests {
             parking.prepare(0);
             let pauses = batches.is_over();
             hands.join().unwrap();
-            assert!(takes.join().unwrap() || !pauses || batches.is_over(), "nobody wakes it");
+            assert!(takes.join().unwrap() || !pauses || batches.is_over(), "no worker wakes it");
         });
     }
 }

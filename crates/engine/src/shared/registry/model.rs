@@ -55,7 +55,7 @@ impl Shared {
     }
 }
 
-/// Whoever comes is told once, that it is the switch or that it is not; and one at a time is.
+/// Each connection is told once, that it is the switch or that it is not; and one at a time is.
 #[test]
 fn whoever_claims_a_switch_is_told_once_and_one_at_a_time_has_it() {
     let mut model = loom::model::Builder::new();

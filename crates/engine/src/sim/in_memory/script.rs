@@ -1,5 +1,5 @@
-//! What canned switches say: PACKET_INs of OpenFlow 1.0 with frames of 64 bytes, as `aldis bench`
-//! sends them.
+//! What switches in memory say: PACKET_INs of OpenFlow 1.0 with frames of 64 bytes, as `aldis
+//! bench` sends them.
 
 use aldis_wire::v10::{Message, PacketIn, PacketInReason, PortNo};
 

@@ -1,4 +1,5 @@
-//! A canned switch, which is its socket too: it shakes hands, asks, and counts what it is answered.
+//! A switch in memory, which is its socket too: it shakes hands, asks, and counts what it is
+//! answered.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,13 +36,13 @@ struct Mouth {
     place: Place,
     /// Bytes of requests that it may still say; none before the handshake is over.
     left: u64,
-    /// Who is told that there is something to read, and as what.
+    /// The bell that is rung when there is something to read, and its token.
     registered: Option<(Post, u64)>,
 }
 
 impl fmt::Debug for Switch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "canned switch {}", self.dpid.0)
+        write!(f, "switch in memory {}", self.dpid.0)
     }
 }
 
@@ -65,7 +66,7 @@ impl Switch {
         self.answered.0.load(Ordering::Relaxed)
     }
 
-    /// Who polls it from now on; it is told at once that it is ready.
+    /// Registers the worker that polls it, which is told at once that it is ready.
     pub(super) fn register(&self, post: Option<(Post, u64)>) {
         let mut mouth = lock(&self.mouth.0);
         mouth.registered = post;

@@ -1,4 +1,4 @@
-//! What the workers make of canned switches, in every design.
+//! What the workers make of switches in memory, in every design.
 
 use std::time::{Duration, Instant};
 

@@ -46,8 +46,8 @@ fn who_wants_less_gets_it_and_the_others_share_the_rest() {
     judge("some below", 1.0, |workers| (unequal(workers), design::Knobs::default()));
 }
 
-/// Requests that come one by one cost a visit each to whom serves them at once: those of many
-/// switches that ask for little would be all that a worker has time for.
+/// Requests that come one by one cost a visit each to a worker that serves them at once: those of
+/// many switches that ask for little would be all that a worker has time for.
 #[test]
 fn who_asks_for_little_leaves_the_others_their_share() {
     let rate = |rank: usize| 800_000.0 / 5.0 / (1 + rank) as f64;

@@ -69,7 +69,7 @@ fn a_switch_that_moves_loses_nothing_and_keeps_its_order() {
         ..named("maestro-dynamic-partition")
     };
     for workers in [2, 5] {
-        // Every 35 ms chance says who is busy.
+        // Every 35 ms chance says which core is busy.
         let mut dice = dice::Dice::new(workers as u64);
         let mut step = |_| {
             let rate = if dice.next().is_multiple_of(3) { 6e4 } else { 2e3 };

@@ -62,7 +62,7 @@ fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
 }
 
 /// Every second all switches are told that it passed: one that never reads is not visited for that,
-/// or whoever asks would stand behind all of them. Nor is it visited again and again because
+/// or a switch that asks would stand behind all of them. Nor is it visited again and again because
 /// something of it was on its way when it got stuck.
 #[test]
 fn a_switch_that_never_reads_is_visited_only_when_something_came_up() {

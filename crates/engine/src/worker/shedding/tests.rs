@@ -1,4 +1,4 @@
-//! When a switch is looked at, and what is dropped.
+//! What a sample says, and what is dropped.
 
 use super::*;
 use aldis_wire::Header;

@@ -13,9 +13,10 @@ const QUANTUM: u32 = 10;
 
 struct Home {
     rounds: Rounds,
-    /// Who is being visited, and since which round.
+    /// The connections being visited, and since which round.
     visited: BTreeMap<Id, u64>,
-    /// Whether somebody came into this round late, from a visit that had begun in an earlier one.
+    /// Whether a connection came into this round late, from a visit that had begun in an earlier
+    /// one.
     is_joined: bool,
 }
 
@@ -78,7 +79,7 @@ impl Shared {
         }
     }
 
-    /// Who is there to be served, when nobody is being visited.
+    /// The connections to be served, when none is being visited.
     fn all(&self, home: usize) -> BTreeSet<u32> {
         let all = |home: &mut Home| {
             assert!(home.visited.is_empty());
@@ -112,7 +113,7 @@ fn a_round_never_goes_back() {
     check([1, 1], 3);
 }
 
-/// Nobody begins a round while a switch that waited has not had its turn in the one before,
+/// No worker begins a round while a switch that waited has not had its turn in the one before,
 /// wherever it is at home; and no switch is lost.
 #[test]
 fn nobody_begins_the_next_round_early_and_no_switch_is_lost() {

@@ -1,0 +1,132 @@
+//! Phase 4, batch: says when the batch is large enough, and what becomes of it.
+
+use aldis_control::Time;
+
+use super::{Stage, Worker, queue};
+use crate::conn::claim::Events;
+use crate::net::Net;
+use crate::read::Read;
+use crate::read::shared_queue::queue::Pulled;
+use crate::write::{BatchTimes, Write};
+
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Whether the batch is large enough, after a visit that took `used` messages.
+    #[inline]
+    pub(super) fn is_batch_closed(&self, used: usize, queued: bool) -> bool {
+        let gathering = self.now.since(self.batch.began);
+        let closes = self.read.closes_batch(used, queued, gathering);
+        let enough = if closes { 1 } else { self.threshold() };
+        self.batch.requests.len() >= enough || !self.batch.has_room(self.visit_bytes)
+    }
+
+    /// Whether the batch has nothing for the applications, but something to be sent.
+    #[inline]
+    pub(super) fn only_replies(&self) -> bool {
+        let sends = || !self.output.is_empty() || self.output.has_far();
+        self.batch.requests.is_empty() && sends()
+    }
+
+    /// The input batching threshold (IBT), in requests.
+    #[inline]
+    fn threshold(&self) -> usize {
+        let own = self.batching.threshold();
+        self.handoff.as_ref().map_or(own, |handoff| handoff.threshold(own))
+    }
+
+    /// Takes a batch that another worker read.
+    #[inline]
+    pub(super) fn pull(&mut self) -> bool {
+        let Some(handoff) = &self.handoff else { return false };
+        if self.batch.holds_something() {
+            return false;
+        }
+        match handoff.pull(&mut self.batch, &self.stats) {
+            Pulled::Nothing => false,
+            Pulled::One => true,
+            Pulled::LastOverThreshold => {
+                self.shared.wake_readers();
+                true
+            }
+        }
+    }
+
+    /// Hands the batch to a worker that is free. What the session replied is sent first.
+    fn hand_on(&mut self) -> bool {
+        if self.handoff.is_none() || self.batch.requests.is_empty() {
+            return false;
+        }
+        self.send();
+        let Some(handoff) = &self.handoff else { return false };
+        let handed = handoff.hand_on(&mut self.batch, &self.stats);
+        if handed {
+            self.shared.wake_one();
+        }
+        handed
+    }
+
+    /// Runs the applications over the batch, or hands it on.
+    #[inline]
+    pub(super) fn run(&mut self, drained: bool, pulled: bool) {
+        if !pulled && self.hand_on() {
+            return;
+        }
+        let requests = self.batch.requests.len();
+        let began = self.net.now();
+        self.run_batch();
+        self.stage = Stage::Write { requests, began, drained };
+    }
+
+    /// Writes the replies, finishes the visits of the batch, and records its times.
+    #[inline]
+    pub(super) fn write(&mut self, requests: usize, began: Time, drained: bool) {
+        let ran = self.net.now();
+        let handling_ns = ran.0.saturating_sub(began.0);
+        let first_read = self.batch.began;
+        self.times = (requests > 0).then_some(BatchTimes { first_read, handling_ns, until: ran });
+        self.send();
+        self.finish_visits();
+        if requests == 0 {
+            return;
+        }
+        let wrote = self.net.now();
+        self.batching.ran(requests, wrote.since(began), drained);
+        let threshold = self.batching.threshold();
+        if let Some(handoff) = &self.handoff {
+            handoff.set_threshold(threshold);
+        }
+        let stats = &self.stats;
+        stats.handling_time_ns.record(handling_ns);
+        stats.write_time_ns.record(wrote.0.saturating_sub(ran.0));
+        stats.batching_delay_ns.record(wrote.0.saturating_sub(first_read.0));
+        stats.ibt.record(threshold as u64);
+        stats.ibt_now.set(threshold as u64);
+    }
+
+    /// Runs the batch and writes its replies at once: something has to happen between two batches.
+    pub(super) fn finish_batch(&mut self) {
+        if self.batch.holds_something() {
+            if !self.hand_on() {
+                self.run_batch();
+            }
+            self.send();
+            self.finish_visits();
+        }
+    }
+
+    /// The batch is answered: its visits are in flight no more, and its switch locks are released.
+    #[inline]
+    fn finish_visits(&mut self) {
+        let Worker { batch, read, shared, undelivered, now, .. } = self;
+        for conn in batch.visits.drain(..) {
+            if conn.in_flight.finish() && conn.claim.announce(Events::SIGNALLED) {
+                queue(read, shared, undelivered, *now, conn);
+            }
+        }
+        batch.filled = 0;
+        batch.check();
+        if !self.batch.locks.is_empty() {
+            self.unlock_switches();
+        }
+        self.deliver_signals();
+    }
+}

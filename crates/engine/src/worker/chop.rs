@@ -1,0 +1,136 @@
+//! Phase 2, chop: cuts what was read into messages, and releases the claim.
+//!
+//! Flow requests go into the batch. Every other message is a *fence*: what came before it is
+//! answered first, and it is handled alone.
+
+use std::mem;
+use std::sync::Arc;
+
+use aldis_control::On;
+use aldis_control::session::{Close, Session};
+use aldis_wire::Chop;
+
+use super::{Stage, Worker};
+use crate::conn::{Conn, State};
+use crate::limits::SHED_PER_REQUEST;
+use crate::net::Net;
+use crate::read::Read;
+use crate::write::Write;
+
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Visits one connection: the second half.
+    #[inline]
+    pub(super) fn chop(&mut self, conn: &Arc<Conn<N::Socket>>, len: usize, share: Option<u32>) {
+        let mut state = conn.state();
+        let known = conn.dpid().is_some();
+        let chopped = self.chop_read(conn, &mut state, len, share);
+        if !known && conn.dpid().is_some() {
+            self.shared.weigh(conn);
+            self.read.weigh(conn);
+        }
+        let (used, queued) = match chopped {
+            Ok(_) if state.moving_to.is_some() => {
+                drop(state);
+                self.hand_over(conn);
+                (0, false)
+            }
+            Ok(used) => (used, self.release(conn, state, used.max(1))),
+            Err(why) => {
+                drop(state);
+                self.end(conn, why);
+                (0, false)
+            }
+        };
+        self.deliver_signals();
+        if self.is_batch_closed(used, queued) || self.only_replies() {
+            self.stage = Stage::Run { drained: false, pulled: false };
+        }
+    }
+
+    /// Chops what the last read brought. Ends with the session's own timers, if their time has
+    /// come. Where the switch is above its `share`, in requests, those of ports that flood are
+    /// dropped. Returns how many messages were taken, as read designs count them.
+    ///
+    /// # Errors
+    /// The connection has to end.
+    #[inline]
+    fn chop_read(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        len: usize,
+        share: Option<u32>,
+    ) -> Result<usize, Close> {
+        let received = mem::take(&mut self.batch.received);
+        let at = self.batch.filled;
+        if let Some(share) = share {
+            self.begin_shedding(conn, state, &received[at..at + len], share);
+        }
+        let chopped = self.chop_bytes(conn, state, &received[..at + len], at);
+        let dropped = if share.is_some() { self.end_shedding(conn, state) } else { 0 };
+        self.batch.received = received;
+        self.batch.filled = at + len;
+        self.batch.check();
+        let taken = chopped?;
+        if state.session.deadline() <= self.now && !conn.outgoing.is_stuck() {
+            self.session(conn, state, Session::tick)?;
+        }
+        Ok(taken + dropped / SHED_PER_REQUEST)
+    }
+
+    #[inline]
+    fn chop_bytes(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        bytes: &[u8],
+        mut at: usize,
+    ) -> Result<usize, Close> {
+        let mut taken = 0;
+        loop {
+            if let Some(switch) = conn.switch() {
+                let kept;
+                (at, kept) = self.parse_requests(conn, switch, state, bytes, at);
+                taken += kept;
+            }
+            match Chop::new(&bytes[at..]).next() {
+                Some(Ok(raw)) => {
+                    if !self.fence_may_pass(conn, bytes) {
+                        state.parked = true;
+                        state.whole = true;
+                        break;
+                    }
+                    self.fence(conn, state, bytes, at, raw)?;
+                    state.fenced = true;
+                    at += raw.bytes.len();
+                    taken += 1;
+                    if state.whole {
+                        break;
+                    }
+                }
+                Some(Err(malformed)) => return Err(Close::Framing(malformed)),
+                None => {
+                    if conn.switch().is_none() {
+                        state.session.begun(&bytes[at..])?;
+                    }
+                    break;
+                }
+            }
+        }
+        state.keep_carry(&bytes[at..]);
+        Ok(taken)
+    }
+
+    /// Finishes what came before a fence. Where it is in flight with another worker, the fence
+    /// waits, and the connection is announced when the fence may pass.
+    fn fence_may_pass(&mut self, conn: &Arc<Conn<N::Socket>>, bytes: &[u8]) -> bool {
+        let own = self.batch.visits_of(conn);
+        if self.batch.requests.is_empty() || self.handoff.is_none() {
+            self.run_over(On::FlowRequest, bytes);
+            conn.in_flight.is_clear(own)
+        } else {
+            // The requests are about to be handed on, and their visits finish with another worker.
+            conn.in_flight.is_clear(0)
+        }
+    }
+}

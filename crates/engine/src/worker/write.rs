@@ -1,0 +1,82 @@
+//! Phase 7, write: writes what there is to send, once for each connection.
+
+use std::sync::Arc;
+
+use aldis_control::fact::Fact;
+use aldis_control::session::Close;
+
+use super::outbox::{Span, join};
+use super::{Worker, queue};
+use crate::conn::Conn;
+use crate::conn::claim::Events;
+use crate::messages::Signal;
+use crate::net::Net;
+use crate::read::Read;
+use crate::write::Write;
+
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Writes the output. A connection that cannot take it is signalled to end.
+    #[inline]
+    pub(super) fn send(&mut self) {
+        self.write_spans();
+        if self.output.has_far() {
+            self.write_remote();
+        }
+        self.report_facts();
+        self.exit_world();
+    }
+
+    #[inline]
+    fn write_spans(&mut self) {
+        let mut times = self.times.take();
+        let Worker { batch, spans, output, joined, stats, net, read, shared, .. } = self;
+        let (visits, together, now) = (&batch.visits, self.together, self.now);
+        let conn_of = |span: &Span| visits[span.visit].id;
+        if together && !spans.is_sorted_by_key(conn_of) {
+            spans.sort_unstable_by_key(|span| (conn_of(span), span.begin));
+        }
+        for group in spans.chunk_by(|a, b| together && conn_of(a) == conn_of(b)) {
+            let conn = &visits[group[0].visit];
+            if conn.is_gone() {
+                continue;
+            }
+            let bytes = join(group, output.bytes(), joined);
+            stats.writes.add(1);
+            stats.bytes_out.add(bytes.len() as u64);
+            let flushed = W::flush(net, conn, now, bytes, times.as_mut());
+            if must_queue(conn, flushed) {
+                queue(read, shared, &mut self.undelivered, now, Arc::clone(conn));
+            }
+        }
+        spans.clear();
+        output.clear();
+    }
+
+    /// Passes on what the applications found and noted.
+    #[inline]
+    fn report_facts(&mut self) {
+        for words in self.output.far().take_notes() {
+            self.facts.tell(Fact::Noted { words, warns: true });
+        }
+        for words in self.output.far().take_news() {
+            self.facts.tell(Fact::Noted { words, warns: false });
+        }
+        for (by, found) in self.output.far().take_found() {
+            self.facts.tell(Fact::Found { by, found });
+        }
+        let count = self.output.far().take_not_told();
+        if count > 0 {
+            self.facts.tell(Fact::NotTold { count });
+        }
+    }
+}
+
+/// Whether a connection has to be queued after output was sent to it: it has to end, or its output
+/// waits and so a deadline has to be watched.
+#[inline]
+pub(super) fn must_queue<S>(conn: &Conn<S>, flushed: Result<(), Close>) -> bool {
+    match flushed {
+        Ok(()) => conn.outgoing.is_stuck() && conn.claim.announce(Events::SIGNALLED),
+        Err(why) => conn.signal(Signal::Close(why)),
+    }
+}
