@@ -3,7 +3,7 @@
 //! It starts on events and answers none of them, so that it changes nothing.
 //!
 //! ```text
-//! cargo run --example ports -- 127.0.0.1:6653
+//! cargo run --example ports -- --listen 127.0.0.1:6653
 //! mn --controller remote,ip=127.0.0.1,port=6653 --switch ovs,protocols=OpenFlow13,datapath=user --topo single,3
 //! mininet> link s1 h1 down
 //! ```
@@ -33,6 +33,6 @@ impl App for Ports {
 
 fn main() -> Result<(), aldis::Refused> {
     let settings = learning_switch::Config::new(learning_switch::Seed::random());
-    let controller = aldis::Controller::from_args()?.with(|| Ports);
+    let controller = aldis::Controller::from_args().with(|| Ports);
     controller.with(move || LearningSwitch::new(settings)).run()
 }

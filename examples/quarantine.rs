@@ -3,7 +3,7 @@
 //! It is *exclusive*: what it keeps for each switch comes to it as `&mut`. What it stops, the learning switch does not see.
 //!
 //! ```text
-//! cargo run --example quarantine -- 127.0.0.1:6653
+//! cargo run --example quarantine -- --listen 127.0.0.1:6653
 //! ```
 
 use std::collections::HashMap;
@@ -51,6 +51,6 @@ impl App for Quarantine {
 
 fn main() -> Result<(), aldis::Refused> {
     let settings = learning_switch::Config::new(learning_switch::Seed::random());
-    let controller = aldis::Controller::from_args()?.with(|| Quarantine);
+    let controller = aldis::Controller::from_args().with(|| Quarantine);
     controller.with(move || LearningSwitch::new(settings)).run()
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aldis::Controller;
+use aldis::app_registry::{AppName, BUILT_IN};
 use aldis_http::api::apps::{Apps, Counted};
 use serde_json::{Value, json};
 
 use crate::ask;
-use crate::catalogue::{self, AppName};
 use crate::failure::Failure;
-use crate::run::{Config, shown_apps};
 
 /// Arguments of `aldis apps`.
 #[derive(clap::Args)]
@@ -46,15 +46,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         let asked = ask::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
         return asked.map_err(Failure::from);
     }
-    let mut config = match &args.config {
-        Some(path) => Config::read(path).map_err(Failure::Usage)?,
-        None => Config::default(),
+    let controller = args.config.map_or_else(Controller::new, Controller::from_file);
+    let controller = controller.with_default_apps();
+    let apps = match args.apps.is_empty() {
+        true => controller.graph()?,
+        false => controller.apps(args.apps).graph()?,
     };
-    if !args.apps.is_empty() {
-        config.apps = args.apps;
-    }
-    let recipe = config.recipe().map_err(Failure::Usage)?;
-    let apps = shown_apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
     if args.json {
         println!("{}", as_json(&apps)?);
     } else {
@@ -65,7 +62,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
 
 fn in_words(apps: &Apps) -> String {
     let mut lines = vec!["applications (* run here)".to_owned()];
-    for known in catalogue::ALL {
+    for known in BUILT_IN {
         let runs = apps.apps.iter().any(|app| app.name == known.name);
         let mark = if runs { '*' } else { ' ' };
         lines.push(format!("{mark} {:<18} {}", known.name, known.says));
@@ -127,7 +124,7 @@ fn list(names: &[String]) -> String {
 }
 
 fn as_json(apps: &Apps) -> Result<Value, String> {
-    let known = catalogue::ALL.iter().map(|known| json!({"name": known.name, "says": known.says}));
+    let known = BUILT_IN.iter().map(|known| json!({"name": known.name, "says": known.says}));
     let known = known.collect::<Vec<_>>();
     let mut value = serde_json::to_value(apps).map_err(|error| error.to_string())?;
     if let Some(object) = value.as_object_mut() {

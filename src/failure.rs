@@ -42,6 +42,15 @@ impl Failure {
     }
 }
 
+impl From<aldis::Refused> for Failure {
+    fn from(refused: aldis::Refused) -> Failure {
+        match refused {
+            aldis::Refused::Usage(sentence) => Failure::Usage(sentence),
+            aldis::Refused::Failed(sentence) => Failure::Failed(sentence),
+        }
+    }
+}
+
 impl From<String> for Failure {
     fn from(sentence: String) -> Failure {
         Failure::Failed(sentence)

@@ -195,7 +195,7 @@ pub(crate) fn no_such_command(error: &clap::Error, root: &Command) -> Option<Str
         .try_fold(root, |command, word| command.find_subcommand(word));
     let within = within.unwrap_or(root);
     let shown = within.get_subcommands().filter(|command| !command.is_hide_set());
-    let meant = aldis_http::plain::meant(wrong, shown.map(Command::get_name));
+    let meant = aldis_plain::meant(wrong, shown.map(Command::get_name));
     let (of, help) = match within.get_name() {
         "aldis" => (String::new(), "aldis help".to_owned()),
         name => (format!(" of aldis {name}"), format!("aldis help {name}")),

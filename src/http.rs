@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use aldis_http::access::{Hash, Kind, Role};
+use aldis_http::access::{Hash, Kind, Role, check_name};
 use clap::Subcommand;
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::failure::Failure;
-use crate::run::is_key_name;
 
 /// Letters of a password, at least and at most.
 const PASSWORD: std::ops::RangeInclusive<usize> = 8..=512;
@@ -69,7 +68,7 @@ struct Wanted {
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.action {
         Action::Token(wanted) => {
-            is_key_name(&wanted.name).map_err(Failure::Usage)?;
+            check_name(&wanted.name).map_err(Failure::Usage)?;
             let secret = secret()?;
             give(&wanted, Kind::Token, secret.as_bytes())?;
             eprintln!("The token, shown this once:");
@@ -79,7 +78,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
             }
         }
         Action::Password(wanted) => {
-            is_key_name(&wanted.name).map_err(Failure::Usage)?;
+            check_name(&wanted.name).map_err(Failure::Usage)?;
             let password = password()?;
             if !PASSWORD.contains(&password.len()) {
                 let (min, max) = (PASSWORD.start(), PASSWORD.end());

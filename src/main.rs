@@ -11,16 +11,13 @@ macro_rules! println {
     ($($text:tt)*) => { $crate::out::print(format_args!($($text)*), "\n") };
 }
 
-mod address;
 mod apps;
 mod ask;
 mod bench;
-mod catalogue;
 mod decode;
 mod designs;
 mod emulate;
 mod failure;
-mod give_back;
 mod help;
 mod http;
 mod lab;

@@ -24,6 +24,8 @@ const VERSION: Version = Version::V13;
 struct Program {
     child: Child,
     address: SocketAddr,
+    /// Where it serves HTTP, if it does.
+    url: Option<String>,
     out: Lines<BufReader<ChildStdout>>,
 }
 
@@ -36,28 +38,40 @@ impl Drop for Program {
 
 impl Program {
     fn start(name: &str) -> Program {
+        Program::start_with(name, &["--http", "off"])
+    }
+
+    fn start_with(name: &str, args: &[&str]) -> Program {
         static BUILT: OnceLock<bool> = OnceLock::new();
         let build = || {
-            let build = ["build", "--quiet", "--locked", "--examples", "--package", "aldis"];
+            let build = ["build", "--quiet", "--locked", "--examples", "--package", "aldis-cli"];
             Command::new(env!("CARGO")).args(build).status().is_ok_and(|status| status.success())
         };
         assert!(BUILT.get_or_init(build), "the examples are built");
         let programs = Path::new(env!("CARGO_BIN_EXE_aldis")).with_file_name("examples");
         let mut child = Command::new(programs.join(name))
-            .arg("127.0.0.1:0")
+            .args(["--listen", "127.0.0.1:0"])
+            .args(args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the example starts");
         let out = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut log = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-        let listening = log.find_map(|line| {
+        let (mut address, mut url) = (None, None);
+        for line in log.by_ref() {
             let line = line.expect("text");
-            line.strip_prefix("Listening for switches on ")?.parse().ok()
-        });
+            if let Some(said) = line.strip_prefix("Listening for switches on ") {
+                address = said.split(' ').next().and_then(|address| address.parse().ok());
+            }
+            url = url.or(line.strip_prefix("HTTP on ").map(str::to_owned));
+            if line.ends_with("Ctrl-C stops.") {
+                break;
+            }
+        }
         // What it says later is read away, so that it never waits for us.
         std::thread::spawn(move || log.map_while(Result::ok).for_each(drop));
-        Program { child, address: listening.expect("it says where it listens"), out }
+        Program { child, address: address.expect("it says where it listens"), url, out }
     }
 
     fn join(&self) -> Peer {
@@ -209,4 +223,34 @@ fn the_census_counts_every_host_once() {
     assert!(
         counts.len() <= 2 && counts.iter().all(|line| ["1 hosts", "2 hosts"].contains(&&**line))
     );
+}
+
+#[test]
+fn an_application_of_ones_own_has_all_that_aldis_run_has() {
+    let folder = std::env::temp_dir().join(format!("aldis-examples-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (file, store) = (folder.join("aldis.toml"), folder.join("store"));
+    let text = "apps = [\"census\", \"static-flows\"]\n\
+                [[static-flow]]\nname = \"uplink\"\nswitch = 7\nactions = [\"output:2\"]\n";
+    std::fs::write(&file, text).expect("a file");
+    let paths = [&file, &store].map(|path| path.to_str().expect("text"));
+    let args =
+        ["--http", "127.0.0.1:0", "--config", paths[0], "--store", paths[1], "--weight", "7=4"];
+    let census = Program::start_with("census", &args);
+    let _peer = census.join();
+    let url = census.url.as_deref().expect("it serves HTTP");
+    let asked = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
+        let output = command.args(words).args(["--http", url]).output().expect("it runs");
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(asked(&["apps"]).contains("\n  census"));
+    assert!(asked(&["switches"]).contains("0000000000000007"));
+    assert!(asked(&["static-flows"]).contains("uplink"));
+    assert!(asked(&["weights", "--set", "7=9"]).contains('9'));
+    assert!(asked(&["metrics"]).contains("aldis_"));
+    assert!(store.exists());
+    drop(census);
+    std::fs::remove_dir_all(&folder).expect("it was there");
 }

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use aldis_http::api::weights::{Rule, Rules};
+use aldis_control::weights::WeightRule;
+use aldis_http::api::weights::Rules;
 
 use super::Ask;
 use super::table::Table;
-use crate::run::WeightRule;
 
 /// Arguments of `aldis weights`.
 #[derive(clap::Args)]
@@ -42,9 +42,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     if args.set.is_empty() && !args.clear {
         return args.ask.show("/api/v1/weights", rules);
     }
-    let set =
-        args.set.iter().map(|rule| Rule { switches: rule.switches.clone(), weight: rule.weight });
-    let body = serde_json::to_string(&Rules { rules: set.collect(), source: None });
+    let body = serde_json::to_string(&Rules { rules: args.set, source: None });
     let body = body.map_err(|error| error.to_string())?;
     let answer = args.ask.http.put("/api/v1/weights", &body)?;
     args.ask.print(&answer, rules)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use aldis_emulator::Secure;
 use rustls::pki_types::ServerName;
 
-use crate::tls;
+use aldis::tls;
 
 /// What stands for a switch's datapath id in the name of its file.
 const DPID: &str = "{dpid}";

@@ -50,6 +50,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "format", says: "cargo fmt --check", run: format },
     Suite { name: "tidy", says: "the rules of the repository", run: tidy::run },
     Suite { name: "clippy", says: "cargo clippy, warnings denied", run: clippy },
+    Suite { name: "features", says: "aldis with fewer features", run: features },
     Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
     Suite { name: "unit", says: "unit tests and laws", run: unit },
     Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
@@ -112,6 +113,16 @@ fn clippy(root: &Path) -> Tally {
     let args =
         ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     Tally::one(succeeds(cargo(root).args(args)))
+}
+
+/// The features that `aldis` has alone: with all of them it is in every other suite.
+fn features(root: &Path) -> Tally {
+    let one = |features: &&str| {
+        let args = ["check", "--quiet", "--locked", "--package", "aldis", "--no-default-features"];
+        let mut check = cargo(root);
+        Tally::one(succeeds(check.args(args).args(["--features", features])))
+    };
+    ["", "config", "http", "cli"].iter().map(one).fold(Tally::default(), Tally::plus)
 }
 
 fn docs(root: &Path) -> Tally {

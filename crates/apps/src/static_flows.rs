@@ -21,6 +21,12 @@ use crate::kept::{
 
 pub use crate::kept::FLOWS_MAX;
 
+/// The highest priority of a static flow: those of rules about packets are above.
+pub const PRIORITY_MAX: u16 = 60_000;
+
+/// The last table that a flow can be in.
+pub const TABLE_MAX: u8 = 254;
+
 /// A flow, as it is configured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StaticFlow {

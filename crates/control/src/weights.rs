@@ -5,7 +5,8 @@
 //! its first octets (`00:00:00:00:00:00:01:*`), by the first and the last of a range (`1-100`), or
 //! all of them (`*`).
 
-use alloc::string::String;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -46,6 +47,30 @@ impl FromStr for Switches {
 
     fn from_str(text: &str) -> Result<Switches, Why> {
         ids(text).map(Switches)
+    }
+}
+
+/// A rule, as an operator writes it: `1-100=4`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct WeightRule {
+    /// The switches, in one of the ways above.
+    pub switches: String,
+    /// What is due to each of them, compared to others: 1 to [`WEIGHT_MAX`].
+    pub weight: i64,
+}
+
+/// `SWITCHES=N`
+impl FromStr for WeightRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (switches, weight) = text.split_once('=').ok_or_else(|| Why::NoRule.to_string())?;
+        let weight = weight.trim().parse().map_err(|_| Why::NotANumber.to_string())?;
+        let added = Weights::default().add(switches, weight);
+        added.map_err(|refused| refused.why.to_string())?;
+        Ok(WeightRule { switches: switches.trim().to_owned(), weight })
     }
 }
 
@@ -341,6 +366,24 @@ mod tests {
             prop_assert!(named.contains(&dpid));
             let same = other.to_be_bytes()[..octets] == dpid.to_be_bytes()[..octets];
             prop_assert_eq!(named.contains(&other), same);
+        }
+    }
+
+    #[test]
+    fn a_rule_of_its_own_is_checked_alike() {
+        let rule = WeightRule { switches: "1-9".into(), weight: 4 };
+        assert_eq!("1-9 = 4".parse(), Ok(rule));
+        for (text, accepted) in [
+            ("1", "write the switches"),
+            ("1=0", "1 or more"),
+            ("1=-4", "below 0"),
+            ("1=1001", "1000 or less"),
+            ("s1=4", "datapath id"),
+            ("# 1=2", "datapath id"),
+            ("1=2\n3=4", "from 1 to 1000"),
+        ] {
+            let refused = text.parse::<WeightRule>().unwrap_err();
+            assert!(refused.contains(accepted), "{text}: {refused}");
         }
     }
 }

@@ -20,7 +20,7 @@ use std::time::SystemTime;
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-pub use keys::{BadHash, Hash};
+pub use keys::{BadHash, Hash, check_name};
 pub use role::{BadRole, Role};
 
 use crate::routes::Routes;

@@ -15,8 +15,8 @@ use tokio::sync::Semaphore;
 use aldis_wire::DatapathId;
 
 use crate::limits::{BODY_MAX, DEPTH_MAX, LITERAL_MAX, READ_HERE_MAX};
-use crate::plain::plain;
 use crate::problem::Problem;
+use aldis_plain::plain;
 
 /// The datapath id that a path names, however it is written.
 #[derive(Clone, Copy, Debug)]

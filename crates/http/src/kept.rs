@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use aldis_control::weights::Switches;
+use aldis_control::weights::{Switches, WeightRule};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Instruction, Match, PortNo, TableNo};
-
-use crate::api::weights::Rule;
 
 pub use crate::floodlight::entries::check as check_floodlight_entry;
 pub use serde_json::Value;
@@ -215,13 +213,13 @@ pub trait Keeps: Send + Sync + 'static {
     fn set_name(&self, switch: DatapathId, name: Option<String>) -> Result<(), Refused>;
 
     /// The rules about weights that count, and whether they were set over HTTP.
-    fn weights(&self) -> (Vec<Rule>, Source);
+    fn weights(&self) -> (Vec<WeightRule>, Source);
 
     /// These rules about weights in place of all, each of which makes sense; or those of the configuration again.
     ///
     /// # Errors
     /// The disk.
-    fn set_weights(&self, rules: Option<Vec<Rule>>) -> Result<(), Refused>;
+    fn set_weights(&self, rules: Option<Vec<WeightRule>>) -> Result<(), Refused>;
 
     /// Reads the configuration again, and applies what is different.
     ///

@@ -13,7 +13,7 @@
 //! 2. `gate` — no page of a stranger in a browser;
 //! 3. `door` — who comes in, with which key ([`access`]);
 //! 4. `guard` — how long an answer may take, and what every answer says;
-//! 5. [`extract`], [`problem`], [`plain`] — what was asked, and what was wrong with it, in plain words;
+//! 5. [`extract`], [`problem`] — what was asked, and what was wrong with it, in plain words;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
 //! 7. `ryu`, `floodlight` — the same controller in the words of others, for scripts that were written for those;
 //! 8. [`kept`] — what people set and find again;
@@ -39,7 +39,6 @@ mod linger;
 mod metrics;
 pub mod openapi;
 mod patient;
-pub mod plain;
 pub mod problem;
 mod routes;
 mod ryu;

@@ -126,12 +126,6 @@ pub const VERIFYING_MAX: usize = 32;
 /// Bytes of a name that people give something.
 pub const NAME_MAX: usize = 200;
 
-/// The highest priority of a static flow: those of rules about packets are above.
-pub const STATIC_PRIORITY_MAX: u16 = 60_000;
-
-/// The last table that a flow can be in.
-pub const TABLE_MAX: u8 = 254;
-
 /// Ways of equal cost that are shown, where it is not said how many: as many as links between two switches have, at most, in most
 /// networks.
 pub const PATHS: usize = 16;

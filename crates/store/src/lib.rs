@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+#[cfg(feature = "embedded")]
 mod embedded;
 mod error;
 pub mod limits;
@@ -26,6 +27,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use backup::Backup;
+#[cfg(feature = "embedded")]
 pub use embedded::Embedded;
 pub use error::Error;
 pub use serde_json::Value;

@@ -14,4 +14,5 @@ pub const BACKUP_MAX: u64 = 256 * 1024 * 1024;
 
 /// Bytes that a database may write while a file is tried: a repair writes its lists of pages, some
 /// kilobytes for each megabyte of the file.
+#[cfg(feature = "embedded")]
 pub(crate) const TRIAL_MAX: usize = 64 * 1024 * 1024;

@@ -18,6 +18,9 @@ use sha2::{Digest, Sha256};
 
 use super::{Key, Kind};
 
+/// Letters of a key's name.
+const NAME_MAX: usize = 64;
+
 /// Bytes of what a request says of itself.
 const CREDENTIAL_MAX: usize = 1024;
 
@@ -210,6 +213,18 @@ impl Key {
     pub(crate) fn is_expired(&self, now: SystemTime) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
+}
+
+/// Whether this may be the name of a key.
+///
+/// # Errors
+/// One sentence.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._@".contains(&byte);
+    if (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_plain) {
+        return Ok(());
+    }
+    Err(format!("{name:?} is no name; accepted are 1 to {NAME_MAX} of letters, digits and -._@"))
 }
 
 #[cfg(test)]

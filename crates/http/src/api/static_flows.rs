@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aldis_apps::static_flows::{PRIORITY_MAX, TABLE_MAX};
 use aldis_control::weights::Switches;
 use aldis_wire::msg::{Action, DEFAULT_PRIORITY, Field, Instruction, TableNo};
 use axum::Json;
@@ -15,7 +16,7 @@ use super::flow::{Matching, Read, Then, in_words, instructions};
 use super::{Page, check_name, not_set, only, set};
 use crate::extract::{self, Json as Body, Path, Query, at_most};
 use crate::kept::{self, Fate, Kept, Only};
-use crate::limits::{CHANGES_MAX, STATIC_PRIORITY_MAX, TABLE_MAX};
+use crate::limits::CHANGES_MAX;
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
 
@@ -126,8 +127,8 @@ impl NewStaticFlow {
         let refused = |detail| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail);
         check_name(name)?;
         let priority = self.priority.unwrap_or(DEFAULT_PRIORITY);
-        if priority > STATIC_PRIORITY_MAX {
-            let detail = format!("priority {priority}; accepted are 0 to {STATIC_PRIORITY_MAX}");
+        if priority > PRIORITY_MAX {
+            let detail = format!("priority {priority}; accepted are 0 to {PRIORITY_MAX}");
             return Err(refused(detail));
         }
         if let Some(table) = self.table.filter(|table| *table > TABLE_MAX) {

@@ -1,6 +1,6 @@
 //! What is due to which switch, and by which design workers share them.
 
-use aldis_control::weights::Weights;
+use aldis_control::weights::{WeightRule, Weights};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -20,7 +20,8 @@ use super::static_flows::Source;
 #[serde(deny_unknown_fields)]
 pub struct Rules {
     /// The rules, in order
-    pub rules: Vec<Rule>,
+    #[schema(value_type = Vec<Rule>)]
+    pub rules: Vec<WeightRule>,
     /// Who said them; who changes them need not say
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
@@ -34,16 +35,17 @@ impl Rules {
 }
 
 /// A rule about weights.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = WeightRule)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+#[expect(dead_code, reason = "it describes `WeightRule`")]
+struct Rule {
     /// The switches: a datapath id, its first octets (`00:00:*`), a range (`1-100`) or `*`
     #[schema(example = "1-100")]
-    pub switches: String,
+    switches: String,
     /// What is due to each of them, compared to others: 1 to 1000
     #[schema(example = 4)]
-    pub weight: i64,
+    weight: i64,
 }
 
 /// How workers share the switches.

@@ -1,0 +1,127 @@
+//! The administration of a running controller: what people decide over HTTP ([`config_store`]), by SIGHUP and
+//! in the store comes together here. It is persisted first, and counts then: knobs and weights through
+//! the engine's handle, flows and rules as parts of the World.
+
+#[cfg(feature = "http")]
+mod config_store;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use aldis_apps::Acl;
+use aldis_apps::acl::{AclBook, Judged};
+use aldis_apps::static_flows::{Pusher, StaticFlowBook};
+use aldis_control::App;
+use aldis_control::world::Part;
+use aldis_engine::Handle;
+use tracing::warn;
+
+use crate::config::Config;
+use crate::persisted::Persisted;
+use crate::reload::Changes;
+use crate::secure::TlsHandles;
+use crate::settings::Settings;
+
+/// Between two attempts to tell a publisher that has no room: it takes thousands of reports each millisecond.
+const TOLD_AGAIN: Duration = Duration::from_millis(5);
+
+/// After so many attempts it is not there any more: the controller is ending.
+const TOLD_AGAIN_MAX: u32 = 1000;
+
+/// Where the settings come from, as often as they are read.
+pub(crate) struct Origin {
+    /// The configuration file, if there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// Reads them: the file's, with those of the command line and of the program over them.
+    pub(crate) read: Box<dyn Fn() -> Result<Config, String> + Send + Sync>,
+}
+
+/// Changes what runs, one change after the other.
+pub(crate) struct Admin {
+    origin: Origin,
+    settings: Arc<Settings>,
+    persisted: Mutex<Persisted>,
+    engine: Handle,
+    /// What gets other certificates and keys, once it is open.
+    tls: OnceLock<TlsHandles>,
+}
+
+impl Admin {
+    pub(crate) fn new(
+        origin: Origin,
+        settings: Arc<Settings>,
+        persisted: Persisted,
+        engine: Handle,
+    ) -> Admin {
+        let (persisted, tls) = (Mutex::new(persisted), OnceLock::new());
+        Admin { origin, settings, persisted, engine, tls }
+    }
+
+    /// These get other certificates and keys when they are read again.
+    pub(crate) fn serves(&self, tls: TlsHandles) {
+        let _ = self.tls.set(tls);
+    }
+
+    /// Reads certificates and keys again: the command line names files too.
+    ///
+    /// # Errors
+    /// One sentence; the old ones stay.
+    pub(crate) fn reread_access(&self) -> Result<(), String> {
+        self.read_tls_again(&self.settings.now())
+    }
+
+    fn read_tls_again(&self, config: &Config) -> Result<(), String> {
+        self.tls.get().map_or(Ok(()), |tls| tls.read_again(config))
+    }
+
+    /// The configuration's file, if there is one.
+    pub(crate) fn file(&self) -> Option<String> {
+        self.origin.file.as_ref().map(|file| file.display().to_string())
+    }
+
+    /// Reads the settings again; what of them counts at once does.
+    ///
+    /// # Errors
+    /// One sentence; the old settings stay.
+    pub(crate) fn reread_settings(&self) -> Result<Changes, String> {
+        let mut persisted = self.persisted();
+        let config = persisted.settle((self.origin.read)()?)?;
+        self.read_tls_again(&config)?;
+        persisted.configure(&config);
+        let changes = self.settings.reread(config);
+        self.tell_flows(&persisted);
+        self.tell_rules(&persisted);
+        Ok(changes)
+    }
+
+    fn persisted(&self) -> MutexGuard<'_, Persisted> {
+        // It is changed after all that can fail.
+        self.persisted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_flows(&self, persisted: &Persisted) {
+        if self.settings.now().runs(Pusher::NAME) {
+            let all: Arc<[_]> = persisted.flows.iter().map(|(flow, _)| Arc::clone(flow)).collect();
+            self.tell::<StaticFlowBook>(&all);
+        }
+    }
+
+    fn tell_rules(&self, persisted: &Persisted) {
+        if self.settings.now().runs(Acl::NAME) {
+            let all = persisted.acl.iter().map(|(rule, _)| Judged::new(Arc::clone(rule)));
+            self.tell::<AclBook>(&all.collect::<Arc<[_]>>());
+        }
+    }
+
+    /// Until it is told: the application runs, and its publisher makes room.
+    fn tell<P: Part<Report: Clone>>(&self, report: &P::Report) {
+        for _ in 0..TOLD_AGAIN_MAX {
+            if self.engine.report::<P>(report.clone()).is_ok() {
+                return;
+            }
+            std::thread::sleep(TOLD_AGAIN);
+        }
+        warn!("what changed could not be told to the applications: it counts after a restart");
+    }
+}

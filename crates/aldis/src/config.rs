@@ -1,0 +1,424 @@
+//! The configuration: the settings of a controller, with their defaults, out of a TOML file or without one.
+//!
+//! Every key has a default. An unknown key or a value out of range is refused with the file, the line, the key and what
+//! would be accepted; nothing is guessed.
+
+mod dhcp;
+mod initial;
+pub(crate) mod location;
+mod monitor;
+mod network;
+mod paths;
+mod rules;
+mod sequence;
+mod session;
+#[cfg(test)]
+mod tests;
+pub(crate) mod value;
+
+#[cfg(feature = "config")]
+use std::fs::File;
+#[cfg(feature = "config")]
+use std::io::Read;
+use std::net::SocketAddr;
+#[cfg(feature = "config")]
+use std::path::Path;
+use std::path::PathBuf;
+
+use aldis_apps::Acl;
+use aldis_apps::learning_switch::{self, Seed};
+use aldis_control::account::SWITCH_BYTES;
+use aldis_control::weights::WeightRule;
+use aldis_control::{App, Recipe, Tables};
+use aldis_engine::design;
+use aldis_engine::limits::WORKERS_MAX;
+use aldis_engine::{Design, pin};
+use serde::Deserialize;
+
+pub(crate) use initial::Initial;
+use location::location;
+#[cfg(feature = "config")]
+use location::{explain, line_at};
+use value::Within;
+pub(crate) use value::{LogFormat, LogLevel, Workers};
+
+use crate::app_registry::{AppName, AppRegistry, without_leftovers};
+#[cfg(feature = "http")]
+use crate::http::Section;
+use crate::knobs::{Knobs, LIVE, Refused, Setting};
+use crate::room::Room;
+use crate::weights::{Rules, Table};
+
+/// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used before.
+const PORTS: [u16; 2] = [6653, 6633];
+
+const MIB: u64 = 1024 * 1024;
+
+/// The largest configuration file that is read, in bytes.
+#[cfg(feature = "config")]
+const FILE_MAX: u64 = 1024 * 1024;
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Config {
+    /// Addresses to listen on.
+    #[serde(deserialize_with = "crate::address::addresses")]
+    pub(crate) listen: Vec<SocketAddr>,
+    /// Where people are served over HTTP, and who may ask.
+    #[cfg(feature = "http")]
+    pub(crate) http: Section,
+    /// Number of workers; by the machine when absent.
+    pub(crate) workers: Option<Workers>,
+    /// The applications, in order; the usual ones where it does not say.
+    apps: Option<Vec<AppName>>,
+    /// Those that there are.
+    #[serde(skip)]
+    pub(crate) registry: AppRegistry,
+    /// In which order they see what.
+    #[serde(rename = "sequence")]
+    sequences: Vec<sequence::Told>,
+    /// How switches are shared among workers: a preset.
+    #[serde(rename = "design", deserialize_with = "value::parsed")]
+    pub(crate) preset: Design,
+    /// What is different from the preset.
+    pub(crate) knobs: Knobs,
+    /// The knobs and weights of the command line, which go before those of the file.
+    #[serde(skip)]
+    pub(crate) set: Vec<Setting>,
+    #[serde(skip)]
+    pub(crate) weight: Vec<WeightRule>,
+    /// The preset with these knobs, once it is settled.
+    #[serde(skip)]
+    pub(crate) design: Design,
+    /// What the file says of weights.
+    #[serde(rename = "weights")]
+    table: Table,
+    /// The weights, the command line's first, once they are settled.
+    #[serde(skip)]
+    pub(crate) rules: Rules,
+    /// Those that count where nobody set others.
+    #[serde(skip)]
+    pub(crate) said: Rules,
+    /// What the controller begins with, once the store was read.
+    #[serde(skip)]
+    pub(crate) initial: Option<Initial>,
+    /// Where is kept what outlives the controller.
+    #[cfg(feature = "store")]
+    pub(crate) store: Option<PathBuf>,
+    /// Where counters are written to.
+    pub(crate) stats: Option<PathBuf>,
+    /// Whether workers spin instead of sleep.
+    pub(crate) poll: bool,
+    /// How much is logged.
+    pub(crate) log: LogLevel,
+    /// How lines of the log look; as standard error wants them when absent.
+    pub(crate) log_format: Option<LogFormat>,
+    /// Memory that the controller may have, in MiB; what there is when absent.
+    memory_mib: Option<Within<64, 16_777_216>>,
+    session: session::Session,
+    pub(crate) tls: super::secure::Settings,
+    learning_switch: session::LearningSwitch,
+    pub(crate) monitor: monitor::Settings,
+    /// The rules of the application `acl`, in order.
+    #[serde(rename = "acl")]
+    acl_rules: Vec<rules::AclRule>,
+    /// What the application `static-flows` keeps.
+    #[serde(rename = "static-flow")]
+    static_flow: Vec<rules::StaticFlow>,
+    topology: network::TopologySettings,
+    hosts: network::HostsSettings,
+    /// The servers that the application `dhcp` believes.
+    dhcp_server: Vec<dhcp::Told>,
+    pub(crate) routing: paths::Routing,
+    pub(crate) route_flow: paths::RouteFlow,
+    #[serde(skip)]
+    source: Option<Source>,
+}
+
+/// The file that it was read from, for those who find something wrong with it later.
+#[derive(Clone, Debug)]
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            listen: PORTS.map(|port| SocketAddr::from(([0, 0, 0, 0], port))).into(),
+            #[cfg(feature = "http")]
+            http: Section::default(),
+            workers: None,
+            apps: None,
+            registry: AppRegistry::default(),
+            sequences: vec![],
+            preset: Design::default(),
+            knobs: Knobs::default(),
+            set: vec![],
+            weight: vec![],
+            design: Design::default(),
+            table: Table::default(),
+            rules: Rules::default(),
+            said: Rules::default(),
+            initial: None,
+            #[cfg(feature = "store")]
+            store: None,
+            stats: None,
+            poll: false,
+            log: LogLevel(tracing::Level::INFO),
+            log_format: None,
+            memory_mib: None,
+            session: session::Session::default(),
+            tls: super::secure::Settings::default(),
+            learning_switch: session::LearningSwitch::default(),
+            monitor: monitor::Settings::default(),
+            acl_rules: vec![],
+            static_flow: vec![],
+            topology: network::TopologySettings::default(),
+            hosts: network::HostsSettings::default(),
+            dhcp_server: vec![],
+            routing: paths::Routing::default(),
+            route_flow: paths::RouteFlow::default(),
+            source: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// One sentence that names the file, and the line and the key where it is about one.
+    #[cfg(feature = "config")]
+    pub(crate) fn read(path: &Path) -> Result<Config, String> {
+        let shown = path.display();
+        let mut text = String::new();
+        let file =
+            File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
+        let size = file.map_err(|error| format!("cannot read {shown}: {error}"))?;
+        if size as u64 > FILE_MAX {
+            return Err(format!(
+                "{shown} is larger than {FILE_MAX} bytes, and so no configuration file"
+            ));
+        }
+        let config: Config =
+            toml::from_str(&text).map_err(|error| format!("{shown}:{}", explain(&text, &error)))?;
+        Ok(Config { source: Some(Source { path: path.to_owned(), text }), ..config })
+    }
+
+    /// Puts the command line's knobs and rules before the file's, both over the preset, and the rules that are kept behind
+    /// them.
+    ///
+    /// # Errors
+    /// One sentence that begins with the place of what is wrong.
+    pub(crate) fn settle(self, kept: &[WeightRule]) -> Result<Config, String> {
+        let said = |knobs: Knobs, setting: &Setting| knobs.or_rather(setting.knobs.clone());
+        let knobs = self.set.iter().fold(self.knobs.clone(), said);
+        let design = knobs.over(self.preset);
+        let design = design.map_err(|refused| self.location_of(&refused) + &refused.why)?;
+        let workers = self.workers();
+        if let design::Read::SharedQueue { io_threads, .. } = design.read
+            && io_threads + workers > WORKERS_MAX
+        {
+            return Err(format!(
+                "{io_threads} I/O threads and {workers} workers; accepted are {WORKERS_MAX} threads together"
+            ));
+        }
+        let mut all = Rules::default();
+        for rule in &self.weight {
+            all.add(rule.clone()).map_err(|why| format!("--weight: {why}"))?;
+        }
+        for (at, rule) in self.table.rules() {
+            all.add(rule).map_err(|why| self.location_at(at) + &why)?;
+        }
+        for rule in kept {
+            all.add(rule.clone()).map_err(|why| format!("the store: weights: {why}"))?;
+        }
+        Ok(Config { knobs, design, said: all.clone(), rules: all, ..self })
+    }
+
+    /// The memory that is divided.
+    pub(crate) fn room(&self) -> Room {
+        self.memory_mib.map_or_else(Room::here, |Within(mib)| Room::of(mib * MIB))
+    }
+
+    /// Bytes that are kept on account of each switch.
+    fn switch_bytes(&self) -> usize {
+        let usual = || self.room().switch_bytes(SWITCH_BYTES);
+        self.session.switch_bytes().unwrap_or_else(usual)
+    }
+
+    /// Number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.map_or_else(pin::workers_default, |Workers(count)| count)
+    }
+
+    /// With these applications, in this order; what the file says of applications does not count.
+    pub(crate) fn set_apps(&mut self, apps: Vec<AppName>) {
+        self.apps = Some(apps);
+        self.sequences.clear();
+    }
+
+    /// The applications that run, in order.
+    pub(crate) fn apps(&self) -> &[AppName] {
+        self.apps.as_deref().unwrap_or(self.registry.usual())
+    }
+
+    /// Whether an application runs.
+    pub(crate) fn runs(&self, name: &str) -> bool {
+        self.apps().iter().any(|app| app.name() == name)
+    }
+
+    /// The applications, which can work together.
+    ///
+    /// # Errors
+    /// One sentence that begins with the place of what is wrong, where that is in a file.
+    pub(crate) fn recipe(&self) -> Result<Recipe, String> {
+        rules::acl(&self.acl_rules).map_err(|(at, why)| self.location_at(at) + &why)?;
+        rules::static_flows(&self.static_flow).map_err(|(at, why)| self.location_at(at) + &why)?;
+        dhcp::trust(&self.dhcp_server).map_err(|why| self.location_of_file() + &why)?;
+        let mut recipe = Recipe::default().switch_bytes(self.switch_bytes());
+        for app in self.apps() {
+            let added = self.registry.add_to(recipe, app, self);
+            let location = || app.at().map_or_else(String::new, |at| self.location_at(at));
+            recipe = added.map_err(|why| location() + &why)?;
+        }
+        let recipe = without_leftovers(recipe, self.apps());
+        let sequences = self.sequences.iter().map(sequence::Told::sequence);
+        let of_author = self.registry.sequences().filter(|_| self.apps.is_none());
+        let sequences = sequences.chain(of_author);
+        let recipe =
+            sequences.fold(recipe, |recipe, sequence| recipe.sequence(sequence.on, sequence.apps));
+        recipe.graph().map_err(|wrong| {
+            let told = wrong.sequence().and_then(|at| self.sequences.get(at));
+            told.map_or_else(String::new, |told| self.location_at(told.place(&wrong)))
+                + &wrong.to_string()
+        })?;
+        Ok(recipe)
+    }
+
+    /// The engine's part.
+    pub(crate) fn engine(&self) -> aldis_engine::Config {
+        aldis_engine::Config {
+            listen: if self.tls.only() { vec![] } else { self.listen.clone() },
+            workers: self.workers(),
+            design: self.design,
+            spin: self.poll,
+            knobs: design::Knobs {
+                weights: self.rules.weights().clone(),
+                received_max: Some(self.room().received()),
+                ..design::Knobs::default()
+            },
+            session: self.session.config(),
+        }
+    }
+
+    /// The learning switch's part.
+    pub(crate) fn learning_switch(&self) -> learning_switch::Config {
+        learning_switch::Config {
+            idle_timeout_s: self.learning_switch.idle_timeout_s,
+            tables: self.tables(),
+            ..learning_switch::Config::new(Seed::random())
+        }
+    }
+
+    /// Who `dhcp` believes to be a server, likewise.
+    pub(crate) fn dhcp_servers(&self) -> aldis_apps::dhcp::Trust {
+        dhcp::trust(&self.dhcp_server).unwrap_or_default()
+    }
+
+    /// Which tables the flows of applications go to: behind the rules, where there are any to come.
+    pub(crate) fn tables(&self) -> Tables {
+        match self.runs(Acl::NAME) {
+            true => Tables::Guarded,
+            false => Tables::One,
+        }
+    }
+
+    /// The settings of the search for links.
+    pub(crate) fn topology(&self) -> aldis_apps::topology::Config {
+        self.topology.config()
+    }
+
+    /// The settings of the table of hosts.
+    pub(crate) fn hosts(&self) -> aldis_apps::hosts::Config {
+        self.hosts.config(self.room())
+    }
+
+    /// The tables and keys that need a restart, of those that differ.
+    pub(crate) fn changed(&self, other: &Config) -> Vec<&'static str> {
+        let keys = [
+            ("listen", self.listen != other.listen),
+            #[cfg(feature = "http")]
+            ("http", self.http.at != other.http.at),
+            ("workers", self.workers != other.workers),
+            ("apps", self.apps() != other.apps()),
+            ("[[sequence]]", sequence::differ(&self.sequences, &other.sequences)),
+            ("design", self.preset.name != other.preset.name),
+            #[cfg(feature = "store")]
+            ("store", self.store != other.store),
+            ("poll", self.poll != other.poll),
+            ("log", self.log != other.log),
+            ("log-format", self.log_format != other.log_format),
+            ("memory-mib", self.memory_mib != other.memory_mib),
+            ("[tls]", self.tls.differ(&other.tls)),
+            ("[session]", self.session != other.session),
+            ("[learning-switch]", self.learning_switch != other.learning_switch),
+            ("[monitor]", self.monitor != other.monitor),
+            ("[[dhcp-server]]", self.dhcp_server != other.dhcp_server),
+            ("[topology]", self.topology != other.topology),
+            ("[hosts]", self.hosts != other.hosts),
+            ("[routing]", self.routing != other.routing),
+            ("[route-flow]", self.route_flow != other.route_flow),
+        ];
+        let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key);
+        let knobs = self.knobs.differing(&other.knobs).filter(|key| !LIVE.contains(key));
+        keys.chain(knobs).collect()
+    }
+
+    /// The file.
+    fn location_of_file(&self) -> String {
+        let file = self.source.as_ref().map(|source| format!("{}: ", source.path.display()));
+        file.unwrap_or_default()
+    }
+
+    /// Where the first of the keys was said that was.
+    fn location_of(&self, refused: &Refused) -> String {
+        let location = refused.keys.iter().find_map(|key| {
+            let set = self.set.iter().any(|setting| setting.key == *key);
+            match set {
+                true => Some(format!("--set {key}: ")),
+                false => self.source.as_ref()?.location_of_knob(key),
+            }
+        });
+        location.unwrap_or_default()
+    }
+
+    /// This place of the file, and the key there.
+    fn location_at(&self, at: usize) -> String {
+        self.source.as_ref().map_or_else(String::new, |source| source.location_at(at))
+    }
+}
+
+impl Source {
+    fn location_at(&self, at: usize) -> String {
+        format!("{}:{}", self.path.display(), location(&self.text, at))
+    }
+
+    /// Where the file has a key of `[knobs]`.
+    #[cfg(feature = "config")]
+    fn location_of_knob(&self, key: &str) -> Option<String> {
+        let Source { path, text } = self;
+        let table = toml::de::DeTable::parse(text).ok()?.into_inner();
+        let knobs = table.get("knobs")?.get_ref().as_table()?;
+        let (said, _) = knobs.iter().find(|(said, _)| said.get_ref() == key)?;
+        Some(format!("{}:{}: {key}: ", path.display(), line_at(text, said.span().start)))
+    }
+
+    /// Without a file there is none.
+    #[cfg(not(feature = "config"))]
+    fn location_of_knob(&self, _: &str) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,281 @@
+//! People are served over HTTP: where, who may ask, and what they see of the engine.
+
+pub(crate) mod access;
+pub(crate) mod views;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aldis_apps::hosts::Hosts;
+use aldis_apps::monitor::Statistics;
+use aldis_apps::routing::Routes;
+use aldis_apps::topology::Map;
+use aldis_control::Time;
+use aldis_control::command::Failure;
+use aldis_control::fact::{Fact, Facts};
+use aldis_control::stats::Snapshot;
+use aldis_control::switch::Seen;
+use aldis_engine::{Engine, Handle};
+use aldis_http::api::apps::Apps;
+use aldis_http::api::weights::Design;
+use aldis_http::events::{Incoming, Taker};
+use aldis_http::source::{Host, Link, PortsCounted, Ways};
+use aldis_http::{Access, Commanded, Controller, Listening, Refused, Server};
+use aldis_wire::DatapathId;
+use aldis_wire::msg::Message;
+use serde::{Deserialize, Deserializer, de};
+use tracing::warn;
+
+pub(crate) use access::Section;
+
+use crate::Refused as Why;
+use crate::address::read;
+
+use crate::admin::Admin;
+use crate::settings::Settings;
+
+/// Where people look for a controller, on this machine alone.
+pub(crate) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+/// Where to serve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ServeAt {
+    /// Nowhere.
+    Off,
+    /// Here.
+    Address(SocketAddr),
+}
+
+impl FromStr for ServeAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(ServeAt::Off),
+            address => {
+                let addresses = read(address, Ipv4Addr::LOCALHOST.into(), "127.0.0.1:8080");
+                let first = addresses.map(|addresses| ServeAt::Address(addresses[0]));
+                first.map_err(|why| why + ", or \"off\" for none")
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ServeAt {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct At;
+        impl de::Visitor<'_> for At {
+            type Value = ServeAt;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "an address such as \"127.0.0.1:8080\", or \"off\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ServeAt, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, port: i64) -> Result<ServeAt, E> {
+                self.visit_str(&port.to_string())
+            }
+        }
+        from.deserialize_any(At)
+    }
+}
+
+/// A server that listens, and does not answer yet.
+pub(crate) struct Serving {
+    listening: Option<Listening>,
+    access: Access,
+}
+
+/// The same, once the engine tells it what happens.
+pub(crate) struct Informed {
+    serving: Serving,
+    incoming: Incoming,
+}
+
+impl Serving {
+    /// Listens where it is said.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub(crate) fn listen(section: &Section) -> Result<Serving, Why> {
+        let access = section.access().map_err(Why::Usage)?;
+        Ok(Serving { listening: listen(section.at, &access)?, access })
+    }
+
+    /// What the engine tells, to the log and to those who follow events.
+    pub(crate) fn facts(self, log: impl Facts + 'static) -> (Arc<dyn Facts>, Informed) {
+        let (taker, incoming) = aldis_http::events::channel();
+        let facts: Arc<dyn Facts> = match &self.listening {
+            Some(_) => Arc::new(Both(log, taker)),
+            None => Arc::new(log),
+        };
+        (facts, Informed { serving: self, incoming })
+    }
+}
+
+impl Informed {
+    /// Serves what the engine does.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub(crate) fn start(
+        self,
+        engine: &Engine,
+        settings: &Arc<Settings>,
+        admin: &Arc<Admin>,
+    ) -> Result<Option<Server>, String> {
+        let Informed { serving: Serving { listening, access }, incoming } = self;
+        let Some(listening) = listening else { return Ok(None) };
+        let watched = Watched::new(engine.handle(), Arc::clone(settings))?;
+        let admin = Arc::clone(admin);
+        let started = Server::start(listening, Arc::new(watched), admin, incoming, access);
+        started.map(Some).map_err(|error| format!("cannot start to serve HTTP: {error}"))
+    }
+}
+
+/// Listens where it was said. Where nothing was, a port that is taken is no reason not to start: another controller may
+/// run beside this one; it is said, and nothing is served.
+///
+/// # Errors
+/// One sentence.
+fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<Listening>, Why> {
+    match at {
+        Some(ServeAt::Off) => Ok(None),
+        Some(ServeAt::Address(address)) => {
+            Listening::on(address, access).map(Some).map_err(|refused| cannot(&refused))
+        }
+        None => match Listening::on(DEFAULT, access) {
+            Ok(listening) => Ok(Some(listening)),
+            Err(refused @ Refused::Taken(_)) => {
+                warn!("{refused}; going on without HTTP");
+                Ok(None)
+            }
+            Err(refused) => Err(cannot(&refused)),
+        },
+    }
+}
+
+/// Whose fault it is.
+fn cannot(refused: &Refused) -> Why {
+    match refused {
+        Refused::Open(_) => Why::Usage(refused.to_string()),
+        Refused::Taken(_) | Refused::Failed(..) => Why::Failed(refused.to_string()),
+    }
+}
+
+/// Tells the log, and those who follow events.
+struct Both<L>(L, Taker);
+
+impl<L: Facts> Facts for Both<L> {
+    fn tell(&self, fact: Fact) {
+        self.1.tell(fact.clone());
+        self.0.tell(fact);
+    }
+}
+
+/// The engine, the applications and the settings, as they are seen from outside.
+pub(crate) struct Watched {
+    engine: Handle,
+    settings: Arc<Settings>,
+    apps: Apps,
+}
+
+impl Watched {
+    /// # Errors
+    /// One sentence: the applications cannot work together.
+    fn new(engine: Handle, settings: Arc<Settings>) -> Result<Watched, String> {
+        let recipe = settings.now().recipe()?;
+        let apps = views::apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
+        Ok(Watched { engine, settings, apps })
+    }
+}
+
+impl Controller for Watched {
+    fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    fn switches(&self) -> Vec<Seen> {
+        self.engine.switches()
+    }
+
+    fn switch(&self, dpid: DatapathId) -> Option<Seen> {
+        self.engine.switch(dpid)
+    }
+
+    fn counters(&self) -> Snapshot {
+        self.engine.snapshot()
+    }
+
+    fn hosts(&self) -> Option<Vec<Host>> {
+        self.engine.world().part::<Hosts>().map(|hosts| hosts.iter().map(views::host).collect())
+    }
+
+    fn links(&self) -> Option<Vec<Link>> {
+        self.engine.world().part::<Map>().map(views::links)
+    }
+
+    fn ways(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Option<Ways> {
+        let world = self.engine.world();
+        world.part::<Routes>().map(|routes| views::ways(routes, (from, to), max, hops_max))
+    }
+
+    fn ports_counted(&self, max: usize) -> Option<PortsCounted> {
+        let world = self.engine.world();
+        world.part::<Statistics>().map(|statistics| views::ports_counted(statistics, max))
+    }
+
+    fn apps(&self) -> Apps {
+        let world = self.engine.world();
+        views::counted(self.apps.clone(), self.engine.apps(), &world)
+    }
+
+    fn design(&self) -> Design {
+        views::design(&self.settings.now())
+    }
+
+    fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure> {
+        self.engine.check_command(to, messages)
+    }
+
+    fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded {
+        Box::pin(self.engine.command(to, &messages, within))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_an_address_or_off() {
+        assert_eq!("off".parse(), Ok(ServeAt::Off));
+        assert_eq!("127.0.0.1:8080".parse(), Ok(ServeAt::Address(DEFAULT)));
+        for text in ["8080", ":8080", "localhost:8080"] {
+            assert_eq!(text.parse(), Ok(ServeAt::Address(DEFAULT)), "{text}");
+        }
+        for text in ["", "OFF", "127.0.0.1"] {
+            let refused = text.parse::<ServeAt>().unwrap_err();
+            assert!(refused.contains(":8080") && refused.contains("\"off\""), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_served() {
+        let open = Access::of_this_machine();
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[::ffff:192.0.2.1]:0"] {
+            let refused = listen(Some(address.parse().unwrap()), &open).unwrap_err();
+            assert!(refused.sentence().contains("without a password"), "{refused:?}");
+        }
+        assert!(listen(Some(ServeAt::Off), &open).unwrap().is_none());
+        let taken = listen(Some("127.0.0.1:0".parse().unwrap()), &open).unwrap().unwrap();
+        let refused = listen(Some(ServeAt::Address(taken.address())), &open).unwrap_err();
+        assert!(refused.sentence().contains("taken"), "{refused:?}");
+    }
+}

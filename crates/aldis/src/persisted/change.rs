@@ -1,0 +1,94 @@
+//! Changes over HTTP: each is on disk when it returns.
+
+use std::collections::BTreeMap;
+
+use aldis_control::weights::WeightRule;
+use aldis_http::kept::Refused;
+use aldis_store::{Change, Shelf, Value};
+use aldis_wire::DatapathId;
+
+use super::{Persisted, RULES};
+
+impl Persisted {
+    /// Whether it outlives the controller.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// The weights that were set over HTTP, and count instead of all others.
+    pub(crate) fn set_weights(&self) -> Option<&[WeightRule]> {
+        self.weights.as_deref()
+    }
+
+    /// Others in their place, or none; on disk when this returns.
+    pub(crate) fn weigh(&mut self, rules: Option<Vec<WeightRule>>) -> Result<(), Refused> {
+        let pair = |rule: &WeightRule| {
+            Value::from(vec![Value::from(&*rule.switches), Value::from(rule.weight)])
+        };
+        let value = rules.as_ref().map(|rules| rules.iter().map(pair).collect::<Value>());
+        let change = match value {
+            Some(value) => Change::set(Shelf::Weights, RULES, value),
+            None => Change::remove(Shelf::Weights, RULES),
+        };
+        self.write(&[change])?;
+        self.weights = rules;
+        Ok(())
+    }
+
+    /// What scripts of Floodlight's keep on switches; whoever serves them has them in memory too.
+    pub(crate) fn floodlight_entries(&self) -> BTreeMap<String, Value> {
+        let entries = self.store.as_ref().map(|store| store.entries(Shelf::FloodlightEntries));
+        entries.into_iter().flatten().map(|(name, entry)| (name, entry.value)).collect()
+    }
+
+    /// Changes them; on disk when this returns.
+    pub(crate) fn change_floodlight_entries(
+        &self,
+        changes: Vec<(String, Option<Value>)>,
+    ) -> Result<(), Refused> {
+        let change = |(name, value)| match value {
+            Some(value) => Change::set(Shelf::FloodlightEntries, name, value),
+            None => Change::remove(Shelf::FloodlightEntries, name),
+        };
+        self.write(&changes.into_iter().map(change).collect::<Vec<_>>())
+    }
+
+    /// What people call switches.
+    pub(crate) fn names(&self) -> &BTreeMap<DatapathId, String> {
+        &self.names
+    }
+
+    /// Calls a switch so, or nothing any more; on disk when this returns.
+    pub(crate) fn name(&mut self, dpid: DatapathId, name: Option<String>) -> Result<(), Refused> {
+        let Some(name) = name else {
+            if !self.names.contains_key(&dpid) {
+                return Err(Refused::Missing(dpid.to_string()));
+            }
+            self.write(&[Change::remove(Shelf::Names, dpid.to_string())])?;
+            self.names.remove(&dpid);
+            return Ok(());
+        };
+        if let Some((other, _)) =
+            self.names.iter().find(|(other, there)| **other != dpid && **there == name)
+        {
+            let why = format!("switch {other} has the name \"{name}\" already");
+            return Err(Refused::Senseless(why));
+        }
+        self.write(&[Change::set(Shelf::Names, dpid.to_string(), name.clone().into())])?;
+        self.names.insert(dpid, name);
+        Ok(())
+    }
+
+    /// Sees to it that these changes outlive the controller, if anything does.
+    pub(crate) fn write(&self, changes: &[Change]) -> Result<(), Refused> {
+        let Some(store) = &self.store else { return Ok(()) };
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let written = store.change(changes).map(drop);
+        written.map_err(|error| match error {
+            aldis_store::Error::Disk { .. } => Refused::Disk(error.to_string()),
+            other => Refused::Senseless(other.to_string()),
+        })
+    }
+}

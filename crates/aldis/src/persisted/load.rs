@@ -1,0 +1,125 @@
+//! Reading the store when the controller starts.
+
+use std::path::Path;
+
+use aldis_control::weights::WeightRule;
+use aldis_http::kept;
+use aldis_store::{Change, Embedded, Entry, Shelf, Store, Value};
+
+use super::acl::AclRules;
+use super::{Persisted, RULES};
+
+/// The name, on the shelf of keys, of that which signs link probes: with the same one, probes of the run before are old, not forged.
+const LLDP: &str = "lldp";
+
+impl Persisted {
+    /// Opens the store and reads what is kept there.
+    ///
+    /// # Errors
+    /// One sentence that names the entry that makes no sense.
+    pub(super) fn open(file: &Path) -> Result<Persisted, String> {
+        let opened = Embedded::open(file).map_err(|error| error.to_string())?;
+        let entries = |shelf| opened.entries(shelf);
+        let placed = |shelf: Shelf, name: &str, why: &str| {
+            format!("the store {}: {shelf}, \"{name}\": {why}", file.display())
+        };
+        let mut kept = Persisted::in_memory();
+        for (name, Entry { value, .. }) in entries(Shelf::StaticFlows) {
+            let flow = aldis_http::api::static_flows::read(&name, &value);
+            kept.flows.add(flow.map_err(|why| placed(Shelf::StaticFlows, &name, &why))?);
+        }
+        let mut rules = vec![];
+        for (name, Entry { value, .. }) in entries(Shelf::Acl) {
+            let rule = aldis_http::api::acl::read(&name, &value);
+            rules.push(rule.map_err(|why| placed(Shelf::Acl, &name, &why))?);
+        }
+        kept.acl = AclRules::of(rules);
+        for (name, Entry { value, .. }) in entries(Shelf::Names) {
+            let wrong = |why: &str| placed(Shelf::Names, &name, why);
+            let dpid = name.parse().map_err(|_| wrong("no datapath id"))?;
+            let called = value.as_str().ok_or_else(|| wrong("no text"))?.to_owned();
+            kept.names.insert(dpid, called);
+        }
+        for (name, Entry { value, .. }) in entries(Shelf::FloodlightEntries) {
+            let checked = kept::check_floodlight_entry(&name, &value);
+            checked.map_err(|why| placed(Shelf::FloodlightEntries, &name, &why))?;
+        }
+        for (name, Entry { value, .. }) in entries(Shelf::Weights) {
+            let wrong = |why: String| placed(Shelf::Weights, &name, &why);
+            match name.as_str() {
+                RULES => kept.weights = Some(rules_of(&value).map_err(wrong)?),
+                _ => kept.imported.push(format!("{name}={value}").parse().map_err(wrong)?),
+            }
+        }
+        kept.imported.sort_by_key(|rule| breadth(&rule.switches));
+        if let Some((_, Entry { value, .. })) =
+            entries(Shelf::Keys).into_iter().find(|(name, _)| name == LLDP)
+        {
+            let key = value.as_str().and_then(unhex);
+            kept.lldp_key =
+                key.ok_or_else(|| placed(Shelf::Keys, LLDP, "no 64 hexadecimal digits"))?;
+        } else {
+            let change = Change::set(Shelf::Keys, LLDP, hex(&kept.lldp_key).into());
+            opened.change(&[change]).map_err(|error| error.to_string())?;
+        }
+        Ok(Persisted { store: Some(Box::new(opened)), ..kept })
+    }
+}
+
+/// `[["1-100", 4], …]`
+fn rules_of(value: &Value) -> Result<Vec<WeightRule>, String> {
+    let pairs = value.as_array().ok_or("no list of rules")?;
+    let rule = |pair: &Value| {
+        let (switches, weight) = (pair.get(0).and_then(Value::as_str), pair.get(1));
+        let (Some(switches), Some(weight)) = (switches, weight) else {
+            return Err(format!("{pair} is no rule; one is [\"1-100\", 4]"));
+        };
+        format!("{switches}={weight}").parse()
+    };
+    pairs.iter().map(rule).collect()
+}
+
+/// How many switches a rule names, roughly.
+fn breadth(switches: &str) -> u8 {
+    match switches {
+        "*" => 2,
+        some if some.contains(['*', '-']) => 1,
+        _ => 0,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[place * 2..place * 2 + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_fewer_switches_comes_first() {
+        let mut all = ["*", "00:00:*", "0000000000000007", "1-100", "5"];
+        all.sort_by_key(|switches| breadth(switches));
+        assert_eq!(all, ["0000000000000007", "5", "00:00:*", "1-100", "*"]);
+    }
+
+    #[test]
+    fn a_key_is_read_as_it_is_written() {
+        let key: [u8; 32] = core::array::from_fn(|place| place as u8 * 7);
+        assert_eq!(unhex(&hex(&key)), Some(key));
+        for text in ["", "00", &"0".repeat(63), &"0g".repeat(32), &"é".repeat(32)] {
+            assert_eq!(unhex(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What people are told while the controller runs: facts become lines of the log, on a thread of their own.
+//!
+//! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their number is logged.
+//! Lines that somebody outside can cause at will, about strangers and about what switches refuse, are limited.
+
+mod crowd;
+mod full;
+mod lines;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use aldis_control::fact::{Fact, Facts, Found};
+use aldis_control::session::Close;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use tracing::{debug, info, warn};
+
+use crate::config::{LogFormat, LogLevel};
+use crate::outlet::Outlet;
+use crowd::Crowd;
+use full::Full;
+pub(crate) use lines::format_of_stderr;
+
+/// Facts that wait to be logged.
+const FACTS_MAX: usize = 16_384;
+
+/// Lines of one kind that are logged within [`LINES_PER`].
+const LINES_MAX: u32 = 20;
+
+/// Lines of news, which are no warnings: so many that somebody who plugs in a rack sees all of it.
+const NEWS_MAX: u32 = 100;
+
+/// See [`LINES_MAX`].
+const LINES_PER: Duration = Duration::from_secs(10);
+
+/// How often it is said how many facts were dropped, which costs more than to drop one.
+const MISSING_EVERY: Duration = Duration::from_secs(1);
+
+/// The thread that writes the log.
+pub(crate) struct Reporter {
+    sender: Sender<Fact>,
+    dropped: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+/// The workers' end.
+pub(crate) struct Taker {
+    sender: Sender<Fact>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Facts for Taker {
+    fn tell(&self, fact: Fact) {
+        if self.sender.try_send(fact).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Reporter {
+    /// Starts the log at the given level and in this format, which never waits for those who read it.
+    ///
+    /// # Errors
+    /// When the system has no thread to spare.
+    pub(crate) fn start(
+        level: LogLevel,
+        format: LogFormat,
+        to: &Outlet,
+    ) -> Result<Reporter, String> {
+        // Where the program has a log of its own already, lines go there.
+        let _ = tracing_subscriber::fmt()
+            .with_max_level(level.0)
+            .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+            .event_format(lines::Lines::new(format))
+            .with_writer(to.clone())
+            .try_init();
+        let (sender, receiver) = bounded(FACTS_MAX);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&dropped);
+        let thread = std::thread::Builder::new().name("log".into());
+        let thread = thread.spawn(move || Log::new(count).run(&receiver));
+        Ok(Reporter {
+            sender,
+            dropped,
+            thread: thread.map_err(|error| format!("cannot start the log: {error}"))?,
+        })
+    }
+
+    /// An end for the workers.
+    pub(crate) fn facts(&self) -> Taker {
+        Taker { sender: self.sender.clone(), dropped: Arc::clone(&self.dropped) }
+    }
+
+    /// Writes what is left. To be called when every taker is gone.
+    pub(crate) fn finish(self) {
+        drop(self.sender);
+        // Should a taker live on, the log ends with the process all the same.
+        let _ = self.thread.join();
+    }
+}
+
+struct Log {
+    dropped: Arc<AtomicU64>,
+    missing_told: Instant,
+    strangers: Limit,
+    refusals: Limit,
+    full: Full,
+    crowd: Crowd,
+    notes: Limit,
+    news: Limit,
+}
+
+impl Log {
+    fn new(dropped: Arc<AtomicU64>) -> Self {
+        let limit = Limit::default;
+        Log {
+            dropped,
+            missing_told: Instant::now(),
+            strangers: limit(),
+            refusals: limit(),
+            full: Full::default(),
+            crowd: Crowd::default(),
+            notes: limit(),
+            news: Limit { most: NEWS_MAX, ..limit() },
+        }
+    }
+
+    fn run(mut self, facts: &Receiver<Fact>) {
+        while let Some(fact) = self.next(facts) {
+            if let Some(fact) = fact {
+                self.write(fact);
+            }
+            if self.missing_told.elapsed() >= MISSING_EVERY {
+                self.tell_missing();
+            }
+        }
+        self.tell_counted(true);
+        self.tell_missing();
+    }
+
+    /// The next fact; none of them where it is time to say what was counted first, and nothing at all when every taker is gone.
+    fn next(&mut self, facts: &Receiver<Fact>) -> Option<Option<Fact>> {
+        self.tell_counted(false);
+        let Some(wait) = self.crowd.wait(Instant::now()) else {
+            return facts.recv().ok().map(Some);
+        };
+        match facts.recv_timeout(wait) {
+            Ok(fact) => Some(Some(fact)),
+            Err(RecvTimeoutError::Timeout) => Some(None),
+            Err(RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Says how many hosts did what since this was last said, when it is time or this is the end.
+    fn tell_counted(&mut self, is_end: bool) {
+        let words = if is_end { self.crowd.end() } else { self.crowd.due(Instant::now()) };
+        if let Some(words) = words {
+            info!("{words}");
+        }
+    }
+
+    fn tell_missing(&mut self) {
+        self.missing_told = Instant::now();
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            warn!("{dropped} lines are missing here: the log could not keep up");
+        }
+    }
+
+    fn write(&mut self, fact: Fact) {
+        match fact {
+            Fact::Up { .. } => info!("{fact}"),
+            Fact::Port { .. } => debug!("{fact}"),
+            Fact::Down { why: Close::Refused(_) | Close::Insecure(_), .. } => {
+                if self.strangers.allows() {
+                    warn!("{fact}");
+                }
+            }
+            Fact::Down { why: Close::Stopping | Close::PeerClosed, .. } => info!("{fact}"),
+            Fact::Down { .. } => warn!("{fact}"),
+            // Mininet, port scanners and health checks connect, say a byte or nothing, and leave.
+            Fact::NeverJoined {
+                peer,
+                why: why @ (Close::PeerClosed | Close::Failed(_) | Close::Stopping),
+            } => {
+                debug!("a connection from {peer} ended before it became a switch: {why}");
+            }
+            Fact::NeverJoined { .. } | Fact::NoRoom { .. } => {
+                if self.strangers.allows() {
+                    warn!("{fact}");
+                }
+            }
+            // Nothing is broken there: what has no flow goes by the controller.
+            Fact::Refused { dpid, error } if error.is_table_full() => {
+                if let Some(words) = self.full.refuses(Instant::now(), dpid, &error) {
+                    warn!("{words}");
+                }
+            }
+            Fact::Refused { error, .. } => {
+                if self.refusals.allows() {
+                    warn!("{error}");
+                }
+            }
+            Fact::Noted { words, warns: true } => {
+                if self.notes.allows() {
+                    warn!("{words}");
+                }
+            }
+            Fact::Found { found: Found::Host { now, .. }, .. } => {
+                if self.crowd.lists(Instant::now(), now) {
+                    info!("{fact}");
+                }
+            }
+            Fact::Found { found: Found::Link { .. }, .. } => {
+                if self.news.allows() {
+                    info!("{fact}");
+                }
+            }
+            Fact::NotTold { count } => self.crowd.not_told(Instant::now(), count),
+            Fact::Noted { words, warns: false } => {
+                if self.news.allows() {
+                    info!("{words}");
+                }
+            }
+        }
+    }
+}
+
+/// How often lines of one kind may come.
+struct Limit {
+    window: Instant,
+    lines: u32,
+    most: u32,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Limit { window: Instant::now(), lines: 0, most: LINES_MAX }
+    }
+}
+
+impl Limit {
+    /// Whether one more may be logged; says how many were left out when it may again.
+    fn allows(&mut self) -> bool {
+        if self.window.elapsed() > LINES_PER {
+            let hidden = self.lines.saturating_sub(self.most);
+            if hidden > 0 {
+                warn!("{hidden} more lines like these were left out");
+            }
+            *self = Limit { most: self.most, ..Limit::default() };
+        }
+        self.lines += 1;
+        self.lines <= self.most
+    }
+}
