@@ -1,6 +1,7 @@
-//! A census: says how many hosts the network has whenever one is seen for the first time. It publishes a part of the World,
-//! and acts when that changes. Try it: `cargo run --example census -- --listen 127.0.0.1:6653`, and `aldis apps --http
-//! http://127.0.0.1:8080` beside it: it has all that `aldis run` has.
+//! A census: says how many hosts the network has whenever one is seen for the first time. It
+//! publishes a part of the World, and acts when that changes. Try it: `cargo run --example census
+//! -- --listen 127.0.0.1:6653`, and `aldis apps --http http://127.0.0.1:8080` beside it: it has all
+//! that `aldis run` has.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 //! it knows that of the receiver. Everything else is flooded, so a network with loops needs more.
 //!
 //! ```text
-//! cargo run --example learning_switch -- 127.0.0.1:6653
+//! cargo run --example learning_switch -- --listen 127.0.0.1:6653
 //! mn --controller remote,port=6653 --switch ovs,datapath=user --topo single,3 --test pingall
 //! ```
 
@@ -56,5 +56,5 @@ impl App for LearningSwitch {
 }
 
 fn main() -> Result<(), aldis::Refused> {
-    aldis::Controller::from_args()?.with(|| LearningSwitch).run()
+    aldis::Controller::from_args().with(|| LearningSwitch).run()
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! cargo run --example ports -- --listen 127.0.0.1:6653
-//! mn --controller remote,ip=127.0.0.1,port=6653 --switch ovs,protocols=OpenFlow13,datapath=user --topo single,3
+//! mn --controller remote,port=6653 --switch ovs,datapath=user --topo single,3
 //! mininet> link s1 h1 down
 //! ```
 

@@ -1,6 +1,8 @@
-//! A quarantine before a learning switch: a host that asks too much within a second is cut off for a minute.
+//! A quarantine before a learning switch: a host that asks too much within a second is cut off for
+//! a minute.
 //!
-//! It is *exclusive*: what it keeps for each switch comes to it as `&mut`. What it stops, the learning switch does not see.
+//! It is *exclusive*: what it keeps for each switch comes to it as `&mut`. What it stops, the
+//! learning switch does not see.
 //!
 //! ```text
 //! cargo run --example quarantine -- --listen 127.0.0.1:6653

@@ -40,7 +40,8 @@ pub(crate) struct Args {
 /// Prints the applications and the graph on stdout.
 ///
 /// # Errors
-/// One sentence: a file that cannot be read, applications that cannot work together, or a controller that does not answer.
+/// One sentence: a file that cannot be read, applications that cannot work together, or a
+/// controller that does not answer.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     if let Some(http) = args.http {
         let asked = ask::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");

@@ -1,7 +1,8 @@
-//! The commands that ask a running controller over HTTP: tables for people, and `--json` for scripts.
+//! The commands that ask a running controller over HTTP: tables for people, and `--json` for
+//! scripts.
 //!
-//! One subcommand a file, each with its arguments (`Args`) and `run`. What they read is what `docs/http.md` describes; nothing
-//! here knows more of a controller than any script can.
+//! One subcommand a file, each with its arguments (`Args`) and `run`. What they read is what
+//! `docs/http.md` describes; nothing here knows more of a controller than any script can.
 
 pub(crate) mod acl;
 pub(crate) mod apps;
@@ -99,7 +100,8 @@ impl Ask {
     }
 }
 
-/// A part of a query, where there is a value: `key=value`, with everything escaped that means something there.
+/// A part of a query, where there is a value: `key=value`, with everything escaped that means
+/// something there.
 fn query(parts: &[(&str, Option<&str>)]) -> String {
     let parts = parts.iter().filter_map(|(key, value)| Some((key, (*value)?)));
     let parts: Vec<_> = parts.map(|(key, value)| format!("{key}={}", escape(value))).collect();

@@ -1,4 +1,5 @@
-//! `aldis bench`: emulated switches against any controller, or the null controller for them to run against.
+//! `aldis bench`: emulated switches against any controller, or the null controller for them to run
+//! against.
 
 pub(crate) mod args;
 mod controller;

@@ -1,7 +1,7 @@
 //! `aldis decode`: OpenFlow messages in words, as JSON, or as bytes again.
 //!
-//! What is decoded goes to stdout, one message after the other; what is wrong with a message goes to stderr, and the
-//! next one is read. Memory does not grow with the input.
+//! What is decoded goes to stdout, one message after the other; what is wrong with a message goes
+//! to stderr, and the next one is read. Memory does not grow with the input.
 
 mod json;
 mod source;
@@ -28,7 +28,8 @@ Examples:
 
 Exit status: 0 when everything was decoded, 1 when something was malformed, 2 when an input could not be read.")]
 pub(crate) struct Args {
-    /// Files of raw bytes, one message behind the other; without any, hex is read from stdin, one message a line
+    /// Files of raw bytes, one message behind the other; without any, hex is read from stdin, one
+    /// message a line
     files: Vec<PathBuf>,
     /// Print each message as a JSON object on a line of its own
     #[arg(long, conflicts_with = "reencode")]
@@ -109,7 +110,8 @@ impl Printer {
         Printer { form, out: io::BufWriter::new(io::stdout().lock()), any_malformed: false }
     }
 
-    /// Says on stderr what is wrong with the message at a place, behind all that was printed before.
+    /// Says on stderr what is wrong with the message at a place, behind all that was printed
+    /// before.
     fn complain(&mut self, place: Place<'_>, what: &str) -> io::Result<()> {
         self.out.flush()?;
         // With stderr closed there is nobody to tell; the exit code still says it.

@@ -89,19 +89,20 @@ pub(crate) struct Args {
     /// The OpenFlow version of the switches.
     #[arg(long, value_name = "VERSION", default_value = "1.3")]
     openflow: VersionArg,
-    /// The datapath id of s1, 1 to 55,535; the others follow, those of --probes last. Two networks at one controller need
-    /// others. Hosts have 256 higher addresses for each that it is higher.
+    /// The datapath id of s1, 1 to 55,535; the others follow, those of --probes last. Two networks
+    /// at one controller need others. Hosts have 256 higher addresses for each that it is higher.
     #[arg(short = 'o', long, value_name = "DPID", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=55_535))]
     dpid_offset: u32,
     /// Hosts at each switch that has any, instead of what the topology says: 0 to 4,095.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(PORTS_MAX)))]
     hosts_per_switch: Option<u32>,
-    /// So many such networks, each on a thread of its own and with datapath ids and addresses behind those of the one before; they
-    /// begin together and are one measurement. Offered load is divided among them evenly, everything else happens in each: 1 to 64.
+    /// So many such networks, each on a thread of its own and with datapath ids and addresses
+    /// behind those of the one before; they begin together and are one measurement. Offered load is
+    /// divided among them evenly, everything else happens in each: 1 to 64.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     networks: u32,
-    /// What is left to chance follows from this number, in each further network from the next one: random topologies, which pairs
-    /// ping, and when --probes are sent.
+    /// What is left to chance follows from this number, in each further network from the next one:
+    /// random topologies, which pairs ping, and when --probes are sent.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How long a frame is on a link, in microseconds: 0 to 1,000,000.
@@ -119,21 +120,23 @@ pub(crate) struct Args {
     /// A host sends one broadcast; the copies that each other host sees are counted.
     #[arg(long, value_name = "HOST")]
     broadcast: Option<String>,
-    /// One host pings another one a hundred times a second: how long does each fault keep them apart?
+    /// One host pings another one a hundred times a second: how long does each fault keep them
+    /// apart?
     #[arg(long, value_names = ["HOST", "HOST"], num_args = 2, action = clap::ArgAction::Append)]
     watch: Vec<String>,
-    /// Something happens at a time, counted from when the network is ready, as '5s link-down s1 s2'; may be given several
-    /// times.
+    /// Something happens at a time, counted from when the network is ready, as '5s link-down s1
+    /// s2'; may be given several times.
     #[arg(long, value_name = "TIME WHAT")]
     at: Vec<Step>,
     /// The same from a file, one a line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Go on for so long at least, as 30 or 2m; without this and without anything to do, until Ctrl-C. Load lasts as long.
+    /// Go on for so long at least, as 30 or 2m; without this and without anything to do, until
+    /// Ctrl-C. Load lasts as long.
     #[arg(long = "for", value_name = "SECONDS", value_parser = length)]
     length: Option<Duration>,
-    /// Wait so long behind the last handshake before anything is done, at the least: a controller that goes on to ask or
-    /// install is waited for, a second at most.
+    /// Wait so long behind the last handshake before anything is done, at the least: a controller
+    /// that goes on to ask or install is waited for, a second at most.
     #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = length)]
     settle: Duration,
     /// Wait until LLDP has crossed every link, too.
@@ -174,7 +177,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let plans = plans(&args).map_err(Failure::Usage)?;
     let stop = listen_for_signals()?;
     let teller = Mutex::new(Teller::new(&plans, &args));
-    // A thread that panics while it tells ends the run; until then the others have something to say.
+    // A thread that panics while it tells ends the run; until then the others have something to
+    // say.
     let told = || teller.lock().unwrap_or_else(PoisonError::into_inner);
     let reports =
         network::run_together(&plans, &stop, &|index, moment| told().tell(index, &moment));
@@ -305,7 +309,8 @@ fn say(text: &str) {
     print!("{text}");
 }
 
-/// Tells a person what happens while it happens: what counts on standard output, how far it has come on standard error.
+/// Tells a person what happens while it happens: what counts on standard output, how far it has
+/// come on standard error.
 struct Teller<'a> {
     plans: &'a [Plan],
     /// What was asked for, until it was told.

@@ -1,4 +1,5 @@
-//! `aldis http`: tokens and passwords for those who ask a controller, of which it knows only hashes.
+//! `aldis http`: tokens and passwords for those who ask a controller, of which it knows only
+//! hashes.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Read, Write};
@@ -56,7 +57,8 @@ struct Wanted {
     /// In so many days it expires [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=36_500))]
     days: Option<u64>,
-    /// Add it to this file, which only its owner can read when it is made [default: standard output]
+    /// Add it to this file, which only its owner can read when it is made [default: standard
+    /// output]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
 }

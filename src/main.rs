@@ -49,7 +49,8 @@ struct Cli {
 enum Command {
     /// Run the controller: listen for switches and program them.
     Run(run::Args),
-    /// List the applications, and print how those that run work together, here or in a running controller.
+    /// List the applications, and print how those that run work together, here or in a running
+    /// controller.
     Apps(apps::Args),
     /// List the workload distributions that `run --design` knows.
     Designs(designs::Args),

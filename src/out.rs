@@ -1,8 +1,9 @@
 //! Standard output: what commands print, for people and scripts.
 //!
-//! `print!` and `println!` in this program are the two of [`main`](crate), which come here. A reader that has seen enough and goes
-//! (`| head`) is no error. What else keeps something from being printed, as a full disk, is one: the command goes on, as it
-//! may have results to save yet, and says so at its end.
+//! `print!` and `println!` in this program are the two of [`main`](crate), which come here. A
+//! reader that has seen enough and goes (`| head`) is no error. What else keeps something from
+//! being printed, as a full disk, is one: the command goes on, as it may have results to save yet,
+//! and says so at its end.
 
 use std::fmt::Arguments;
 use std::io::{self, Write};

@@ -1,7 +1,9 @@
-//! `aldis pki`: an authority of one's own, and the certificates that it signs: for the controller, its HTTP, and switches.
+//! `aldis pki`: an authority of one's own, and the certificates that it signs: for the controller,
+//! its HTTP, and switches.
 //!
-//! Elliptic curves (P-256) throughout. A switch's certificate names its datapath id, to which `aldis run` holds it. Bridges of one
-//! Open vSwitch have one certificate, for it has one for each database: that names the datapath ids of all.
+//! Elliptic curves (P-256) throughout. A switch's certificate names its datapath id, to which
+//! `aldis run` holds it. Bridges of one Open vSwitch have one certificate, for it has one for each
+//! database: that names the datapath ids of all.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -29,7 +31,8 @@ const AUTHORITY_DAYS: u64 = 3650;
 
 const DAY_S: u64 = 86_400;
 
-/// Switches that share a certificate: with more it would be longer than a record of TLS, and no Open vSwitch has as many bridges.
+/// Switches that share a certificate: with more it would be longer than a record of TLS, and no
+/// Open vSwitch has as many bridges.
 const SHARED_MAX: usize = 256;
 
 /// Arguments of `aldis pki`.
@@ -49,8 +52,8 @@ is meant for laboratories and small networks: whoever reads ca.key can pretend t
 pub(crate) struct Args {
     /// The folder, which is made where there is none
     folder: PathBuf,
-    /// Make a certificate for the switch of this datapath id, or one for all of these: the bridges of an Open vSwitch share
-    /// theirs; may be given several times
+    /// Make a certificate for the switch of this datapath id, or one for all of these: the bridges
+    /// of an Open vSwitch share theirs; may be given several times
     #[arg(long, value_name = "DPID[,DPID…]")]
     switch: Vec<Bridges>,
     /// Another name or address of the controller; may be given several times
@@ -111,7 +114,8 @@ struct Wanted {
     params: CertificateParams,
 }
 
-/// What is to be made: what is there already is refused where it was asked for by name, before anything is written.
+/// What is to be made: what is there already is refused where it was asked for by name, before
+/// anything is written.
 fn wanted(args: &Args) -> Result<Vec<Wanted>, String> {
     let mut names: Vec<String> = NAMES.map(str::to_owned).into();
     names.extend(args.name.iter().cloned());

@@ -22,7 +22,8 @@ pub(crate) struct Completions {
 /// Arguments of `aldis man`.
 #[derive(clap::Args)]
 pub(crate) struct Man {
-    /// A folder to write all pages to, as aldis.1, aldis-run.1 and so on; without one, the first is printed
+    /// A folder to write all pages to, as aldis.1, aldis-run.1 and so on; without one, the first is
+    /// printed
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }

@@ -11,7 +11,8 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 /// A connection to a server that proved who it is.
 pub(crate) type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-/// Speaks TLS over a connection to this host, whose certificate an authority of this file has to have signed.
+/// Speaks TLS over a connection to this host, whose certificate an authority of this file has to
+/// have signed.
 ///
 /// # Errors
 /// One sentence.

@@ -1,4 +1,5 @@
-//! Asking over HTTP: as HTTP/1.0, so that an answer ends with its connection and needs no more parsing than its head.
+//! Asking over HTTP: as HTTP/1.0, so that an answer ends with its connection and needs no more
+//! parsing than its head.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,7 +18,8 @@ const WITHIN: Duration = Duration::from_secs(30);
 /// How often a question is asked again where too many were asked before it.
 const AGAIN_MAX: u32 = 60;
 
-/// The longest wait that a controller may ask for between two of them: who offered wrong keys has to wait longer, and is told.
+/// The longest wait that a controller may ask for between two of them: who offered wrong keys has
+/// to wait longer, and is told.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes of a line of an answer's head.
@@ -36,7 +38,8 @@ pub(crate) struct Base {
     /// names, or http://127.0.0.1:8080]
     #[arg(long = "http", value_name = "URL", default_value = "", hide_default_value = true, value_parser = Url::said)]
     url: Url,
-    /// The authority of its certificate, as PEM, with https:// [default: the file that ALDIS_CA names]
+    /// The authority of its certificate, as PEM, with https:// [default: the file that ALDIS_CA
+    /// names]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// A file with the token to ask with [default: the token that ALDIS_TOKEN holds]

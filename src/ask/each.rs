@@ -16,7 +16,8 @@ use super::{Ask, escape};
 use crate::failure::EXIT_PARTIAL;
 use crate::help::terminal_width;
 
-/// Switches that are asked at once: more would only wait for each other in the controller, which serves people with one thread.
+/// Switches that are asked at once: more would only wait for each other in the controller, which
+/// serves people with one thread.
 const AT_ONCE: usize = 8;
 
 /// A list that each switch has.
@@ -44,7 +45,8 @@ struct Known {
 }
 
 impl Ask {
-    /// The list of this switch; or of all, with the switch of each item, and a sentence for each switch that does not tell.
+    /// The list of this switch; or of all, with the switch of each item, and a sentence for each
+    /// switch that does not tell.
     ///
     /// # Errors
     /// One sentence: nobody answers, or nobody tells for one and the same reason.

@@ -44,8 +44,8 @@ impl Table {
         Table { fit, ..self }
     }
 
-    /// How wide each column is. The widest that may be broken gives way first, until its words would
-    /// break; then the first of them does.
+    /// How wide each column is. The widest that may be broken gives way first, until its words
+    /// would break; then the first of them does.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column| {

@@ -62,7 +62,8 @@ fn sample(http: &Base) -> Sample {
         .map_err(|error| format!("{http} answered something else: {error}"))
 }
 
-/// Samples, one a second, from a thread that may wait for them: it ends when nobody takes them any more.
+/// Samples, one a second, from a thread that may wait for them: it ends when nobody takes them any
+/// more.
 fn follow(http: Base) -> Receiver<Sample> {
     let (tell, told) = mpsc::sync_channel(1);
     thread::spawn(move || {

@@ -17,7 +17,8 @@ Examples:
   aldis weights --clear              no rules: every switch is due the same
   aldis weights --reset              those of the configuration and of the command line again")]
 pub(crate) struct Args {
-    /// A rule in place of those that are there, by datapath id, first octets (00:00:*), range (1-100) or *; the first counts
+    /// A rule in place of those that are there, by datapath id, first octets (00:00:*), range
+    /// (1-100) or *; the first counts
     #[arg(long, value_name = "SWITCHES=N")]
     set: Vec<WeightRule>,
     /// No rules

@@ -30,7 +30,8 @@ pub(crate) enum VersionArg {
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum ModeArg {
-    /// One request outstanding a switch, the delay of each recorded. What is measured unless something else is said.
+    /// One request outstanding a switch, the delay of each recorded. What is measured unless
+    /// something else is said.
     Latency,
     /// As many requests as the sockets take, or --outstanding: the same as -t.
     Throughput,
@@ -38,8 +39,8 @@ pub(super) enum ModeArg {
     Fairness,
     /// Handshakes: every switch connects, shakes hands, disconnects and begins again.
     Connect,
-    /// A long run with --outstanding, 16 unless said otherwise, for an hour unless -l and -m say otherwise: what changes
-    /// between its beginning and its end, the controller's memory too.
+    /// A long run with --outstanding, 16 unless said otherwise, for an hour unless -l and -m say
+    /// otherwise: what changes between its beginning and its end, the controller's memory too.
     Soak,
 }
 
@@ -73,13 +74,15 @@ pub(super) struct LoadArgs {
     /// Measure with 1, 2, 4 and so on up to --switches, one run after another.
     #[arg(short, long, conflicts_with_all = ["json", "coordinate"])]
     pub(super) ranged_test: bool,
-    /// The datapath id of the first switch, 1 to 55,535; the others follow. Two runs against one controller need others.
+    /// The datapath id of the first switch, 1 to 55,535; the others follow. Two runs against one
+    /// controller need others.
     #[arg(short = 'o', long, value_name = "DPID", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=55_535))]
     dpid_offset: u32,
     /// Addresses a switch: 1 to 1,000,000.
     #[arg(short = 'M', long, visible_alias = "mac-addresses", value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::MACS_MAX)))]
     macs: u32,
-    /// Ports a switch: 2 to 4,095; with OpenFlow 1.0, whose FEATURES_REPLY has no room for more, to 1,364.
+    /// Ports a switch: 2 to 4,095; with OpenFlow 1.0, whose FEATURES_REPLY has no room for more, to
+    /// 1,364.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=i64::from(load::PORTS_MAX)))]
     ports: u32,
     /// The OpenFlow version of the switches.
@@ -100,50 +103,52 @@ pub(super) struct LoadArgs {
     /// Say what goes wrong, which is done anyway: cbench's letter.
     #[arg(short, long)]
     debug: bool,
-    /// Throughput: offer as many requests as the sockets take. Without this and --outstanding: latency, one request
-    /// outstanding a switch.
+    /// Throughput: offer as many requests as the sockets take. Without this and --outstanding:
+    /// latency, one request outstanding a switch.
     #[arg(short, long, conflicts_with = "outstanding")]
     throughput: bool,
     /// Throughput with so many requests outstanding a switch: 1 to 262,144.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(load::WINDOW_MAX)))]
     outstanding: Option<u32>,
-    /// Offer so many requests a second, all switches together, instead of as many as the mode allows.
+    /// Offer so many requests a second, all switches together, instead of as many as the mode
+    /// allows.
     #[arg(long, value_name = "RPS", value_parser = positive)]
     rate: Option<f64>,
     /// Offer so many requests a second and switch, on average where --spread makes them unequal.
     #[arg(long, value_name = "RPS", value_parser = positive, conflicts_with = "rate")]
     switch_rate: Option<f64>,
-    /// Offer one rate after another instead of loops, all switches together, and report on each: for example
-    /// 4000000x10,1400000x10,850000x10. With --outstanding a switch brings no more than that from one into the next, with
-    /// -t all that waits in its socket.
+    /// Offer one rate after another instead of loops, all switches together, and report on each:
+    /// for example 4000000x10,1400000x10,850000x10. With --outstanding a switch brings no more than
+    /// that from one into the next, with -t all that waits in its socket.
     #[arg(long, value_name = "RPSxSECONDS,…", value_delimiter = ',', value_parser = step, conflicts_with_all = ["rate", "switch_rate", "loops"])]
     steps: Vec<Step>,
-    /// Offer what Maestro's figure 6 has: 1 is 4,000,000 requests a second nearly uniform, 2 the same skewed, 3 is 1,400,000
-    /// skewed, 4 is 850,000 skewed.
+    /// Offer what Maestro's figure 6 has: 1 is 4,000,000 requests a second nearly uniform, 2 the
+    /// same skewed, 3 is 1,400,000 skewed, 4 is 850,000 skewed.
     #[arg(long, value_name = "1-4", value_parser = clap::value_parser!(u8).range(1..=4), conflicts_with_all = ["rate", "switch_rate", "steps", "spread"])]
     scenario: Option<u8>,
     /// Multiply all these rates: 0.25 is a quarter of them.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     scale: f64,
-    /// How a rate is divided among the switches: even, near-uniform (four emulators within 10 %), skewed (zipf:1) or
-    /// zipf:S (the switch of rank r in proportion to 1/r^S, S from 0 to 10, ranks left to --seed).
+    /// How a rate is divided among the switches: even, near-uniform (four emulators within 10 %),
+    /// skewed (zipf:1) or zipf:S (the switch of rank r in proportion to 1/r^S, S from 0 to 10,
+    /// ranks left to --seed).
     #[arg(long, value_name = "HOW", default_value = "even", value_parser = spread)]
     spread: Spread,
-    /// Every switch is on for ON seconds and off for OFF seconds, round and round, beginning at a place of chance; its part of
-    /// the rate is what it offers on average, all of it while it is on. Either may be a spread: 0.5-2,1-3 draws each
-    /// switch's own times once. With a rate only.
+    /// Every switch is on for ON seconds and off for OFF seconds, round and round, beginning at a
+    /// place of chance; its part of the rate is what it offers on average, all of it while it is
+    /// on. Either may be a spread: 0.5-2,1-3 draws each switch's own times once. With a rate only.
     #[arg(long, value_name = "ON,OFF", value_parser = on_off)]
     on_off: Option<OnOff>,
-    /// What is left to chance follows from this number: the ranks of --spread, when --on-off switches are on and when
-    /// --probes are sent.
+    /// What is left to chance follows from this number: the ranks of --spread, when --on-off
+    /// switches are on and when --probes are sent.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The weights of the switches by which the fairness of the controller is judged, cycled over them: 1,2,4 is 1 for
-    /// switch 1, 2 for switch 2, 4 for switch 3, 1 for switch 4.
+    /// The weights of the switches by which the fairness of the controller is judged, cycled over
+    /// them: 1,2,4 is 1 for switch 1, 2 for switch 2, 4 for switch 3, 1 for switch 4.
     #[arg(long, value_name = "W,…", value_delimiter = ',', value_parser = weight)]
     weights: Vec<f64>,
-    /// Port 1 of switch 1 sends K times as many requests as each other port of it, 1 to 1,000; its ports are counted one by
-    /// one.
+    /// Port 1 of switch 1 sends K times as many requests as each other port of it, 1 to 1,000; its
+    /// ports are counted one by one.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(load::HOT_PORT_MAX)))]
     hot_port: u32,
     /// N further switches whose queues are always full, whatever the others offer.
@@ -151,15 +156,16 @@ pub(super) struct LoadArgs {
     storm: u32,
     #[command(flatten)]
     probe: ProbeArgs,
-    /// N further switches whose queues are always full and that read only so many bytes a second. That the controller
-    /// disconnects one is reported and no error.
+    /// N further switches whose queues are always full and that read only so many bytes a second.
+    /// That the controller disconnects one is reported and no error.
     #[arg(long, value_name = "N:BYTES_PER_S", value_parser = slow)]
     slow: Option<(u32, u64)>,
-    /// N further switches whose queues are always full and that never read once offering begins. That the controller
-    /// disconnects one is reported and no error.
+    /// N further switches whose queues are always full and that never read once offering begins.
+    /// That the controller disconnects one is reported and no error.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
     dead: u32,
-    /// Measured loops: 10, in mode soak 3,600. Unlike cbench's they do not include those of -w and -C.
+    /// Measured loops: 10, in mode soak 3,600. Unlike cbench's they do not include those of -w and
+    /// -C.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     loops: Option<u32>,
     /// Length of a loop in milliseconds; at least 100 for the CPU time to mean anything.
@@ -174,7 +180,8 @@ pub(super) struct LoadArgs {
     /// Wait so many milliseconds behind the last handshake.
     #[arg(short = 'D', long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     delay: u64,
-    /// Connect so many switches at once: 1 where -i is said, as cbench has it, otherwise all of them.
+    /// Connect so many switches at once: 1 where -i is said, as cbench has it, otherwise all of
+    /// them.
     #[arg(short = 'I', long, visible_alias = "connect-group-size", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(load::SWITCHES_MAX)))]
     connect_group: Option<u32>,
     /// Pause so many milliseconds between groups of connecting switches.
@@ -183,12 +190,12 @@ pub(super) struct LoadArgs {
     /// Threads of the load generator: 1 to 64.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Look for answers without ever sleeping, so that no controller pays for waking the load: with each thread on a core
-    /// that nobody else wants. The time it looks in vain counts as idle.
+    /// Look for answers without ever sleeping, so that no controller pays for waking the load: with
+    /// each thread on a core that nobody else wants. The time it looks in vain counts as idle.
     #[arg(long)]
     poll: bool,
-    /// Measure together with other processes, --parts of them with this one, which wait for each other here: each plays its
-    /// part of the switches, and this one prints the whole.
+    /// Measure together with other processes, --parts of them with this one, which wait for each
+    /// other here: each plays its part of the switches, and this one prints the whole.
     #[arg(long, value_name = "ADDR:PORT", requires = "parts")]
     pub(super) coordinate: Option<SocketAddr>,
     /// How many processes measure together: 2 to 64.
@@ -197,7 +204,8 @@ pub(super) struct LoadArgs {
     /// Play a part of what the process at ADDR coordinates; all else is its to say.
     #[arg(long, value_name = "ADDR:PORT", exclusive = true)]
     pub(super) join: Option<SocketAddr>,
-    /// The controller's process, for its CPU time and memory; by default whichever listens on the port.
+    /// The controller's process, for its CPU time and memory; by default whichever listens on the
+    /// port.
     #[arg(long, value_name = "PID")]
     pub(super) pid: Option<u32>,
     #[command(flatten)]
@@ -205,8 +213,9 @@ pub(super) struct LoadArgs {
     /// Print one JSON object instead of the table.
     #[arg(long)]
     pub(super) json: bool,
-    /// Save the result: into a FILE as JSON, into three if its name ends in .csv, or into a DIR as both, named after the time.
-    /// With the machine, the commit, the command, the delays' histogram and how each switch was served.
+    /// Save the result: into a FILE as JSON, into three if its name ends in .csv, or into a DIR as
+    /// both, named after the time. With the machine, the commit, the command, the delays' histogram
+    /// and how each switch was served.
     #[arg(long, value_name = "FILE|DIR")]
     pub(super) save: Option<PathBuf>,
 }
@@ -331,7 +340,8 @@ impl LoadArgs {
     }
 }
 
-/// A soak's requests outstanding a switch, its loops, and the phases into which they are cut to be compared.
+/// A soak's requests outstanding a switch, its loops, and the phases into which they are cut to be
+/// compared.
 const SOAK_OUTSTANDING: u32 = 16;
 const SOAK_LOOPS: u32 = 3600;
 const SOAK_SLICES: u32 = 60;

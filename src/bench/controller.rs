@@ -1,8 +1,9 @@
 //! The CPU time of a local controller: whose socket it is, and what that process has used.
 //!
-//! The total comes from `/proc/PID/task/*/schedstat`, in nanoseconds. User and system time come from `/proc/PID/stat`, whose
-//! ticks are 10 ms and whose split between the two is sampled once a tick: over ten seconds it is good to about
-//! 1 %, over a fraction of a second it means little. The split is applied to the exact total.
+//! The total comes from `/proc/PID/task/*/schedstat`, in nanoseconds. User and system time come
+//! from `/proc/PID/stat`, whose ticks are 10 ms and whose split between the two is sampled once a
+//! tick: over ten seconds it is good to about 1 %, over a fraction of a second it means little. The
+//! split is applied to the exact total.
 
 use std::collections::HashSet;
 use std::fs;
@@ -133,7 +134,8 @@ fn used(pid: u32) -> Option<Used> {
     let tasks = fs::read_dir(Path::new(&process).join("task")).ok()?.flatten();
     let total_ns = tasks.filter_map(|task| run_time(&task.path())).sum();
     let stat = fs::read_to_string(Path::new(&process).join("stat")).ok()?;
-    // The program's name, in brackets, may hold anything; utime and stime are the 12th and 13th behind it.
+    // The program's name, in brackets, may hold anything; utime and stime are the 12th and 13th
+    // behind it.
     let mut figures = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user_ticks = figures.next()?.parse().ok()?;
     let system_ticks = figures.next()?.parse().ok()?;

@@ -183,8 +183,9 @@ fn publish(
     })
 }
 
-/// Who looks on: says what happens, on a terminal's stderr, once it has taken longer than a person likes to wait without a
-/// word; and looks at the controller's process at the beginning, at the end of each phase, and at the end.
+/// Who looks on: says what happens, on a terminal's stderr, once it has taken longer than a person
+/// likes to wait without a word; and looks at the controller's process at the beginning, at the end
+/// of each phase, and at the end.
 struct Onlooker<'a> {
     switches: u32,
     length: Duration,

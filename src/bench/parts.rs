@@ -1,9 +1,10 @@
 //! One measurement by several processes: one of them coordinates, the others join it.
 //!
-//! Each plays every so many-th switch of the same run. A line of JSON at a time: who joins says which Aldis it is and is told
-//! the options and which part it is; at each gate it says so and is told to go on when all are there; at last it sends its
-//! report. Where the coordinator ends before its time it tells the others to stop, and one that is left alone stops by
-//! itself. Histograms are merged, not percentiles. Every wait has an end.
+//! Each plays every so many-th switch of the same run. A line of JSON at a time: who joins says
+//! which Aldis it is and is told the options and which part it is; at each gate it says so and is
+//! told to go on when all are there; at last it sends its report. Where the coordinator ends before
+//! its time it tells the others to stop, and one that is left alone stops by itself. Histograms are
+//! merged, not percentiles. Every wait has an end.
 
 use super::args::{Joined, LoadArgs, ModeArg};
 use crate::failure::EXIT_PARTIAL;
@@ -25,7 +26,8 @@ const JOIN_DEADLINE: Duration = Duration::from_secs(120);
 /// How long a part may take to say who it is.
 const HELLO_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long parts wait for each other at a gate: teaching many addresses to a slow controller takes long.
+/// How long parts wait for each other at a gate: teaching many addresses to a slow controller takes
+/// long.
 const GATE_DEADLINE: Duration = Duration::from_secs(600);
 
 /// How long the coordinator, itself at the end, waits for a report.
@@ -117,7 +119,8 @@ impl Line {
             )
     }
 
-    /// Hangs up once the other end has: it would lose what was said last if something it said were left unread.
+    /// Hangs up once the other end has: it would lose what was said last if something it said were
+    /// left unread.
     fn end(mut self) {
         let deadline = Instant::now() + REPORT_DEADLINE;
         let _ = self.socket.get_ref().shutdown(Shutdown::Write);
@@ -241,8 +244,9 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Hands over what the others measured, one after the other; what went wrong with the first that failed, if one did. Where
-    /// this process was `cut_short`, the others are told to stop first: what they have until then is kept as well.
+    /// Hands over what the others measured, one after the other; what went wrong with the first
+    /// that failed, if one did. Where this process was `cut_short`, the others are told to stop
+    /// first: what they have until then is kept as well.
     pub(super) fn collect<R: DeserializeOwned>(
         mut self,
         cut_short: bool,

@@ -7,8 +7,8 @@ use aldis_emulator::load::{self, Probes};
 /// How many switches probe, and how often.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ProbeArgs {
-    /// N further switches that send a few requests a second each, at times of chance and whether or not the earlier ones
-    /// were answered; every delay is recorded, by a thread of their own.
+    /// N further switches that send a few requests a second each, at times of chance and whether or
+    /// not the earlier ones were answered; every delay is recorded, by a thread of their own.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(load::SWITCHES_MAX)))]
     pub(crate) probes: u32,
     /// Requests a second of each probing switch: above 0, at most 100.

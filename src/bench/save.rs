@@ -1,4 +1,5 @@
-//! Saving a result: one JSON file, or three of CSV, or all four, with what it takes to know where the figures come from.
+//! Saving a result: one JSON file, or three of CSV, or all four, with what it takes to know where
+//! the figures come from.
 
 mod place;
 
@@ -92,7 +93,8 @@ impl Target {
     /// Writes the files; which they are.
     ///
     /// # Errors
-    /// A sentence: which could not be written, and why. What was there before is there still, in place of all of them.
+    /// A sentence: which could not be written, and why. What was there before is there still, in
+    /// place of all of them.
     pub(super) fn write(&self, finding: &Finding<'_>) -> Result<String, String> {
         let origin = origin(finding.seed, &self.time);
         let mut texts = Vec::new();
@@ -170,8 +172,8 @@ fn quoted(arg: &str) -> String {
     }
 }
 
-/// The commit of the tree that this program lies in, with a `+` where the tree differs from it; `unknown` where it lies in
-/// none.
+/// The commit of the tree that this program lies in, with a `+` where the tree differs from it;
+/// `unknown` where it lies in none.
 fn commit() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let dir = program.parent().unwrap_or(Path::new("/"));
@@ -265,7 +267,8 @@ fn switches(finding: &Finding<'_>) -> String {
     text
 }
 
-/// The distribution of the delays: which, up to how many nanoseconds, how often, and the part of all up to there.
+/// The distribution of the delays: which, up to how many nanoseconds, how often, and the part of
+/// all up to there.
 fn delays(finding: &Finding<'_>) -> String {
     let mut text = String::from("of,delay_ns,count,cumulative\n");
     for (of, delays) in &finding.delays {

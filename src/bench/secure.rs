@@ -14,17 +14,20 @@ const DPID: &str = "{dpid}";
 /// How switches speak TLS, if they do.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SecureArgs {
-    /// Speak TLS, and believe a controller whose certificate one of the authorities in this file (PEM) signed.
+    /// Speak TLS, and believe a controller whose certificate one of the authorities in this file
+    /// (PEM) signed.
     #[arg(long, value_name = "FILE")]
     tls_authority: Option<PathBuf>,
-    /// The certificate that the switches show, as PEM. {dpid} stands for each switch's datapath id, with 16 digits, as "aldis
-    /// pki" names its files: pki/switch-{dpid}.pem. To one for all of them Aldis has to be told --tls-any-switch.
+    /// The certificate that the switches show, as PEM. {dpid} stands for each switch's datapath id,
+    /// with 16 digits, as "aldis pki" names its files: pki/switch-{dpid}.pem. To one for all of
+    /// them Aldis has to be told --tls-any-switch.
     #[arg(long, value_name = "FILE", requires_all = ["tls_authority", "tls_key"])]
     tls_certificate: Option<PathBuf>,
     /// The certificate's private key, as PEM; {dpid} as above.
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// The name or address that the controller's certificate has to bear, if it is not the address that is connected to.
+    /// The name or address that the controller's certificate has to bear, if it is not the address
+    /// that is connected to.
     #[arg(long, value_name = "HOST", requires = "tls_authority")]
     tls_name: Option<String>,
 }

@@ -18,13 +18,15 @@ pub(super) struct Measured<'a> {
     pub(super) mode: ModeArg,
     /// The controller's CPU time, where it could be seen.
     pub(super) usage: Option<Usage>,
-    /// What the controller held when measuring began and at the end of each phase, where it could be seen.
+    /// What the controller held when measuring began and at the end of each phase, where it could
+    /// be seen.
     pub(super) samples: Vec<Sample>,
     /// Why the result is partial, if it is.
     pub(super) partial: Option<&'a str>,
 }
 
-/// One row: the key in the JSON object and its value; what a person reads, on a line or some or none.
+/// One row: the key in the JSON object and its value; what a person reads, on a line or some or
+/// none.
 pub(super) struct Row {
     key: &'static str,
     value: Value,
@@ -272,7 +274,8 @@ fn limit(report: &Report) -> Option<String> {
 /// What stands beside a figure that the generator limited.
 const LIMITED: &str = "  ** generator-limited **";
 
-/// What the generator itself took for `done` requests, `cpu_ns` in all, and where it was the limit, if it was.
+/// What the generator itself took for `done` requests, `cpu_ns` in all, and where it was the limit,
+/// if it was.
 pub(super) fn generator_row(idle: f64, limited: Option<&str>, cpu_ns: f64, done: u64) -> Row {
     let ns = per_request(cpu_ns, done);
     let mark = limited.map_or(String::new(), |place| format!("{LIMITED}{place}"));
@@ -346,8 +349,8 @@ mod tests {
     use super::*;
     use aldis_emulator::load::Phase;
 
-    /// A run whose generator was idle for so much of the time, and for so much of each phase: what the table says of it, and
-    /// the JSON object.
+    /// A run whose generator was idle for so much of the time, and for so much of each phase: what
+    /// the table says of it, and the JSON object.
     fn idle(idle: f64, phases: &[f64]) -> (String, Value) {
         let load = Load::new(([127, 0, 0, 1], 1).into());
         let phase = |&idle| Phase { idle, ..Phase::empty(&load, Some(10.0)) };

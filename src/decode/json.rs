@@ -1,7 +1,7 @@
 //! A message as a JSON object: `{"version":"1.3","type":"OFPT_FLOW_MOD","xid":5,"body":{…}}`.
 //!
-//! The body has the fields of the message's type in `aldis-wire`, by the names of the specification; a message without a
-//! body has `null`.
+//! The body has the fields of the message's type in `aldis-wire`, by the names of the
+//! specification; a message without a body has `null`.
 
 use super::Message;
 use aldis_wire::Version;

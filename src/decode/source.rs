@@ -1,5 +1,5 @@
-//! Where messages come from: a file of raw bytes, or hex on stdin. Either is read piece by piece in constant memory, so
-//! that an input of any length, or one that is still growing, can be decoded.
+//! Where messages come from: a file of raw bytes, or hex on stdin. Either is read piece by piece in
+//! constant memory, so that an input of any length, or one that is still growing, can be decoded.
 
 use aldis_wire::{Chop, Malformed, Raw, header::HEADER_LEN, header::MESSAGE_LEN_MAX};
 use std::fmt;
@@ -8,7 +8,8 @@ use std::io::{self, BufRead, BufReader, Read};
 /// Twice the longest message: a read always has room, whatever was left over.
 const BUFFER_LEN: usize = 2 * (MESSAGE_LEN_MAX + 1);
 
-/// The longest line of hex, in bytes: the longest message as `00:11:…`, and as much again for spaces and a comment.
+/// The longest line of hex, in bytes: the longest message as `00:11:…`, and as much again for
+/// spaces and a comment.
 const LINE_LEN_MAX: usize = 6 * (MESSAGE_LEN_MAX + 1);
 
 /// Where in an input a message begins. Messages are counted from 1.
@@ -144,8 +145,8 @@ fn one_line(mut place: Place<'_>, bytes: &[u8], sink: &mut impl Sink) -> io::Res
     }
 }
 
-/// Hands out the whole messages at the front of `bytes`. How many bytes are left over behind them, or `None` where the
-/// framing is lost.
+/// Hands out the whole messages at the front of `bytes`. How many bytes are left over behind them,
+/// or `None` where the framing is lost.
 fn chop(place: &mut Place<'_>, bytes: &[u8], sink: &mut impl Sink) -> io::Result<Option<usize>> {
     let mut chop = Chop::new(bytes);
     for next in chop.by_ref() {
@@ -184,7 +185,8 @@ fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Reads one line into `line`: whether it fits (the rest of a longer one is passed over), or `None` at the end.
+/// Reads one line into `line`: whether it fits (the rest of a longer one is passed over), or `None`
+/// at the end.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
     line.clear();
     input.by_ref().take(LINE_LEN_MAX as u64 + 1).read_until(b'\n', line)?;
@@ -198,7 +200,8 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
     Ok(Some(whole))
 }
 
-/// Turns the digits of a line into bytes. Spaces and colons may stand between them, a comment behind a `#`.
+/// Turns the digits of a line into bytes. Spaces and colons may stand between them, a comment
+/// behind a `#`.
 fn digits(line: &[u8], bytes: &mut Vec<u8>) -> Result<(), Lost> {
     bytes.clear();
     let mut half = None;

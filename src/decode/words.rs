@@ -1,9 +1,9 @@
-//! Messages in words, after the manner of `ovs-ofctl ofp-print`: its names of fields, actions and flags, one line a message
-//! where one is enough.
+//! Messages in words, after the manner of `ovs-ofctl ofp-print`: its names of fields, actions and
+//! flags, one line a message where one is enough.
 //!
-//! Each version has its own folder, for its messages have their own types; what both say alike is beside them. Names and
-//! texts that come from a switch are printed with their control characters escaped, so that they cannot command the
-//! terminal that shows them.
+//! Each version has its own folder, for its messages have their own types; what both say alike is
+//! beside them. Names and texts that come from a switch are printed with their control characters
+//! escaped, so that they cannot command the terminal that shows them.
 
 mod fields;
 mod flow;
@@ -32,7 +32,8 @@ impl Display for Words<'_> {
     }
 }
 
-/// What begins the words of a message whose type has this number, `OFPT_FLOW_MOD (OF1.3) (xid=0x5):`.
+/// What begins the words of a message whose type has this number, `OFPT_FLOW_MOD (OF1.3)
+/// (xid=0x5):`.
 pub(super) fn title(version: Version, kind: u8, xid: u32) -> String {
     let name = match version {
         Version::V10 => aldis_wire::v10::MessageType(kind).name(),
@@ -51,7 +52,8 @@ fn named_title(version: Version, name: &str, xid: u32) -> String {
 
 /// The message that an error is about, as far as the error carries it.
 ///
-/// An error within an error is named and not followed, so that no sender decides how deep this goes.
+/// An error within an error is named and not followed, so that no sender decides how deep this
+/// goes.
 fn offending(f: &mut Formatter<'_>, data: &[u8]) -> fmt::Result {
     let Ok(Some(header)) = Header::peek(data) else { return dump(f, data) };
     let Some(version) = Version::from_wire(header.version) else { return dump(f, data) };

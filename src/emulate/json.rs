@@ -9,8 +9,8 @@ use std::time::Duration;
 /// Most pairs without an answer that are listed.
 const LOST_MAX: usize = 1000;
 
-/// The object, and the end of its line. That of several networks has each of them in `networks`, and beside that what they were
-/// together.
+/// The object, and the end of its line. That of several networks has each of them in `networks`,
+/// and beside that what they were together.
 pub(super) fn report(shape: &Shape, plans: &[Plan], reports: &[Report], joined: &Report) -> String {
     let mut whole = object(shape, plans, joined);
     if let [_, _, ..] = plans {

@@ -1,4 +1,5 @@
-//! The load that the hosts of an emulated network offer: its options, and what became of it in words and as JSON.
+//! The load that the hosts of an emulated network offer: its options, and what became of it in
+//! words and as JSON.
 
 use crate::bench::args::{SCENARIOS, on_off, positive, spread, step};
 use aldis_emulator::load::{OnOff, Spread, Step};
@@ -15,31 +16,35 @@ const LENGTH: Duration = Duration::from_secs(10);
 #[derive(clap::Args)]
 #[command(next_help_heading = "Offered load")]
 pub(super) struct LoadArgs {
-    /// Hosts send so many packets a second, all together, for as long as --for says, 10 s otherwise: up to 1,000,000.
+    /// Hosts send so many packets a second, all together, for as long as --for says, 10 s
+    /// otherwise: up to 1,000,000.
     #[arg(long, value_name = "PPS", value_parser = positive)]
     load: Option<f64>,
     /// One rate after another, for example 1000x10,5000x2.5 (packets a second, seconds).
     #[arg(long, value_name = "PPSxSECONDS,…", value_delimiter = ',', value_parser = step, conflicts_with_all = ["load", "scenario"])]
     load_steps: Vec<Step>,
-    /// As Maestro's figure 6 divides it: 1 is 4,000,000 a second nearly uniform, 2 the same skewed, 3 is 1,400,000 skewed, 4 is
-    /// 850,000 skewed; with --scale, because no network in one thread carries as much.
+    /// As Maestro's figure 6 divides it: 1 is 4,000,000 a second nearly uniform, 2 the same skewed,
+    /// 3 is 1,400,000 skewed, 4 is 850,000 skewed; with --scale, because no network in one thread
+    /// carries as much.
     #[arg(long, value_name = "1-4", value_parser = clap::value_parser!(u8).range(1..=4), conflicts_with_all = ["load", "spread"])]
     scenario: Option<u8>,
     /// Multiply all these rates: 0.001 is a thousandth of them.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     scale: f64,
-    /// How a rate is divided among the switches that have hosts: even, near-uniform, skewed (zipf:1) or zipf:S, as in aldis
-    /// bench.
+    /// How a rate is divided among the switches that have hosts: even, near-uniform, skewed
+    /// (zipf:1) or zipf:S, as in aldis bench.
     #[arg(long, value_name = "HOW", default_value = "even", value_parser = spread)]
     spread: Spread,
-    /// The hosts of every switch are on for ON seconds and off for OFF seconds, round and round, as in aldis bench: 1,4 or
-    /// 0.5-2,1-3.
+    /// The hosts of every switch are on for ON seconds and off for OFF seconds, round and round, as
+    /// in aldis bench: 1,4 or 0.5-2,1-3.
     #[arg(long, value_name = "ON,OFF", value_parser = on_off)]
     on_off: Option<OnOff>,
-    /// How many others each host sends to, drawn once from --seed; they find each other with a ping beforehand.
+    /// How many others each host sends to, drawn once from --seed; they find each other with a ping
+    /// beforehand.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=i64::from(PEERS_MAX)))]
     peers: u32,
-    /// Packets of a host that follow each other to one peer and from one UDP port; then come another peer and the next port.
+    /// Packets of a host that follow each other to one peer and from one UDP port; then come
+    /// another peer and the next port.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(FLOW_PACKETS_MAX)))]
     flow_packets: u32,
     /// Bytes of a frame, without the checksum.

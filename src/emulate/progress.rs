@@ -1,5 +1,5 @@
-//! How far an emulation has come, on standard error: one line that is drawn again and again on a terminal, and a line every ten
-//! seconds elsewhere.
+//! How far an emulation has come, on standard error: one line that is drawn again and again on a
+//! terminal, and a line every ten seconds elsewhere.
 
 use aldis_emulator::network;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -1,4 +1,5 @@
-//! `aldis lab calibrate`: what the steps of a worker cost on this machine, as a table and as a file.
+//! `aldis lab calibrate`: what the steps of a worker cost on this machine, as a table and as a
+//! file.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -17,8 +18,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::failure::EXIT_STOPPED;
 use crate::failure::Failure::Usage as usage;
 
-/// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for seconds. Shorter where
-/// the sittings are short too.
+/// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for
+/// seconds. Shorter where the sittings are short too.
 const RUN: RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_secs(1);
 const RUN_OF_ALL: u32 = 60;
 
@@ -54,8 +55,8 @@ pub(crate) struct Args {
     /// Hosts of each of them that are known: 2 to 1,000,000.
     #[arg(long, value_name = "N", default_value_t = Conditions::default().macs, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     macs: u32,
-    /// Run controllers between the sittings, and show how well a simulation with the costs predicts them; three times as long
-    /// again.
+    /// Run controllers between the sittings, and show how well a simulation with the costs predicts
+    /// them; three times as long again.
     #[arg(long)]
     check: bool,
 }

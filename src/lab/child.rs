@@ -1,4 +1,5 @@
-//! `aldis lab child`: what `aldis lab run` starts a controller through, so that it never outlives the run.
+//! `aldis lab child`: what `aldis lab run` starts a controller through, so that it never outlives
+//! the run.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -12,8 +12,8 @@ use aldis_lab::run::estimate;
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// Prints a line for each plan: its name, how long its forms take here, whether it is measured or simulated, what it
-/// reproduces; and how long all of them take together.
+/// Prints a line for each plan: its name, how long its forms take here, whether it is measured or
+/// simulated, what it reproduces; and how long all of them take together.
 ///
 /// # Errors
 /// A plan that makes no sense, which a test would have found.

@@ -111,7 +111,8 @@ impl Progress {
     }
 }
 
-/// How much longer things take than was thought: by what is done so far, as soon as that is a second's worth.
+/// How much longer things take than was thought: by what is done so far, as soon as that is a
+/// second's worth.
 fn pace(done: Duration, took: Duration) -> f64 {
     match done.as_secs_f64() {
         done if done > 1.0 => took.as_secs_f64() / done,

@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Write README.md, and a page and its pictures for each experiment, into this folder too.
     #[arg(long, value_name = "DIR")]
     markdown: Option<PathBuf>,
-    /// Where what a person says of each experiment is read from [default: experiments, if there is such a folder].
+    /// Where what a person says of each experiment is read from [default: experiments, if there is
+    /// such a folder].
     #[arg(long, value_name = "DIR")]
     discussions: Option<PathBuf>,
 }

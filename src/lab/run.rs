@@ -22,7 +22,8 @@ use crate::failure::{EXIT_PARTIAL, EXIT_STOPPED, Failure};
 /// The folder of the results, unless another is named.
 pub(super) const RESULTS: &str = "results";
 
-/// What a quick plan may take beyond its budget: all of them together are through in half an hour then, whatever hangs.
+/// What a quick plan may take beyond its budget: all of them together are through in half an hour
+/// then, whatever hangs.
 const OVERTIME: Duration = Duration::from_secs(30);
 
 /// Arguments of `aldis lab run`.
@@ -57,11 +58,13 @@ pub(crate) struct Args {
     /// The folder of the results: PLAN/meta.toml, points.csv and plan.toml are written below it.
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     out: PathBuf,
-    /// What the steps of a worker cost, as "aldis lab calibrate" writes it; measured at the start where it is absent.
+    /// What the steps of a worker cost, as "aldis lab calibrate" writes it; measured at the start
+    /// where it is absent.
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
-    /// What a plan may take beyond its budget, in seconds, before the rest of it is left out and the results are partial: 30 unless
-    /// said otherwise, with --full and --long as long as the budget itself.
+    /// What a plan may take beyond its budget, in seconds, before the rest of it is left out and
+    /// the results are partial: 30 unless said otherwise, with --full and --long as long as the
+    /// budget itself.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=86_400))]
     overtime: Option<u32>,
     /// What is left to chance follows from this number.
@@ -82,8 +85,8 @@ impl Args {
 /// Runs them all.
 ///
 /// # Errors
-/// One sentence, before anything is run: a plan or a file that is not there or makes no sense. Later: results that cannot be
-/// written.
+/// One sentence, before anything is run: a plan or a file that is not there or makes no sense.
+/// Later: results that cannot be written.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let plans = plans(&args).map_err(Failure::Usage)?;
     let costs = args.costs.as_deref().map(costs).transpose().map_err(Failure::Usage)?;
@@ -209,8 +212,8 @@ fn quoted(word: String) -> String {
     }
 }
 
-/// The commit of the repository that the program lies in, now: not always that which it was built from. `unknown` where it
-/// was installed elsewhere.
+/// The commit of the repository that the program lies in, now: not always that which it was built
+/// from. `unknown` where it was installed elsewhere.
 fn commit(aldis: &Path) -> String {
     let folder = aldis.parent().unwrap_or(Path::new("/"));
     let mut git = Command::new("git");

@@ -44,8 +44,9 @@ pub(crate) struct Args {
     /// Switches, beside one that probes.
     #[arg(long, value_name = "N", default_value_t = 79, value_parser = switches)]
     switches: usize,
-    /// What they offer: full (queues always full), or as in Maestro's figure 6: 1 is 4,000,000 requests a second nearly
-    /// uniform, 2 the same skewed, 3 is 1,400,000 skewed, 4 is 850,000 skewed.
+    /// What they offer: full (queues always full), or as in Maestro's figure 6: 1 is 4,000,000
+    /// requests a second nearly uniform, 2 the same skewed, 3 is 1,400,000 skewed, 4 is 850,000
+    /// skewed.
     #[arg(long, value_name = "full|1-4", default_value = "full", value_parser = scenario)]
     scenario: Load,
     /// Multiply these rates: today's requests cost far less than the paper's.
@@ -60,7 +61,8 @@ pub(crate) struct Args {
     /// What is left to chance follows from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What things cost, as "aldis lab calibrate" writes it; where it is absent, some that were measured at rest on an Intel Xeon.
+    /// What things cost, as "aldis lab calibrate" writes it; where it is absent, some that were
+    /// measured at rest on an Intel Xeon.
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
     /// Print one JSON object instead of the table.

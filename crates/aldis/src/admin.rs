@@ -1,6 +1,6 @@
-//! The administration of a running controller: what people decide over HTTP ([`config_store`]), by SIGHUP and
-//! in the store comes together here. It is persisted first, and counts then: knobs and weights through
-//! the engine's handle, flows and rules as parts of the World.
+//! The administration of a running controller: what people decide over HTTP ([`config_store`]), by
+//! SIGHUP and in the store comes together here. It is persisted first, and counts then: knobs and
+//! weights through the engine's handle, flows and rules as parts of the World.
 
 #[cfg(feature = "http")]
 mod config_store;
@@ -23,7 +23,8 @@ use crate::reload::Changes;
 use crate::secure::TlsHandles;
 use crate::settings::Settings;
 
-/// Between two attempts to tell a publisher that has no room: it takes thousands of reports each millisecond.
+/// Between two attempts to tell a publisher that has no room: it takes thousands of reports each
+/// millisecond.
 const TOLD_AGAIN: Duration = Duration::from_millis(5);
 
 /// After so many attempts it is not there any more: the controller is ending.

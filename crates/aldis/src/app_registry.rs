@@ -134,7 +134,8 @@ pub static BUILT_IN: &[BuiltIn] = &[
     },
 ];
 
-/// What runs unless somebody says otherwise: what it takes for any Ethernet network to work, loops or not.
+/// What runs by default: what it takes for any Ethernet network to work, loops
+/// or not.
 const DEFAULTS: [&str; 9] = [
     Pusher::NAME,
     Discovery::NAME,
@@ -249,7 +250,7 @@ pub(crate) fn without_leftovers(recipe: Recipe, run: &[AppName]) -> Recipe {
     recipe.with(move || leftovers.clone())
 }
 
-/// Bytes that nobody can know, drawn from the system at the start.
+/// Unpredictable bytes, drawn from the system at the start.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let drawn = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());

@@ -40,7 +40,8 @@ pub struct Args {
     http_access: Option<PathBuf>,
     #[command(flatten)]
     tls: secure::Settings,
-    /// Number of workers, a thread and a core each [default: one a core, less one where there are more than two]
+    /// Number of workers, a thread and a core each [default: one a core, less one where there are
+    /// more than two]
     #[arg(long, value_name = "N")]
     workers: Option<Workers>,
     /// Applications, in order, separated by commas
@@ -52,13 +53,15 @@ pub struct Args {
     /// Change one knob of the design, as bdu-us=300; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,
-    /// Give switches a weight, by datapath id, first octets (00:00:*), range (1-100) or *; the first that fits counts
+    /// Give switches a weight, by datapath id, first octets (00:00:*), range (1-100) or *; the
+    /// first that fits counts
     #[arg(long, value_name = "SWITCHES=N")]
     weight: Vec<WeightRule>,
     /// Write the counters as JSON to this file, at the end and on SIGUSR1
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Keep over restarts what is set while it runs, in this file; "aldis store" copies it [default: nothing is kept]
+    /// Keep over restarts what is set while it runs, in this file; "aldis store" copies it
+    /// [default: nothing is kept]
     #[cfg(feature = "store")]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -71,7 +74,8 @@ pub struct Args {
     /// How much to log: error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevel>,
-    /// How lines of the log look: text, json or journald [default: text; journald where systemd reads them]
+    /// How lines of the log look: text, json or journald [default: text; journald where systemd
+    /// reads them]
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
 }
@@ -90,7 +94,8 @@ pub(crate) fn parse() -> Args {
 }
 
 impl Args {
-    /// The file's settings, these over them, and the defaults under both; weights and knobs are not settled.
+    /// The file's settings, these over them, and the defaults under both; weights and knobs are not
+    /// settled.
     pub(crate) fn read(&self) -> Result<Config, String> {
         let mut config = match &self.config {
             Some(path) => Config::read(path)?,

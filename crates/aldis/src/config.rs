@@ -1,7 +1,8 @@
-//! The configuration: the settings of a controller, with their defaults, out of a TOML file or without one.
+//! The configuration: the settings of a controller, with their defaults, out of a TOML file or
+//! without one.
 //!
-//! Every key has a default. An unknown key or a value out of range is refused with the file, the line, the key and what
-//! would be accepted; nothing is guessed.
+//! Every key has a default. An unknown key or a value out of range is refused with the file, the
+//! line, the key and what would be accepted; nothing is guessed.
 
 mod dhcp;
 mod initial;
@@ -49,7 +50,8 @@ use crate::knobs::{Knobs, LIVE, Refused, Setting};
 use crate::room::Room;
 use crate::weights::{Rules, Table};
 
-/// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used before.
+/// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used
+/// before.
 const PORTS: [u16; 2] = [6653, 6633];
 
 const MIB: u64 = 1024 * 1024;
@@ -65,7 +67,7 @@ pub(crate) struct Config {
     /// Addresses to listen on.
     #[serde(deserialize_with = "crate::address::addresses")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Where people are served over HTTP, and who may ask.
+    /// The address of the HTTP server, and access to it.
     #[cfg(feature = "http")]
     pub(crate) http: Section,
     /// Number of workers; by the machine when absent.
@@ -97,7 +99,7 @@ pub(crate) struct Config {
     /// The weights, the command line's first, once they are settled.
     #[serde(skip)]
     pub(crate) rules: Rules,
-    /// Those that count where nobody set others.
+    /// The default rules.
     #[serde(skip)]
     pub(crate) said: Rules,
     /// What the controller begins with, once the store was read.
@@ -207,8 +209,8 @@ impl Config {
         Ok(Config { source: Some(Source { path: path.to_owned(), text }), ..config })
     }
 
-    /// Puts the command line's knobs and rules before the file's, both over the preset, and the rules that are kept behind
-    /// them.
+    /// Puts the command line's knobs and rules before the file's, both over the preset, and the
+    /// rules that are kept behind them.
     ///
     /// # Errors
     /// One sentence that begins with the place of what is wrong.
@@ -377,7 +379,7 @@ impl Config {
         keys.chain(knobs).collect()
     }
 
-    /// The file.
+    /// The path of the configuration file, as errors begin with it; empty where there is none.
     fn location_of_file(&self) -> String {
         let file = self.source.as_ref().map(|source| format!("{}: ", source.path.display()));
         file.unwrap_or_default()

@@ -39,7 +39,8 @@ impl Default for Controller {
 }
 
 impl Controller {
-    /// Without an application and without HTTP; on ports 6653 and 6633, with the default design and a worker for each core.
+    /// Without an application and without HTTP; on ports 6653 and 6633, with the default design and
+    /// a worker for each core.
     pub fn new() -> Controller {
         Controller::of(None, || Ok(Config::default())).without_http()
     }
@@ -61,8 +62,8 @@ impl Controller {
         Controller::of(Some(file.clone()), move || Config::read(&file))
     }
 
-    /// Without an application; the rest as `aldis run` has it with the arguments of this program. Where they make no
-    /// sense, and for `--help`, the program prints why and ends.
+    /// Without an application; the rest as `aldis run` has it with the arguments of this program.
+    /// Where they make no sense, and for `--help`, the program prints why and ends.
     #[cfg(feature = "cli")]
     pub fn from_args() -> Controller {
         Controller::with_args(crate::args::parse())
@@ -83,8 +84,9 @@ impl Controller {
         Controller { origin, registry: AppRegistry::empty(), configure: vec![] }
     }
 
-    /// Adds an application behind those before it: `make` makes one instance for each worker. Where the configuration names
-    /// applications (`apps`, `--apps`), those run instead, and this one is among those that can be named.
+    /// Adds an application behind those before it: `make` makes one instance for each worker. Where
+    /// the configuration names applications (`apps`, `--apps`), those run instead, and this one is
+    /// among those that can be named.
     pub fn with<A: App>(
         mut self,
         make: impl Fn() -> A + Clone + Send + Sync + 'static,
@@ -93,7 +95,8 @@ impl Controller {
         self
     }
 
-    /// Adds, likewise, the applications that any Ethernet network needs to work: those of `aldis run`.
+    /// Adds, likewise, the applications that any Ethernet network needs to work: those of `aldis
+    /// run`.
     pub fn with_default_apps(mut self) -> Controller {
         self.registry.add_defaults();
         self
@@ -105,7 +108,8 @@ impl Controller {
         self.set(move |config| config.set_apps(names.clone()))
     }
 
-    /// Says which applications see an event, and in which order. It counts where the configuration names no applications.
+    /// Says which applications see an event, and in which order. It counts where the configuration
+    /// names no applications.
     pub fn sequence(mut self, on: On, apps: impl IntoIterator<Item: Into<String>>) -> Controller {
         let apps = apps.into_iter().map(Into::into).collect();
         self.registry.sequence(Sequence { on, apps });
@@ -164,8 +168,8 @@ impl Controller {
     /// Starts it. What happens is printed on standard error, a line each.
     ///
     /// # Errors
-    /// A configuration that makes no sense, applications that cannot work together, a port that is taken, a machine without
-    /// threads to spare.
+    /// A configuration that makes no sense, applications that cannot work together, a port that is
+    /// taken, a machine without threads to spare.
     pub fn start(self) -> Result<Running, Refused> {
         let outlets = Outlets::start()?;
         let (origin, configure) = self.parts();
@@ -176,7 +180,8 @@ impl Controller {
         started
     }
 
-    /// Starts it, says where it listens, and runs until SIGINT or SIGTERM. Flows stay on the switches.
+    /// Starts it, says where it listens, and runs until SIGINT or SIGTERM. Flows stay on the
+    /// switches.
     ///
     /// # Errors
     /// As [`Controller::start`].

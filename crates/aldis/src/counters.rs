@@ -1,4 +1,5 @@
-//! The counters as JSON: one document a line, to a file that is replaced as a whole, or to standard output.
+//! The counters as JSON: one document a line, to a file that is replaced as a whole, or to standard
+//! output.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -49,12 +50,12 @@ pub(crate) fn write(snapshot: &Snapshot, file: Option<&Path>, out: &Outlet) -> R
         .map_err(|error| format!("counters cannot be written to {}: {error}", file.display()))
 }
 
-/// Nobody ever reads half of it: it is written beside the file, and takes its name.
+/// A reader never sees half of it: it is written beside the file, and takes its name.
 fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
     let beside = beside(file);
     // One that is there was left by a process of the same number, which was killed.
     let _ = fs::remove_file(&beside);
-    // Never through a link that somebody else put there.
+    // Never through a symbolic link.
     let written = File::create_new(&beside).and_then(|mut new| new.write_all(text));
     let replaced = written.and_then(|()| fs::rename(&beside, file));
     if replaced.is_err() {

@@ -1,6 +1,7 @@
 //! Memory that the process does not use any more goes back to the system.
 //!
-//! The system's allocator keeps what was freed, for the next time. This looks now and then whether that is much.
+//! The system's allocator keeps what was freed, for the next time. This looks now and then whether
+//! that is much.
 
 use std::fs;
 
@@ -9,14 +10,16 @@ const IDLE_MAX: usize = 32 * 1024 * 1024;
 
 /// Gives memory back that the process does not use any more.
 ///
-/// The system's allocator keeps what was freed, for the next time: after one switch had the controller keep a gigabyte, the
-/// process would have that for as long as it runs. Nothing is asked for on a hot path, so that what is given back is not missed.
+/// The system's allocator keeps what was freed, for the next time: after one switch had the
+/// controller keep a gigabyte, the process would have that for as long as it runs. Nothing is asked
+/// for on a hot path, so that what is given back is not missed.
 #[derive(Debug, Default)]
 pub(crate) struct GiveBack {
     /// Bytes that the process had after the last time, and the least so far.
     last: usize,
     least: Option<usize>,
-    /// How many looks are left out, and how many of these are to come: what is in use cannot be given back.
+    /// How many looks are left out, and how many of these are to come: what is in use cannot be
+    /// given back.
     pause: u32,
     skip: u32,
 }

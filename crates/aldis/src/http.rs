@@ -1,4 +1,4 @@
-//! People are served over HTTP: where, who may ask, and what they see of the engine.
+//! The HTTP server: its address, access to it, and what it shows of the engine.
 
 pub(crate) mod access;
 pub(crate) mod views;
@@ -45,7 +45,7 @@ pub(crate) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCA
 pub(crate) enum ServeAt {
     /// Nowhere.
     Off,
-    /// Here.
+    /// On this address.
     Address(SocketAddr),
 }
 
@@ -108,7 +108,7 @@ impl Serving {
         Ok(Serving { listening: listen(section.at, &access)?, access })
     }
 
-    /// What the engine tells, to the log and to those who follow events.
+    /// What the engine tells, to the log and to the followers of events.
     pub(crate) fn facts(self, log: impl Facts + 'static) -> (Arc<dyn Facts>, Informed) {
         let (taker, incoming) = aldis_http::events::channel();
         let facts: Arc<dyn Facts> = match &self.listening {
@@ -139,8 +139,8 @@ impl Informed {
     }
 }
 
-/// Listens where it was said. Where nothing was, a port that is taken is no reason not to start: another controller may
-/// run beside this one; it is said, and nothing is served.
+/// Listens where it was said. Where nothing was, a port that is taken is no reason not to start:
+/// another controller may run beside this one; it is said, and nothing is served.
 ///
 /// # Errors
 /// One sentence.
@@ -169,7 +169,7 @@ fn cannot(refused: &Refused) -> Why {
     }
 }
 
-/// Tells the log, and those who follow events.
+/// Tells the log and the followers of events.
 struct Both<L>(L, Taker);
 
 impl<L: Facts> Facts for Both<L> {

@@ -70,11 +70,11 @@ impl Outlets {
             Trouble::Dropped(lines) => {
                 warn!("{lines} lines are missing here: standard error was not read fast enough");
             }
-            // There is nobody to tell.
+            // There is no reader to tell.
             Trouble::Failed(_) => {}
         };
         let counters = |trouble| match trouble {
-            // Each was told to those who asked for it.
+            // Each was told to the caller that asked for it.
             Trouble::Dropped(_) => {}
             Trouble::Failed(why) => {
                 warn!("counters cannot be written to standard output: {why}");
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Bytes that no pipe takes while nobody reads.
+    /// Bytes that no pipe takes while it is not read.
     const MUCH: usize = 4 << 20;
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a controller keeps over restarts (`--store`), as far as it runs by it: flows, rules, weights,
-//! names and the key of its probes. Without a store the same is kept until it ends.
+//! What a controller keeps over restarts (`--store`), as far as it runs by it: flows, rules,
+//! weights, names and the key of its probes. Without a store the same is kept until it ends.
 
 pub(crate) mod acl;
 #[cfg(feature = "http")]
@@ -24,7 +24,8 @@ use crate::weights::Rules;
 use acl::AclRules;
 use flows::Flows;
 
-/// The name, on the shelf of weights, of the rules that were set over HTTP: they count instead of all others.
+/// The name, on the shelf of weights, of the rules that were set over HTTP: they count instead of
+/// all others.
 #[cfg(feature = "http")]
 const RULES: &str = "rules";
 
@@ -72,7 +73,8 @@ impl Persisted {
         Ok(Persisted::in_memory())
     }
 
-    /// The configuration with the weights and knobs that count, and with applications that can work together.
+    /// The configuration with the weights and knobs that count, and with applications that can work
+    /// together.
     ///
     /// # Errors
     /// One sentence that begins with the place of what is wrong.

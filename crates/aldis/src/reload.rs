@@ -26,7 +26,8 @@ pub(crate) struct Changes {
     pub(crate) weights: bool,
 }
 
-/// Takes from `read` into `running` what counts at once. The rest of `running` stays: it is what runs.
+/// Takes from `read` into `running` what counts at once. The rest of `running` stays: it is what
+/// runs.
 pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     let mut applied = Vec::new();
     match running.design.batching {
@@ -68,7 +69,7 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     shorten(&mut applied);
     let waiting = running.changed(&read);
     running.keep_as(&read);
-    // Who may ask was settled before; only where is waited with.
+    // Access was settled before; only the address has to wait.
     #[cfg(feature = "http")]
     {
         running.http = Section { at: running.http.at, ..read.http };

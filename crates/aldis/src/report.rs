@@ -1,7 +1,9 @@
-//! What people are told while the controller runs: facts become lines of the log, on a thread of their own.
+//! What people are told while the controller runs: facts become lines of the log, on a thread of
+//! their own.
 //!
-//! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their number is logged.
-//! Lines that somebody outside can cause at will, about strangers and about what switches refuse, are limited.
+//! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their
+//! number is logged. Lines that somebody outside can cause at will, about strangers and about what
+//! switches refuse, are limited.
 
 mod crowd;
 mod full;
@@ -60,7 +62,8 @@ impl Facts for Taker {
 }
 
 impl Reporter {
-    /// Starts the log at the given level and in this format, which never waits for those who read it.
+    /// Starts the log at the given level and in this format, which never waits for those who read
+    /// it.
     ///
     /// # Errors
     /// When the system has no thread to spare.
@@ -140,7 +143,8 @@ impl Log {
         self.tell_missing();
     }
 
-    /// The next fact; none of them where it is time to say what was counted first, and nothing at all when every taker is gone.
+    /// The next fact; none of them where it is time to say what was counted first, and nothing at
+    /// all when every taker is gone.
     fn next(&mut self, facts: &Receiver<Fact>) -> Option<Option<Fact>> {
         self.tell_counted(false);
         let Some(wait) = self.crowd.wait(Instant::now()) else {

@@ -1,7 +1,8 @@
 //! How much memory there is, and what of it each table gets.
 //!
-//! What there is, is what the machine has, or less where a cgroup says so (a container, a service with `MemoryMax`): the kernel ends
-//! a process that goes beyond. Tables have their usual sizes where there is room for them, and smaller ones where there is not.
+//! What there is, is what the machine has, or less where a cgroup says so (a container, a service
+//! with `MemoryMax`): the kernel ends a process that goes beyond. Tables have their usual sizes
+//! where there is room for them, and smaller ones where there is not.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +52,8 @@ impl Room {
         usize::try_from(self.0 / 64 / FRAME_BYTES).unwrap_or(usize::MAX).min(usual)
     }
 
-    /// Bytes that the kernel may hold of what switches sent: an eighth of it, for it counts twice as many.
+    /// Bytes that the kernel may hold of what switches sent: an eighth of it, for it counts twice
+    /// as many.
     pub(crate) fn received(self) -> usize {
         usize::try_from(self.0 / 8).unwrap_or(usize::MAX)
     }
@@ -85,8 +87,8 @@ fn limit(groups: &str, mounted: &Path) -> Option<u64> {
     limits.min()
 }
 
-/// The lowest limit of a group and of those that it is in. In a container the path may be one of the host's: what is not there is no
-/// limit.
+/// The lowest limit of a group and of those that it is in. In a container the path may be one of
+/// the host's: what is not there is no limit.
 fn lowest(mounted: &Path, path: &str, file: &str) -> Option<u64> {
     let inside = Path::new(path.trim_start_matches('/'));
     let limits = inside.ancestors().filter_map(|group| {

@@ -26,7 +26,8 @@ use crate::settings::Settings;
 use crate::signals::{Signal, Signals};
 use crate::{counters, weights};
 
-/// How long after the start, or after new weights, a switch with one may take to connect before its absence is told.
+/// How long after the start, or after new weights, a switch with one may take to connect before its
+/// absence is told.
 const WEIGHTS_LOOK_AFTER: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether memory can be given back.
@@ -219,7 +220,8 @@ impl Running {
         }
     }
 
-    /// Says at once where weights change nothing, and later where no switch has come that one was for.
+    /// Says at once where weights change nothing, and later where no switch has come that one was
+    /// for.
     fn mind_weights(&mut self) {
         let config = self.settings.now();
         weights::warn_if_idle(&config);
@@ -259,7 +261,8 @@ impl Running {
     }
 }
 
-/// Tells people what the log does not say; programs find it in the log, where every line is theirs to read.
+/// Tells people what the log does not say; programs find it in the log, where every line is theirs
+/// to read.
 fn tell(format: LogFormat, to: &Outlet, text: &str) {
     match format {
         LogFormat::Text => to.say(text),

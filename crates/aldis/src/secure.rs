@@ -13,7 +13,7 @@ use crate::address::{Listen, addresses};
 use crate::config::Config;
 use crate::tls;
 
-/// Where switches over TLS are waited for if nobody says where: beside 6653.
+/// The default port for switches over TLS, beside 6653.
 const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 6654);
 
 /// `[tls]`, and what the command line says of it.
@@ -21,7 +21,8 @@ const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPE
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
-    /// Address to listen on for switches over TLS; may be given several times [default: 0.0.0.0:6654, with the next three]
+    /// Address to listen on for switches over TLS; may be given several times [default:
+    /// 0.0.0.0:6654, with the next three]
     #[cfg_attr(
         feature = "cli",
         arg(id = "tls_listen", long = "tls-listen", value_name = "[ADDR:]PORT")
@@ -43,7 +44,8 @@ pub(crate) struct Settings {
         arg(id = "tls_authority", long = "tls-authority", value_name = "FILE")
     )]
     authority: Option<PathBuf>,
-    /// Let in whatever an authority signed, and not only certificates that name their switch (dpid-0000000000000001)
+    /// Let in whatever an authority signed, and not only certificates that name their switch
+    /// (dpid-0000000000000001)
     #[cfg_attr(feature = "cli", arg(id = "tls_any-switch", long = "tls-any-switch"))]
     any_switch: bool,
     /// Listen for no switches without TLS
@@ -74,12 +76,12 @@ impl Settings {
         fixed(self) != fixed(other)
     }
 
-    /// Whether nobody is let in without TLS.
+    /// Whether only TLS is accepted.
     pub(crate) fn only(&self) -> bool {
         self.only
     }
 
-    /// Where, and who we are there; nothing where nothing was said.
+    /// The addresses and the controller's identity; nothing where TLS is not configured.
     ///
     /// # Errors
     /// One sentence.
@@ -89,7 +91,7 @@ impl Settings {
         Ok(self.identity()?.map(|identity| Secure { listen, identity }))
     }
 
-    /// Who we are, from the files as they are now.
+    /// The controller's identity, from the files as they are now.
     fn identity(&self) -> Result<Option<Identity>, String> {
         let (certificate, key, authority) = match (&self.certificate, &self.key, &self.authority) {
             (Some(certificate), Some(key), Some(authority)) => (certificate, key, authority),
@@ -122,8 +124,8 @@ pub(crate) struct TlsHandles {
 }
 
 impl TlsHandles {
-    /// Certificates and keys as their files are now, for whoever connects or asks from now on. Nobody is disconnected, and
-    /// where something is wrong nothing is changed.
+    /// Certificates and keys as their files are now, for whoever connects or asks from now on.
+    /// No connection ends, and on an error nothing changes.
     ///
     /// # Errors
     /// One sentence.

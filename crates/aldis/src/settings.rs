@@ -1,4 +1,5 @@
-//! The settings as they run now: shown over HTTP, and changed from there or by reading the file again, one after the other.
+//! The settings as they run now: shown over HTTP, and changed from there or by reading the file
+//! again, one after the other.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +22,7 @@ impl Settings {
         Settings { config: Mutex::new(config), engine }
     }
 
-    /// As it runs now. Nobody who serves switches waits for whoever holds it.
+    /// As it runs now. No worker waits for this lock.
     pub(crate) fn now(&self) -> MutexGuard<'_, Config> {
         self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,7 +35,8 @@ impl Settings {
         changes
     }
 
-    /// These rules about weights count from now on, or those that were said where there are none; a line for each difference.
+    /// These rules about weights count from now on, or those that were said where there are none; a
+    /// line for each difference.
     #[cfg(feature = "http")]
     pub(crate) fn weigh(&self, rules: Option<Rules>) -> Vec<String> {
         let mut config = self.now();

@@ -1,7 +1,8 @@
 //! What a running controller is told by signals.
 //!
-//! SIGINT and SIGTERM stop it, and the second of them ends it at once. SIGHUP has it read its settings again, unless it
-//! comes from a terminal that was closed: then it stops too. SIGUSR1 asks for the counters.
+//! SIGINT and SIGTERM stop it, and the second of them ends it at once. SIGHUP has it read its
+//! settings again, unless it comes from a terminal that was closed: then it stops too. SIGUSR1 asks
+//! for the counters.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator;
 
-/// Signals that wait. Who asks for the same again and again while nobody listens is answered once.
+/// Signals that wait. A signal that is repeated meanwhile counts once.
 const SIGNALS_MAX: usize = 16;
 
 /// One thing that it is told.
@@ -26,7 +27,7 @@ pub(crate) enum Signal {
     Count,
 }
 
-/// Those who listen.
+/// The receiver.
 pub(crate) struct Signals(Receiver<Signal>);
 
 impl Signals {

@@ -7,10 +7,11 @@ use std::path::Path;
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// The largest file of certificates or keys that is read, in bytes: the authorities of a whole system are 250 kB.
+/// The largest file of certificates or keys that is read, in bytes: the authorities of a whole
+/// system are 250 kB.
 const FILE_MAX: u64 = 1024 * 1024;
 
-/// Who somebody is: a certificate, with those of the authorities between behind it, and its key.
+/// An identity: a certificate, with those of the authorities between behind it, and its key.
 pub struct Identity {
     /// The certificates, its own first.
     pub chain: Vec<CertificateDer<'static>>,

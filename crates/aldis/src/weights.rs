@@ -1,4 +1,5 @@
-//! `[weights]` and `--weight`: which switch is due how much, a rule a line. The first rule that names a switch counts.
+//! `[weights]` and `--weight`: which switch is due how much, a rule a line. The first rule that
+//! names a switch counts.
 //!
 //! ```toml
 //! [weights]
@@ -70,7 +71,8 @@ impl Rules {
         self.rules.is_empty()
     }
 
-    /// The sentence about switches that rules name one by one and that are not `here`; none where all are.
+    /// The sentence about switches that rules name one by one and that are not `here`; none where
+    /// all are.
     pub(crate) fn absent(&self, here: &HashSet<u64>) -> Option<String> {
         let absent: Vec<_> = self.weights.named().filter(|dpid| !here.contains(&dpid.0)).collect();
         let (shown, more) = absent.split_at(absent.len().min(ABSENT_SHOWN));

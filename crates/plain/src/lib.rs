@@ -1,5 +1,5 @@
-//! What is wrong with a value, in words of people who never saw serde: what was given, what is
-//! wanted, and the name that was probably meant. For requests, and for the configuration.
+//! What is wrong with a value, in plain words instead of serde's: what was given, what is wanted,
+//! and the name that was probably meant. For requests, and for the configuration.
 
 /// The types whose names serde puts into its sentences, as people call them.
 const WANTED: [(&str, &str); 22] = [

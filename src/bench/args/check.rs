@@ -1,4 +1,5 @@
-//! Options that cannot be together: what one of them says would be passed over, and the result be of something else.
+//! Options that cannot be together: what one of them says would be passed over, and the result be
+//! of something else.
 
 use super::{LoadArgs, ModeArg};
 use aldis_emulator::load::Spread;

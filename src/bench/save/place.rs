@@ -1,5 +1,5 @@
-//! A place for a file that is there as a whole or not at all: what was there before stays until all of the new is written,
-//! beside it.
+//! A place for a file that is there as a whole or not at all: what was there before stays until all
+//! of the new is written, beside it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -18,7 +18,8 @@ impl Place {
     /// Nothing is changed by this.
     ///
     /// # Errors
-    /// What the system says: what is there may not be written to, or nothing may be created beside it.
+    /// What the system says: what is there may not be written to, or nothing may be created beside
+    /// it.
     pub(super) fn new(named: &Path) -> io::Result<Place> {
         let path = fs::canonicalize(named).unwrap_or(named.into());
         let beside = match fs::metadata(&path) {

@@ -1,4 +1,5 @@
-//! The rows about unequal load: fairness, steps, storms, probes, a hot port, and switches that read badly.
+//! The rows about unequal load: fairness, steps, storms, probes, a hot port, and switches that read
+//! badly.
 
 use super::{LIMITED, Row, delay_words, delays, grouped, row};
 use crate::bench::args::ModeArg;

@@ -1,6 +1,7 @@
 //! The fields of a match or of a frame, by the names and in the order that `ovs-ofctl` gives them.
 //!
-//! An exact ethertype and an exact IP protocol are said by one word in front, `tcp` for `dl_type=0x0800,nw_proto=6`.
+//! An exact ethertype and an exact IP protocol are said by one word in front, `tcp` for
+//! `dl_type=0x0800,nw_proto=6`.
 
 use aldis_packet::{ethertype, protocol};
 use std::fmt::{self, Display};
@@ -157,7 +158,8 @@ pub(super) fn masked(value: impl Display, mask: Option<impl Display>) -> impl Di
     })
 }
 
-/// An address of `bits` bits and its mask: the length of the prefix where it is one, else the mask itself.
+/// An address of `bits` bits and its mask: the length of the prefix where it is one, else the mask
+/// itself.
 pub(super) fn prefixed(
     address: impl Display,
     mask: u128,

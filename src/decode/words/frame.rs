@@ -172,7 +172,8 @@ fn dhcp_words(dhcp: &Dhcp<'_>) -> String {
 
 fn lldp_words(lldp: &Lldp<'_>) -> String {
     let name = |id: aldis_packet::lldp::Id<'_>| match id.name {
-        // Both tables of the standard have their addresses at 3 or 4; six bytes there are Ethernet's.
+        // Both tables of the standard have their addresses at 3 or 4; six bytes there are
+        // Ethernet's.
         &[a, b, c, d, e, f] if matches!(id.subtype, 3 | 4) => {
             MacAddr([a, b, c, d, e, f]).to_string()
         }

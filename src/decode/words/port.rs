@@ -1,5 +1,5 @@
-//! Ports: their names, and what a switch says of one. Numbers are those of OpenFlow 1.3; the reserved ones of 1.0 are the
-//! same with sixteen bits.
+//! Ports: their names, and what a switch says of one. Numbers are those of OpenFlow 1.3; the
+//! reserved ones of 1.0 are the same with sixteen bits.
 
 use super::text;
 use aldis_wire::MacAddr;
@@ -41,7 +41,8 @@ pub(super) fn output(port: u32, max_len: u16) -> impl Display {
     })
 }
 
-/// Flags by name in the order of `names`, and what is left as a number; `none` where there are none.
+/// Flags by name in the order of `names`, and what is left as a number; `none` where there are
+/// none.
 pub(super) fn flags(
     bits: u32,
     names: &'static [(u32, &'static str)],

@@ -13,7 +13,8 @@ pub(super) fn hello(f: &mut Formatter<'_>, version: u8, body: &[u8]) -> fmt::Res
     }
 }
 
-/// HELLO: the versions that the sender speaks. Without a bitmap these are its own and all before it.
+/// HELLO: the versions that the sender speaks. Without a bitmap these are its own and all before
+/// it.
 pub(super) fn hello_elements(f: &mut Formatter<'_>, version: u8, hello: &Hello) -> fmt::Result {
     let until = [(2 << version) - 2];
     let words = hello.bitmap().unwrap_or(&until);
@@ -151,7 +152,8 @@ pub(super) fn port_status(f: &mut Formatter<'_>, reason: u8, port: &port::Port<'
     write!(f, "{port}")
 }
 
-/// A queue property that guarantees or limits a rate in tenths of a percent; above a thousand it says nothing.
+/// A queue property that guarantees or limits a rate in tenths of a percent; above a thousand it
+/// says nothing.
 pub(super) fn rate(f: &mut Formatter<'_>, name: &str, rate: u16) -> fmt::Result {
     match rate {
         0..=1000 => write!(f, " {name}:{}.{}%", rate / 10, rate % 10),

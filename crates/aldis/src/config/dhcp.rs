@@ -1,4 +1,4 @@
-//! `[[dhcp-server]]`: who is a DHCP server, where that is said beforehand.
+//! `[[dhcp-server]]`: the DHCP servers, where they are named beforehand.
 
 use aldis_apps::SwitchPort;
 use aldis_apps::dhcp::{Server, Trust};
@@ -25,7 +25,7 @@ pub(super) struct Told {
     vlan: u16,
 }
 
-/// Those that are said, and nobody else; anyone where none is.
+/// The servers that are named; every server where none is.
 ///
 /// # Errors
 /// What is wrong.

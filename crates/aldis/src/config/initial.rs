@@ -1,4 +1,5 @@
-//! What a controller begins with: flows, rules and secrets, of the configuration and of what is kept.
+//! What a controller begins with: flows, rules and secrets, of the configuration and of what is
+//! kept.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The settings of the applications that know the network: what it is made of, and who is in it.
+//! The settings of the applications that know the network: its links and its hosts.
 
 use std::time::Duration;
 

@@ -12,10 +12,10 @@ use crate::room::Room;
 /// Paths that can be remembered: ten million take some gigabytes.
 const PATHS_MAX: u32 = 10_000_000;
 
-/// Seconds without a packet after which a flow goes, unless somebody says otherwise.
+/// Seconds without a packet after which a flow goes, by default.
 const IDLE_TIMEOUT_S: u16 = 60;
 
-/// Paths that are remembered, unless somebody says otherwise: some 100 MB where there are as many.
+/// Paths that are remembered by default: some 100 MB where there are as many.
 const PATHS: u32 = 200_000;
 
 /// `[routing]`

@@ -1,4 +1,5 @@
-//! The settings of connections with switches, and of the application that knows no network beyond one switch.
+//! The settings of connections with switches, and of the application that knows no network beyond
+//! one switch.
 
 use aldis_apps::learning_switch::{self, Seed};
 use aldis_control::session;
@@ -17,7 +18,8 @@ pub(super) struct Session {
     echo_every_s: Seconds,
     echo_within_s: Seconds,
     stuck_within_s: Seconds,
-    /// MiB that are kept on account of each switch; 16, or fewer where there is little memory, when absent.
+    /// MiB that are kept on account of each switch; 16, or fewer where there is little memory, when
+    /// absent.
     switch_mib_max: Option<Within<1, 4096>>,
 }
 

@@ -1,4 +1,4 @@
-//! `[http]`: where people are served, and who may ask.
+//! `[http]`: the address, and the access to it.
 
 use std::collections::HashSet;
 use std::fmt;

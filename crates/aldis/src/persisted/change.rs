@@ -35,7 +35,7 @@ impl Persisted {
         Ok(())
     }
 
-    /// What scripts of Floodlight's keep on switches; whoever serves them has them in memory too.
+    /// What scripts of Floodlight's keep on switches; the server has them in memory too.
     pub(crate) fn floodlight_entries(&self) -> BTreeMap<String, Value> {
         let entries = self.store.as_ref().map(|store| store.entries(Shelf::FloodlightEntries));
         entries.into_iter().flatten().map(|(name, entry)| (name, entry.value)).collect()

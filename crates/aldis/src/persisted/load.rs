@@ -9,7 +9,8 @@ use aldis_store::{Change, Embedded, Entry, Shelf, Store, Value};
 use super::acl::AclRules;
 use super::{Persisted, RULES};
 
-/// The name, on the shelf of keys, of that which signs link probes: with the same one, probes of the run before are old, not forged.
+/// The name, on the shelf of keys, of that which signs link probes: with the same one, probes of
+/// the run before are old, not forged.
 const LLDP: &str = "lldp";
 
 impl Persisted {

@@ -1,4 +1,5 @@
-//! What hosts do, in the log: each by itself while few do anything, and how many did what, once a second, while many do.
+//! What hosts do, in the log: each by itself while few do anything, and how many did what, once a
+//! second, while many do.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ const LISTED_MAX: u32 = 10;
 /// See [`LISTED_MAX`].
 const PER: Duration = Duration::from_secs(1);
 
-/// See the file.
+/// Counts hosts and links that change within a second, beyond what is listed one by one.
 #[derive(Debug, Default)]
 pub(super) struct Crowd {
     /// When the time began that is counted.
@@ -30,7 +31,7 @@ struct Counted {
     moved: u64,
     /// By why they were forgotten.
     forgotten: BTreeMap<&'static str, u64>,
-    /// Changes of which nobody can say any more what they were.
+    /// Changes whose details are lost.
     others: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Switches whose tables are full: each is spoken of once within [`LINES_PER`], however many flows it refuses.
+//! Switches whose tables are full: each is spoken of once within [`LINES_PER`], however many flows
+//! it refuses.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,11 +9,12 @@ use aldis_wire::DatapathId;
 
 use super::{LINES_MAX, LINES_PER};
 
-/// See the file.
+/// Counts the flows that switches refuse because their tables are full.
 #[derive(Debug, Default)]
 pub(super) struct Full {
     begun: Option<Instant>,
-    /// Flows that each refused and nobody was told of, of those that were spoken of within this time.
+    /// Flows that each refused and nobody was told of, of those that were spoken of within this
+    /// time.
     refused: BTreeMap<DatapathId, u64>,
     /// The same, within the time before.
     before: BTreeMap<DatapathId, u64>,

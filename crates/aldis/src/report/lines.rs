@@ -1,8 +1,9 @@
 //! How a line of the log looks: text for people, JSON for programs, or as journald takes it.
 //!
-//! Under systemd standard error is the journal's, and `JOURNAL_STREAM` says so (systemd.exec(5)). A line there begins with its
-//! priority, as `<4>` (sd-daemon(3)), and has no time and no colours: the journal has its own. A line break within a message would
-//! begin another line there, with a priority of its own, and is shown as `\n`.
+//! Under systemd standard error is the journal's, and `JOURNAL_STREAM` says so (systemd.exec(5)). A
+//! line there begins with its priority, as `<4>` (sd-daemon(3)), and has no time and no colours:
+//! the journal has its own. A line break within a message would begin another line there, with a
+//! priority of its own, and is shown as `\n`.
 
 use std::fmt::{self, Debug, Display, Write as _};
 
@@ -149,7 +150,8 @@ pub(crate) fn format_of_stderr() -> LogFormat {
     if is_journal { LogFormat::Journald } else { LogFormat::Text }
 }
 
-/// Whether `JOURNAL_STREAM` names this file: a process may have sent its standard error elsewhere since.
+/// Whether `JOURNAL_STREAM` names this file: a process may have sent its standard error elsewhere
+/// since.
 fn names(stream: &str, device: impl Display, inode: impl Display) -> bool {
     stream == format!("{device}:{inode}")
 }

@@ -6,8 +6,8 @@ use aldis_wire::v10::{Match, VLAN_NONE, Wildcards};
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
-/// The fields that the match does not ignore. Those of ARP and ICMP stand in the places of others, and are called by
-/// their own names.
+/// The fields that the match does not ignore. Those of ARP and ICMP stand in the places of others,
+/// and are called by their own names.
 pub(super) fn fields(matched: &Match) -> Fields {
     let counts = |field: Wildcards| !matched.wildcards.contains(field);
     let mut fields = Fields::default();

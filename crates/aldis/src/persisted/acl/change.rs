@@ -89,7 +89,7 @@ impl Persisted {
         let names: HashSet<_> = next.iter().map(|rule| &rule.name).collect();
         let gone = self.acl.set.iter().filter(|rule| !names.contains(&rule.name));
         let gone = gone.map(|rule| Change::remove(Shelf::Acl, &*rule.name));
-        // Who stays in its place and says the same need not be written again.
+        // A rule that keeps its place and content is not written again.
         let is_new = |(place, rule): &(usize, &Arc<Rule>)| self.acl.set.get(*place) != Some(*rule);
         let new = next.iter().enumerate().filter(is_new);
         let new = new.map(|(place, rule)| {
@@ -188,7 +188,8 @@ mod tests {
             assert!(why.contains(words), "{words}: {why}");
         }
         assert_eq!(names(&kept.acl), ["file", "b", "c", "d"]);
-        // The file says the same name later: its rule counts, and the other is kept for when it does not.
+        // The file says the same name later: its rule counts, and the other is kept for when it
+        // does not.
         assert_eq!(kept.acl.configure(vec![ours(rule("c", ("in-port", "9")))]), ["c".into()]);
         assert_eq!(names(&kept.acl), ["c", "b", "d"]);
         change(&mut kept, AclChange::All(vec![])).unwrap();
