@@ -188,21 +188,25 @@ fn the_learning_switch_floods_what_it_does_not_know_and_installs_what_it_does() 
         Message::PacketIn(packet).encode(VERSION, xid, &mut bytes).expect("it can be said");
         bytes
     };
-    let out_port = |message: &Message| match message {
+    let actions_of = |message: &Message| match message {
         Message::PacketOut(packet) => packet.actions.clone(),
         other => panic!("{other:?}"),
     };
     // Host 1 of port 1 asks for host 2, which is not known; host 2 answers from port 2.
     peer.send(&from(1, 1, 2, 1)).expect("it reads");
     let (xid, flooded) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
-    assert_eq!((xid, out_port(&flooded)), (1, vec![Action::output(PortNo::FLOOD)]));
+    assert_eq!((xid, actions_of(&flooded)), (1, vec![Action::output(PortNo::FLOOD)]));
     peer.send(&from(2, 2, 1, 2)).expect("it reads");
     let (_, flow) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
     let Message::FlowMod(flow) = flow else { panic!("{flow:?}") };
     let [one, two] = [1, 2].map(|host| MacAddr([2, 0, 0, 0, 0, host]));
     assert_eq!(flow.match_, Match::new().in_port(PortNo(2)).eth_dst(one).eth_src(two));
     let (xid, sent) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
-    assert_eq!((xid, out_port(&sent)), (2, vec![Action::output(PortNo(1))]));
+    assert_eq!((xid, actions_of(&sent)), (2, vec![Action::output(PortNo(1))]));
+    // Host 3 is behind port 1, too: the receiver has heard it, and the packet goes nowhere.
+    peer.send(&from(9, 1, 1, 3)).expect("it reads");
+    let (xid, dropped) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
+    assert_eq!((xid, actions_of(&dropped)), (9, vec![]));
     // Host 2 moves to port 3: the flows that lead to where it was go.
     peer.send(&from(3, 3, 1, 2)).expect("it reads");
     let (_, removed) = receive(&mut peer, &[PACKET_OUT, FLOW_MOD]);
@@ -248,8 +252,14 @@ fn an_application_of_ones_own_has_all_that_aldis_run_has() {
     assert!(asked(&["apps"]).contains("\n  census"));
     assert!(asked(&["switches"]).contains("0000000000000007"));
     assert!(asked(&["static-flows"]).contains("uplink"));
-    assert!(asked(&["weights", "--set", "7=9"]).contains('9'));
-    assert!(asked(&["metrics"]).contains("aldis_"));
+    let weight = |words: &[&str]| {
+        let shown = asked(words);
+        let rule = shown.lines().find_map(|line| line.strip_prefix("7 ")).map(str::trim);
+        rule.map(str::to_owned)
+    };
+    assert_eq!(weight(&["weights"]).as_deref(), Some("4"));
+    assert_eq!(weight(&["weights", "--set", "7=9"]).as_deref(), Some("9"));
+    assert!(asked(&["metrics"]).contains("aldis_app_sent_bytes_total{app=\"census\"}"));
     assert!(store.exists());
     drop(census);
     std::fs::remove_dir_all(&folder).expect("it was there");

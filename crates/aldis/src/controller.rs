@@ -76,8 +76,7 @@ impl Controller {
     }
 
     fn of(
-        #[cfg(feature = "config")] file: Option<PathBuf>,
-        #[cfg(not(feature = "config"))] file: Option<std::path::PathBuf>,
+        file: Option<std::path::PathBuf>,
         read: impl Fn() -> Result<Config, String> + Send + Sync + 'static,
     ) -> Controller {
         let origin = Origin { file, read: Box::new(read) };

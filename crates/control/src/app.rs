@@ -38,8 +38,9 @@ pub type State<'s, A> = <<A as App>::Slot as Slot>::Ref<'s>;
 /// An application, as its author writes it.
 ///
 /// It is called for what it says that it starts on ([`App::EVENTS`]), in the order that the
-/// configuration has for that event, and for nothing else. Every method but [`App::init_switch`]
-/// has a default that does nothing and lets the event go on.
+/// configuration has for that event, and for nothing else. Every method has a default:
+/// [`App::packet_ins`] calls [`App::packet_in`], and the others do nothing and let the event go on.
+/// Only an application with a slot has to write one, [`App::init_switch`].
 pub trait App: Send + 'static {
     /// What the application keeps for each switch: `()`, [`Exclusive<T>`](Exclusive) or
     /// [`Parallel<T>`](Parallel).
@@ -59,8 +60,39 @@ pub trait App: Send + 'static {
     const COUNTS: &'static [&'static str] = &[];
 
     /// A switch joins: makes its slot. Runs before any event of that switch, once for all workers.
-    /// An application whose slot is `()` has nothing to make; every other one makes its state here,
-    /// and does not compile without it.
+    /// An application whose slot is `()` has nothing to make; every other one makes its state here:
+    ///
+    /// ```
+    /// use aldis_control::app::Exclusive;
+    /// use aldis_control::switch::Info;
+    /// use aldis_control::{App, Recipe, Time};
+    ///
+    /// struct Counts;
+    ///
+    /// impl App for Counts {
+    ///     type Slot = Exclusive<u64>;
+    ///     const NAME: &'static str = "counts";
+    ///     fn init_switch(&mut self, _: Time, _: &Info) -> u64 {
+    ///         0
+    ///     }
+    /// }
+    /// let _ = Recipe::default().with(|| Counts);
+    /// ```
+    ///
+    /// It does not compile without:
+    ///
+    /// ```compile_fail
+    /// use aldis_control::app::Exclusive;
+    /// use aldis_control::{App, Recipe};
+    ///
+    /// struct Counts;
+    ///
+    /// impl App for Counts {
+    ///     type Slot = Exclusive<u64>;
+    ///     const NAME: &'static str = "counts";
+    /// }
+    /// let _ = Recipe::default().with(|| Counts);
+    /// ```
     fn init_switch(&mut self, now: Time, switch: &Info) -> <Self::Slot as Slot>::State {
         const {
             assert!(Self::Slot::IS_EMPTY, "an application with a slot makes it in init_switch");

@@ -24,7 +24,7 @@
 //! - A [`Handle`] is what the outside holds. Its reads take no lock that a worker needs to serve.
 //!
 //! Every message between threads is a type of `messages.rs`. A worker gets them from its inbox
-//! (`shared/inbox.rs`). A connection gets [`messages::Signal`]s, which its next claimant receives.
+//! (`shared/inbox.rs`). A connection gets `Signal`s, which its next claimant receives.
 //!
 //! # Rooms, from the lowest floor to the highest
 //!

@@ -180,7 +180,7 @@ impl<'b, T: Send + 'static> Slots<'b, Exclusive<T>> {
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]), held until what is returned
     /// is dropped.
     pub fn of(&mut self, switch: usize) -> Held<'_, T> {
-        Exclusive::give(kept::<Exclusive<T>>(&self.switches[switch], self.place))
+        self.state(switch)
     }
 }
 

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;
-use crate::app::{At, Exclusive, Moment, Slots};
+use crate::app::{At, Exclusive, Moment, Slots, State};
+use crate::batch::{Asked, Request};
 use crate::stats::{AppSnapshot, Level};
 use crate::world::{News, Part, PartId, Publisher};
 use aldis_wire::{DatapathId, Version};
@@ -246,6 +247,66 @@ fn an_exclusive_slot_comes_to_be_changed_even_twice_in_a_batch() {
     pipeline.packet_ins(&mut batch, &mut out);
     pipeline.event(Time::START, &World::NOTHING, &switch, &Event::Second, &mut out);
     assert_eq!(out.bytes(), [12]);
+}
+
+/// Answers each request by itself, with its number among those of its switch.
+struct NumbersRequests;
+
+impl App for NumbersRequests {
+    type Slot = Exclusive<u8>;
+    const NAME: &'static str = "numbers";
+
+    fn init_switch(&mut self, _: Time, _: &Info) -> u8 {
+        0
+    }
+
+    fn packet_in(
+        &mut self,
+        request: &Asked<'_>,
+        mut count: State<'_, Self>,
+        out: &mut Output,
+    ) -> Next {
+        *count += 1;
+        out.turn_to(request.run);
+        out.append(&[*count]);
+        if request.request.xid == 2 { Next::Stop } else { Next::Continue }
+    }
+}
+
+#[test]
+fn requests_come_one_by_one_with_the_slot_of_their_switch() {
+    let recipe = Recipe::default().with(|| NumbersRequests);
+    let program = recipe.settle().unwrap();
+    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    let switches = [1, 2].map(|_| pipeline.join(Time::START, info()));
+    let request = |xid, stopped| Request {
+        frame_at: 0,
+        frame_len: 0,
+        total_len: 0,
+        reason: 0,
+        stopped,
+        in_port: 1,
+        buffer_id: 0,
+        xid,
+    };
+    let mut requests = [request(1, false), request(2, false), request(3, true), request(4, false)];
+    let mut batch = Batch {
+        on: On::FlowRequest,
+        now: Time::START,
+        world: View::nothing(),
+        bytes: &[],
+        switches: &switches,
+        runs: &[
+            crate::Run { switch: 0, requests: 0..1 },
+            crate::Run { switch: 1, requests: 1..3 },
+            crate::Run { switch: 0, requests: 3..4 },
+        ],
+        requests: &mut requests,
+    };
+    pipeline.packet_ins(&mut batch, &mut out);
+    // The second request of the second switch was stopped before: it is passed over.
+    assert_eq!(out.bytes(), [1, 1, 2]);
+    assert_eq!(requests.map(|request| request.stopped), [false, true, true, false]);
 }
 
 #[test]
