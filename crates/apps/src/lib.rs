@@ -6,6 +6,7 @@
 pub mod acl;
 pub mod arp_proxy;
 pub mod dhcp;
+mod exact_cache;
 pub mod hosts;
 pub mod hub;
 pub mod kept;

@@ -11,6 +11,7 @@ use aldis_control::{App, Batch, Far, On, Output, Part, Time};
 use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
+use crate::exact_cache::ExactCache;
 use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::say::send_out;
@@ -22,7 +23,7 @@ use super::host::{Host, Identity};
 use super::keeper::{Keeper, Seen};
 use super::ledger::{Config, Effect, Gone};
 use super::sighting::Sighting;
-use super::table::{BATCH as AT_ONCE, Hosts};
+use super::table::{BATCH as AT_ONCE, Hosts, seconds};
 
 /// For how long a worker does not say the same thing again: by then it was published, if it is
 /// believed.
@@ -60,6 +61,8 @@ pub struct Lookout {
     newcomers: Recent,
     /// How many came since then.
     newcome: (Time, u32),
+    /// Senders that were no news at their ports, in this version of the World and this second.
+    no_news: ExactCache<(), 8>,
     /// Taken while a batch is read.
     block: Option<Box<Block>>,
 }
@@ -68,16 +71,20 @@ pub struct Lookout {
 #[derive(Debug)]
 struct Block {
     len: usize,
-    /// The first `len` of each are in use.
-    ids: [Identity; AT_ONCE],
+    /// The first `len` are in use.
     seen: [Sighting; AT_ONCE],
 }
 
+/// The keys of what the cache could not answer of a block: a hash, 0 where it was not asked.
+type Hashes = [u64; AT_ONCE];
+
+const NOBODY: Identity = Identity { mac: MacAddr([0; 6]), vlan: 0 };
+
 impl Default for Block {
     fn default() -> Self {
-        let id = Identity { mac: MacAddr([0; 6]), vlan: 0 };
-        let nothing = Sighting { id, at: SwitchPort::default(), ip: None, router: None };
-        Block { len: 0, ids: [id; AT_ONCE], seen: [nothing; AT_ONCE] }
+        let nothing =
+            Sighting { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
+        Block { len: 0, seen: [nothing; AT_ONCE] }
     }
 }
 
@@ -86,7 +93,7 @@ impl Block {
     #[inline]
     fn is_full_with(&mut self, sighting: Sighting) -> bool {
         let at = self.len % AT_ONCE;
-        (self.ids[at], self.seen[at]) = (sighting.id, sighting);
+        self.seen[at] = sighting;
         self.len = at + 1;
         self.len == AT_ONCE
     }
@@ -101,6 +108,7 @@ impl Lookout {
             shown: Recent::new(SHOWN_MAX, SHOWN_EVERY),
             newcomers: Recent::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
             newcome: (Time::START, 0),
+            no_news: ExactCache::new(config.seed),
             block: None,
         }
     }
@@ -137,28 +145,61 @@ impl Lookout {
         }
     }
 
+    /// Leaves those sightings in a block that the cache cannot say to be no news.
+    fn sift(&mut self, version: u64, block: &mut Block, hashes: &mut Hashes) {
+        let (cache, asked) = (&self.no_news, block.len);
+        if cache.rests() {
+            self.no_news.count(asked, 0);
+            return;
+        }
+        // The sightings of one switch follow each other.
+        let (mut dpid, mut salt) = (DatapathId(0), cache.salt(0, version));
+        for (sighting, hash) in block.seen[..asked].iter().zip(&mut *hashes) {
+            let Sighting { id, at, ip, router } = *sighting;
+            if at.dpid != dpid {
+                (dpid, salt) = (at.dpid, cache.salt(at.dpid.0, version));
+            }
+            if ip.is_none() && router.is_none() {
+                let low = id.mac.to_u64() | u64::from(id.vlan) << 48;
+                *hash = cache.ask_for(salt, low, at.port.0.into());
+            }
+        }
+        block.len = 0;
+        for at in 0..asked {
+            let is_known = hashes[at] != 0 && cache.get(hashes[at]).is_some();
+            (block.seen[block.len], hashes[block.len]) = (block.seen[at], hashes[at]);
+            block.len += usize::from(!is_known);
+        }
+        self.no_news.count(asked, asked - block.len);
+    }
+
     /// Reports those sightings of a block that are news, and empties it.
     fn look(
         &mut self,
-        now: Time,
+        (now, version): (Time, u64),
         (hosts, map, is_full): (&Hosts, &Map, bool),
         block: &mut Block,
         out: &mut Output,
     ) {
-        let mut found = [None; AT_ONCE];
-        hosts.by_few_macs(&block.ids[..block.len], &mut found);
-        for (&sighting, &host) in block.seen[..block.len].iter().zip(&found) {
+        let mut hashes = [0; AT_ONCE];
+        self.sift(version, block, &mut hashes);
+        let seen = &block.seen[..std::mem::take(&mut block.len)];
+        let (mut ids, mut found) = ([NOBODY; AT_ONCE], [None; AT_ONCE]);
+        ids.iter_mut().zip(seen).for_each(|(id, sighting)| *id = sighting.id);
+        hosts.by_few_macs(&ids[..seen.len()], &mut found);
+        for ((&sighting, &host), &hash) in seen.iter().zip(&found).zip(&hashes) {
             if is_full && host.is_none() && !self.admits(now, sighting.at) {
                 self.show(now, map, sighting.at, out);
             } else if !hosts.is_news_of(host, &sighting, now) {
-                continue;
+                if hash != 0 {
+                    self.no_news.put(hash, ());
+                }
             } else if host.is_none_or(|host| may_have_moved(host, sighting.at, map)) {
                 self.report(now, map, sighting, out);
             } else {
                 self.report_doubtful(now, sighting, out);
             }
         }
-        block.len = 0;
     }
 
     /// Whether one more host that nobody knows may push another out of the full table. Those that
@@ -271,13 +312,16 @@ impl App for Lookout {
         let (now, world) = (batch.now, batch.world);
         let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
         let is_full = hosts.len() >= self.config.hosts_max;
+        self.no_news.fit(hosts.len());
+        // Whether a host is news depends on nothing else.
+        let moment = (now, world.version() << 32 | u64::from(seconds(now)));
         let (mut edges, mut block) = (Edges::shown(map), self.block.take().unwrap_or_default());
         batch.each(|asked| {
             let Some(at) = edges.of(asked) else { return Next::Continue };
             let Ok(sighting) = Sighting::of_frame(asked.frame, at) else { return Next::Continue };
             if asked.dst() != Some(ASKER) {
                 if block.is_full_with(sighting) {
-                    self.look(now, (hosts, map, is_full), &mut block, out);
+                    self.look(moment, (hosts, map, is_full), &mut block, out);
                 }
                 return Next::Continue;
             }
@@ -289,7 +333,7 @@ impl App for Lookout {
             }
             Next::Stop
         });
-        self.look(now, (hosts, map, is_full), &mut block, out);
+        self.look(moment, (hosts, map, is_full), &mut block, out);
         self.block = Some(block);
     }
 

@@ -198,7 +198,7 @@ impl Hosts {
     }
 
     fn hash(&self, id: Identity) -> Hash {
-        self.seed.hash(id.mac.to_u64(), u64::from(id.vlan))
+        Hash::new(self.seed.mix(id.mac.to_u64(), u64::from(id.vlan)))
     }
 
     fn hash_ip(&self, ip: IpAddr, vlan: u16) -> Hash {
@@ -206,8 +206,8 @@ impl Hosts {
             IpAddr::V4(ip) => (1 << 16, u128::from(ip.to_bits())),
             IpAddr::V6(ip) => (1 << 17, ip.to_bits()),
         };
-        self.seed
-            .hash(bits as u64, (bits >> 64) as u64 ^ (family | u64::from(vlan)).rotate_right(17))
+        let high = (bits >> 64) as u64 ^ (family | u64::from(vlan)).rotate_right(17);
+        Hash::new(self.seed.mix(bits as u64, high))
     }
 
     pub(super) fn find(&self, id: Identity) -> Option<u32> {
@@ -288,20 +288,6 @@ impl Host {
     #[inline]
     fn owns(&self, ip: IpAddr, vlan: u16) -> bool {
         self.id().vlan == vlan && self.has(ip)
-    }
-}
-
-impl Seed {
-    /// Two products, each folded: its upper bits depend on all of both words.
-    #[inline]
-    fn hash(self, low: u64, high: u64) -> Hash {
-        let fold = |a: u64, b: u64| {
-            let product = u128::from(a) * u128::from(b);
-            product as u64 ^ (product >> 64) as u64
-        };
-        let (first, second) = self.words();
-        let inner = fold(low ^ first, high ^ second.rotate_left(32) | 1);
-        Hash::new(fold(inner ^ high.rotate_left(24) ^ second, first.rotate_left(32) | 1))
     }
 }
 

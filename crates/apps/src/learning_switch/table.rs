@@ -219,6 +219,18 @@ impl Seed {
         (self.0, self.1)
     }
 
+    /// The hash of two words by two products, each folded: its upper bits depend on all of both.
+    #[inline]
+    pub(crate) fn mix(self, low: u64, high: u64) -> u64 {
+        let fold = |a: u64, b: u64| {
+            let product = u128::from(a) * u128::from(b);
+            product as u64 ^ (product >> 64) as u64
+        };
+        let Seed(first, second) = self;
+        let inner = fold(low ^ first, high ^ second.rotate_left(32) | 1);
+        fold(inner ^ high.rotate_left(24) ^ second, first.rotate_left(32) | 1)
+    }
+
     /// Well mixed in its upper bits and its lowest. One product alone would not do: its upper bits
     /// spread addresses in a row evenly with most seeds, and with one in ten very unevenly.
     #[inline(always)]

@@ -2,14 +2,16 @@
 //! the memory is on its way while others are looked for, and what the answers will need is asked
 //! for before the first of them is given.
 
-use aldis_control::Batch;
+use aldis_control::{Batch, Time};
 use aldis_packet::Ethernet;
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 
-use super::planner::Planner;
+use super::planner::{IN_FLIGHT, Planner};
 use super::rule::Key;
+use crate::exact_cache::ExactCache;
 use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
+use crate::learning_switch::Seed;
 use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
 
@@ -19,9 +21,10 @@ pub(super) struct Ahead {
     asks: Vec<Ask>,
     runs: Vec<From>,
     /// What those are about that were looked into lately, by the places of their requests.
-    flows: Box<[Option<Flow>; RING]>,
+    seen: Box<[Seen; RING]>,
     /// So many of them were looked into.
     found: usize,
+    installed: Installed,
 }
 
 /// Flows that are at hand: those that are looked into together, and those before them that wait for
@@ -43,6 +46,19 @@ struct Ask {
 struct From {
     dpid: DatapathId,
     node: Option<Node>,
+    /// What its flows have in common in the cache.
+    salt: u64,
+}
+
+/// What is known of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Seen {
+    /// It is about no flow from one host to another whose place is known.
+    Nothing,
+    /// It is about such a flow.
+    Flow(Flow),
+    /// This worker installed its flow a moment ago, which leads out of this port of its switch.
+    Installed(PortNo),
 }
 
 /// A flow from one host to another whose place is known.
@@ -54,6 +70,8 @@ pub(super) struct Flow {
     pub(super) to: SwitchPort,
     /// What the planner calls it.
     pub(super) hash: u64,
+    /// What the cache of installed flows calls it; 0 where that was not asked.
+    pub(super) cached_as: u64,
     /// Where it comes in.
     pub(super) first: Place,
     /// Where it leaves.
@@ -79,6 +97,8 @@ impl Place {
 /// What is known when a batch is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'w> {
+    /// When the batch was closed.
+    pub(super) now: Time,
     /// The hosts.
     pub(super) hosts: &'w Hosts,
     /// The switches and links.
@@ -87,23 +107,25 @@ pub(super) struct Known<'w> {
     pub(super) version: u64,
 }
 
-impl Default for Ahead {
-    fn default() -> Self {
-        Ahead { asks: Vec::new(), runs: Vec::new(), flows: Box::new([None; RING]), found: 0 }
-    }
-}
-
 impl Ahead {
+    /// Nothing is known. What may be on its way is in the cache as long as it is in that set.
+    pub(super) fn new(seed: Seed) -> Ahead {
+        let seen = Box::new([Seen::Nothing; RING]);
+        Ahead { asks: vec![], runs: vec![], seen, found: 0, installed: Installed::new(seed) }
+    }
+
     /// Reads the frames of a batch; whether any of its requests is left to be answered.
-    pub(super) fn read(&mut self, batch: &Batch<'_>, graph: &Graph) -> bool {
+    pub(super) fn read(&mut self, batch: &Batch<'_>, known: Known<'_>) -> bool {
         self.found = 0;
         self.asks.clear();
         self.asks.resize(batch.requests.len(), Ask { key: None, in_port: 0, run: 0 });
         self.runs.clear();
+        self.installed.fit(known.hosts.len());
         let mut is_left = false;
         for (at, run) in batch.runs.iter().enumerate() {
             let dpid = batch.switches[run.switch].info.dpid;
-            self.runs.push(From { dpid, node: graph.node(dpid) });
+            let salt = self.installed.salt(dpid, known.version);
+            self.runs.push(From { dpid, node: known.graph.node(dpid), salt });
             let requests = &batch.requests[run.requests.clone()];
             for (ask, request) in self.asks[run.requests.clone()].iter_mut().zip(requests) {
                 if !request.stopped {
@@ -116,51 +138,128 @@ impl Ahead {
         is_left
     }
 
-    /// What a request is about; nothing where it is not about a flow to a host whose place is
-    /// known. Those that come behind it are looked into meanwhile, so that what they need is at
-    /// hand when they are asked for, and not so early that it is gone again. Requests are asked for
-    /// in their order.
+    /// What a request is about. Those that come behind it are looked into meanwhile, so that what
+    /// they need is at hand when they are asked for, and not so early that it is gone again.
+    /// Requests are asked for in their order.
     #[inline]
-    pub(super) fn flow(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Option<&Flow> {
+    pub(super) fn seen(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Seen {
         while self.found <= at + AT_ONCE / 2 && self.found < self.asks.len() {
             let some = self.found..self.asks.len().min(self.found + AT_ONCE);
             self.found = some.end;
             // Blocks of half of the ring: the one before it is not written over.
             let first = some.start % RING;
-            let flows = &mut self.flows[first..first + some.len()];
-            find((&self.asks[some], &self.runs), known, planner, flows);
+            let seen = &mut self.seen[first..first + some.len()];
+            find((&self.asks[some], &self.runs), known, (planner, &mut self.installed), seen);
         }
-        self.flows[at % RING].as_ref()
+        self.seen[at % RING]
+    }
+
+    /// A flow was installed that begins and ends in one switch.
+    #[inline]
+    pub(super) fn installed(&mut self, now: Time, flow: &Flow) {
+        if flow.cached_as != 0 {
+            self.installed.put(now, flow.cached_as, flow.to.port);
+        }
     }
 }
 
-/// What is done for one flow here does not wait for what is done for another.
+/// What is done for one request here does not wait for what is done for another.
 fn find(
     (asks, runs): (&[Ask], &[From]),
     known: Known<'_>,
-    planner: &Planner,
-    flows: &mut [Option<Flow>],
+    (planner, installed): (&Planner, &mut Installed),
+    seen: &mut [Seen],
 ) {
-    let Known { hosts, graph, version } = known;
+    let mut hashes = [0; AT_ONCE];
+    installed.look_up(known.now, (asks, runs), &mut hashes, seen);
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
-    let mut asked = [nobody; AT_ONCE];
-    for (ask, id) in asks.iter().zip(&mut asked) {
-        if let Some(key) = ask.key {
-            *id = Identity { mac: key.dst, vlan: key.host_vlan() };
+    // The places of those of which nothing is known yet, and their receivers.
+    let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
+    for (at, (ask, seen)) in asks.iter().zip(&*seen).enumerate() {
+        if let (Some(key), Seen::Nothing) = (ask.key, seen) {
+            (places[len], ids[len]) = (at as u8, Identity { mac: key.dst, vlan: key.host_vlan() });
+            len += 1;
         }
     }
     let mut found = [None; AT_ONCE];
-    hosts.by_few_macs(&asked[..asks.len()], &mut found);
-    for ((flow, ask), host) in flows.iter_mut().zip(asks).zip(found) {
-        *flow = None;
-        let place = host.and_then(Host::place);
+    known.hosts.by_few_macs(&ids[..len], &mut found);
+    for (&at, host) in places[..len].iter().zip(found) {
+        let at = usize::from(at);
+        let (ask, place) = (&asks[at], host.and_then(Host::place));
         let (Some(key), Some(to)) = (ask.key, place) else { continue };
         let from = runs[ask.run as usize];
         let port = PortNo(ask.in_port);
-        let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), version);
+        let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), known.version);
+        let graph = known.graph;
         let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };
-        let first = Place::of(from.node, port, graph);
-        *flow = Some(Flow { key, to, hash, first, last: Place::of(node, to.port, graph) });
+        let (first, last) = (Place::of(from.node, port, graph), Place::of(node, to.port, graph));
+        seen[at] = Seen::Flow(Flow { key, to, hash, cached_as: hashes[at], first, last });
+    }
+}
+
+/// The flows within one switch that this worker installed a moment ago: their packets that were on
+/// the way are sent on, and nothing needs to be looked for.
+#[derive(Debug)]
+struct Installed(ExactCache<(u32, u32), 4>);
+
+/// Bits of a time in nanoseconds that a tick leaves out.
+const TICK: u32 = 24;
+
+fn ticks(now: Time) -> u32 {
+    (now.0 >> TICK) as u32
+}
+
+impl Installed {
+    fn new(seed: Seed) -> Installed {
+        Installed(ExactCache::new(seed))
+    }
+
+    /// Makes room for a flow of each of so many hosts.
+    fn fit(&mut self, hosts: usize) {
+        self.0.fit(hosts);
+    }
+
+    fn salt(&self, dpid: DatapathId, version: u64) -> u64 {
+        self.0.salt(dpid.0, version)
+    }
+
+    fn put(&mut self, now: Time, hash: u64, port: PortNo) {
+        self.0.put(hash, (port.0, ticks(now)));
+    }
+
+    /// Writes down which flows are known, and the hashes of all that were asked for.
+    fn look_up(
+        &mut self,
+        now: Time,
+        (asks, runs): (&[Ask], &[From]),
+        hashes: &mut [u64; AT_ONCE],
+        seen: &mut [Seen],
+    ) {
+        seen.fill(Seen::Nothing);
+        if self.0.rests() {
+            self.0.count(asks.len(), 0);
+            return;
+        }
+        for (ask, hash) in asks.iter().zip(&mut *hashes) {
+            // Two words hold a port below 65,536.
+            if let (Some(key), Ok(port)) = (ask.key, u16::try_from(ask.in_port)) {
+                let low = key.src.to_u64() | u64::from(key.vlan) << 48;
+                let high = key.dst.to_u64() | u64::from(port) << 48;
+                *hash = self.0.ask_for(runs[ask.run as usize].salt, low, high);
+            }
+        }
+        let (now, mut answered) = (ticks(now), 0);
+        let stay = (IN_FLIGHT.as_nanos() >> TICK) as u32;
+        for (&hash, seen) in hashes.iter().zip(&mut *seen) {
+            match self.0.get(hash) {
+                Some((port, then)) if hash != 0 && now.wrapping_sub(then) <= stay => {
+                    *seen = Seen::Installed(PortNo(port));
+                    answered += 1;
+                }
+                _ => {}
+            }
+        }
+        self.0.count(asks.len(), answered);
     }
 }
 

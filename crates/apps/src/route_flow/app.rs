@@ -9,7 +9,7 @@ use aldis_control::{App, Asked, Batch, Event, Far, On, Output, Part, Time};
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
 
-use super::ahead::{Ahead, Flow, Known};
+use super::ahead::{Ahead, Flow, Known, Seen};
 use super::book::{Book, Page};
 use super::fleet::{Fleet, Musters, Report, Voice};
 use super::full::Standing;
@@ -46,7 +46,7 @@ impl RouteFlow {
     /// The instance of one worker; all have the same book.
     pub fn new(style: Style, book: Arc<Book>) -> RouteFlow {
         let planner = Planner::new(book.in_flight());
-        let (pen, ahead, page) = (Pen::new(style), Ahead::default(), Page::default());
+        let (pen, ahead, page) = (Pen::new(style), Ahead::new(book.seed()), Page::default());
         RouteFlow { book, pen, planner, ahead, page }
     }
 
@@ -61,8 +61,16 @@ impl RouteFlow {
         out: &mut Output,
     ) -> Next {
         let RouteFlow { book, pen, planner, page, ahead } = self;
-        let flow = ahead.flow(asked.at, sight.known, planner);
-        let Some(&Flow { key, to, hash, first, last }) = flow else { return Next::Continue };
+        let flow = match ahead.seen(asked.at, sight.known, planner) {
+            Seen::Nothing => return Next::Continue,
+            Seen::Installed(port) => {
+                let to = SwitchPort::of(asked.switch.dpid, port);
+                release(pen, asked, to, sight.fleet, out);
+                return Next::Stop;
+            }
+            Seen::Flow(flow) => flow,
+        };
+        let Flow { key, to, hash, first, last, .. } = flow;
         let from = SwitchPort::of(asked.switch.dpid, asked.in_port());
         if last.leads_on {
             // It was thought to be there before it was known what the port leads to.
@@ -84,6 +92,9 @@ impl RouteFlow {
             Answer::Install { rules, release } => {
                 if !install(pen, asked, (&key, rules, release), sight.fleet, out) {
                     return Next::Continue;
+                }
+                if from.dpid == to.dpid && !first.leads_on {
+                    ahead.installed(sight.now, &flow);
                 }
                 page.installed(key, (from, to), rules);
             }
@@ -137,9 +148,9 @@ impl App for RouteFlow {
     ) {
         let (world, now) = (batch.world, batch.now);
         let (routes, hosts, fleet) = (world.part::<Routes>(), world.part(), world.part());
-        let known = Known { hosts, graph: routes.graph(), version: world.version() };
+        let known = Known { now, hosts, graph: routes.graph(), version: world.version() };
         let sight = Sight { now, routes, fleet, known };
-        if !self.ahead.read(batch, routes.graph()) {
+        if !self.ahead.read(batch, known) {
             return;
         }
         // The requests of one switch follow each other: its slot is looked at once.

@@ -17,6 +17,7 @@ use super::paths::AT_ONCE;
 use super::pen::Pen;
 use super::planner::IN_FLIGHT;
 use super::rule::{Key, Rule};
+use crate::learning_switch::Seed;
 use crate::place::SwitchPort;
 use crate::recent::Recent;
 
@@ -34,6 +35,7 @@ const SPARE_MAX: usize = 16;
 /// Shared by the instances of the application.
 #[derive(Debug)]
 pub struct Book {
+    seed: Seed,
     in_flight: Arc<Recent>,
     strays: Recent,
     desk: Mutex<Desk>,
@@ -98,6 +100,7 @@ impl Book {
     /// With room to remember `paths_max` paths.
     pub fn new(paths_max: usize) -> Book {
         Book {
+            seed: Seed::random(),
             in_flight: Arc::new(Recent::new(IN_FLIGHT_MAX, IN_FLIGHT)),
             strays: Recent::new(IN_FLIGHT_MAX, IN_FLIGHT),
             desk: Mutex::default(),
@@ -111,6 +114,11 @@ impl Book {
         let refused = taken(&self.desk).refused;
         let keeper = taken(&self.keeper);
         (keeper.paths().len(), keeper.paths().refused() + refused)
+    }
+
+    /// What the caches of all workers spread flows by.
+    pub(super) fn seed(&self) -> Seed {
+        self.seed
     }
 
     /// The flows that are on their way.

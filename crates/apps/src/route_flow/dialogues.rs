@@ -357,6 +357,28 @@ fn a_packet_that_the_switch_holds_goes_by_its_flow_or_is_let_go() {
 }
 
 #[test]
+fn a_flow_within_one_switch_is_installed_once_in_a_moment_and_again_where_the_network_changed() {
+    let mut lab = Lab::new();
+    lab.asks(1, SECOND, frame(8, 0xff));
+    lab.passes();
+    let installs = ["s1 - for 1 in 5 of 8 → 9, tells", "s1 send 60 → 9"];
+    assert_eq!(lab.asks(1, SECOND, frame(8, 1)), installs);
+    for _ in 0..3 {
+        lab.now = lab.now + Duration::from_millis(20);
+        assert_eq!(lab.asks(1, SECOND, frame(8, 1)), ["s1 send 60 → 9"]);
+    }
+    lab.now = lab.now + super::IN_FLIGHT;
+    assert_eq!(lab.asks(1, SECOND, frame(8, 1)), installs);
+    // The receiver's port goes, and with it its place: nothing that was known of it counts.
+    lab.is(ring(&[], &[SwitchPort::new(1, HOST)]));
+    assert!(lab.asks(1, SECOND, frame(8, 1)).is_empty());
+    lab.is(ring(&[], &[]));
+    lab.asks(1, HOST, frame(1, 0xff));
+    lab.passes();
+    assert_eq!(lab.asks(1, SECOND, frame(8, 1)), installs);
+}
+
+#[test]
 fn where_a_link_is_cut_its_paths_are_led_around_it() {
     let mut lab = Lab::new();
     lab.asks(1, HOST, frame(1, 2));

@@ -295,12 +295,19 @@ fn silent_hosts_are_forgotten() {
     let config = Config { ageing: Duration::from_secs(20), ..Config::new(Seed::new([7; 16])) };
     let mut lab = lab_of(config);
     lab.asks(HERE, &says(1));
-    for _ in 0..30 {
-        lab.pass(1000);
-        lab.asks(SwitchPort::new(1, 3), &says(2));
+    let (elsewhere, mut plain) = (SwitchPort::new(1, 3), says(3));
+    // Neither ARP nor anything else that claims an address.
+    plain[12..14].copy_from_slice(&[8, 0]);
+    for quarter in 0..120 {
+        lab.pass(250);
+        lab.asks(elsewhere, &plain);
+        if quarter % 4 == 3 {
+            lab.asks(elsewhere, &says(2));
+        }
     }
     lab.pass(10);
-    assert_eq!((place_of(&lab, 1), place_of(&lab, 2)), (None, Some(SwitchPort::new(1, 3))));
+    let places = [1, 2, 3].map(|host| place_of(&lab, host));
+    assert_eq!(places, [None, Some(elsewhere), Some(elsewhere)]);
 }
 
 #[test]
