@@ -186,6 +186,12 @@ fn link(at: SwitchPort, to: SwitchPort, now: LinkNow) -> Found {
     Found::Link { ends: [at.place(), to.place()], now }
 }
 
+/// Whether a switch has links: of another the round trip tells nothing.
+fn has_links(world: View<'_>, switch: &Info) -> bool {
+    let there = world.part::<Map>().switch(switch.dpid);
+    there.is_some_and(|switch| switch.ports.iter().any(|port| port.peers().next().is_some()))
+}
+
 /// Tells the search of a switch as a whole, where it was not told of a change.
 fn catch_up(now: Time, watch: &Watch, out: &mut Output) {
     watch.look(|watched| {
@@ -268,7 +274,7 @@ impl App for Discovery {
                 if watch.look(|watched| std::mem::take(&mut watched.is_deaf)) {
                     listen(switch, out);
                 }
-                if watch.look(|watched| watched.asks(now)) {
+                if watch.look(|watched| watched.asks(now)) && has_links(at.world, switch) {
                     let xid = out.xid();
                     watch.look(|watched| watched.ask(now, xid));
                     out.say(switch, xid, Message::BarrierRequest);

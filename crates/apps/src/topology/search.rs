@@ -22,6 +22,14 @@ use super::{Config, Counters, Topology};
 /// the next.
 pub(super) const ROUND: Duration = Duration::from_millis(10);
 
+/// The same after a round of fewer probes than [`FEW`]: each round wakes workers and is answered by
+/// them, which costs more than such a round.
+const QUIET_ROUND: Duration = Duration::from_millis(50);
+
+/// See [`QUIET_ROUND`]. For example, a thousand ports without links have two hundred probes a
+/// second.
+const FEW: usize = 32;
+
 /// How long the map of a switch stays as it is, for each of its ports, after it was drawn: drawing
 /// takes a tenth of a microsecond for each, and switches with thousands of ports that flap would
 /// have the search for themselves.
@@ -234,7 +242,7 @@ impl Searcher {
         let forgotten = self.unsent.len().saturating_sub(UNSENT_MAX);
         self.left += self.unsent.drain(..forgotten).count() as u64;
         if !round.is_empty() {
-            self.round_at = now + ROUND;
+            self.round_at = now + if round.len() < FEW { QUIET_ROUND } else { ROUND };
         }
         round
     }

@@ -12,7 +12,9 @@ use super::{Worker, queue};
 use crate::conn::Conn;
 use crate::conn::claim::Events;
 use crate::conn::outgoing::Outgoing;
-use crate::limits::{DUE_PER_POLL, NOTES_PER_ROUND, POLL_EVERY, SECOND, TOLD_PER_POLL};
+use crate::limits::{
+    DUE_PER_POLL, NOTES_PER_ROUND, POLL_EVERY, SECOND, TOLD_PER_POLL, TOLD_PER_QUIET_POLL,
+};
 use crate::messages::WorkerMessage;
 use crate::net::Net;
 use crate::read::Read;
@@ -35,7 +37,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.accounted = self.now;
         }
         self.poll_at = self.now + POLL_EVERY;
-        let now = self.now;
+        let (now, is_quiet) = (self.now, self.readiness.is_empty());
         for readiness in self.readiness.drain(..) {
             let Some(conn) = self.conns.get(readiness.token) else { continue };
             if conn.claim.announce(readiness.events) {
@@ -45,7 +47,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.deliver();
         self.take_messages();
         self.send_commands();
-        self.fire_timers();
+        self.fire_timers(is_quiet);
         self.follow_knobs();
         self.read.tick(self.now, &mut self.signals);
         self.deliver_signals();
@@ -96,7 +98,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.poll_at = self.now;
     }
 
-    pub(super) fn fire_timers(&mut self) {
+    pub(super) fn fire_timers(&mut self, is_quiet: bool) {
         let now = self.now;
         let mut queued = 0;
         while let Some(&Reverse((at, token))) = self.timers.peek()
@@ -122,7 +124,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.second_from = 0;
         }
         if self.second_from < self.conns.slots() {
-            self.tell_second();
+            self.tell_second(if is_quiet { TOLD_PER_QUIET_POLL } else { TOLD_PER_POLL });
         }
         self.expire_commands();
         if self.pipeline.next_tick() <= now {
@@ -132,12 +134,12 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
     }
 
-    /// Runs the event of this second at some of the switches. Later polls do so at the others, so
+    /// Runs the event of this second at so many of the switches. Later polls do so at the others, so
     /// that no request waits for all of them.
-    pub(super) fn tell_second(&mut self) {
+    pub(super) fn tell_second(&mut self, count: usize) {
         self.finish_batch();
         let now = self.now;
-        let (from, to) = (self.second_from, self.second_from + TOLD_PER_POLL);
+        let (from, to) = (self.second_from, self.second_from + count);
         self.second_from = to;
         for slot in from..to {
             let conn = self.conns.range(slot, slot + 1).next().map(Arc::clone);
