@@ -16,7 +16,6 @@ pub mod leftovers;
 pub mod log;
 pub mod monitor;
 pub mod nd_proxy;
-mod place;
 pub mod proxy;
 #[cfg(test)]
 mod random;
@@ -32,6 +31,7 @@ pub mod topology;
 mod word;
 
 pub use acl::Acl;
+pub use aldis_control::SwitchPort;
 pub use arp_proxy::ArpProxy;
 pub use dhcp::DhcpProxy;
 pub use hub::Hub;
@@ -39,4 +39,3 @@ pub use learning_switch::LearningSwitch;
 pub use leftovers::Leftovers;
 pub use monitor::Monitor;
 pub use nd_proxy::NdProxy;
-pub use place::SwitchPort;

@@ -10,8 +10,8 @@ use aldis_wire::{DatapathId, MacAddr};
 use super::planner::Planner;
 use super::rule::Key;
 use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
-use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
+use aldis_control::SwitchPort;
 
 /// What the requests of a batch are about, by their places there.
 #[derive(Debug)]
@@ -143,14 +143,14 @@ fn find(
 ) {
     let Known { hosts, graph, version } = known;
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
-    let mut asked = [nobody; AT_ONCE];
-    for (ask, id) in asks.iter().zip(&mut asked) {
+    let mut request = [nobody; AT_ONCE];
+    for (ask, id) in asks.iter().zip(&mut request) {
         if let Some(key) = ask.key {
             *id = Identity { mac: key.dst, vlan: key.host_vlan() };
         }
     }
     let mut found = [None; AT_ONCE];
-    hosts.by_few_macs(&asked[..asks.len()], &mut found);
+    hosts.by_few_macs(&request[..asks.len()], &mut found);
     for ((flow, ask), host) in flows.iter_mut().zip(asks).zip(found) {
         *flow = None;
         let place = host.and_then(Host::place);
