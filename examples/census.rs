@@ -23,31 +23,31 @@ impl Publisher for Census {
     fn begin(&mut self) -> Hosts {
         Hosts(BTreeSet::new())
     }
-    fn revise(&mut self, _: Time, mut news: News<'_, Hosts>) -> Option<Hosts> {
-        let mut hosts = news.current().clone();
-        hosts.0.extend(std::iter::from_fn(|| news.report()).map(MacAddr::to_u64));
-        (hosts != *news.current()).then_some(hosts)
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Hosts>) -> Option<Hosts> {
+        let mut hosts = ctx.current().clone();
+        hosts.0.extend(std::iter::from_fn(|| ctx.report()).map(MacAddr::to_u64));
+        (hosts != *ctx.current()).then_some(hosts)
     }
 }
 
 impl App for Census {
     type Slot = ();
     const NAME: &'static str = "census";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Publication];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest, EventKind::Publication];
     const READS: &'static [PartId] = &[Hosts::ID];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         let Hosts(hosts) = batch.world.part();
-        batch.each(|asked| {
+        batch.each(|request| {
             // Where there is no room for the report, the host's next request makes another.
-            let unseen = asked.src().filter(|src| !hosts.contains(&src.to_u64()));
+            let unseen = request.src().filter(|src| !hosts.contains(&src.to_u64()));
             let _ = unseen.map(|src| out.report::<Hosts>(src));
             Next::Continue
         });
     }
 
-    fn published(&mut self, _: View<'_>, moment: Moment<'_>, _: &mut Far) {
-        println!("{} hosts", moment.world.part::<Hosts>().0.len());
+    fn published(&mut self, _: View<'_>, ctx: TickCtx<'_>, _: &mut Commands) {
+        println!("{} hosts", ctx.world.part::<Hosts>().0.len());
     }
 
     fn publishers(&self) -> Publishers {

@@ -21,13 +21,13 @@ impl App for LearningSwitch {
 
     const NAME: &'static str = "my-learning-switch";
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> HashMap<MacAddr, PortNo> {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> HashMap<MacAddr, PortNo> {
         HashMap::new()
     }
 
     fn packet_in(
         &mut self,
-        request: &Asked<'_>,
+        request: &Request<'_>,
         mut hosts: State<'_, Self>,
         out: &mut Output,
     ) -> Next {

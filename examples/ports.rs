@@ -17,10 +17,10 @@ impl App for Ports {
     type Slot = ();
 
     const NAME: &'static str = "ports";
-    const EVENTS: &'static [On] = &[On::Up, On::Down, On::PortChange];
+    const EVENTS: &'static [EventKind] = &[EventKind::Up, EventKind::Down, EventKind::PortChange];
 
-    fn event(&mut self, at: At<'_, ()>, event: &Event, _: &mut Output) -> Next {
-        let Info { dpid, ports, .. } = at.switch;
+    fn event(&mut self, ctx: EventCtx<'_, ()>, event: &Event, _: &mut Output) -> Next {
+        let SwitchInfo { dpid, ports, .. } = ctx.switch;
         match event {
             Event::Up => println!("{dpid} has {} ports", ports.len()),
             Event::Port(change) if change.is_loss() => println!("{dpid} lost {}", change.port.name),

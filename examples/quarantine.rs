@@ -22,15 +22,15 @@ impl App for Quarantine {
     type Slot = Exclusive<HashMap<MacAddr, u32>>;
 
     const NAME: &'static str = "quarantine";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Second];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest, EventKind::Second];
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> HashMap<MacAddr, u32> {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> HashMap<MacAddr, u32> {
         HashMap::new()
     }
 
     fn packet_in(
         &mut self,
-        request: &Asked<'_>,
+        request: &Request<'_>,
         mut hosts: State<'_, Self>,
         out: &mut Output,
     ) -> Next {
@@ -45,8 +45,8 @@ impl App for Quarantine {
         if *requests > REQUESTS_MAX { Next::Stop } else { Next::Continue }
     }
 
-    fn event(&mut self, mut at: At<'_, Self::Slot>, _: &Event, _: &mut Output) -> Next {
-        at.slot.clear();
+    fn event(&mut self, mut ctx: EventCtx<'_, Self::Slot>, _: &Event, _: &mut Output) -> Next {
+        ctx.slot.clear();
         Next::Continue
     }
 }

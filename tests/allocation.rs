@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::fact::{Fact, Facts};
-use aldis_control::{Recipe, session};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::{AppSet, session};
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
 
@@ -25,9 +25,9 @@ const BESIDES_MAX: u64 = WATCHED / 100_000;
 
 struct Deaf;
 
-impl Facts for Deaf {
-    fn tell(&self, fact: Fact) {
-        drop(fact);
+impl EventSink for Deaf {
+    fn emit(&self, event: ControllerEvent) {
+        drop(event);
     }
 }
 
@@ -64,9 +64,9 @@ fn allocations_under(load: &[&str]) -> u64 {
         knobs: Knobs::default(),
         session: session::Config::default(),
     };
-    let recipe = Recipe::default()
+    let app_set = AppSet::default()
         .with(|| LearningSwitch::new(learning_switch::Config::new(Seed::new([7; 16]))));
-    let engine = Engine::start(&config, recipe, Arc::new(Deaf)).unwrap();
+    let engine = Engine::start(&config, app_set, Arc::new(Deaf)).unwrap();
     let address = engine.listening()[0].to_string();
     let bench =
         ["bench", &address, "-s", "8", "-M", "1000", "--outstanding", "100", "-l", "60", "-w", "0"];

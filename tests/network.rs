@@ -69,11 +69,11 @@ struct Witness(Record);
 impl App for Witness {
     type Slot = ();
     const NAME: &'static str = "witness";
-    const EVENTS: &'static [On] = &[On::Publication];
+    const EVENTS: &'static [EventKind] = &[EventKind::Publication];
     const READS: &'static [PartId] = &[Map::ID, Hosts::ID];
 
-    fn published(&mut self, _: View<'_>, moment: Moment<'_>, _: &mut Far) {
-        let (map, hosts) = (moment.world.part::<Map>(), moment.world.part::<Hosts>());
+    fn published(&mut self, _: View<'_>, ctx: TickCtx<'_>, _: &mut Commands) {
+        let (map, hosts) = (ctx.world.part::<Map>(), ctx.world.part::<Hosts>());
         let up = map.links().filter(|(_, peer)| peer.state == State::Up);
         let links = up.map(|(at, peer)| Ends::new(at, peer.at)).collect();
         let hosts = hosts.iter().map(|host| (host.mac().to_u64(), host.at())).collect();

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aldis_control::app::Slots;
-use aldis_control::fact::{Fact, Facts};
-use aldis_control::{App, Batch, On, Output, Recipe, session};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::{App, AppSet, Batch, EventKind, Output, session};
 use aldis_emulator::peer::{Part, Peer, bare, hello};
 use aldis_engine::design::Knobs;
 use aldis_engine::metrics::SwitchSnapshot;
@@ -53,7 +53,7 @@ struct Slow {
 impl App for Slow {
     type Slot = ();
     const NAME: &'static str = "slow";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Lldp];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest, EventKind::Lldp];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, _: &mut Output) {
         let mut seen = self.seen.lock().unwrap();
@@ -75,11 +75,11 @@ impl App for Slow {
     }
 }
 
-struct Listener(SyncSender<Fact>);
+struct Listener(SyncSender<ControllerEvent>);
 
-impl Facts for Listener {
-    fn tell(&self, fact: Fact) {
-        let _ = self.0.try_send(fact);
+impl EventSink for Listener {
+    fn emit(&self, event: ControllerEvent) {
+        let _ = self.0.try_send(event);
     }
 }
 
@@ -126,7 +126,7 @@ fn play(ports: &[u16]) -> Outcome {
     let (done, portion_done) = sync_channel(1);
     let (word, go_on) = sync_channel(1);
     let (seen, go_on) = (Arc::new(Mutex::new(Seen::default())), Arc::new(Mutex::new(go_on)));
-    let (sender, facts) = sync_channel(16);
+    let (sender, events) = sync_channel(16);
     let config = Config {
         listen: vec![([127, 0, 0, 1], 0).into()],
         workers: 1,
@@ -136,17 +136,17 @@ fn play(ports: &[u16]) -> Outcome {
         session: session::Config::default(),
     };
     let watched = Arc::clone(&seen);
-    let recipe = Recipe::default().with(move || Slow {
+    let app_set = AppSet::default().with(move || Slow {
         seen: Arc::clone(&seen),
         done: done.clone(),
         go_on: Arc::clone(&go_on),
     });
-    let engine = Engine::start(&config, recipe, Arc::new(Listener(sender))).unwrap();
+    let engine = Engine::start(&config, app_set, Arc::new(Listener(sender))).unwrap();
     let mut peer = Peer::connect(engine.listening()[0], PATIENCE).unwrap();
     peer.send(&hello(Version::V10)).unwrap();
     // OFPT_BARRIER_REQUEST: the last message of the handshake.
     peer.play(Part { version: Version::V10, number: 1, ports: 8 }, 18).unwrap();
-    while !matches!(facts.recv_timeout(PATIENCE).unwrap(), Fact::Up { .. }) {}
+    while !matches!(events.recv_timeout(PATIENCE).unwrap(), ControllerEvent::Up { .. }) {}
     let bytes = portion(ports);
     let mut early = BTreeMap::new();
     (0..AHEAD).for_each(|_| peer.send(&bytes).unwrap());

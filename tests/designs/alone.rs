@@ -1,9 +1,9 @@
 //! An application that is alone with a switch: whatever the design, one batch of a switch runs at a
 //! time, in order.
 
-use aldis_control::app::{At, Event, Exclusive, Next, Slots};
-use aldis_control::switch::Info;
-use aldis_control::{App, Batch, On, Output, Recipe, Time};
+use aldis_control::app::{Event, EventCtx, Exclusive, Next, Slots};
+use aldis_control::switch::SwitchInfo;
+use aldis_control::{App, AppSet, Batch, EventKind, Output, Time};
 use aldis_emulator::peer::bare;
 use aldis_wire::Version;
 use aldis_wire::header::kind::{ECHO_REQUEST, PACKET_OUT};
@@ -28,9 +28,10 @@ struct Book {
 impl App for Numbers {
     type Slot = Exclusive<Book>;
     const NAME: &'static str = "numbers";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Second, On::Down];
+    const EVENTS: &'static [EventKind] =
+        &[EventKind::FlowRequest, EventKind::Second, EventKind::Down];
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> Book {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Book {
         Book::default()
     }
 
@@ -42,7 +43,7 @@ impl App for Numbers {
     ) {
         for (place, run) in batch.runs.iter().enumerate() {
             let mut book = slots.of(run.switch);
-            out.turn_to(place);
+            out.select(place);
             for request in &batch.requests[run.requests.clone()] {
                 let number = PortNo(1 + book.requests % 1000);
                 book.requests += 1;
@@ -56,10 +57,15 @@ impl App for Numbers {
         }
     }
 
-    fn event(&mut self, mut at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+    fn event(
+        &mut self,
+        mut ctx: EventCtx<'_, Self::Slot>,
+        event: &Event,
+        out: &mut Output,
+    ) -> Next {
         if *event == Event::Second {
-            at.slot.seconds += 1;
-            out.append(&bare(at.switch.version, ECHO_REQUEST, TICK));
+            ctx.slot.seconds += 1;
+            out.append(&bare(ctx.switch.version, ECHO_REQUEST, TICK));
         }
         Next::Continue
     }
@@ -91,7 +97,7 @@ fn asks_and_is_numbered(stage: &Stage, version: Version) {
 #[test]
 fn one_batch_of_a_switch_runs_at_a_time_and_in_order() {
     everywhere(&combinations::covering(), |combination| {
-        let stage = Stage::open_with(combination, Recipe::default().with(|| Numbers));
+        let stage = Stage::open_with(combination, AppSet::default().with(|| Numbers));
         stage.play("alone with a switch", |stage| {
             std::thread::scope(|scope| {
                 for version in Version::ALL {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use aldis_control::stats::{SwitchCounts, SwitchSpread};
+use aldis_control::stats::{SwitchCounts, SwitchDistributions};
 use aldis_wire::Version;
 
 use crate::pump::Pump;
@@ -30,8 +30,8 @@ pub(crate) fn each_visit_and_each_batch_of_a_switch(stage: &Stage, version: Vers
     }
 }
 
-fn is_whole(counts: &SwitchCounts, spread: &SwitchSpread) -> bool {
-    let SwitchSpread { handling_time_ns, write_time_ns, batching_delay_ns, .. } = spread;
+fn is_whole(counts: &SwitchCounts, spread: &SwitchDistributions) -> bool {
+    let SwitchDistributions { handling_time_ns, write_time_ns, batching_delay_ns, .. } = spread;
     let written = [handling_time_ns, write_time_ns, batching_delay_ns];
     let answers = written[0].count();
     counts.requests == u64::from(ROUNDS * REQUESTS)

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use aldis_control::app::{At, Event, Moment, Next, Slots};
-use aldis_control::world::{News, PartId, Publishers, View};
-use aldis_control::{App, Batch, Far, On, Output, Part, Publisher, Recipe, Time};
+use aldis_control::app::{Event, EventCtx, Next, Slots, TickCtx};
+use aldis_control::world::{PartId, PublishCtx, Publishers, View};
+use aldis_control::{App, AppSet, Batch, Commands, EventKind, Output, Part, Publisher, Time};
 use aldis_emulator::peer::{Peer, bare};
 use aldis_wire::header::kind::{ECHO_REPLY, ECHO_REQUEST, FLOW_MOD};
 use aldis_wire::msg::{FlowMod, FlowModCommand, Match, Message};
@@ -59,9 +59,9 @@ impl Publisher for Routing {
         Routes::default()
     }
 
-    fn revise(&mut self, _: Time, mut news: News<'_, Routes>) -> Option<Routes> {
-        let mut routes = news.current().clone();
-        while let Some(report) = news.report() {
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Routes>) -> Option<Routes> {
+        let mut routes = ctx.current().clone();
+        while let Some(report) = ctx.report() {
             match report {
                 Report::Flip => routes.set += 1,
                 Report::Up(switch, version) => routes.switches.push((switch, version)),
@@ -89,15 +89,15 @@ impl Publisher for Grows {
         Tree(0)
     }
 
-    fn revise(&mut self, _: Time, news: News<'_, Tree>) -> Option<Tree> {
-        Some(Tree(news.world().part::<Routes>().set))
+    fn revise(&mut self, _: Time, ctx: PublishCtx<'_, Tree>) -> Option<Tree> {
+        Some(Tree(ctx.world().part::<Routes>().set))
     }
 }
 
 /// Writes a flow for each request, with the set and the batch in its cookie.
 fn answer(batch: &Batch<'_>, priority: u16, set: u32, number: u32, out: &mut Output) {
     for (place, run) in batch.runs.iter().enumerate() {
-        out.turn_to(place);
+        out.select(place);
         let version = batch.switches[run.switch].info.version;
         for request in &batch.requests[run.requests.clone()] {
             let cookie = u64::from(number) << 32 | u64::from(set);
@@ -115,7 +115,8 @@ struct First {
 impl App for First {
     type Slot = ();
     const NAME: &'static str = "first";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Up, On::Publication];
+    const EVENTS: &'static [EventKind] =
+        &[EventKind::FlowRequest, EventKind::Up, EventKind::Publication];
     const READS: &'static [PartId] = &[Routes::ID];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
@@ -129,22 +130,24 @@ impl App for First {
         answer(batch, 1, batch.world.part::<Routes>().set, number, out);
     }
 
-    fn event(&mut self, at: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
-        let report = Report::Up(at.switch.dpid, at.switch.version);
+    fn event(&mut self, ctx: EventCtx<'_, ()>, _: &Event, out: &mut Output) -> Next {
+        let report = Report::Up(ctx.switch.dpid, ctx.switch.version);
         assert!(out.report::<Routes>(report).is_ok(), "there is room");
         Next::Continue
     }
 
-    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
-        let (old, new) = (before.part::<Routes>(), moment.world.part::<Routes>());
+    fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let (old, new) = (before.part::<Routes>(), ctx.world.part::<Routes>());
         if old.set == new.set {
             return;
         }
         assert!(old.set < new.set, "publications come in order");
         for &(switch, version) in &new.switches {
-            far.turn_to(switch);
+            commands.to(switch);
             let removal = FlowMod::delete(Match::new());
-            far.append_with(|vec| removal.encode(version, new.set, vec)).expect("it can be said");
+            commands
+                .append_with(|vec| removal.encode(version, new.set, vec))
+                .expect("it can be said");
         }
     }
 
@@ -161,7 +164,7 @@ struct Second {
 impl App for Second {
     type Slot = ();
     const NAME: &'static str = "second";
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
     const READS: &'static [PartId] = &[Tree::ID];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
@@ -174,10 +177,10 @@ impl App for Second {
     }
 }
 
-fn recipe() -> Recipe {
+fn app_set() -> AppSet {
     let batches = Arc::new(AtomicU32::new(0));
     let (first, second) = (Arc::clone(&batches), batches);
-    Recipe::default()
+    AppSet::default()
         .with(move || First { batches: Arc::clone(&first) })
         .with(move || Second { batches: Arc::clone(&second) })
 }
@@ -256,7 +259,7 @@ impl Witness {
 #[test]
 fn no_batch_mixes_worlds_and_what_was_removed_stays_removed() {
     everywhere(&combinations::covering(), |combination| {
-        let stage = Stage::open_with(combination, recipe());
+        let stage = Stage::open_with(combination, app_set());
         stage.play("the World flips", |stage| {
             let done = AtomicBool::new(false);
             let mut flipper = Witness::join(stage, Version::V13);

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aldis_control::app::Slots;
-use aldis_control::bounds::COMMAND_MESSAGES_MAX;
 use aldis_control::command::{Failure, Outcome, Said};
+use aldis_control::limits::COMMAND_MESSAGES_MAX;
 use aldis_control::session::Close;
-use aldis_control::{App, Batch, On, Output, Recipe};
+use aldis_control::{App, AppSet, Batch, EventKind, Output};
 use aldis_emulator::peer::Peer;
 use aldis_engine::command::Answer;
 use aldis_engine::limits::COMMANDS_QUEUED_MAX;
@@ -261,7 +261,7 @@ struct Gate {
 impl App for Gate {
     type Slot = ();
     const NAME: &'static str = "gate";
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
 
     fn packet_ins(&mut self, _: &mut Batch<'_>, _: Slots<'_, ()>, _: &mut Output) {
         let _ = self.entered.send(());
@@ -280,9 +280,9 @@ fn a_full_inbox_is_said_and_loses_nothing() {
     let (entered, gate) = channel();
     let (let_go, go_on) = channel();
     let go_on = Arc::new(Mutex::new(go_on));
-    let recipe = Recipe::default()
+    let app_set = AppSet::default()
         .with(move || Gate { entered: entered.clone(), go_on: Arc::clone(&go_on) });
-    let stage = Stage::open_with(&combination, recipe);
+    let stage = Stage::open_with(&combination, app_set);
     let reading = Mutex::new(None);
     stage.play("a full inbox", |stage| {
         let (mut peer, number) = join(stage, version);

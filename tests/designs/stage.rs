@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::app::{At, Event, Next};
-use aldis_control::fact::{Fact, Facts};
+use aldis_control::app::{Event, EventCtx, Next};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::session::{self, Close};
 use aldis_control::stats::{SwitchCounts, SwitchSnapshot};
-use aldis_control::{App, On, Output, Recipe};
+use aldis_control::{App, AppSet, EventKind, Output};
 use aldis_emulator::peer::bare;
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Engine};
@@ -41,10 +41,10 @@ impl App for Clock {
 
     const NAME: &'static str = "clock";
 
-    const EVENTS: &'static [On] = &[On::Second];
+    const EVENTS: &'static [EventKind] = &[EventKind::Second];
 
-    fn event(&mut self, at: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
-        out.append(&bare(at.switch.version, ECHO_REQUEST, TICK));
+    fn event(&mut self, ctx: EventCtx<'_, ()>, _: &Event, out: &mut Output) -> Next {
+        out.append(&bare(ctx.switch.version, ECHO_REQUEST, TICK));
         Next::Continue
     }
 }
@@ -52,13 +52,13 @@ impl App for Clock {
 /// What the engine said and was not asked for yet.
 #[derive(Default)]
 struct Record {
-    facts: Mutex<Vec<Fact>>,
+    events: Mutex<Vec<ControllerEvent>>,
     more: Condvar,
 }
 
-impl Facts for Record {
-    fn tell(&self, fact: Fact) {
-        self.facts.lock().expect("nobody panics with it").push(fact);
+impl EventSink for Record {
+    fn emit(&self, event: ControllerEvent) {
+        self.events.lock().expect("nobody panics with it").push(event);
         self.more.notify_all();
     }
 }
@@ -98,12 +98,12 @@ impl Stage {
     /// With a learning switch, and a clock.
     pub(crate) fn open(combination: &Combination) -> Stage {
         let settings = learning_switch::Config::new(Seed::new([7; 16]));
-        let recipe = Recipe::default().with(move || LearningSwitch::new(settings)).with(|| Clock);
-        Stage::open_with(combination, recipe)
+        let app_set = AppSet::default().with(move || LearningSwitch::new(settings)).with(|| Clock);
+        Stage::open_with(combination, app_set)
     }
 
     /// With these applications.
-    pub(crate) fn open_with(combination: &Combination, recipe: Recipe) -> Stage {
+    pub(crate) fn open_with(combination: &Combination, app_set: AppSet) -> Stage {
         watch_workers();
         let config = Config {
             listen: vec![([127, 0, 0, 1], 0).into()],
@@ -114,7 +114,7 @@ impl Stage {
             session: session::Config { stuck_within: STUCK_WITHIN, ..session::Config::default() },
         };
         let record = Arc::<Record>::default();
-        let engine = Engine::start(&config, recipe, Arc::clone(&record) as _).expect("it starts");
+        let engine = Engine::start(&config, app_set, Arc::clone(&record) as _).expect("it starts");
         let numbers = AtomicU32::new(NUMBERS_FROM);
         Stage { engine, combination: *combination, record, numbers }
     }
@@ -137,32 +137,35 @@ impl Stage {
 
     /// Waits until this switch is up.
     pub(crate) fn await_up(&self, number: u32) {
-        self.await_fact(|fact| match fact {
-            Fact::Up { dpid, .. } if dpid.0 == u64::from(number) => Some(()),
+        self.await_event(|event| match event {
+            ControllerEvent::Up { dpid, .. } if dpid.0 == u64::from(number) => Some(()),
             _ => None,
         });
     }
 
     /// Waits until this switch is gone, and says why.
     pub(crate) fn await_down(&self, number: u32) -> Close {
-        self.await_fact(|fact| match fact {
-            Fact::Down { dpid, why, .. } if dpid.0 == u64::from(number) => Some(why.clone()),
+        self.await_event(|event| match event {
+            ControllerEvent::Down { dpid, why, .. } if dpid.0 == u64::from(number) => {
+                Some(why.clone())
+            }
             _ => None,
         })
     }
 
-    fn await_fact<T>(&self, wanted: impl Fn(&Fact) -> Option<T>) -> T {
+    fn await_event<T>(&self, wanted: impl Fn(&ControllerEvent) -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
-        let mut facts = self.record.facts.lock().expect("nobody panics with it");
+        let mut events = self.record.events.lock().expect("nobody panics with it");
         loop {
-            let found = facts.iter().enumerate().find_map(|(at, fact)| Some((at, wanted(fact)?)));
+            let found =
+                events.iter().enumerate().find_map(|(at, event)| Some((at, wanted(event)?)));
             if let Some((at, found)) = found {
-                facts.remove(at);
+                events.remove(at);
                 return found;
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "what was waited for did not happen; these did: {facts:?}");
-            facts = self.record.more.wait_timeout(facts, left).expect("nobody panics with it").0;
+            assert!(!left.is_zero(), "what was waited for did not happen; these did: {events:?}");
+            events = self.record.more.wait_timeout(events, left).expect("nobody panics with it").0;
         }
     }
 

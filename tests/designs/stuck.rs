@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-use aldis_control::bounds::READ_FOR_CERTAIN;
+use aldis_control::limits::READ_FOR_CERTAIN;
 use aldis_control::session::Close;
 use aldis_emulator::peer::Peer;
 use aldis_wire::Version;

@@ -12,7 +12,7 @@ use aldis_wire::{Reason, Version, v10, v13};
 use crate::golden::{Golden, corpus_in};
 use crate::{FEATURES_REQUEST, Scene, WITHIN, barrier_request, expect_alive, is_end, name_of};
 
-/// Bad messages that a session is forgiven at once (`aldis_control::bounds::FAULTS_MAX`), and some
+/// Bad messages that a session is forgiven at once (`aldis_control::limits::FAULTS_MAX`), and some
 /// fewer.
 const FAULTS_MAX: u32 = 100;
 const FAULTS_SAFE: u32 = 90;
@@ -23,7 +23,7 @@ const BAD_VERSION: u16 = 0;
 const BAD_TYPE: u16 = 1;
 const BAD_LEN: u16 = 6;
 
-/// How much of a bad message comes back at most (`aldis_control::bounds::ERROR_DATA_MAX`).
+/// How much of a bad message comes back at most (`aldis_control::limits::ERROR_DATA_MAX`).
 const ERROR_DATA_MAX: usize = 64;
 
 /// The echo request that shows that everything before it was dealt with.

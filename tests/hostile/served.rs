@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{self, Seed};
-use aldis_control::fact::{Fact, Facts};
-use aldis_control::{Recipe, session};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::{AppSet, session};
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
 
@@ -128,13 +128,12 @@ impl Said {
 /// Hands facts to the thread that writes.
 struct Teller(Sender<Said>);
 
-impl Facts for Teller {
-    fn tell(&self, fact: Fact) {
-        let said = match fact {
-            Fact::NeverJoined { peer, why } | Fact::Down { peer, why, .. } => {
-                Said::Ended(peer, why.to_string())
-            }
-            Fact::Up { peer, .. } => Said::Up(peer),
+impl EventSink for Teller {
+    fn emit(&self, event: ControllerEvent) {
+        let said = match event {
+            ControllerEvent::NeverJoined { peer, why }
+            | ControllerEvent::Down { peer, why, .. } => Said::Ended(peer, why.to_string()),
+            ControllerEvent::Up { peer, .. } => Said::Up(peer),
             other => Said::Other(format!("{other:?}")),
         };
         // The writer ends with the process, and nothing listens any more.
@@ -165,9 +164,10 @@ pub(crate) fn serve(settings: Settings) {
             ..session::Config::default()
         },
     };
-    let recipe = Recipe::default()
+    let app_set = AppSet::default()
         .with(|| LearningSwitch::new(learning_switch::Config::new(Seed::new([7; 16]))));
-    let engine = Engine::start(&config, recipe, Arc::new(Teller(sender.clone()))).expect("a start");
+    let engine =
+        Engine::start(&config, app_set, Arc::new(Teller(sender.clone()))).expect("a start");
     let say = |said| sender.send(said).expect("the writer writes");
     say(Said::Listening(engine.listening()[0]));
     for _ in io::stdin().lock().lines().map_while(Result::ok) {

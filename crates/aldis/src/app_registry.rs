@@ -15,7 +15,7 @@ use aldis_apps::static_flows::Pusher;
 use aldis_apps::topology::{Discovery, Key};
 use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Leftovers, Monitor, NdProxy};
 use aldis_control::pipeline::Sequence;
-use aldis_control::{App, Recipe};
+use aldis_control::{App, AppSet};
 use aldis_plain::meant;
 use serde::Deserialize;
 use serde_spanned::Spanned;
@@ -29,7 +29,7 @@ pub struct BuiltIn {
     /// What it does, in one sentence.
     pub says: &'static str,
     /// Adds it to a recipe, with its settings.
-    add: fn(Recipe, &Config) -> Recipe,
+    add: fn(AppSet, &Config) -> AppSet,
 }
 
 /// All that Aldis brings along.
@@ -37,99 +37,99 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: LearningSwitch::NAME,
         says: "learns behind which port each host is, switch by switch, and installs flows",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let settings = config.learning_switch();
-            recipe.with(move || LearningSwitch::new(settings))
+            app_set.with(move || LearningSwitch::new(settings))
         },
     },
     BuiltIn {
         name: Acl::NAME,
         says: "denies, allows and copies packets by ordered rules, before all others",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let acl = Acl::new(config.initial_rules());
-            recipe.with(move || acl.clone())
+            app_set.with(move || acl.clone())
         },
     },
     BuiltIn {
         name: Pusher::NAME,
         says: "keeps named flows on their switches",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let pusher = Pusher::new(config.initial_flows(), config.tables());
-            recipe.with(move || pusher.clone())
+            app_set.with(move || pusher.clone())
         },
     },
     BuiltIn {
         name: ArpProxy::NAME,
         says: "answers ARP questions from the table of hosts, or asks only the host",
-        add: |recipe, _| recipe.with(|| ArpProxy),
+        add: |app_set, _| app_set.with(|| ArpProxy),
     },
     BuiltIn {
         name: NdProxy::NAME,
         says: "does the same for IPv6 neighbours",
-        add: |recipe, _| recipe.with(|| NdProxy),
+        add: |app_set, _| app_set.with(|| NdProxy),
     },
     BuiltIn {
         name: DhcpProxy::NAME,
         says: "sends DHCP to the servers, and their words to the client",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let trust = config.dhcp_servers();
-            recipe.with(move || DhcpProxy::new(trust.clone()))
+            app_set.with(move || DhcpProxy::new(trust.clone()))
         },
     },
     BuiltIn {
         name: Hub::NAME,
         says: "sends every packet out of every other port; for teaching",
-        add: |recipe, _| recipe.with(|| Hub),
+        add: |app_set, _| app_set.with(|| Hub),
     },
     BuiltIn {
         name: Monitor::NAME,
         says: "counts what ports, flows, tables and queues carry, with rates",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let settings = config.monitor.settings();
-            recipe.with(move || Monitor::new(settings))
+            app_set.with(move || Monitor::new(settings))
         },
     },
     BuiltIn {
         name: Discovery::NAME,
         says: "finds the links between switches by probes that nobody can forge",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let key = Key::kept(config.lldp_key().unwrap_or_else(random), random());
             let settings = config.topology();
-            recipe.with(move || Discovery::new(settings, key.clone()))
+            app_set.with(move || Discovery::new(settings, key.clone()))
         },
     },
     BuiltIn {
         name: Lookout::NAME,
         says: "knows which hosts there are, their addresses, and where they are attached",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let settings = config.hosts();
-            recipe.with(move || Lookout::new(settings))
+            app_set.with(move || Lookout::new(settings))
         },
     },
     BuiltIn {
         name: Routing::NAME,
         says: "publishes the ways between all switches; its engine can be chosen",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let (engine, heeds_latency) = config.routing.engine();
-            recipe.with(move || Routing::new(Arc::clone(&engine), heeds_latency))
+            app_set.with(move || Routing::new(Arc::clone(&engine), heeds_latency))
         },
     },
     BuiltIn {
         name: RouteFlow::NAME,
         says: "installs the whole path of a flow, and leads it around links that go",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let style = config.route_flow.style(config.tables());
             let book = Arc::new(Book::new(config.route_flow.paths_max(config.room())));
-            recipe.with(move || RouteFlow::new(style, Arc::clone(&book)))
+            app_set.with(move || RouteFlow::new(style, Arc::clone(&book)))
         },
     },
     BuiltIn {
         name: Spanning::NAME,
         says: "floods what nobody answered, without loops; comes last",
-        add: |recipe, config| {
+        add: |app_set, config| {
             let frames = config.room().frames(Repeats::FRAMES_MAX);
             let repeats = Arc::new(Repeats::with_room(frames));
-            recipe.with(move || Spanning::new(Arc::clone(&repeats)))
+            app_set.with(move || Spanning::new(Arc::clone(&repeats)))
         },
     },
 ];
@@ -156,7 +156,7 @@ const MAKE_FLOWS: [&str; 5] =
 #[derive(Clone)]
 struct Added {
     name: &'static str,
-    add: Arc<dyn Fn(Recipe) -> Recipe + Send + Sync>,
+    add: Arc<dyn Fn(AppSet) -> AppSet + Send + Sync>,
 }
 
 /// The applications of one controller.
@@ -185,7 +185,7 @@ impl AppRegistry {
 
     /// An author's application, which runs behind those before it.
     pub(crate) fn add<A: App>(&mut self, make: impl Fn() -> A + Clone + Send + Sync + 'static) {
-        let add = Arc::new(move |recipe: Recipe| recipe.with(make.clone()));
+        let add = Arc::new(move |app_set: AppSet| app_set.with(make.clone()));
         self.added.push(Added { name: A::NAME, add });
         self.usual.push(AppName::of(A::NAME));
     }
@@ -216,15 +216,15 @@ impl AppRegistry {
     /// There is none of this name: one sentence, with what was probably meant.
     pub(crate) fn add_to(
         &self,
-        recipe: Recipe,
+        app_set: AppSet,
         app: &AppName,
         config: &Config,
-    ) -> Result<Recipe, String> {
+    ) -> Result<AppSet, String> {
         if let Some(added) = self.added.iter().find(|added| added.name == app.name) {
-            return Ok((added.add)(recipe));
+            return Ok((added.add)(app_set));
         }
         if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == app.name) {
-            return Ok((built_in.add)(recipe, config));
+            return Ok((built_in.add)(app_set, config));
         }
         let added = self.added.iter().map(|added| added.name);
         let names: Vec<_> = added.chain(BUILT_IN.iter().map(|built_in| built_in.name)).collect();
@@ -244,10 +244,10 @@ impl fmt::Debug for Added {
 }
 
 /// Behind the applications that run, the one that removes what those left behind that do not.
-pub(crate) fn without_leftovers(recipe: Recipe, run: &[AppName]) -> Recipe {
+pub(crate) fn without_leftovers(app_set: AppSet, run: &[AppName]) -> AppSet {
     let runs = |name: &&str| run.iter().any(|app| app.name == *name);
     let leftovers = Leftovers::new(MAKE_FLOWS.into_iter().filter(|name| !runs(name)));
-    recipe.with(move || leftovers.clone())
+    app_set.with(move || leftovers.clone())
 }
 
 /// Unpredictable bytes, drawn from the system at the start.

@@ -30,7 +30,7 @@ use aldis_apps::Acl;
 use aldis_apps::learning_switch::{self, Seed};
 use aldis_control::account::SWITCH_BYTES;
 use aldis_control::weights::WeightRule;
-use aldis_control::{App, Recipe, Tables};
+use aldis_control::{App, AppSet, Tables};
 use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
@@ -276,28 +276,28 @@ impl Config {
     ///
     /// # Errors
     /// One sentence that begins with the place of what is wrong, where that is in a file.
-    pub(crate) fn recipe(&self) -> Result<Recipe, String> {
+    pub(crate) fn app_set(&self) -> Result<AppSet, String> {
         rules::acl(&self.acl_rules).map_err(|(at, why)| self.location_at(at) + &why)?;
         rules::static_flows(&self.static_flow).map_err(|(at, why)| self.location_at(at) + &why)?;
         dhcp::trust(&self.dhcp_server).map_err(|why| self.location_of_file() + &why)?;
-        let mut recipe = Recipe::default().switch_bytes(self.switch_bytes());
+        let mut app_set = AppSet::default().switch_bytes(self.switch_bytes());
         for app in self.apps() {
-            let added = self.registry.add_to(recipe, app, self);
+            let added = self.registry.add_to(app_set, app, self);
             let location = || app.at().map_or_else(String::new, |at| self.location_at(at));
-            recipe = added.map_err(|why| location() + &why)?;
+            app_set = added.map_err(|why| location() + &why)?;
         }
-        let recipe = without_leftovers(recipe, self.apps());
+        let app_set = without_leftovers(app_set, self.apps());
         let sequences = self.sequences.iter().map(sequence::Told::sequence);
         let of_author = self.registry.sequences().filter(|_| self.apps.is_none());
         let sequences = sequences.chain(of_author);
-        let recipe =
-            sequences.fold(recipe, |recipe, sequence| recipe.sequence(sequence.on, sequence.apps));
-        recipe.graph().map_err(|wrong| {
+        let app_set = sequences
+            .fold(app_set, |app_set, sequence| app_set.sequence(sequence.kind, sequence.apps));
+        app_set.graph().map_err(|wrong| {
             let told = wrong.sequence().and_then(|at| self.sequences.get(at));
             told.map_or_else(String::new, |told| self.location_at(told.place(&wrong)))
                 + &wrong.to_string()
         })?;
-        Ok(recipe)
+        Ok(app_set)
     }
 
     /// The engine's part.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use aldis_control::pipeline::Sequence;
-use aldis_control::{App, On};
+use aldis_control::{App, EventKind};
 
 use crate::Refused;
 use crate::admin::Origin;
@@ -109,9 +109,13 @@ impl Controller {
 
     /// Says which applications see an event, and in which order. It counts where the configuration
     /// names no applications.
-    pub fn sequence(mut self, on: On, apps: impl IntoIterator<Item: Into<String>>) -> Controller {
+    pub fn sequence(
+        mut self,
+        kind: EventKind,
+        apps: impl IntoIterator<Item: Into<String>>,
+    ) -> Controller {
         let apps = apps.into_iter().map(Into::into).collect();
-        self.registry.sequence(Sequence { on, apps });
+        self.registry.sequence(Sequence { kind, apps });
         self
     }
 
@@ -159,8 +163,8 @@ impl Controller {
     /// A configuration that makes no sense, or applications that cannot work together.
     #[cfg(feature = "http")]
     pub fn graph(self) -> Result<aldis_http::api::apps::Apps, Refused> {
-        let recipe = (self.parts().0.read)().and_then(|config| config.recipe());
-        let graph = recipe.and_then(|recipe| recipe.graph().map_err(|wrong| wrong.to_string()));
+        let app_set = (self.parts().0.read)().and_then(|config| config.app_set());
+        let graph = app_set.and_then(|app_set| app_set.graph().map_err(|wrong| wrong.to_string()));
         graph.map(|graph| crate::http::views::apps(&graph)).map_err(Refused::Usage)
     }
 

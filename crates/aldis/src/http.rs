@@ -15,7 +15,7 @@ use aldis_apps::routing::Routes;
 use aldis_apps::topology::Map;
 use aldis_control::Time;
 use aldis_control::command::Failure;
-use aldis_control::fact::{Fact, Facts};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_engine::{Engine, Handle};
@@ -109,13 +109,16 @@ impl Serving {
     }
 
     /// What the engine tells, to the log and to the followers of events.
-    pub(crate) fn facts(self, log: impl Facts + 'static) -> (Arc<dyn Facts>, Informed) {
+    pub(crate) fn event_sink(
+        self,
+        log: impl EventSink + 'static,
+    ) -> (Arc<dyn EventSink>, Informed) {
         let (taker, incoming) = aldis_http::events::channel();
-        let facts: Arc<dyn Facts> = match &self.listening {
+        let event_sink: Arc<dyn EventSink> = match &self.listening {
             Some(_) => Arc::new(Both(log, taker)),
             None => Arc::new(log),
         };
-        (facts, Informed { serving: self, incoming })
+        (event_sink, Informed { serving: self, incoming })
     }
 }
 
@@ -172,10 +175,10 @@ fn cannot(refused: &Refused) -> Why {
 /// Tells the log and the followers of events.
 struct Both<L>(L, Taker);
 
-impl<L: Facts> Facts for Both<L> {
-    fn tell(&self, fact: Fact) {
-        self.1.tell(fact.clone());
-        self.0.tell(fact);
+impl<L: EventSink> EventSink for Both<L> {
+    fn emit(&self, event: ControllerEvent) {
+        self.1.emit(event.clone());
+        self.0.emit(event);
     }
 }
 
@@ -190,8 +193,8 @@ impl Watched {
     /// # Errors
     /// One sentence: the applications cannot work together.
     fn new(engine: Handle, settings: Arc<Settings>) -> Result<Watched, String> {
-        let recipe = settings.now().recipe()?;
-        let apps = views::apps(&recipe.graph().map_err(|wrong| wrong.to_string())?);
+        let app_set = settings.now().app_set()?;
+        let apps = views::apps(&app_set.graph().map_err(|wrong| wrong.to_string())?);
         Ok(Watched { engine, settings, apps })
     }
 }

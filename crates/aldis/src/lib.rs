@@ -54,11 +54,15 @@ pub use running::Running;
 
 /// What an application is written with.
 pub mod prelude {
-    pub use aldis_control::app::{At, Exclusive, Moment, Next, Parallel, Slots, State, Timer};
-    pub use aldis_control::switch::Info;
-    pub use aldis_control::world::{News, PartId, Publishers, Shards, View};
-    pub use aldis_control::{App, Asked, Batch, Cookie, Event, Far, On, Output, Part, Publisher};
-    pub use aldis_control::{Request, Time};
+    pub use aldis_control::app::{
+        EventCtx, Exclusive, Next, Parallel, Slots, State, TickCtx, Timer,
+    };
+    pub use aldis_control::switch::SwitchInfo;
+    pub use aldis_control::world::{PartId, PublishCtx, Publishers, Shards, View};
+    pub use aldis_control::{
+        App, Batch, Commands, Cookie, Event, EventKind, Output, Part, Publisher, Request,
+    };
+    pub use aldis_control::{RequestHeader, Time};
     pub use aldis_wire::msg::{Action, FlowMod, Match, Message, PacketOut, PortNo};
     pub use aldis_wire::{DatapathId, MacAddr, Version};
 }

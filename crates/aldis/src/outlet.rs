@@ -17,7 +17,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tracing::warn;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines of the log that wait to be written, some 100 bytes each: as many as facts may wait before
+/// Lines of the log that wait to be written, some 100 bytes each: as many as events may wait before
 /// them.
 const LINES_MAX: usize = 16_384;
 

@@ -83,7 +83,7 @@ impl Persisted {
         if let Some(set) = &self.weights {
             config.rules = Rules::of(set).map_err(|why| format!("the store: weights: {why}"))?;
         }
-        config.recipe()?;
+        config.app_set()?;
         Ok(config)
     }
 

@@ -1,7 +1,7 @@
-//! What people are told while the controller runs: facts become lines of the log, on a thread of
+//! What people are told while the controller runs: events become lines of the log, on a thread of
 //! their own.
 //!
-//! Workers hand facts over and never wait: when the log cannot keep up, facts are dropped and their
+//! Workers hand events over and never wait: when the log cannot keep up, events are dropped and their
 //! number is logged. Lines that somebody outside can cause at will, about strangers and about what
 //! switches refuse, are limited.
 
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use aldis_control::fact::{Fact, Facts, Found};
+use aldis_control::controller_event::{ControllerEvent, EventSink, Found};
 use aldis_control::session::Close;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tracing::{debug, info, warn};
@@ -25,8 +25,8 @@ use crowd::Crowd;
 use full::Full;
 pub(crate) use lines::format_of_stderr;
 
-/// Facts that wait to be logged.
-const FACTS_MAX: usize = 16_384;
+/// Events that wait to be logged.
+const EVENTS_MAX: usize = 16_384;
 
 /// Lines of one kind that are logged within [`LINES_PER`].
 const LINES_MAX: u32 = 20;
@@ -37,25 +37,25 @@ const NEWS_MAX: u32 = 100;
 /// See [`LINES_MAX`].
 const LINES_PER: Duration = Duration::from_secs(10);
 
-/// How often it is said how many facts were dropped, which costs more than to drop one.
+/// How often it is said how many events were dropped, which costs more than to drop one.
 const MISSING_EVERY: Duration = Duration::from_secs(1);
 
 /// The thread that writes the log.
 pub(crate) struct Reporter {
-    sender: Sender<Fact>,
+    sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
     thread: JoinHandle<()>,
 }
 
 /// The workers' end.
 pub(crate) struct Taker {
-    sender: Sender<Fact>,
+    sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
 }
 
-impl Facts for Taker {
-    fn tell(&self, fact: Fact) {
-        if self.sender.try_send(fact).is_err() {
+impl EventSink for Taker {
+    fn emit(&self, event: ControllerEvent) {
+        if self.sender.try_send(event).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -79,7 +79,7 @@ impl Reporter {
             .event_format(lines::Lines::new(format))
             .with_writer(to.clone())
             .try_init();
-        let (sender, receiver) = bounded(FACTS_MAX);
+        let (sender, receiver) = bounded(EVENTS_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name("log".into());
@@ -92,7 +92,7 @@ impl Reporter {
     }
 
     /// An end for the workers.
-    pub(crate) fn facts(&self) -> Taker {
+    pub(crate) fn sink(&self) -> Taker {
         Taker { sender: self.sender.clone(), dropped: Arc::clone(&self.dropped) }
     }
 
@@ -130,10 +130,10 @@ impl Log {
         }
     }
 
-    fn run(mut self, facts: &Receiver<Fact>) {
-        while let Some(fact) = self.next(facts) {
-            if let Some(fact) = fact {
-                self.write(fact);
+    fn run(mut self, events: &Receiver<ControllerEvent>) {
+        while let Some(event) = self.next(events) {
+            if let Some(event) = event {
+                self.write(event);
             }
             if self.missing_told.elapsed() >= MISSING_EVERY {
                 self.tell_missing();
@@ -143,15 +143,15 @@ impl Log {
         self.tell_missing();
     }
 
-    /// The next fact; none of them where it is time to say what was counted first, and nothing at
+    /// The next event; none of them where it is time to say what was counted first, and nothing at
     /// all when every taker is gone.
-    fn next(&mut self, facts: &Receiver<Fact>) -> Option<Option<Fact>> {
+    fn next(&mut self, events: &Receiver<ControllerEvent>) -> Option<Option<ControllerEvent>> {
         self.tell_counted(false);
         let Some(wait) = self.crowd.wait(Instant::now()) else {
-            return facts.recv().ok().map(Some);
+            return events.recv().ok().map(Some);
         };
-        match facts.recv_timeout(wait) {
-            Ok(fact) => Some(Some(fact)),
+        match events.recv_timeout(wait) {
+            Ok(event) => Some(Some(event)),
             Err(RecvTimeoutError::Timeout) => Some(None),
             Err(RecvTimeoutError::Disconnected) => None,
         }
@@ -173,57 +173,59 @@ impl Log {
         }
     }
 
-    fn write(&mut self, fact: Fact) {
-        match fact {
-            Fact::Up { .. } => info!("{fact}"),
-            Fact::Port { .. } => debug!("{fact}"),
-            Fact::Down { why: Close::Refused(_) | Close::Insecure(_), .. } => {
+    fn write(&mut self, event: ControllerEvent) {
+        match event {
+            ControllerEvent::Up { .. } => info!("{event}"),
+            ControllerEvent::Port { .. } => debug!("{event}"),
+            ControllerEvent::Down { why: Close::Refused(_) | Close::Insecure(_), .. } => {
                 if self.strangers.allows() {
-                    warn!("{fact}");
+                    warn!("{event}");
                 }
             }
-            Fact::Down { why: Close::Stopping | Close::PeerClosed, .. } => info!("{fact}"),
-            Fact::Down { .. } => warn!("{fact}"),
+            ControllerEvent::Down { why: Close::Stopping | Close::PeerClosed, .. } => {
+                info!("{event}")
+            }
+            ControllerEvent::Down { .. } => warn!("{event}"),
             // Mininet, port scanners and health checks connect, say a byte or nothing, and leave.
-            Fact::NeverJoined {
+            ControllerEvent::NeverJoined {
                 peer,
                 why: why @ (Close::PeerClosed | Close::Failed(_) | Close::Stopping),
             } => {
                 debug!("a connection from {peer} ended before it became a switch: {why}");
             }
-            Fact::NeverJoined { .. } | Fact::NoRoom { .. } => {
+            ControllerEvent::NeverJoined { .. } | ControllerEvent::NoRoom { .. } => {
                 if self.strangers.allows() {
-                    warn!("{fact}");
+                    warn!("{event}");
                 }
             }
             // Nothing is broken there: what has no flow goes by the controller.
-            Fact::Refused { dpid, error } if error.is_table_full() => {
+            ControllerEvent::Refused { dpid, error } if error.is_table_full() => {
                 if let Some(words) = self.full.refuses(Instant::now(), dpid, &error) {
                     warn!("{words}");
                 }
             }
-            Fact::Refused { error, .. } => {
+            ControllerEvent::Refused { error, .. } => {
                 if self.refusals.allows() {
                     warn!("{error}");
                 }
             }
-            Fact::Noted { words, warns: true } => {
+            ControllerEvent::Noted { words, warns: true } => {
                 if self.notes.allows() {
                     warn!("{words}");
                 }
             }
-            Fact::Found { found: Found::Host { now, .. }, .. } => {
+            ControllerEvent::Found { found: Found::Host { now, .. }, .. } => {
                 if self.crowd.lists(Instant::now(), now) {
-                    info!("{fact}");
+                    info!("{event}");
                 }
             }
-            Fact::Found { found: Found::Link { .. }, .. } => {
+            ControllerEvent::Found { found: Found::Link { .. }, .. } => {
                 if self.news.allows() {
-                    info!("{fact}");
+                    info!("{event}");
                 }
             }
-            Fact::NotTold { count } => self.crowd.not_told(Instant::now(), count),
-            Fact::Noted { words, warns: false } => {
+            ControllerEvent::NotTold { count } => self.crowd.not_told(Instant::now(), count),
+            ControllerEvent::Noted { words, warns: false } => {
                 if self.news.allows() {
                     info!("{words}");
                 }

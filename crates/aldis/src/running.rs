@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "http"))]
-use aldis_control::fact::Facts;
+use aldis_control::controller_event::EventSink;
 use aldis_engine::Engine;
 #[cfg(feature = "http")]
 use aldis_http::Server;
@@ -65,17 +65,17 @@ pub(crate) fn start(
     let format = config.log_format.unwrap_or_else(report::format_of_stderr);
     let reporter = Reporter::start(config.log, format, &outlets.log)?;
     let config = persisted.begin(config);
-    let recipe = config.recipe().map_err(Refused::Usage)?;
+    let app_set = config.app_set().map_err(Refused::Usage)?;
     let secure = config.tls.secure().map_err(Refused::Usage)?;
     #[cfg(feature = "http")]
     let serving = crate::http::Serving::listen(&config.http)?;
     #[cfg(feature = "http")]
-    let (facts, serving) = serving.facts(reporter.facts());
+    let (event_sink, serving) = serving.event_sink(reporter.sink());
     #[cfg(not(feature = "http"))]
-    let facts: Arc<dyn Facts> = Arc::new(reporter.facts());
+    let event_sink: Arc<dyn EventSink> = Arc::new(reporter.sink());
     let mut engine_config = config.engine();
     configure.iter().for_each(|change| change(&mut engine_config));
-    let engine = Engine::start_secure(&engine_config, secure.as_ref(), recipe, facts)?;
+    let engine = Engine::start_secure(&engine_config, secure.as_ref(), app_set, event_sink)?;
     let settings = Arc::new(Settings::new(config, engine.handle()));
     let admin = Arc::new(Admin::new(origin, Arc::clone(&settings), persisted, engine.handle()));
     #[cfg(feature = "http")]

@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use aldis_control::bounds::WEIGHT_MAX;
+use aldis_control::limits::WEIGHT_MAX;
 use aldis_control::weights::{WeightRule, Weights};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -89,9 +89,9 @@ impl Bench {
     fn look_up(&mut self) {
         let hosts = self.ledger.hosts().clone();
         let batch = |bench: &mut Bench| {
-            let asked: Vec<u64> = (0..BATCH).map(|_| bench.draw()).collect();
-            let macs: Vec<Identity> = asked.iter().map(|&host| identity(host)).collect();
-            let ips: Vec<(IpAddr, u16)> = asked.iter().map(|&host| (ipv4(host), 0)).collect();
+            let request: Vec<u64> = (0..BATCH).map(|_| bench.draw()).collect();
+            let macs: Vec<Identity> = request.iter().map(|&host| identity(host)).collect();
+            let ips: Vec<(IpAddr, u16)> = request.iter().map(|&host| (ipv4(host), 0)).collect();
             (macs, ips)
         };
         measure("ns by MAC, 64 at a time", || {
@@ -129,9 +129,9 @@ impl Bench {
 fn timed<B>(bench: &mut Bench, batch: fn(&mut Bench) -> B, mut run: impl FnMut(B)) -> f64 {
     let mut spent = Duration::ZERO;
     for _ in 0..ROUND {
-        let asked = batch(bench);
+        let request = batch(bench);
         let begun = Instant::now();
-        run(asked);
+        run(request);
         spent += begun.elapsed();
     }
     spent.as_nanos() as f64 / (ROUND * BATCH) as f64
@@ -143,25 +143,25 @@ fn measure(what: &str, mut round: impl FnMut() -> f64) {
     println!("{what:<32}  {:>8.1}  {:>8.1}", rounds[0], rounds[ROUNDS / 2]);
 }
 
-fn by_macs(hosts: &Hosts, asked: &[Identity]) {
+fn by_macs(hosts: &Hosts, request: &[Identity]) {
     let mut found = Vec::with_capacity(BATCH);
-    hosts.by_macs(asked, &mut found);
+    hosts.by_macs(request, &mut found);
     assert!(black_box(found).iter().all(Option::is_some));
 }
 
-fn by_ips(hosts: &Hosts, asked: &[(IpAddr, u16)]) {
+fn by_ips(hosts: &Hosts, request: &[(IpAddr, u16)]) {
     let mut found = Vec::with_capacity(BATCH);
-    hosts.by_ips(asked, &mut found);
+    hosts.by_ips(request, &mut found);
     assert!(black_box(found).iter().all(Option::is_some));
 }
 
 /// Each look-up needs what the one before found.
-fn by_mac(hosts: &Hosts, asked: &[Identity]) {
-    asked.iter().fold(0, |vlan, id| hosts.by_mac(id.mac, black_box(vlan)).unwrap().id().vlan);
+fn by_mac(hosts: &Hosts, request: &[Identity]) {
+    request.iter().fold(0, |vlan, id| hosts.by_mac(id.mac, black_box(vlan)).unwrap().id().vlan);
 }
 
-fn by_ip(hosts: &Hosts, asked: &[(IpAddr, u16)]) {
-    asked.iter().fold(0, |vlan, ask| hosts.by_ip(ask.0, black_box(vlan)).unwrap().id().vlan);
+fn by_ip(hosts: &Hosts, request: &[(IpAddr, u16)]) {
+    request.iter().fold(0, |vlan, ask| hosts.by_ip(ask.0, black_box(vlan)).unwrap().id().vlan);
 }
 
 fn identity(host: u64) -> Identity {

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{Config, Seed};
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
-use aldis_control::{Batch, On, Output, Pipeline, Recipe, Request, Run, Switch, Time};
+use aldis_control::{AppSet, Batch, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time};
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
@@ -39,13 +39,13 @@ const ROUNDS: usize = 101;
 const ROUND: usize = 100_000 / BATCH;
 
 fn main() {
-    let asked: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
-    let asked = if asked.is_empty() { vec![1, 16, 64] } else { asked };
+    let request: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
+    let request = if request.is_empty() { vec![1, 16, 64] } else { request };
     println!(
         "{:>8}  {:>8}  {:>9}  {:>6}  {:>6}",
         "switches", "version", "buffered", "min", "median"
     );
-    for switches in asked {
+    for switches in request {
         for version in Version::ALL {
             let mut bench = Bench::new(switches, version);
             for buffered in [true, false] {
@@ -61,7 +61,7 @@ struct Bench {
     pipeline: Pipeline,
     switches: Vec<Arc<Switch>>,
     bytes: Vec<u8>,
-    requests: Vec<Request>,
+    requests: Vec<RequestHeader>,
     out: Output,
     random: u64,
 }
@@ -69,8 +69,8 @@ struct Bench {
 impl Bench {
     fn new(switches: usize, version: Version) -> Bench {
         let config = Config::new(Seed::new(*b"0123456789abcdef"));
-        let recipe = Recipe::default().with(move || LearningSwitch::new(config));
-        let mut pipeline = recipe.settle().expect("it works alone").pipeline(0);
+        let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+        let mut pipeline = app_set.build().expect("it works alone").pipeline(0);
         let join = |dpid| pipeline.join(Time::START, info(dpid as u64, version));
         let mut bench = Bench {
             switches: (0..switches).map(join).collect(),
@@ -112,7 +112,7 @@ impl Bench {
             frame[0..6].copy_from_slice(&mac(dst).0);
             frame[6..12].copy_from_slice(&mac(src).0);
             frame[12..14].copy_from_slice(&[0x08, 0x00]);
-            self.requests.push(Request {
+            self.requests.push(RequestHeader {
                 frame_at: (at * FRAME) as u32,
                 frame_len: FRAME as u16,
                 total_len: FRAME as u16,
@@ -127,7 +127,7 @@ impl Bench {
 
     fn run(&mut self, switch: usize) -> Duration {
         let mut batch = Batch {
-            on: On::FlowRequest,
+            kind: EventKind::FlowRequest,
             now: Time::START,
             world: View::nothing(),
             bytes: &self.bytes,
@@ -160,7 +160,7 @@ fn mac(host: u64) -> MacAddr {
     MacAddr::from_u64(0x0200_0000_0000 | host)
 }
 
-fn info(dpid: u64, version: Version) -> Info {
+fn info(dpid: u64, version: Version) -> SwitchInfo {
     let port = |number: u64| Port {
         number: PortNo(number as u32 + 1),
         hw_addr: MacAddr::from_u64(0x0600_0000_0000 | number),
@@ -171,5 +171,5 @@ fn info(dpid: u64, version: Version) -> Info {
         details: PortDetails::default(),
     };
     let ports = (0..PORTS).map(port).collect();
-    Info { dpid: DatapathId(dpid), version, buffers: 256, tables: 1, ports }
+    SwitchInfo { dpid: DatapathId(dpid), version, buffers: 256, tables: 1, ports }
 }

@@ -25,10 +25,11 @@ use aldis_apps::route_flow::{Book, IN_FLIGHT, RouteFlow, Style};
 use aldis_apps::routing::{Routing, Shortest};
 use aldis_apps::topology::{Map, Peer, Port, State, Switch};
 
-use aldis_control::switch::Info;
-use aldis_control::world::{News, Publishers, View};
+use aldis_control::switch::SwitchInfo;
+use aldis_control::world::{PublishCtx, Publishers, View};
 use aldis_control::{
-    App, Batch, Event, On, Output, Pipeline, Publisher, Recipe, Request, Run, Tables, Time, World,
+    App, AppSet, Batch, Event, EventKind, Output, Pipeline, Publisher, RequestHeader, Run, Tables,
+    Time, World,
 };
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version};
@@ -151,7 +152,7 @@ struct Tableau(bool);
 impl App for Known {
     type Slot = ();
     const NAME: &'static str = "known";
-    const EVENTS: &'static [On] = &[];
+    const EVENTS: &'static [EventKind] = &[];
 
     fn publishers(&self) -> Publishers {
         Publishers::of(Maps(true)).and(Tableau(true))
@@ -165,7 +166,7 @@ impl Publisher for Maps {
         Map::default()
     }
 
-    fn revise(&mut self, _: Time, _: News<'_, Map>) -> Option<Map> {
+    fn revise(&mut self, _: Time, _: PublishCtx<'_, Map>) -> Option<Map> {
         core::mem::take(&mut self.0).then(network)
     }
 
@@ -181,8 +182,8 @@ impl Publisher for Tableau {
         Ledger::new(Config::new(Seed::new(*SECRET))).hosts().clone()
     }
 
-    fn revise(&mut self, now: Time, mut news: News<'_, Hosts>) -> Option<Hosts> {
-        while let Some(Seen { .. }) = news.report() {}
+    fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Hosts>) -> Option<Hosts> {
+        while let Some(Seen { .. }) = ctx.report() {}
         core::mem::take(&mut self.0).then(|| {
             let mut ledger = Ledger::new(Config::new(Seed::new(*SECRET)));
             for number in 0..switch_count() * HOSTS {
@@ -213,25 +214,25 @@ impl Bench {
     fn new() -> Bench {
         let book = Arc::new(Book::new(FLOWS));
         let style = Style::of_route_flow(60, Tables::One);
-        let recipe = Recipe::default()
+        let app_set = AppSet::default()
             .with(|| Known)
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
             .with(move || RouteFlow::new(style, Arc::clone(&book)));
-        let program = recipe.settle().expect("they work together");
-        let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
-        let mut world = program.world();
+        let pipelines = app_set.build().expect("they work together");
+        let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
+        let mut world = pipelines.world();
         let mut switches = vec![];
         for dpid in 1..=switch_count() {
             let (dpid, version) = (DatapathId(dpid), Version::V13);
-            let info = Info { dpid, version, buffers: 0, tables: 1, ports: vec![] };
+            let info = SwitchInfo { dpid, version, buffers: 0, tables: 1, ports: vec![] };
             let switch = pipeline.join(Time::START, info);
             pipeline.event(Time::START, &world, &switch, &Event::Joining, &mut out);
             switches.push(switch);
         }
-        let (mut press, mut now) = (program.press(), Time::START);
+        let (mut world_builder, mut now) = (pipelines.world_builder(), Time::START);
         for _ in 0..100 {
             now = now + Duration::from_millis(2);
-            if let Some(next) = press.step(now) {
+            if let Some(next) = world_builder.step(now) {
                 world = next;
             }
         }
@@ -257,7 +258,7 @@ impl Bench {
                 bytes.extend_from_slice(&src.0);
                 bytes.extend_from_slice(&[8, 0]);
                 bytes.resize(frame_at as usize + FRAME, 0);
-                requests.push(Request {
+                requests.push(RequestHeader {
                     frame_at,
                     frame_len: FRAME as u16,
                     total_len: FRAME as u16,
@@ -270,7 +271,7 @@ impl Bench {
                 runs.push(Run { switch: from.dpid.0 as usize - 1, requests: at..at + 1 });
             }
             let mut batch = Batch {
-                on: On::FlowRequest,
+                kind: EventKind::FlowRequest,
                 now: self.now,
                 world: View::of(&self.world, &[]),
                 bytes: &bytes,
@@ -282,10 +283,10 @@ impl Bench {
             self.pipeline.packet_ins(&mut batch, &mut self.out);
             took += begun.elapsed();
             assert!(batch.requests.iter().all(|request| request.stopped));
-            let (bytes, pieces) = self.out.far().pieces();
+            let (bytes, pieces) = self.out.commands().pieces();
             messages += pieces.len();
             black_box(bytes);
-            self.out.far().clear();
+            self.out.commands().clear();
             self.out.clear();
         }
         (took.as_nanos() as f64 / FLOWS as f64, messages)

@@ -19,12 +19,12 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aldis_control::app::{At, Event, Next, Parallel, Slots};
-use aldis_control::bits::{Pattern, Seen};
-use aldis_control::switch::Info;
+use aldis_control::app::{Event, EventCtx, Next, Parallel, Slots};
+use aldis_control::match_bits::{Seen, TernaryMatch};
+use aldis_control::switch::SwitchInfo;
 use aldis_control::weights::Switches;
 use aldis_control::world::{PartId, Publishers};
-use aldis_control::{App, Batch, On, Output, Part, Tables, Time};
+use aldis_control::{App, Batch, EventKind, Output, Part, Tables, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Match, PortNo};
 
@@ -61,7 +61,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    fn is_at(&self, switch: &Info) -> bool {
+    fn is_at(&self, switch: &SwitchInfo) -> bool {
         self.switches.is_empty() || self.switches.iter().any(|some| some.contains(switch.dpid))
     }
 }
@@ -76,7 +76,7 @@ pub type AclBook = Book<Judged>;
 #[derive(Clone, Debug)]
 pub struct Judged {
     rule: Arc<Rule>,
-    pattern: Pattern,
+    pattern: TernaryMatch,
 }
 
 /// The first rule that no packet reaches, behind the one that matches all that it does: the places
@@ -100,7 +100,7 @@ impl Written for Judged {
 impl Judged {
     /// Makes it ready.
     pub fn new(rule: Arc<Rule>) -> Judged {
-        Judged { pattern: Pattern::of(&rule.match_), rule }
+        Judged { pattern: TernaryMatch::of(&rule.match_), rule }
     }
 }
 
@@ -121,7 +121,7 @@ struct Places {
 }
 
 impl Places {
-    fn at(&mut self, book: &AclBook, switch: &Info) -> &[usize] {
+    fn at(&mut self, book: &AclBook, switch: &SwitchInfo) -> &[usize] {
         if self.edition != book.edition() || self.of.len() == SWITCHES_MAX {
             self.edition = book.edition();
             self.of.clear();
@@ -130,7 +130,7 @@ impl Places {
     }
 }
 
-fn places(book: &AclBook, switch: &Info) -> impl Iterator<Item = usize> {
+fn places(book: &AclBook, switch: &SwitchInfo) -> impl Iterator<Item = usize> {
     let rules = book.items().iter().take(RULES_MAX).enumerate();
     rules.filter_map(|(place, judged)| judged.rule.is_at(switch).then_some(place))
 }
@@ -157,19 +157,19 @@ impl App for Acl {
     type Slot = Parallel<Kept>;
 
     const NAME: &'static str = "acl";
-    const EVENTS: &'static [On] = &[
-        On::Joining,
-        On::Down,
-        On::FlowRequest,
-        On::FlowRemoved,
-        On::Error,
-        On::Reply,
-        On::Second,
+    const EVENTS: &'static [EventKind] = &[
+        EventKind::Joining,
+        EventKind::Down,
+        EventKind::FlowRequest,
+        EventKind::FlowRemoved,
+        EventKind::Error,
+        EventKind::Reply,
+        EventKind::Second,
     ];
 
     const READS: &'static [PartId] = &[AclBook::ID];
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> Kept {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Kept {
         Kept::new::<Acl>()
     }
 
@@ -178,14 +178,14 @@ impl App for Acl {
         if book.items().is_empty() {
             return;
         }
-        batch.each(|asked| {
-            let places = self.places.at(book, asked.switch);
-            match verdict(book, places, asked.in_port(), asked.frame) {
+        batch.each(|request| {
+            let places = self.places.at(book, request.switch);
+            match verdict(book, places, request.in_port(), request.frame) {
                 Verdict::Allow | Verdict::Mirror(_) => Next::Continue,
                 Verdict::Deny => {
                     // Sent nowhere, so that the switch forgets it.
-                    if let Some(packet) = asked.packet().filter(|packet| packet.data.is_empty()) {
-                        out.answer(asked, packet);
+                    if let Some(packet) = request.packet().filter(|packet| packet.data.is_empty()) {
+                        out.answer(request, packet);
                     }
                     Next::Stop
                 }
@@ -193,14 +193,14 @@ impl App for Acl {
         });
     }
 
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let book = at.world.part::<AclBook>();
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let book = ctx.world.part::<AclBook>();
         let plan = || {
-            let here: Vec<_> = places(book, at.switch).map(|place| &book.items()[place]).collect();
-            plan::plan(&here, Tables::Guarded.are_guarded(at.switch))
+            let here: Vec<_> = places(book, ctx.switch).map(|place| &book.items()[place]).collect();
+            plan::plan(&here, Tables::Guarded.are_guarded(ctx.switch))
         };
-        let here = (at.now, at.switch, at.account);
-        match at.slot.event::<Acl>(here, event, book.edition(), plan, out) {
+        let here = (ctx.now, ctx.switch, ctx.account);
+        match ctx.slot.event::<Acl>(here, event, book.edition(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,
         }

@@ -16,13 +16,13 @@ use core::time::Duration;
 
 use aldis_control::app::Slots;
 use aldis_control::world::PartId;
-use aldis_control::{App, Batch, On, Output, Time};
+use aldis_control::{App, Batch, EventKind, Output, Time};
 use aldis_packet::{Arp, Ethernet, arp, ethertype};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
-use crate::place::SwitchPort;
 use crate::proxy::{Decision, Reason, answer, front, is_for_one};
+use aldis_control::SwitchPort;
 
 /// For so long after it was seen a host is spoken for. It is the time for which hosts believe an
 /// answer without asking again (`base_reachable_time` of Linux, RFC 4861 §10, twice over).
@@ -84,7 +84,7 @@ impl App for ArpProxy {
     type Slot = ();
 
     const NAME: &'static str = "arp-proxy";
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
     const READS: &'static [PartId] = front::READS;
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn a_known_host_is_spoken_for_while_it_was_seen_lately_and_asked_itself_later() {
         assert!(matches!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 2]), Decision::Answer(_)));
-        let asked = Decision::send_to(place(2));
-        assert_eq!(decided(1, 100, [10, 0, 0, 1], [10, 0, 0, 2]), asked);
-        assert_eq!(decided(1, 10, [0; 4], [10, 0, 0, 2]), asked);
+        let request = Decision::send_to(place(2));
+        assert_eq!(decided(1, 100, [10, 0, 0, 1], [10, 0, 0, 2]), request);
+        assert_eq!(decided(1, 10, [0; 4], [10, 0, 0, 2]), request);
     }
 
     #[test]
@@ -127,18 +127,18 @@ mod tests {
 
     #[test]
     fn for_who_is_nowhere_nobody_speaks_and_nothing_is_sent() {
-        let asked = |s, sender: [u8; 4], hosts: &Hosts| {
+        let request = |s, sender: [u8; 4], hosts: &Hosts| {
             decide(at_s(s), &asks(1, sender, [10, 0, 0, 2]), place(1), hosts)
         };
         let hosts = network_without(place(2));
         for s in [10, 100] {
-            assert_eq!(asked(s, [10, 0, 0, 1], &hosts), Decision::Flood);
-            assert_eq!(asked(s, [0; 4], &hosts), Decision::Flood);
+            assert_eq!(request(s, [10, 0, 0, 1], &hosts), Decision::Flood);
+            assert_eq!(request(s, [0; 4], &hosts), Decision::Flood);
         }
         // It comes back elsewhere, and another takes its address.
         let announces = asks(2, [10, 0, 0, 2], [10, 0, 0, 2]);
         assert_eq!(decide(at_s(10), &announces, place(1), &hosts), Decision::Flood);
-        assert_eq!(asked(10, [10, 0, 0, 6], &hosts), Decision::Flood);
+        assert_eq!(request(10, [10, 0, 0, 6], &hosts), Decision::Flood);
     }
 
     #[test]
@@ -146,33 +146,33 @@ mod tests {
         let spoofed = Decision::Drop(Reason::Spoofed);
         assert_eq!(decided(1, 10, [10, 0, 0, 2], [10, 0, 0, 3]), spoofed);
         assert_eq!(decided(1, 10, [10, 0, 0, 2], [10, 0, 0, 2]), spoofed);
-        let asked = asks(1, [10, 0, 0, 1], [10, 0, 0, 2]);
-        assert_eq!(decide(at_s(10), &asked, place(2), &network()), spoofed);
-        let mut forged = asked.clone();
+        let request = asks(1, [10, 0, 0, 1], [10, 0, 0, 2]);
+        assert_eq!(decide(at_s(10), &request, place(2), &network()), spoofed);
+        let mut forged = request.clone();
         forged[22] ^= 4;
         assert_eq!(decide(at_s(10), &forged, place(1), &network()), spoofed);
     }
 
     #[test]
     fn what_is_for_one_host_or_no_arp_goes_its_way() {
-        let mut asked = asks(1, [10, 0, 0, 1], [10, 0, 0, 2]);
-        asked[..6].copy_from_slice(&host_mac(2).0);
-        assert_eq!(decide(at_s(10), &asked, place(1), &network()), Decision::Pass);
-        asked[12] = 9;
-        assert_eq!(decide(at_s(10), &asked, place(1), &network()), Decision::Pass);
+        let mut request = asks(1, [10, 0, 0, 1], [10, 0, 0, 2]);
+        request[..6].copy_from_slice(&host_mac(2).0);
+        assert_eq!(decide(at_s(10), &request, place(1), &network()), Decision::Pass);
+        request[12] = 9;
+        assert_eq!(decide(at_s(10), &request, place(1), &network()), Decision::Pass);
     }
 
     proptest! {
         /// smoltcp reads the answer as one to its question.
         #[test]
-        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, asked in 0u64..8) {
-            let (ours, theirs) = ([10, 0, 0, asking as u8], [10, 0, 0, asked as u8]);
+        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, request in 0u64..8) {
+            let (ours, theirs) = ([10, 0, 0, asking as u8], [10, 0, 0, request as u8]);
             let Decision::Answer(frame) = decided(asking, 10, ours, theirs) else {
-                prop_assert!(place(asking) == place(asked));
+                prop_assert!(place(asking) == place(request));
                 return Ok(());
             };
             let frame = EthernetFrame::new_checked(&frame[..]).unwrap();
-            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(asked).0));
+            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(request).0));
             prop_assert_eq!(frame.ethertype(), EthernetProtocol::Arp);
             let reply = ArpRepr::parse(&ArpPacket::new_checked(frame.payload()).unwrap()).unwrap();
             prop_assert_eq!(reply, ArpRepr::EthernetIpv4 {

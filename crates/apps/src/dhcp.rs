@@ -15,15 +15,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aldis_control::app::Slots;
-use aldis_control::world::{News, PartId, Publishers};
-use aldis_control::{App, Batch, On, Output, Part, Publisher, Time};
+use aldis_control::world::{PartId, PublishCtx, Publishers};
+use aldis_control::{App, Batch, EventKind, Output, Part, Publisher, Time};
 use aldis_packet::{Dhcp, Ethernet, Ipv4, Udp, dhcp, ethertype, protocol};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
-use crate::place::SwitchPort;
 use crate::proxy::{Decision, PLACES_MAX, Reason, front, is_for_one};
 use crate::topology::Map;
+use aldis_control::SwitchPort;
 
 /// Servers of a VLAN that are remembered, one of each port: all that a question can be sent to.
 /// Networks have one or two.
@@ -131,9 +131,9 @@ impl Publisher for Keeper {
         Heard::default()
     }
 
-    fn revise(&mut self, _: Time, mut news: News<'_, Heard>) -> Option<Heard> {
-        let mut heard = news.current().clone();
-        while let Some((now, server)) = news.report() {
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Heard>) -> Option<Heard> {
+        let mut heard = ctx.current().clone();
+        while let Some((now, server)) = ctx.report() {
             heard.remember(now, server);
         }
         Some(heard)
@@ -319,7 +319,7 @@ impl App for DhcpProxy {
     type Slot = ();
 
     const NAME: &'static str = "dhcp";
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
     const READS: &'static [PartId] = &[Hosts::ID, Map::ID, Heard::ID];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {

@@ -5,7 +5,7 @@
 //! switch.
 
 use aldis_control::app::Next;
-use aldis_control::{App, Asked, Output};
+use aldis_control::{App, Output, Request};
 use aldis_wire::msg::{Action, PortNo};
 
 /// The application.
@@ -17,7 +17,7 @@ impl App for Hub {
 
     const NAME: &'static str = "hub";
 
-    fn packet_in(&mut self, request: &Asked<'_>, (): (), out: &mut Output) -> Next {
+    fn packet_in(&mut self, request: &Request<'_>, (): (), out: &mut Output) -> Next {
         if let Some(packet) = request.packet() {
             out.answer(request, packet.actions([Action::output(PortNo::FLOOD)]));
         }
@@ -28,16 +28,16 @@ impl App for Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Bench, asked};
+    use crate::testing::{Bench, request};
     use aldis_wire::Version;
     use aldis_wire::msg::Message;
 
     #[test]
     fn every_packet_leaves_by_every_other_port() {
         for version in Version::ALL {
-            let mut bench = Bench::new(version, |recipe| recipe.with(|| Hub));
+            let mut bench = Bench::new(version, |app_set| app_set.with(|| Hub));
             let frame = [[0xff; 6], [2; 6]].concat();
-            let said = bench.asked(&mut [asked(3, &frame), asked(4, &frame)]);
+            let said = bench.request(&mut [request(3, &frame), request(4, &frame)]);
             let ports: Vec<_> = said
                 .into_iter()
                 .map(|(_, message)| match message {

@@ -19,7 +19,7 @@ mod state;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::{Account, App, Cookie, Event, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{FlowMod, FlowModFlags, Message};
@@ -76,7 +76,7 @@ impl Kept {
     /// version cannot say is not sent.
     pub(crate) fn event<W: Whose>(
         &self,
-        (now, switch, account): (Time, &Info, &Account),
+        (now, switch, account): (Time, &SwitchInfo, &Account),
         event: &Event,
         edition: u64,
         plan: impl FnOnce() -> Plan,
@@ -99,7 +99,7 @@ impl Kept {
                 state.second(now, switch, out);
                 false
             }
-            Event::FlowRemoved(removed) if Cookie(removed.cookie).is_kin(self.cookie) => {
+            Event::FlowRemoved(removed) if Cookie(removed.cookie).same_app(self.cookie) => {
                 state.removed(now, switch, removed, out);
                 true
             }
@@ -109,7 +109,7 @@ impl Kept {
             Event::Error(error) => state.error(now, switch, error, out),
             _ => false,
         };
-        if let Some(entries) = state.take_news(*event == Event::Second) {
+        if let Some(entries) = state.take_status(*event == Event::Second) {
             // Where there is no room for it, the next change tells it.
             let _ =
                 out.report::<KeptFlows<W>>(Report { dpid: switch.dpid, entries: Some(entries) });

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aldis_control::switch::Info;
-use aldis_control::world::{Press, View};
+use aldis_control::switch::SwitchInfo;
+use aldis_control::world::{View, WorldBuilder};
 use aldis_control::{
-    Batch, Event, On, Output, Part, Pipeline, Recipe, Request, Run, Switch, Time, World,
+    AppSet, Batch, Event, EventKind, Output, Part, Pipeline, RequestHeader, Run, Switch, Time,
+    World,
 };
 use aldis_wire::msg::{Action, FlowMod, Message, Port, PortChange, PortChangeReason, PortDetails};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -23,7 +24,7 @@ type Arrival = (SwitchPort, Vec<u8>);
 pub(crate) struct Lab {
     pipeline: Pipeline,
     out: Output,
-    press: Press,
+    world_builder: WorldBuilder,
     pub(crate) world: Arc<World>,
     pub(crate) now: Time,
     switches: BTreeMap<DatapathId, Arc<Switch>>,
@@ -52,13 +53,14 @@ fn port(at: SwitchPort, up: bool) -> Port {
 }
 
 impl Lab {
-    pub(crate) fn new(recipe: &Recipe) -> Lab {
-        let program = recipe.settle().unwrap();
-        let (pipeline, out, world) = (program.pipeline(0), program.output(0), program.world());
+    pub(crate) fn new(app_set: &AppSet) -> Lab {
+        let pipelines = app_set.build().unwrap();
+        let (pipeline, out, world) =
+            (pipelines.pipeline(0), pipelines.output(0), pipelines.world());
         Lab {
             pipeline,
             out,
-            press: program.press(),
+            world_builder: pipelines.world_builder(),
             world,
             now: Time::START + Duration::from_secs(1),
             switches: BTreeMap::new(),
@@ -83,7 +85,7 @@ impl Lab {
         let places = (1..=ports).map(|number| SwitchPort::new(dpid, number));
         let ports = places.clone().map(|at| port(at, true)).collect();
         let dpid = DatapathId(dpid);
-        let info = Info { dpid, version, buffers: 0, tables: 1, ports };
+        let info = SwitchInfo { dpid, version, buffers: 0, tables: 1, ports };
         let switch = self.pipeline.join(self.now, info);
         self.switches.insert(dpid, switch);
         self.up.extend(places);
@@ -127,7 +129,7 @@ impl Lab {
             return;
         };
         let len = frame.len() as u16;
-        let mut requests = [Request {
+        let mut requests = [RequestHeader {
             frame_at: 0,
             frame_len: len,
             total_len: len,
@@ -139,7 +141,7 @@ impl Lab {
         }];
         let is_lldp = matches!(frame.get(12..14), Some([0x88, 0xcc] | [0x89, 0x42]));
         let mut batch = Batch {
-            on: if is_lldp { On::Lldp } else { On::FlowRequest },
+            kind: if is_lldp { EventKind::Lldp } else { EventKind::FlowRequest },
             now: self.now,
             world: View::of(&self.world, &[]),
             bytes: frame,
@@ -155,12 +157,12 @@ impl Lab {
     pub(crate) fn pass(&mut self, ms: u64) {
         for _ in 0..ms {
             self.now = self.now + MS;
-            if let Some(world) = self.press.step(self.now) {
+            if let Some(world) = self.world_builder.step(self.now) {
                 let before = std::mem::replace(&mut self.world, world);
-                self.pipeline.published(self.now, &before, &self.world, self.out.far());
+                self.pipeline.published(self.now, &before, &self.world, self.out.commands());
             }
             if self.pipeline.next_tick() <= self.now {
-                self.pipeline.tick(self.now, &self.world, self.out.far());
+                self.pipeline.tick(self.now, &self.world, self.out.commands());
             }
             self.send(DatapathId(0));
             for (at, frame) in std::mem::take(&mut self.arrivals) {
@@ -193,13 +195,13 @@ impl Lab {
             messages.extend(decoded.map(|message| (dpid, message.unwrap())));
         };
         take(near, self.out.bytes());
-        let (bytes, pieces) = self.out.far().pieces();
+        let (bytes, pieces) = self.out.commands().pieces();
         pieces.iter().for_each(|piece| take(piece.to, &bytes[piece.bytes.clone()]));
         self.out.clear();
-        self.out.far().clear();
-        self.said.extend(self.out.far().take_notes());
-        self.said.extend(self.out.far().take_news());
-        let found = self.out.far().take_found();
+        self.out.commands().clear();
+        self.said.extend(self.out.commands().take_warnings());
+        self.said.extend(self.out.commands().take_infos());
+        let found = self.out.commands().take_found();
         self.said.extend(found.map(|(by, found)| format!("{by}: {found}")));
         messages.into_iter().for_each(|(dpid, (xid, message))| self.told(dpid, xid, message));
     }

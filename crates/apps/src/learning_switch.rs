@@ -21,9 +21,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use aldis_control::app::{At, Event, Next, Parallel, Slots};
-use aldis_control::stats::Level;
-use aldis_control::{App, Batch, On, Output, Request, Time, switch::Info};
+use aldis_control::app::{Event, EventCtx, Next, Parallel, Slots};
+use aldis_control::stats::Gauge;
+use aldis_control::{App, Batch, EventKind, Output, RequestHeader, Time, switch::SwitchInfo};
 
 use ahead::{Kind, header, is_for_bridges};
 use answer::{Desk, Dialect};
@@ -34,14 +34,15 @@ impl App for LearningSwitch {
     type Slot = Parallel<Hosts>;
 
     const NAME: &'static str = "learning-switch";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Lldp, On::PortChange, On::Second];
+    const EVENTS: &'static [EventKind] =
+        &[EventKind::FlowRequest, EventKind::Lldp, EventKind::PortChange, EventKind::Second];
     const COUNTS: &'static [&'static str] = Counters::NAMES;
 
-    fn count(&self, own: &[Level]) {
+    fn count(&self, own: &[Gauge]) {
         own.iter().zip(self.counters().in_order()).for_each(|(level, count)| level.set(count));
     }
 
-    fn init_switch(&mut self, now: Time, switch: &Info) -> Hosts {
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Hosts {
         Hosts::new(&self.config, now, &switch.ports)
     }
 
@@ -49,14 +50,14 @@ impl App for LearningSwitch {
         self.answer(batch, all, out);
     }
 
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let mut removal = self.removal(at.switch.version);
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let mut removal = self.removal(ctx.switch.version);
         match event {
             Event::Second => {
-                at.slot.second(at.now).for_each(|port| removal.towards_port(port, out));
+                ctx.slot.second(ctx.now).for_each(|port| removal.towards_port(port, out));
             }
             Event::Port(change) if change.is_loss() => {
-                at.slot.forget_port(change.port.number.0);
+                ctx.slot.forget_port(change.port.number.0);
                 removal.port(change.port.number.0, out);
             }
             _ => {}
@@ -66,7 +67,7 @@ impl App for LearningSwitch {
 }
 
 /// What becomes of one request.
-fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &Request) {
+fn answer(desk: &mut Desk<'_, '_, impl Dialect>, request: &RequestHeader) {
     let (dst, src, kind) = header(desk.batch.frame(request));
     let Kind::Data(vlan) = kind else { return desk.ignore(request) };
     desk.learn(request, vlan, src);

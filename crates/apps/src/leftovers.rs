@@ -9,9 +9,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aldis_control::app::{At, Event, Next, Parallel};
-use aldis_control::switch::Info;
-use aldis_control::{App, Cookie, On, Output, Time};
+use aldis_control::app::{Event, EventCtx, Next, Parallel};
+use aldis_control::switch::SwitchInfo;
+use aldis_control::{App, Cookie, EventKind, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{
     Action, FlowMod, FlowStats, FlowStatsRequest, GroupNo, Match, Message, PortNo, StatsFlags,
@@ -52,7 +52,7 @@ impl Leftovers {
 
     /// Asks a switch for them: OpenFlow 1.3 for those of each application, 1.0 for all flows, for
     /// it knows no more.
-    fn ask(&self, switch: &Info, out: &mut Output) -> Vec<Open> {
+    fn ask(&self, switch: &SwitchInfo, out: &mut Output) -> Vec<Open> {
         let marks: Vec<_> = match switch.version {
             Version::V10 => self.absent.first().map(|_| (0, 0)).into_iter().collect(),
             Version::V13 => {
@@ -77,13 +77,13 @@ impl Leftovers {
 
     /// The application whose leftover the flow is, if it is one.
     fn whose(&self, flow: &FlowStats) -> Option<&'static str> {
-        let its = |absent: &&Absent| Cookie(flow.cookie).is_kin(absent.cookie);
+        let its = |absent: &&Absent| Cookie(flow.cookie).same_app(absent.cookie);
         let stays = (flow.idle_timeout, flow.hard_timeout) == (0, 0);
         self.absent.iter().find(its).filter(|_| stays).map(|absent| absent.name)
     }
 
     /// A reply, or a part of one: what it names and nobody wants goes.
-    fn remove(&self, switch: &Info, flows: &[FlowStats], open: &mut Open, out: &mut Output) {
+    fn remove(&self, switch: &SwitchInfo, flows: &[FlowStats], open: &mut Open, out: &mut Output) {
         for flow in flows {
             if let Some(name) = self.whose(flow) {
                 let xid = out.xid();
@@ -109,18 +109,18 @@ impl App for Leftovers {
     type Slot = Parallel<Asked>;
 
     const NAME: &'static str = "leftovers";
-    const EVENTS: &'static [On] = &[On::Joining, On::Reply, On::Error];
+    const EVENTS: &'static [EventKind] = &[EventKind::Joining, EventKind::Reply, EventKind::Error];
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> Asked {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Asked {
         Asked::default()
     }
 
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
         // Its own messages are all that a switch has to say about it: nobody waits here for long.
-        let mut asked = at.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = ctx.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (xid, message) = match event {
             Event::Joining => {
-                *asked = self.ask(at.switch, out);
+                *asked = self.ask(ctx.switch, out);
                 return Next::Continue;
             }
             Event::Reply { xid, message } => (*xid, Some(&**message)),
@@ -136,19 +136,19 @@ impl App for Leftovers {
             message
         {
             has_more = flags.contains(StatsFlags::MORE);
-            self.remove(at.switch, flows, &mut open, out);
+            self.remove(ctx.switch, flows, &mut open, out);
         }
         if has_more {
             asked.push(open);
         } else if open.removed > 0 {
-            out.far().news(open.words(at.switch));
+            out.commands().info(open.words(ctx.switch));
         }
         Next::Stop
     }
 }
 
 impl Open {
-    fn words(&self, switch: &Info) -> String {
+    fn words(&self, switch: &SwitchInfo) -> String {
         let names: Vec<_> = self.whose.iter().copied().collect();
         let (count, dpid, names) = (self.removed, switch.dpid, names.join(", "));
         let flows = if count == 1 { "flow" } else { "flows" };
@@ -170,7 +170,7 @@ mod tests {
 
     fn bench(version: Version, absent: &[&'static str]) -> Bench {
         let leftovers = Leftovers::new(absent.iter().copied());
-        Bench::of(info(version, 2), |recipe| recipe.with(move || leftovers.clone()))
+        Bench::of(info(version, 2), |app_set| app_set.with(move || leftovers.clone()))
     }
 
     fn flow(app: &str, priority: u16, idle_timeout: u16) -> FlowStats {

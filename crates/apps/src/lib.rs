@@ -17,7 +17,6 @@ pub mod leftovers;
 pub mod log;
 pub mod monitor;
 pub mod nd_proxy;
-mod place;
 pub mod proxy;
 #[cfg(test)]
 mod random;
@@ -33,6 +32,7 @@ pub mod topology;
 mod word;
 
 pub use acl::Acl;
+pub use aldis_control::SwitchPort;
 pub use arp_proxy::ArpProxy;
 pub use dhcp::DhcpProxy;
 pub use hub::Hub;
@@ -40,4 +40,3 @@ pub use learning_switch::LearningSwitch;
 pub use leftovers::Leftovers;
 pub use monitor::Monitor;
 pub use nd_proxy::NdProxy;
-pub use place::SwitchPort;

@@ -20,10 +20,10 @@ use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
 
-use aldis_control::app::{At, Event, Moment, Next, Parallel, Timer};
-use aldis_control::switch::Info;
+use aldis_control::app::{Event, EventCtx, Next, Parallel, TickCtx, Timer};
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::Publishers;
-use aldis_control::{App, Far, On, Output, Time};
+use aldis_control::{App, Commands, EventKind, Output, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsRequest};
 
@@ -84,19 +84,19 @@ impl Monitor {
         Monitor { config, open: HashMap::new() }
     }
 
-    fn ask(&mut self, at: &At<'_, Parallel<Pace>>, out: &mut Output) {
-        if at.now.0 < at.slot.due.load(Ordering::Relaxed) {
+    fn ask(&mut self, ctx: &EventCtx<'_, Parallel<Pace>>, out: &mut Output) {
+        if ctx.now.0 < ctx.slot.due.load(Ordering::Relaxed) {
             return;
         }
-        at.slot.due.store((at.now + self.config.interval).0, Ordering::Relaxed);
-        let refused = at.slot.refused.load(Ordering::Relaxed);
+        ctx.slot.due.store((ctx.now + self.config.interval).0, Ordering::Relaxed);
+        let refused = ctx.slot.refused.load(Ordering::Relaxed);
         for kind in Kind::ALL {
             let wanted = self.config.kinds[kind as usize] && refused & kind.bit() == 0;
             if wanted && self.open.len() < OPEN_MAX {
                 let xid = out.xid();
-                if out.say(at.switch, xid, StatsRequest::new(kind.request())) {
+                if out.say(ctx.switch, xid, StatsRequest::new(kind.request())) {
                     let gathered = Gathered::new(kind, self.config.flows_max);
-                    let open = Open { dpid: at.switch.dpid, since: at.now, gathered };
+                    let open = Open { dpid: ctx.switch.dpid, since: ctx.now, gathered };
                     self.open.insert(xid, open);
                 }
             }
@@ -104,8 +104,14 @@ impl Monitor {
     }
 
     /// A part of a reply to one of ours.
-    fn hear(&mut self, at: &At<'_, Parallel<Pace>>, xid: u32, message: &Message, out: &mut Output) {
-        let Some(open) = self.open.get_mut(&xid).filter(|open| open.dpid == at.switch.dpid) else {
+    fn hear(
+        &mut self,
+        ctx: &EventCtx<'_, Parallel<Pace>>,
+        xid: u32,
+        message: &Message,
+        out: &mut Output,
+    ) {
+        let Some(open) = self.open.get_mut(&xid).filter(|open| open.dpid == ctx.switch.dpid) else {
             return;
         };
         let more = match message {
@@ -119,7 +125,7 @@ impl Monitor {
             }
         };
         if !more && let Some(open) = self.open.remove(&xid) {
-            let sample = Some((at.now, open.gathered));
+            let sample = Some((ctx.now, open.gathered));
             // Where there is no room for it, the next one comes an interval later.
             let _ = out.report::<Statistics>(Report { dpid: open.dpid, sample });
         }
@@ -134,30 +140,31 @@ impl App for Monitor {
     type Slot = Parallel<Pace>;
 
     const NAME: &'static str = "monitor";
-    const EVENTS: &'static [On] = &[On::Second, On::Reply, On::Error, On::Down, On::Timer];
+    const EVENTS: &'static [EventKind] =
+        &[EventKind::Second, EventKind::Reply, EventKind::Error, EventKind::Down, EventKind::Timer];
 
-    fn init_switch(&mut self, now: Time, switch: &Info) -> Pace {
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Pace {
         let seconds = self.config.interval.as_secs().max(1);
         let own = switch.dpid.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let due = now + Duration::from_secs(own % seconds);
         Pace { due: AtomicU64::new(due.0), refused: AtomicU8::new(0) }
     }
 
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
         match event {
-            Event::Second => self.ask(&at, out),
-            Event::Reply { xid, message } if self.is_mine(*xid, at.switch.dpid) => {
-                self.hear(&at, *xid, message, out);
+            Event::Second => self.ask(&ctx, out),
+            Event::Reply { xid, message } if self.is_mine(*xid, ctx.switch.dpid) => {
+                self.hear(&ctx, *xid, message, out);
                 return Next::Stop;
             }
-            Event::Error(error) if self.is_mine(error.xid, at.switch.dpid) => {
+            Event::Error(error) if self.is_mine(error.xid, ctx.switch.dpid) => {
                 if let Some(open) = self.open.remove(&error.xid) {
-                    at.slot.refused.fetch_or(open.gathered.kind().bit(), Ordering::Relaxed);
+                    ctx.slot.refused.fetch_or(open.gathered.kind().bit(), Ordering::Relaxed);
                 }
                 return Next::Stop;
             }
             Event::Down => {
-                let gone = Report { dpid: at.switch.dpid, sample: None };
+                let gone = Report { dpid: ctx.switch.dpid, sample: None };
                 let _ = out.report::<Statistics>(gone);
             }
             _ => {}
@@ -170,9 +177,9 @@ impl App for Monitor {
     }
 
     /// A switch that has not answered by the second sample after will not.
-    fn tick(&mut self, moment: Moment<'_>, _: &mut Far) {
+    fn tick(&mut self, ctx: TickCtx<'_>, _: &mut Commands) {
         let patience = 2 * self.config.interval;
-        self.open.retain(|_, open| moment.now.since(open.since) <= patience);
+        self.open.retain(|_, open| ctx.now.since(open.since) <= patience);
     }
 
     fn publishers(&self) -> Publishers {

@@ -8,7 +8,7 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use aldis_control::app::Slots;
 use aldis_control::world::PartId;
-use aldis_control::{App, Batch, On, Output, Time};
+use aldis_control::{App, Batch, EventKind, Output, Time};
 use aldis_packet::{
     Ethernet, Icmpv6, Ipv6, Neighbour, ethertype, icmpv6, ipv6, neighbour, protocol,
 };
@@ -16,8 +16,8 @@ use aldis_wire::MacAddr;
 
 use crate::arp_proxy::SPEAK_FOR;
 use crate::hosts::Hosts;
-use crate::place::SwitchPort;
 use crate::proxy::{Decision, Reason, answer, front, is_for_one};
+use aldis_control::SwitchPort;
 
 /// The hop limit that no router has let pass.
 const HOPS: u8 = 255;
@@ -121,7 +121,7 @@ impl App for NdProxy {
     type Slot = ();
 
     const NAME: &'static str = "nd-proxy";
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
     const READS: &'static [PartId] = front::READS;
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
@@ -217,28 +217,28 @@ mod tests {
     proptest! {
         /// smoltcp reads the answer, checksum and all, as one to its question.
         #[test]
-        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, asked in 0u64..8) {
-            let frame = match decided(&asks(asking, host_ipv6(asking), host_ipv6(asked)), asking) {
+        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, request in 0u64..8) {
+            let frame = match decided(&asks(asking, host_ipv6(asking), host_ipv6(request)), asking) {
                 Decision::Answer(frame) => frame,
                 Decision::SendTo(_) => {
-                    prop_assert!(asked % 2 == 1 && asked != 7);
+                    prop_assert!(request % 2 == 1 && request != 7);
                     return Ok(());
                 }
                 other => {
-                    prop_assert_eq!((other, place(asking)), (Decision::Drop(Reason::Heard), place(asked)));
+                    prop_assert_eq!((other, place(asking)), (Decision::Drop(Reason::Heard), place(request)));
                     return Ok(());
                 }
             };
             let frame = EthernetFrame::new_checked(&frame[..]).unwrap();
-            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(asked).0));
+            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(request).0));
             let ip = Ipv6Packet::new_checked(frame.payload()).unwrap();
-            prop_assert_eq!((ip.src_addr(), ip.dst_addr(), ip.hop_limit()), (host_ipv6(asked), host_ipv6(asking), 255));
+            prop_assert_eq!((ip.src_addr(), ip.dst_addr(), ip.hop_limit()), (host_ipv6(request), host_ipv6(asking), 255));
             let icmp = Icmpv6Packet::new_checked(ip.payload()).unwrap();
             let read = Icmpv6Repr::parse(&ip.src_addr(), &ip.dst_addr(), &icmp, &ChecksumCapabilities::default()).unwrap();
-            let router = if asked == 7 { NdiscNeighborFlags::ROUTER } else { NdiscNeighborFlags::empty() };
+            let router = if request == 7 { NdiscNeighborFlags::ROUTER } else { NdiscNeighborFlags::empty() };
             prop_assert_eq!(read, Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert {
                 flags: router | NdiscNeighborFlags::SOLICITED | NdiscNeighborFlags::OVERRIDE,
-                target_addr: host_ipv6(asked),
+                target_addr: host_ipv6(request),
                 lladdr: Some(frame.src_addr().into()),
             }));
         }

@@ -6,7 +6,7 @@ pub(crate) mod front;
 
 use aldis_packet::{Ethernet, ethernet};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// Places that a frame may be sent to instead of everywhere.
 pub const PLACES_MAX: usize = 4;
@@ -74,13 +74,13 @@ impl FromIterator<SwitchPort> for Places {
 }
 
 /// A frame in answer to another: to its sender, with its tags.
-pub(crate) fn answer(asked: &Ethernet<'_>, from: [u8; 6], payload: &[&[u8]]) -> Vec<u8> {
-    let mut frame = [asked.source(), from].concat();
-    for tag in asked.tags() {
+pub(crate) fn answer(request: &Ethernet<'_>, from: [u8; 6], payload: &[&[u8]]) -> Vec<u8> {
+    let mut frame = [request.source(), from].concat();
+    for tag in request.tags() {
         frame.extend(tag.tpid.to_be_bytes());
         frame.extend(tag.tci.to_be_bytes());
     }
-    frame.extend(asked.ethertype().to_be_bytes());
+    frame.extend(request.ethertype().to_be_bytes());
     payload.iter().for_each(|part| frame.extend_from_slice(part));
     frame.resize(frame.len().max(ethernet::MIN_LEN), 0);
     frame
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn an_answer_keeps_the_tags() {
-        let asked = [&[0xff; 6][..], &[2; 6], &[0x81, 0, 0xa0, 42, 8, 6, 9]].concat();
-        let bytes = answer(&Ethernet::new(&asked).unwrap(), [4; 6], &[b"payload"]);
+        let request = [&[0xff; 6][..], &[2; 6], &[0x81, 0, 0xa0, 42, 8, 6, 9]].concat();
+        let bytes = answer(&Ethernet::new(&request).unwrap(), [4; 6], &[b"payload"]);
         let frame = Ethernet::new(&bytes).unwrap();
         assert_eq!((frame.destination(), frame.source()), ([2; 6], [4; 6]));
         assert_eq!((frame.vlan(), frame.ethertype(), bytes.len()), (Some(42), 0x0806, 60));

@@ -1,21 +1,21 @@
 //! What applications say to switches that are not in hand.
 
-use aldis_control::Far;
+use aldis_control::Commands;
 use aldis_wire::Version;
 use aldis_wire::msg::{Action, PacketOut};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// The transaction id of what needs no answer.
 pub(crate) const XID_NONE: u32 = 0;
 
 /// Sends a frame out of a port of a switch that speaks this version. A port that the version cannot
 /// name is none of its.
-pub(crate) fn send_out(far: &mut Far, version: Version, at: SwitchPort, frame: &[u8]) {
+pub(crate) fn send_out(commands: &mut Commands, version: Version, at: SwitchPort, frame: &[u8]) {
     let packet = PacketOut::frame(frame.to_vec()).actions([Action::output(at.port)]);
-    far.turn_to(at.dpid);
+    commands.to(at.dpid);
     let mut message = Vec::new();
     if packet.encode(version, XID_NONE, &mut message).is_ok() {
-        far.append(&message);
+        commands.append(&message);
     }
 }

@@ -8,11 +8,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use aldis_control::app::{At, Event, Next, Parallel};
-use aldis_control::switch::Info;
+use aldis_control::app::{Event, EventCtx, Next, Parallel};
+use aldis_control::switch::SwitchInfo;
 use aldis_control::weights::Switches;
 use aldis_control::world::{PartId, Publishers};
-use aldis_control::{App, On, Output, Part, Tables, Time};
+use aldis_control::{App, EventKind, Output, Part, Tables, Time};
 use aldis_wire::msg::{Instruction, Match, TableNo};
 
 use crate::kept::{
@@ -69,7 +69,7 @@ impl Pusher {
         Pusher { flows: flows.into_iter().collect(), tables }
     }
 
-    fn plan(&self, book: &StaticFlowBook, switch: &Info) -> Plan {
+    fn plan(&self, book: &StaticFlowBook, switch: &SwitchInfo) -> Plan {
         let here = |flow: &&Arc<StaticFlow>| flow.switches.contains(switch.dpid);
         let (mut wanted, mut others) = (vec![], vec![]);
         for flow in book.items().iter().filter(here) {
@@ -86,7 +86,7 @@ impl Pusher {
 }
 
 impl StaticFlow {
-    fn wanted(&self, switch: &Info, tables: Tables) -> Wanted {
+    fn wanted(&self, switch: &SwitchInfo, tables: Tables) -> Wanted {
         let mut flow = aldis_wire::msg::FlowMod::add(self.match_.clone())
             .table(self.table.unwrap_or_else(|| tables.forwarding(switch)))
             .priority(self.priority);
@@ -103,20 +103,26 @@ impl App for Pusher {
     type Slot = Parallel<Kept>;
 
     const NAME: &'static str = "static-flows";
-    const EVENTS: &'static [On] =
-        &[On::Joining, On::Down, On::FlowRemoved, On::Error, On::Reply, On::Second];
+    const EVENTS: &'static [EventKind] = &[
+        EventKind::Joining,
+        EventKind::Down,
+        EventKind::FlowRemoved,
+        EventKind::Error,
+        EventKind::Reply,
+        EventKind::Second,
+    ];
 
     const READS: &'static [PartId] = &[StaticFlowBook::ID];
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> Kept {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Kept {
         Kept::new::<Pusher>()
     }
 
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let book = at.world.part::<StaticFlowBook>();
-        let plan = || self.plan(book, at.switch);
-        let here = (at.now, at.switch, at.account);
-        match at.slot.event::<Pusher>(here, event, book.edition(), plan, out) {
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let book = ctx.world.part::<StaticFlowBook>();
+        let plan = || self.plan(book, ctx.switch);
+        let here = (ctx.now, ctx.switch, ctx.account);
+        match ctx.slot.event::<Pusher>(here, event, book.edition(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,
         }

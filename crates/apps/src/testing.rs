@@ -4,9 +4,11 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use aldis_control::switch::Info;
-use aldis_control::world::{Part, PartId, Press, Queues, View};
-use aldis_control::{Batch, Event, On, Output, Pipeline, Recipe, Request, Run, Switch, Time};
+use aldis_control::switch::SwitchInfo;
+use aldis_control::world::{Part, PartId, Queues, View, WorldBuilder};
+use aldis_control::{
+    AppSet, Batch, Event, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time,
+};
 use aldis_wire::msg::{Message, Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
@@ -15,18 +17,18 @@ pub(crate) struct Bench {
     pub(crate) now: Time,
     pub(crate) out: Output,
     pipeline: Pipeline,
-    press: Press,
+    world_builder: WorldBuilder,
     queues: Arc<Queues>,
     switch: Arc<Switch>,
 }
 
 /// A whole frame that came in by a port.
-pub(crate) fn asked(port: u32, frame: &[u8]) -> (u32, Vec<u8>) {
+pub(crate) fn request(port: u32, frame: &[u8]) -> (u32, Vec<u8>) {
     (port, frame.to_vec())
 }
 
 /// Switch 1, with four ports and `tables` tables.
-pub(crate) fn info(version: Version, tables: u8) -> Info {
+pub(crate) fn info(version: Version, tables: u8) -> SwitchInfo {
     let port = |number| Port {
         number: PortNo(number),
         hw_addr: MacAddr([6, 0, 0, 0, 0, number as u8]),
@@ -37,27 +39,34 @@ pub(crate) fn info(version: Version, tables: u8) -> Info {
         details: PortDetails::default(),
     };
     let ports = (1..=4).map(port).collect();
-    Info { dpid: DatapathId(1), version, buffers: 0, tables, ports }
+    SwitchInfo { dpid: DatapathId(1), version, buffers: 0, tables, ports }
 }
 
 impl Bench {
     /// With the applications that `add` adds.
-    pub(crate) fn new(version: Version, add: impl FnOnce(Recipe) -> Recipe) -> Bench {
+    pub(crate) fn new(version: Version, add: impl FnOnce(AppSet) -> AppSet) -> Bench {
         Bench::of(info(version, 254), add)
     }
 
     /// With this switch.
-    pub(crate) fn of(info: Info, add: impl FnOnce(Recipe) -> Recipe) -> Bench {
-        let recipe = add(Recipe::default());
-        let program = recipe.settle().expect("applications that can work together");
+    pub(crate) fn of(info: SwitchInfo, add: impl FnOnce(AppSet) -> AppSet) -> Bench {
+        let app_set = add(AppSet::default());
+        let pipelines = app_set.build().expect("applications that can work together");
         let (mut pipeline, out, queues) =
-            (program.pipeline(0), program.output(0), program.queues());
+            (pipelines.pipeline(0), pipelines.output(0), pipelines.queues());
         let switch = pipeline.join(Time::START, info);
-        Bench { now: Time::START, out, pipeline, press: program.press(), queues, switch }
+        Bench {
+            now: Time::START,
+            out,
+            pipeline,
+            world_builder: pipelines.world_builder(),
+            queues,
+            switch,
+        }
     }
 
     /// The switch as applications are shown it.
-    pub(crate) fn info(&self) -> &Info {
+    pub(crate) fn info(&self) -> &SwitchInfo {
         &self.switch.info
     }
 
@@ -73,7 +82,7 @@ impl Bench {
     }
 
     /// What is said to the switch when these frames come in by these ports, in one batch.
-    pub(crate) fn asked(&mut self, frames: &mut [(u32, Vec<u8>)]) -> Vec<(u32, Message)> {
+    pub(crate) fn request(&mut self, frames: &mut [(u32, Vec<u8>)]) -> Vec<(u32, Message)> {
         self.batch(frames).1
     }
 
@@ -85,7 +94,7 @@ impl Bench {
     fn batch(&mut self, frames: &mut [(u32, Vec<u8>)]) -> (Vec<bool>, Vec<(u32, Message)>) {
         let (mut bytes, mut requests) = (vec![], vec![]);
         for (in_port, frame) in frames {
-            requests.push(Request {
+            requests.push(RequestHeader {
                 frame_at: bytes.len() as u32,
                 frame_len: frame.len() as u16,
                 total_len: frame.len() as u16,
@@ -98,9 +107,9 @@ impl Bench {
             bytes.extend_from_slice(frame);
         }
         let mut batch = Batch {
-            on: On::FlowRequest,
+            kind: EventKind::FlowRequest,
             now: self.now,
-            world: View::of(self.press.world(), &[]),
+            world: View::of(self.world_builder.world(), &[]),
             bytes: &bytes,
             switches: &[Arc::clone(&self.switch)],
             runs: &[Run { switch: 0, requests: 0..requests.len() }],
@@ -114,7 +123,7 @@ impl Bench {
     /// What is said to the switch when this happens there.
     pub(crate) fn happens(&mut self, event: Event) -> Vec<(u32, Message)> {
         let switch = Arc::clone(&self.switch);
-        self.pipeline.event(self.now, self.press.world(), &switch, &event, &mut self.out);
+        self.pipeline.event(self.now, self.world_builder.world(), &switch, &event, &mut self.out);
         self.said()
     }
 
@@ -127,8 +136,8 @@ impl Bench {
     /// The World after everything that was reported, as one sees it who reads these parts.
     pub(crate) fn world(&mut self, reads: &'static [PartId]) -> View<'_> {
         self.now = self.now + Duration::from_millis(1);
-        self.press.step(self.now);
-        View::of(self.press.world(), reads)
+        self.world_builder.step(self.now);
+        View::of(self.world_builder.world(), reads)
     }
 
     /// What was said to the switch, in neutral words.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The values are drawn beforehand, between 1 and a million. The least of 101 rounds of 100,000 is
-//! printed, and what reading a worker's counters takes whoever asks.
+//! printed, and what it takes to read a worker's counters.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

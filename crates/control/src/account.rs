@@ -1,7 +1,6 @@
 //! What is kept on account of one switch: a budget of bytes for everything that a switch can make
-//! the controller keep, as answers to what it was asked and the ports that it announces. Where it
-//! is used up, that is refused and counted; what becomes of it then is said by the one who keeps
-//! it.
+//! the controller keep, as answers to what it was asked and the ports that it announces. Where the
+//! budget is used up, more is refused and counted. Each keeper says what it does then.
 //!
 //! Bytes are estimates of what lies in memory, not what came over the wire. Tables of the network
 //! as a whole (hosts, paths) have bounds of their own.
@@ -20,7 +19,7 @@ pub const SWITCH_BYTES: usize = 16 * 1024 * 1024;
 /// what is made of that. Measured: 60 switches with 8,192 ports each took 1.4 GB.
 pub const PORT_BYTES: usize = 3 * 1024;
 
-/// The account of a switch, for everybody who keeps something because of it.
+/// The account of a switch, shared by all components that keep something because of it.
 #[derive(Clone, Debug)]
 pub struct Account(Arc<Books>);
 

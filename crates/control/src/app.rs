@@ -12,23 +12,23 @@
 //!    began, and to which it
 //!    reports what is new ([`Output::report`]).
 //!
-//! It returns commands by writing them to the [`Output`], or to the [`Far`] where no switch is in
+//! It returns commands by writing them to the [`Output`], or to the [`Commands`] where no switch is in
 //! hand; it never holds a socket. Time comes as an argument.
 
 mod event;
-mod on;
+mod event_kind;
 mod slot;
 
-pub use event::{At, Event, Moment, Next, Timer};
-pub use on::{On, UnknownEvent};
+pub use event::{Event, EventCtx, Next, TickCtx, Timer};
+pub use event_kind::{EventKind, UnknownEvent};
 pub use slot::{Cell, Exclusive, Held, Parallel, Slot, Slots};
 
 pub(crate) use slot::kept;
 
-use crate::batch::{Asked, Batch};
-use crate::output::{Far, Output};
-use crate::stats::Level;
-use crate::switch::Info;
+use crate::batch::{Batch, Request};
+use crate::output::{Commands, Output};
+use crate::stats::Gauge;
+use crate::switch::SwitchInfo;
 use crate::time::Time;
 use crate::world::{PartId, Publishers, View};
 
@@ -50,40 +50,41 @@ pub trait App: Send + 'static {
     const NAME: &'static str;
 
     /// The events that it starts on: flow requests, unless it says otherwise.
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
 
     /// The parts of the World that it reads.
     const READS: &'static [PartId] = &[];
 
     /// What the application counts itself, in words that may be part of a name: letters, digits and
-    /// `_`; at most [`APP_COUNTS_MAX`](crate::bounds::APP_COUNTS_MAX).
+    /// `_`; at most [`APP_COUNTS_MAX`](crate::limits::APP_COUNTS_MAX).
     const COUNTS: &'static [&'static str] = &[];
 
     /// A switch joins: makes its slot. Runs before any event of that switch, once for all workers.
-    /// An application whose slot is `()` has nothing to make; every other one makes its state here:
+    /// An application whose slot is `()` has nothing to make; every other application makes its
+    /// state here:
     ///
     /// ```
     /// use aldis_control::app::Exclusive;
-    /// use aldis_control::switch::Info;
-    /// use aldis_control::{App, Recipe, Time};
+    /// use aldis_control::switch::SwitchInfo;
+    /// use aldis_control::{App, AppSet, Time};
     ///
     /// struct Counts;
     ///
     /// impl App for Counts {
     ///     type Slot = Exclusive<u64>;
     ///     const NAME: &'static str = "counts";
-    ///     fn init_switch(&mut self, _: Time, _: &Info) -> u64 {
+    ///     fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> u64 {
     ///         0
     ///     }
     /// }
-    /// let _ = Recipe::default().with(|| Counts);
+    /// let _ = AppSet::default().with(|| Counts);
     /// ```
     ///
     /// It does not compile without:
     ///
     /// ```compile_fail
     /// use aldis_control::app::Exclusive;
-    /// use aldis_control::{App, Recipe};
+    /// use aldis_control::{App, AppSet};
     ///
     /// struct Counts;
     ///
@@ -91,9 +92,9 @@ pub trait App: Send + 'static {
     ///     type Slot = Exclusive<u64>;
     ///     const NAME: &'static str = "counts";
     /// }
-    /// let _ = Recipe::default().with(|| Counts);
+    /// let _ = AppSet::default().with(|| Counts);
     /// ```
-    fn init_switch(&mut self, now: Time, switch: &Info) -> <Self::Slot as Slot>::State {
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> <Self::Slot as Slot>::State {
         const {
             assert!(Self::Slot::IS_EMPTY, "an application with a slot makes it in init_switch");
         }
@@ -104,15 +105,20 @@ pub trait App: Send + 'static {
     /// One flow request arrived. `state` is the slot of its switch: `()`, `&T` or a `T` that is
     /// held until it is dropped. [`Next::Stop`] keeps the request from the applications that come
     /// later. Example: a hub answers `request.packet()` with the action to flood it.
-    fn packet_in(&mut self, request: &Asked<'_>, state: State<'_, Self>, out: &mut Output) -> Next {
+    fn packet_in(
+        &mut self,
+        request: &Request<'_>,
+        state: State<'_, Self>,
+        out: &mut Output,
+    ) -> Next {
         let _ = (request, state, out);
         Next::Continue
     }
 
-    /// Flow requests arrived ([`On::FlowRequest`]), or one frame about links ([`On::Lldp`],
+    /// Flow requests arrived ([`EventKind::FlowRequest`]), or one frame about links ([`EventKind::Lldp`],
     /// [`Batch::on`]). Requests that are `stopped` are to be passed over; setting `stopped` keeps a
     /// request from the applications that come later. Before writing an answer, turn the output to
-    /// the run it belongs to ([`Output::turn_to`]).
+    /// the run it belongs to ([`Output::select`]).
     ///
     /// The default calls [`App::packet_in`] for each request. An application overrides it that
     /// looks at the requests of a batch together, for instance to prefetch what it knows of their
@@ -123,35 +129,35 @@ pub trait App: Send + 'static {
         mut slots: Slots<'_, Self::Slot>,
         out: &mut Output,
     ) {
-        batch.each(|request| self.packet_in(request, slots.state(request.place), out));
+        batch.each(|request| self.packet_in(request, slots.state(request.switch_index), out));
     }
 
     /// Something else happened at a switch. Answers go to that switch.
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let _ = (at, event, out);
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let _ = (ctx, event, out);
         Next::Continue
     }
 
-    /// How often [`App::tick`] is called, and where. Asked at the start and after every tick.
+    /// How often [`App::tick`] is called, and where. Request at the start and after every tick.
     fn timer(&self) -> Timer {
         Timer::Never
     }
 
-    /// The time came ([`On::Timer`]).
-    fn tick(&mut self, moment: Moment<'_>, far: &mut Far) {
-        let _ = (moment, far);
+    /// The time came ([`EventKind::Timer`]).
+    fn tick(&mut self, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let _ = (ctx, commands);
     }
 
-    /// A part of the World that it reads has changed since `before` ([`On::Publication`]);
-    /// [`Moment::world`] is how it is now. Runs on one worker, after the last batch that read the
+    /// A part of the World that it reads has changed since `before` ([`EventKind::Publication`]);
+    /// [`TickCtx::world`] is how it is now. Runs on one worker, after the last batch that read the
     /// old one has sent what it had to say: what is removed here stays removed.
-    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
-        let _ = (before, moment, far);
+    fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let _ = (before, ctx, commands);
     }
 
     /// Says what it has counted on this worker, a number for each of [`App::COUNTS`]. Called behind
     /// each of the others but [`App::init_switch`]: it should set numbers, and do nothing else.
-    fn count(&self, own: &[Level]) {
+    fn count(&self, own: &[Gauge]) {
         let _ = own;
     }
 

@@ -1,24 +1,24 @@
 //! A batch of flow requests: what a worker gathered, from one switch or many, before it runs the
 //! applications once over all of it.
 //!
-//! The bytes stay where they were received; a [`Request`] only says where its frame begins. Nothing
+//! The bytes stay where they were received; a [`RequestHeader`] only says where its frame begins. Nothing
 //! here is allocated per request: the worker reuses the same vectors for every batch.
 
-mod asked;
+mod request;
 
 use alloc::sync::Arc;
 use core::ops::Range;
 
-use crate::app::On;
+use crate::app::EventKind;
 use crate::switch::Switch;
 use crate::time::Time;
 use crate::world::View;
 
-pub use asked::Asked;
+pub use request::Request;
 
 /// One flow request: a PACKET_IN, parsed as far as every application needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
+pub struct RequestHeader {
     /// Where the frame begins in [`Batch::bytes`].
     pub frame_at: u32,
     /// How many bytes of the frame the switch sent.
@@ -50,8 +50,8 @@ pub struct Run {
 /// A batch, as it is handed to one application after the other.
 #[derive(Debug)]
 pub struct Batch<'b> {
-    /// What the requests are: [`On::FlowRequest`], or [`On::Lldp`].
-    pub on: On,
+    /// What the requests are: [`EventKind::FlowRequest`], or [`EventKind::Lldp`].
+    pub kind: EventKind,
     /// When the batch was closed.
     pub now: Time,
     /// The World, the same for the whole batch.
@@ -63,13 +63,13 @@ pub struct Batch<'b> {
     /// The runs, one or more for each switch.
     pub runs: &'b [Run],
     /// The requests of all runs.
-    pub requests: &'b mut [Request],
+    pub requests: &'b mut [RequestHeader],
 }
 
 impl Batch<'_> {
     /// The frame of a request, as far as the switch sent it.
     #[inline]
-    pub fn frame(&self, request: &Request) -> &[u8] {
+    pub fn frame(&self, request: &RequestHeader) -> &[u8] {
         let at = request.frame_at as usize;
         &self.bytes[at..at + request.frame_len as usize]
     }

@@ -21,7 +21,7 @@ mod per_read;
 use core::fmt;
 use core::time::Duration;
 
-use crate::bounds::{BDU_MAX, IBT_MAX};
+use crate::limits::{BDU_MAX, IBT_MAX};
 
 pub use adaptive::Adaptive;
 pub use fixed::Fixed;
@@ -32,8 +32,8 @@ pub const IBT_MIN: usize = 10;
 
 /// How a worker decides that a batch is large enough.
 pub trait Batching {
-    /// The IBT: with so many requests gathered, or more, the batch is closed and run. Whoever finds
-    /// no bytes pending at any socket runs what is there, however little.
+    /// The IBT: with so many requests gathered, or more, the batch is closed and run. A worker that
+    /// finds no bytes pending at any socket runs what it has, however little.
     fn threshold(&self) -> usize;
 
     /// A batch ran: so many `requests`, in a time of `took` from the first application to the last

@@ -1,7 +1,7 @@
-//! What becomes of a command from outside: of what people and scripts have a switch do.
+//! The outcome of a command from outside: of what an operator or a script has a switch do.
 //!
 //! A command is a few messages to one switch with a barrier behind them. The engine sends it and
-//! hears what the switch says; here are the words for the answer, for those who ask and know no
+//! collects the replies. The types of the answer are here, so that a caller need not know the
 //! engine.
 
 use alloc::boxed::Box;
@@ -11,7 +11,7 @@ use core::fmt;
 use aldis_wire::msg::{EncodeError, FlowStats, GroupDesc, Message, StatsReplyBody};
 use aldis_wire::{Chop, Malformed, Reason, Version};
 
-use crate::bounds::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
+use crate::limits::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
 use crate::session::{Close, SwitchError};
 
 /// What became of a command: what the switch said to each of its messages, in their order.
@@ -30,7 +30,7 @@ pub enum Said {
     TooMuch,
 }
 
-/// Why nobody can say what became of a command.
+/// Why the outcome of a command is not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// No switch of this name is connected. Nothing was sent.

@@ -1,4 +1,4 @@
-//! Who is served next, and how much: weighted max-min fairness (Maestro §2, §3.2).
+//! Which switch is served next, and how much: weighted max-min fairness (Maestro §2, §3.2).
 //!
 //! Every switch may use the controller as much as every other of its weight; what one does not use
 //! is divided among those that want more. [`max_min()`] says what the shares *should* be, given the
@@ -11,7 +11,7 @@ mod rounds;
 
 use core::num::NonZeroU32;
 
-use crate::bounds::WEIGHT_MAX;
+use crate::limits::WEIGHT_MAX;
 
 pub use greedy::{Load, partition};
 pub use max_min::{Demand, max_min};

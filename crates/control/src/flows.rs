@@ -1,5 +1,5 @@
-//! What applications agree on about flows, so that none gets in another's way: whose a flow is
-//! ([`Cookie`]), and which table it goes to ([`Tables`]).
+//! What applications agree on about flows, so that none gets in another's way: which application
+//! owns a flow ([`Cookie`]), and which table it goes to ([`Tables`]).
 //!
 //! A controller that comes back finds the flows of the one before. By their cookies it knows its
 //! own: those it leaves alone, so that traffic goes on, and compares only what has to be there.
@@ -9,12 +9,12 @@ use core::fmt;
 use aldis_wire::Version;
 use aldis_wire::msg::TableNo;
 
-use crate::switch::Info;
+use crate::switch::SwitchInfo;
 
 /// The upper 16 bits of the cookie of every flow that Aldis made.
 const ALDIS: u64 = 0xa1d1 << 48;
 
-/// The bits of a cookie that say whose it is.
+/// The bits of a cookie that name the owner of the flow.
 const WHOSE: u64 = 0xffff_ffff << 32;
 
 /// The mark on a flow: which application made it, and which generation of it.
@@ -46,7 +46,7 @@ impl Cookie {
     }
 
     /// Whether it is of the same application, of whatever generation.
-    pub const fn is_kin(self, other: Cookie) -> bool {
+    pub const fn same_app(self, other: Cookie) -> bool {
         self.0 & WHOSE == other.0 & WHOSE
     }
 
@@ -93,12 +93,12 @@ pub enum Tables {
 
 impl Tables {
     /// Whether the first table of this switch is for rules alone.
-    pub fn are_guarded(self, switch: &Info) -> bool {
+    pub fn are_guarded(self, switch: &SwitchInfo) -> bool {
         self == Tables::Guarded && switch.version != Version::V10 && switch.tables > 1
     }
 
     /// The table of this switch for flows that forward.
-    pub fn forwarding(self, switch: &Info) -> TableNo {
+    pub fn forwarding(self, switch: &SwitchInfo) -> TableNo {
         TableNo(u8::from(self.are_guarded(switch)))
     }
 }
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn a_cookie_says_whose_it_is_and_of_which_generation() {
         let (one, other) = (Cookie::of("acl"), Cookie::of("static-flows"));
-        assert!(one.is_ours() && other.is_ours() && !one.is_kin(other));
+        assert!(one.is_ours() && other.is_ours() && !one.same_app(other));
         let later = one.generation(0xffff_fffe);
-        assert!(later.is_kin(one) && later != one && later.generation(0) == one);
+        assert!(later.same_app(one) && later != one && later.generation(0) == one);
         assert_eq!((later.0 ^ one.0) & Cookie::MASK, 0);
         assert!(!Cookie(0).is_ours() && !Cookie(u64::MAX).is_ours());
         assert!(one.to_string().starts_with("0xa1d1") && one.to_string().len() == 18);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn flows_go_behind_the_rules_where_there_is_room_for_both() {
-        let info = |version, tables| Info {
+        let info = |version, tables| SwitchInfo {
             dpid: DatapathId(1),
             version,
             buffers: 0,

@@ -1,8 +1,8 @@
 //! What waits for one switch because its socket would not take it: bounded, with a deadline.
 //!
 //! As long as anything waits here, nothing more is read from the switch; a switch that takes too
-//! little until [`Outbox::deadline`] is dropped. So a switch that does not read costs its bound for
-//! a while, and nobody a wait.
+//! little until [`Outbox::deadline`] is dropped. So a switch that does not read costs its bound in
+//! bytes for a while, and makes no other wait.
 //!
 //! The switch's kernel takes some of what waits though the switch does not read: seconds later,
 //! when what was lost on the way is sent again or what it holds is packed closer. So a little that
@@ -11,7 +11,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::bounds::{CALM, READ_FOR_CERTAIN};
+use crate::limits::{CALM, READ_FOR_CERTAIN};
 use crate::time::Time;
 
 /// The bound is reached: the switch gets none of what was to be added.

@@ -4,16 +4,16 @@
 //! The buffer belongs to the worker and not to the switch, so that it stays in the cache. Messages
 //! made from a template are stamped into it in place ([`Output::stamp`]); the others are encoded at
 //! its end ([`Output::append_with`]). What goes to other switches than those of the batch, and what
-//! is reported to the World, goes by the [`Far`].
+//! is reported to the World, goes by the [`Commands`].
 
-mod far;
+mod commands;
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
 use crate::world::Part;
-pub use far::{Far, Piece, Xids, taker};
+pub use commands::{Commands, Piece, Xids, taker};
 
 /// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
 const ROOM_START: usize = 256 * 1024;
@@ -40,21 +40,21 @@ pub struct Output {
     taken: usize,
     // Where messages are encoded that no template makes: encoders append to vectors.
     scratch: Vec<u8>,
-    far: Far,
+    commands: Commands,
 }
 
 /// Of a worker without a World.
 impl Default for Output {
     fn default() -> Self {
-        Output::new(Far::new(0, alloc::sync::Arc::default()))
+        Output::new(Commands::new(0, alloc::sync::Arc::default()))
     }
 }
 
 impl Output {
     /// With the way to other switches.
-    pub(crate) fn new(far: Far) -> Self {
+    pub(crate) fn new(commands: Commands) -> Self {
         Output {
-            far,
+            commands,
             room: vec![0; ROOM_START],
             len: 0,
             segments: Vec::with_capacity(64),
@@ -66,32 +66,32 @@ impl Output {
 
     /// The way to other switches.
     #[inline]
-    pub fn far(&mut self) -> &mut Far {
-        &mut self.far
+    pub fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
     }
 
     /// Whether there is something for other switches.
     #[inline]
-    pub fn has_far(&self) -> bool {
-        !self.far.is_empty()
+    pub fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
     }
 
-    /// Tells the publisher of a part of the World what is new: [`Far::report`].
+    /// Tells the publisher of a part of the World what is new: [`Commands::report`].
     ///
     /// # Errors
     /// As there.
     pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
-        self.far.report::<P>(report)
+        self.commands.report::<P>(report)
     }
 
-    /// A transaction id whose reply comes back here: [`Far::xid`].
+    /// A transaction id whose reply comes back here: [`Commands::xid`].
     pub fn xid(&mut self) -> u32 {
-        self.far.xid()
+        self.commands.xid()
     }
 
     /// Everything that follows goes to the switch of `run`.
     #[inline]
-    pub fn turn_to(&mut self, run: usize) {
+    pub fn select(&mut self, run: usize) {
         if run != self.run {
             self.seal();
             self.run = run;
@@ -157,7 +157,7 @@ impl Output {
     /// Bytes that were written since the last [`Output::clear`], to whichever switch.
     #[inline]
     pub(crate) fn written(&self) -> usize {
-        self.len + self.far.written()
+        self.len + self.commands.written()
     }
 
     /// Whether there is nothing to send.
@@ -219,10 +219,10 @@ mod tests {
     fn segments_follow_the_runs() {
         let mut output = Output::default();
         output.append(&[0; 3]);
-        output.turn_to(2);
-        output.turn_to(1);
+        output.select(2);
+        output.select(1);
         output.append(&[0; 2]);
-        output.turn_to(0);
+        output.select(0);
         output.append(&[0; 1]);
         let expected = [(0, 3), (1, 5), (0, 6)].map(|(run, end)| Segment { run, end });
         assert!(output.take_segments().eq(expected));

@@ -1,8 +1,8 @@
 //! The ordered pipelines of applications, one for each kind of event.
 //!
-//! A [`Recipe`] says which applications there are and in which order they see what. Once it is
-//! settled, as a [`Program`], it makes one [`Pipeline`] for each worker. Dispatch is one virtual
-//! call per application and batch, never per message.
+//! An [`AppSet`] says which applications there are and in which order they see what. What is built
+//! of it, the [`Pipelines`], makes one [`Pipeline`] for each worker. Dispatch is one virtual call
+//! per application and batch, never per message.
 
 mod graph;
 mod stage;
@@ -13,35 +13,35 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::account::{Account, SWITCH_BYTES};
-use crate::app::{App, Event, Next, On, Timer};
+use crate::app::{App, Event, EventKind, Next, Timer};
 use crate::batch::Batch;
-use crate::bounds::TIMER_MIN;
-use crate::output::{Far, Output};
+use crate::limits::TIMER_MIN;
+use crate::output::{Commands, Output};
 use crate::stats::AppStats;
-use crate::switch::{Info, Switch};
+use crate::switch::{Switch, SwitchInfo};
 use crate::time::Time;
-use crate::world::{Press, Publishers, Queues, View, World};
+use crate::world::{Publishers, Queues, View, World, WorldBuilder};
 use stage::Stage;
 
 pub use graph::{AppNode, Graph, PartNode, Wrong};
 
-/// How to make the applications: one instance of each for every worker.
-pub struct Recipe {
+/// The applications of a controller, in order: how to make one instance of each for every worker.
+pub struct AppSet {
     apps: Vec<Entry>,
     sequences: Vec<Sequence>,
     switch_bytes: usize,
 }
 
-impl Default for Recipe {
+impl Default for AppSet {
     fn default() -> Self {
-        Recipe { apps: Vec::new(), sequences: Vec::new(), switch_bytes: SWITCH_BYTES }
+        AppSet { apps: Vec::new(), sequences: Vec::new(), switch_bytes: SWITCH_BYTES }
     }
 }
 
-/// An application of a recipe.
+/// An application of a set.
 struct Entry {
     name: &'static str,
-    starts: &'static [On],
+    starts: &'static [EventKind],
     reads: &'static [crate::world::PartId],
     exclusive: bool,
     make: Box<dyn Fn() -> Box<dyn Stage> + Send + Sync>,
@@ -51,19 +51,19 @@ struct Entry {
 /// The order in which applications see one kind of event (Maestro's DAGs, on one thread).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sequence {
-    /// On what it starts.
-    pub on: On,
+    /// The kind of event.
+    pub kind: EventKind,
     /// The applications, by name, in order.
     pub apps: Vec<String>,
 }
 
-impl core::fmt::Debug for Recipe {
+impl core::fmt::Debug for AppSet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }
 }
 
-impl Recipe {
+impl AppSet {
     /// Adds an application at the end.
     pub fn with<A: App>(mut self, make: impl Fn() -> A + Clone + Send + Sync + 'static) -> Self {
         let maker = make.clone();
@@ -86,8 +86,12 @@ impl Recipe {
 
     /// Says which applications see this kind of event, and in which order. Where nothing is said,
     /// all that start on it do, in the order in which they were added.
-    pub fn sequence(mut self, on: On, apps: impl IntoIterator<Item: Into<String>>) -> Self {
-        self.sequences.push(Sequence { on, apps: apps.into_iter().map(Into::into).collect() });
+    pub fn sequence(
+        mut self,
+        kind: EventKind,
+        apps: impl IntoIterator<Item: Into<String>>,
+    ) -> Self {
+        self.sequences.push(Sequence { kind, apps: apps.into_iter().map(Into::into).collect() });
         self
     }
 
@@ -96,39 +100,39 @@ impl Recipe {
         self.apps.iter().map(|app| app.name)
     }
 
-    /// Checks that it can work, and makes what all workers share.
+    /// Checks that the applications can work together, and makes what all workers share.
     ///
     /// # Errors
     /// What is missing, double or unknown, or goes in a circle.
-    pub fn settle(&self) -> Result<Program<'_>, Wrong> {
+    pub fn build(&self) -> Result<Pipelines<'_>, Wrong> {
         let (orders, makers) = self.check()?;
         let queues = makers.iter().map(|maker| (maker.part(), maker.queue())).collect();
-        Ok(Program {
-            recipe: self,
+        Ok(Pipelines {
+            app_set: self,
             orders: Arc::new(orders),
             queues: Arc::new(Queues::new(queues)),
-            press: Press::new(makers),
+            world_builder: WorldBuilder::new(makers),
         })
     }
 }
 
 /// The places of the applications that see each kind of event, in order.
-type Orders = [Box<[usize]>; On::ALL.len()];
+type Orders = [Box<[usize]>; EventKind::ALL.len()];
 
 /// Applications that can work together, and the World that they make.
 #[derive(Debug)]
-pub struct Program<'r> {
-    recipe: &'r Recipe,
+pub struct Pipelines<'r> {
+    app_set: &'r AppSet,
     orders: Arc<Orders>,
     queues: Arc<Queues>,
-    press: Press,
+    world_builder: WorldBuilder,
 }
 
-impl Program<'_> {
+impl Pipelines<'_> {
     /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire
     /// on number 0.
     pub fn pipeline(&self, worker: u8) -> Pipeline {
-        let stages: Vec<_> = self.recipe.apps.iter().map(|app| (app.make)()).collect();
+        let stages: Vec<_> = self.app_set.apps.iter().map(|app| (app.make)()).collect();
         let timers = stages.iter().map(|stage| Alarm::first(stage.timer(), worker)).collect();
         let counted = stages.iter().map(|stage| AppStats::new(stage.counts())).collect();
         let mut pipeline = Pipeline {
@@ -138,8 +142,8 @@ impl Program<'_> {
             timers,
             next_tick: Time::NEVER,
             worker,
-            switch_bytes: self.recipe.switch_bytes,
-            exclusive: self.recipe.apps.iter().any(|app| app.exclusive),
+            switch_bytes: self.app_set.switch_bytes,
+            exclusive: self.app_set.apps.iter().any(|app| app.exclusive),
         };
         pipeline.find_next_tick();
         pipeline
@@ -147,17 +151,17 @@ impl Program<'_> {
 
     /// The names of the applications, in their order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.recipe.names()
+        self.app_set.names()
     }
 
     /// What the applications of one worker write to.
     pub fn output(&self, worker: u8) -> Output {
-        Output::new(Far::new(worker, Arc::clone(&self.queues)))
+        Output::new(Commands::new(worker, Arc::clone(&self.queues)))
     }
 
-    /// The World as it begins; without a version where nobody publishes anything.
+    /// The World as it begins; without a version where no part is published.
     pub fn world(&self) -> Arc<World> {
-        Arc::clone(self.press.world())
+        Arc::clone(self.world_builder.world())
     }
 
     /// The queues of reports.
@@ -166,13 +170,13 @@ impl Program<'_> {
     }
 
     /// Whether any application wants to see this kind of event.
-    pub fn starts_on(&self, on: On) -> bool {
-        !self.orders[on as usize].is_empty()
+    pub fn starts_on(&self, kind: EventKind) -> bool {
+        !self.orders[kind as usize].is_empty()
     }
 
     /// What makes the World. There is one.
-    pub fn press(self) -> Press {
-        self.press
+    pub fn world_builder(self) -> WorldBuilder {
+        self.world_builder
     }
 }
 
@@ -224,12 +228,12 @@ impl core::fmt::Debug for Pipeline {
 
 impl Pipeline {
     /// A switch joins: every application makes its slot.
-    pub fn join(&mut self, now: Time, info: Info) -> Arc<Switch> {
+    pub fn join(&mut self, now: Time, info: SwitchInfo) -> Arc<Switch> {
         let slots = self.stages.iter_mut().map(|stage| stage.init_switch(now, &info)).collect();
         Arc::new(Switch { info, account: Account::new(self.switch_bytes), slots })
     }
 
-    /// What is counted of each application here, for whoever reads it.
+    /// What is counted of each application on this worker.
     pub fn counted(&self) -> &Arc<[AppStats]> {
         &self.counted
     }
@@ -241,20 +245,20 @@ impl Pipeline {
 
     /// Whether any application wants to see this kind of event.
     #[inline]
-    pub fn starts_on(&self, on: On) -> bool {
-        !self.orders[on as usize].is_empty()
+    pub fn starts_on(&self, kind: EventKind) -> bool {
+        !self.orders[kind as usize].is_empty()
     }
 
     /// Hands a batch to the applications in turn, by [`Batch::on`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
         let Pipeline { stages, counted, orders, .. } = self;
-        for &place in &orders[batch.on as usize] {
+        for &index in &orders[batch.kind as usize] {
             let written = out.written();
-            stages[place].packet_ins(place, batch, out);
-            let (on, requests) = (batch.on, batch.requests.len());
-            counted[place].saw(on, requests as u64, out.written().saturating_sub(written));
-            tell_own(&*stages[place], &counted[place]);
+            stages[index].packet_ins(index, batch, out);
+            let (kind, requests) = (batch.kind, batch.requests.len());
+            counted[index].saw(kind, requests as u64, out.written().saturating_sub(written));
+            tell_own(&*stages[index], &counted[index]);
         }
     }
 
@@ -268,12 +272,12 @@ impl Pipeline {
         out: &mut Output,
     ) {
         let Pipeline { stages, counted, orders, .. } = self;
-        for &place in &orders[event.on() as usize] {
-            let what = stage::What { place, now, world, switch, event };
+        for &index in &orders[event.kind() as usize] {
+            let what = stage::What { index, now, world, switch, event };
             let written = out.written();
-            let next = stages[place].event(what, out);
-            counted[place].saw(event.on(), 1, out.written().saturating_sub(written));
-            tell_own(&*stages[place], &counted[place]);
+            let next = stages[index].event(what, out);
+            counted[index].saw(event.kind(), 1, out.written().saturating_sub(written));
+            tell_own(&*stages[index], &counted[index]);
             if next == Next::Stop {
                 return;
             }
@@ -287,17 +291,21 @@ impl Pipeline {
     }
 
     /// Fires the timers whose time has come, in the order of the applications.
-    pub fn tick(&mut self, now: Time, world: &World, far: &mut Far) {
+    pub fn tick(&mut self, now: Time, world: &World, commands: &mut Commands) {
         let Pipeline { stages, counted, orders, timers, worker, .. } = self;
-        for &place in &orders[On::Timer as usize] {
-            let (stage, alarm) = (&mut stages[place], &mut timers[place]);
+        for &index in &orders[EventKind::Timer as usize] {
+            let (stage, alarm) = (&mut stages[index], &mut timers[index]);
             match *alarm {
                 Alarm::Unset(interval) => *alarm = Alarm::At(now + interval),
                 Alarm::At(at) if at <= now => {
-                    let written = far.written();
-                    stage.tick(now, world, far);
-                    counted[place].saw(On::Timer, 1, far.written().saturating_sub(written));
-                    tell_own(&**stage, &counted[place]);
+                    let written = commands.written();
+                    stage.tick(now, world, commands);
+                    counted[index].saw(
+                        EventKind::Timer,
+                        1,
+                        commands.written().saturating_sub(written),
+                    );
+                    tell_own(&**stage, &counted[index]);
                     let interval = stage.timer().interval((*worker).into());
                     let next = |interval: core::time::Duration| now + interval.max(TIMER_MIN);
                     *alarm = interval.map_or(Alarm::Never, |interval| Alarm::At(next(interval)));
@@ -309,21 +317,22 @@ impl Pipeline {
     }
 
     fn find_next_tick(&mut self) {
-        let places = self.orders[On::Timer as usize].iter();
-        self.next_tick = places.map(|&place| self.timers[place].due()).min().unwrap_or(Time::NEVER);
+        let indices = self.orders[EventKind::Timer as usize].iter();
+        self.next_tick =
+            indices.map(|&index| self.timers[index].due()).min().unwrap_or(Time::NEVER);
     }
 
     /// The World is not as it was `before`: tells the applications that read a part that changed.
-    pub fn published(&mut self, now: Time, before: &World, after: &World, far: &mut Far) {
+    pub fn published(&mut self, now: Time, before: &World, after: &World, commands: &mut Commands) {
         let Pipeline { stages, counted, orders, .. } = self;
-        for &place in &orders[On::Publication as usize] {
-            let stage = &mut stages[place];
+        for &index in &orders[EventKind::Publication as usize] {
+            let stage = &mut stages[index];
             if stage.reads().iter().any(|&id| after.differs(before, id)) {
-                let written = far.written();
-                stage.published(View::of(before, stage.reads()), now, after, far);
-                let bytes = far.written().saturating_sub(written);
-                counted[place].saw(On::Publication, 1, bytes);
-                tell_own(&**stage, &counted[place]);
+                let written = commands.written();
+                stage.published(View::of(before, stage.reads()), now, after, commands);
+                let bytes = commands.written().saturating_sub(written);
+                counted[index].saw(EventKind::Publication, 1, bytes);
+                tell_own(&**stage, &counted[index]);
             }
         }
     }

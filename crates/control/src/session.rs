@@ -7,7 +7,7 @@
 //! ```text
 //!           HELLO            FEATURES_REPLY          admit(Main)         PORT_DESC, BARRIER_REPLY
 //!   Hello ─────────▶ Features ────────────▶ Admission ──────────▶ Setup ────────────────────────▶ Up
-//!                              Identified       │                                                Info
+//!                              Identified       │                                                SwitchInfo
 //!                                               └ admit(Auxiliary) ─────────────────────────────▶ Auxiliary
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! count. The PACKET_INs of a session that is up never come here ([`Session::alive`] is all they
 //! need).
 
-mod dialect;
+mod codec;
 pub mod duplicate;
 mod fault;
 #[cfg(any(test, fuzzing))]
@@ -37,13 +37,13 @@ use aldis_wire::msg::Message;
 use aldis_wire::{DatapathId, Malformed, Reason, Version};
 
 use crate::app::Event;
-use crate::bounds::PROBE_LOOKS;
+use crate::limits::PROBE_LOOKS;
 use crate::time::Time;
-use dialect::{Complaint, Heard};
+use codec::{ErrorMessage, Incoming};
 use fault::Faults;
 use handshake::Gathered;
 use liveness::{Liveness, Probe, Silence};
-use requests::{Asked, Requests};
+use requests::{Pending, Requests};
 
 pub use negotiate::Versions;
 pub use step::{Admission, Answer, Close, Refusal, Step, SwitchError};
@@ -73,7 +73,7 @@ pub struct Config {
     /// How long a request of ours may await its reply; 0.1 s and more. Ten seconds: a barrier waits
     /// for every flow before it, and hardware writes some hundred flows a second.
     pub reply_within: Duration,
-    /// How long a switch for which output waits may take for [`crate::bounds::READ_FOR_CERTAIN`]
+    /// How long a switch for which output waits may take for [`crate::limits::READ_FOR_CERTAIN`]
     /// bytes before it is dropped, or a quarter of that longer each time that it takes less; 1 s
     /// and more. Six seconds: a switch that is busy with thousands of flows leaves the control
     /// channel alone for some, and with what is on its way, and what its kernel still takes, a
@@ -118,7 +118,7 @@ pub struct Session {
 enum Phase {
     /// The switch has not said which versions it speaks.
     Hello,
-    /// Nor who it is.
+    /// Nor its datapath id.
     Features,
     /// The engine has not said whether the connection stays.
     Admission(Box<Gathered>),
@@ -133,7 +133,7 @@ enum Phase {
 /// What a session passed over, and why: each number since the connection began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// PACKET_INs and port changes that came before anyone could use them.
+    /// PACKET_INs and port changes that came before they could be used.
     pub early: u64,
     /// Replies that neither the session nor an application awaited, or not any more; HELLOs after
     /// the first.
@@ -149,7 +149,7 @@ impl Session {
     /// transaction ids are `worker`.
     pub fn new(config: Arc<Config>, now: Time, worker: u8, out: &mut Vec<u8>) -> Session {
         let mut requests = Requests::new(worker);
-        dialect::hello(config.versions, requests.xid(), out);
+        codec::hello(config.versions, requests.xid(), out);
         Session {
             phase: Phase::Hello,
             version: None,
@@ -177,8 +177,8 @@ impl Session {
             self.counts.unawaited += 1;
             return Ok(Step::Nothing);
         }
-        match dialect::hear(version, raw) {
-            Ok(Heard::FromControllersOnly) => self.fault(now, raw, NOT_A_SWITCHS, out),
+        match codec::hear(version, raw) {
+            Ok(Incoming::FromControllersOnly) => self.fault(now, raw, NOT_A_SWITCHS, out),
             Ok(heard) => self.heard(now, raw, heard, out),
             Err(why) => self.fault(now, raw, why, out),
         }
@@ -188,7 +188,7 @@ impl Session {
         &mut self,
         now: Time,
         raw: Raw<'_>,
-        heard: Heard,
+        heard: Incoming,
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
         let xid = raw.header.xid;
@@ -196,22 +196,22 @@ impl Session {
             return Ok(self.for_applications(raw));
         }
         match heard {
-            Heard::Error(complaint) => return self.refused(xid, complaint, out),
-            Heard::Features(features) => return self.features(now, features),
-            Heard::Ports { ports, more } => return self.ports(xid, ports, more),
-            Heard::PortChange(change) if self.is_up() => {
+            Incoming::Error(error_message) => return self.refused(xid, error_message, out),
+            Incoming::Features(features) => return self.features(now, features),
+            Incoming::Ports { ports, more } => return self.ports(xid, ports, more),
+            Incoming::PortChange(change) if self.is_up() => {
                 return Ok(Step::Event(Event::Port(change)));
             }
-            Heard::PortChange(change) => self.gather(change)?,
-            Heard::Barrier => return Ok(self.barrier_reached(xid)),
-            Heard::EchoReply => return Ok(self.echoed(xid)),
-            Heard::EchoRequest => dialect::echo_reply(raw, out),
-            Heard::OtherReply => self.counts.unawaited += 1,
-            Heard::PacketIn if !self.is_up() => self.counts.early += 1,
-            Heard::PacketIn
-            | Heard::FlowRemoved
-            | Heard::OtherNotice
-            | Heard::FromControllersOnly => {}
+            Incoming::PortChange(change) => self.gather(change)?,
+            Incoming::Barrier => return Ok(self.barrier_reached(xid)),
+            Incoming::EchoReply => return Ok(self.echoed(xid)),
+            Incoming::EchoRequest => codec::echo_reply(raw, out),
+            Incoming::OtherReply => self.counts.unawaited += 1,
+            Incoming::PacketIn if !self.is_up() => self.counts.early += 1,
+            Incoming::PacketIn
+            | Incoming::FlowRemoved
+            | Incoming::OtherNotice
+            | Incoming::FromControllersOnly => {}
         }
         Ok(Step::Nothing)
     }
@@ -244,11 +244,15 @@ impl Session {
         if let Some(version) = self.version
             && raw.header.kind != kind::ERROR
         {
-            dialect::error(version, raw, why.reason, out);
+            codec::error(version, raw, why.reason, out);
         }
         match self.requests.asked(raw.header.xid) {
-            Some(Asked::Features) => Err(Close::HandshakeMalformed { what: "FEATURES_REPLY", why }),
-            Some(Asked::Ports) => Err(Close::HandshakeMalformed { what: "port description", why }),
+            Some(Pending::Features) => {
+                Err(Close::HandshakeMalformed { what: "FEATURES_REPLY", why })
+            }
+            Some(Pending::Ports) => {
+                Err(Close::HandshakeMalformed { what: "port description", why })
+            }
             _ if self.faults.add(now) => Err(Close::TooManyFaults(why)),
             _ => Ok(Step::Nothing),
         }
@@ -258,23 +262,23 @@ impl Session {
     fn refused(
         &mut self,
         xid: u32,
-        complaint: Complaint,
+        error_message: ErrorMessage,
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
         self.counts.errors += 1;
-        if complaint.hello_failed && matches!(self.phase, Phase::Features) {
-            return Err(Close::HelloRefused(complaint.in_words()));
+        if error_message.hello_failed && matches!(self.phase, Phase::Features) {
+            return Err(Close::HelloRefused(error_message.in_words()));
         }
-        let Complaint { name, about, hint, .. } = complaint;
+        let ErrorMessage { name, about, hint, .. } = error_message;
         let error = Box::new(SwitchError { dpid: self.dpid, xid, name, about, hint });
         match self.requests.end(xid) {
-            Some(Asked::Features) => return Err(Close::HandshakeRefused(error)),
-            Some(Asked::Barrier) => {
+            Some(Pending::Features) => return Err(Close::HandshakeRefused(error)),
+            Some(Pending::Barrier) => {
                 return Ok(Step::Reply { xid, answer: Answer::Refused(error) });
             }
-            Some(Asked::Ports) => self.no_ports(out),
+            Some(Pending::Ports) => self.no_ports(out),
             // A switch that knows no barriers is as ready as it will ever be.
-            Some(Asked::Ready) => {
+            Some(Pending::Ready) => {
                 if let up @ Step::Up(_) = self.settle() {
                     return Ok(up);
                 }
@@ -286,11 +290,11 @@ impl Session {
 
     fn barrier_reached(&mut self, xid: u32) -> Step {
         match self.requests.asked(xid) {
-            Some(Asked::Ready) => {
+            Some(Pending::Ready) => {
                 self.requests.end(xid);
                 self.settle()
             }
-            Some(Asked::Barrier) => {
+            Some(Pending::Barrier) => {
                 self.requests.end(xid);
                 Step::Reply { xid, answer: Answer::Done }
             }
@@ -335,7 +339,7 @@ impl Session {
         let (Some(version), true) = (self.version, self.is_up()) else { return Ok(Step::Nothing) };
         match self.liveness.tick(now, self.config.echo_every, self.config.echo_within) {
             Silence::Short => {}
-            Silence::Ask => dialect::echo_request(version, self.requests.xid(), out),
+            Silence::Ask => codec::echo_request(version, self.requests.xid(), out),
             Silence::TooLong => return Err(Close::NoEcho),
         }
         Ok(Step::Nothing)
@@ -359,7 +363,7 @@ impl Session {
         let (Some(version), None) = (self.version, self.probe) else { return };
         let due = now + self.config.probe_within / PROBE_LOOKS;
         let probe = Probe::new(self.requests.xid(), due);
-        dialect::echo_request(version, probe.xid, out);
+        codec::echo_request(version, probe.xid, out);
         self.probe = Some(probe);
     }
 
@@ -387,12 +391,12 @@ impl Session {
     /// id returned here, after [`Config::reply_within`] at the latest.
     ///
     /// # Errors
-    /// [`Busy`]: the switch is not up, or owes [`crate::bounds::REQUESTS_MAX`] replies.
+    /// [`Busy`]: the switch is not up, or owes [`crate::limits::REQUESTS_MAX`] replies.
     pub fn barrier(&mut self, now: Time, out: &mut Vec<u8>) -> Result<u32, Busy> {
         let (Some(version), true) = (self.version, self.is_up()) else { return Err(Busy) };
         let by = now + self.config.reply_within;
-        let xid = self.requests.ask(Asked::Barrier, by).ok_or(Busy)?;
-        dialect::barrier_request(version, xid, out);
+        let xid = self.requests.ask(Pending::Barrier, by).ok_or(Busy)?;
+        codec::barrier_request(version, xid, out);
         Ok(xid)
     }
 

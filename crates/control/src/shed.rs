@@ -1,10 +1,10 @@
 //! Which requests of a switch are dropped when it asks for more than its share.
 //!
 //! Within one switch the stream is first in, first out: behind a port that floods, all others wait.
-//! So whoever serves a switch above its share chops ahead, sees how much each port asks for, and
-//! divides the share among the ports max-min: a port that asks for little keeps all it asks for,
-//! and the ports that are cut are cut to the same height. The first requests of a port are kept, in
-//! their order; the rest is dropped before the applications see it.
+//! So a worker that serves a switch above its share chops ahead, sees how much each port asks for,
+//! and divides the share among the ports max-min: a port that asks for little keeps all it asks
+//! for, and the ports that are cut are cut to the same height. The first requests of a port are
+//! kept, in their order; the rest is dropped before the applications see it.
 //!
 //! Nothing is dropped below the share: of `n` requests, as many as the share allows are kept, or
 //! all. What is no independent flow request (LLDP, and every other message) never comes here.
@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 pub use tally::Tally;
 
-use crate::bounds::FLOOD_MARGIN;
+use crate::limits::FLOOD_MARGIN;
 
 /// Decides for one switch at a time; one for each worker, used again for all of its switches.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Shed {
     /// port each time.
     first: usize,
     /// Requests of this decision.
-    asked: usize,
+    request: usize,
 }
 
 /// What becomes of one port's requests.
@@ -42,7 +42,7 @@ pub struct Port {
     /// Its number.
     pub number: u32,
     /// Requests that came from it.
-    pub asked: u32,
+    pub request: u32,
     /// Requests that are kept.
     pub kept: u32,
     /// Requests that [`Shed::keep`] refused so far.
@@ -68,7 +68,7 @@ impl Shed {
     /// With a secret and random `seed`.
     pub fn new(seed: u64) -> Shed {
         let slots = alloc::vec![0; 16];
-        Shed { seed: seed | 1, ports: Vec::new(), slots, heights: Vec::new(), first: 0, asked: 0 }
+        Shed { seed: seed | 1, ports: Vec::new(), slots, heights: Vec::new(), first: 0, request: 0 }
     }
 
     /// Weighs the requests of a switch, given as the port of each, against its share of so many
@@ -88,9 +88,9 @@ impl Shed {
     pub fn look(&mut self, ports: impl Iterator<Item = u32>) -> Option<Flood> {
         self.clear();
         ports.for_each(|port| self.count(port));
-        self.asked = self.ports.iter().map(|port| port.asked as usize).sum();
-        let most = self.ports.iter().map(|port| port.asked as usize).max().unwrap_or(0);
-        let (ports, others) = (self.ports.len(), self.asked - most);
+        self.request = self.ports.iter().map(|port| port.request as usize).sum();
+        let most = self.ports.iter().map(|port| port.request as usize).max().unwrap_or(0);
+        let (ports, others) = (self.ports.len(), self.request - most);
         let floods = ports > 1 && most.saturating_sub(FLOOD_MARGIN) * (ports - 1) > 2 * others;
         floods.then_some(Flood { ports, most, others })
     }
@@ -98,7 +98,7 @@ impl Shed {
     /// Divides a share of so many requests among the ports that were [looked at](Shed::look), and
     /// returns how many have to be dropped. If any, [`Shed::keep`] says which.
     pub fn divide(&mut self, share: usize) -> usize {
-        let excess = self.asked.saturating_sub(share);
+        let excess = self.request.saturating_sub(share);
         if excess == 0 {
             self.clear();
         } else {
@@ -132,11 +132,11 @@ impl Shed {
 
     fn count(&mut self, number: u32) {
         match self.find(number) {
-            Ok(at) => self.ports[at].asked += 1,
+            Ok(at) => self.ports[at].request += 1,
             Err(slot) => {
                 self.ports.push(Port {
                     number,
-                    asked: 1,
+                    request: 1,
                     kept: 0,
                     dropped: 0,
                     left: 0,
@@ -187,9 +187,9 @@ impl Shed {
         let first = self.first % ports;
         for at in (first..ports).chain(0..first) {
             let port = &mut self.ports[at];
-            let extra = u32::from(port.asked > height && over > 0);
+            let extra = u32::from(port.request > height && over > 0);
             over -= extra;
-            port.kept = port.asked.min(height) + extra;
+            port.kept = port.request.min(height) + extra;
             port.left = port.kept;
             if extra > 0 {
                 self.first = at + 1;
@@ -203,7 +203,7 @@ impl Shed {
         self.heights.clear();
         self.heights.resize(share + 1, 0);
         for port in &self.ports {
-            self.heights[(port.asked as usize).min(share)] += 1;
+            self.heights[(port.request as usize).min(share)] += 1;
         }
         let (mut above, mut left) = (self.ports.len() as u32, share as u32);
         for height in 0..=share as u32 {

@@ -15,7 +15,7 @@ use crate::time::Time;
 
 /// What the handshake found out about a switch. It does not change while the switch is connected.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Info {
+pub struct SwitchInfo {
     /// Its name.
     pub dpid: DatapathId,
     /// The version agreed on.
@@ -34,7 +34,7 @@ pub struct Info {
 /// Several workers may hold it at once.
 pub struct Switch {
     /// What the handshake found out.
-    pub info: Info,
+    pub info: SwitchInfo,
     /// What is kept because of it.
     pub account: Account,
     pub(crate) slots: Box<[Box<dyn Any + Send + Sync>]>,
@@ -46,7 +46,7 @@ impl core::fmt::Debug for Switch {
     }
 }
 
-/// A connected switch at a moment, as those see it who watch from outside.
+/// A connected switch at a moment, as it is seen from outside the workers.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// What the handshake found out.

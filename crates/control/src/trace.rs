@@ -2,9 +2,9 @@
 //! (OpenFlow 1.3.5 §5): the tables one after the other, the actions, and the ports by which it
 //! leaves. Nothing is sent.
 //!
-//! A packet is the fields that matches can ask for, and no bytes; fields that nobody said are zero
-//! where the packet has them. What cannot be known from outside is said: which bucket of a `select`
-//! group a switch takes, what `normal` does, fields of other classes.
+//! A packet is the fields that matches can ask for, and no bytes; fields that were not given are
+//! zero where the packet has them. What cannot be known from outside is said: which bucket of a
+//! `select` group a switch takes, what `normal` does, fields of other classes.
 //!
 //! What a switch says is hostile: groups that lead to each other multiply a packet without end. A
 //! [`Budget`] bounds what a trace reads and answers; a bound that is reached is a [`Cut`].
@@ -30,7 +30,7 @@ use aldis_wire::msg::{
 };
 use aldis_wire::{Malformed, Version};
 
-use crate::bits::{PRESENT, Pattern, Seen, bits, number};
+use crate::match_bits::{PRESENT, Seen, TernaryMatch, bits, number};
 
 use budget::Stop;
 pub use budget::{
@@ -53,7 +53,7 @@ pub struct Packet {
 /// Why fields are no packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoPacket {
-    /// A field has a mask, or is of a class that nobody here knows: its value is not known.
+    /// A field has a mask, or is of a class that is not known here: its value is not known.
     Masked(String),
 }
 
@@ -103,7 +103,7 @@ impl Packet {
         self.said.iter().map(|(_, field)| field.in_words())
     }
 
-    /// Fields that a packet of its kind has are zero where nobody said more.
+    /// Fields that a packet of its kind has are zero where no value was given.
     fn complete(&mut self) {
         use number::*;
         self.zero(&[ETH_DST, ETH_SRC, ETH_TYPE, VLAN_VID, TUNNEL_ID]);
@@ -332,7 +332,7 @@ impl Way<'_, '_> {
             self.budget.step(1)?;
             if flow.table_id == TableNo(table)
                 && best.as_ref().is_none_or(|best| flow.priority > best.priority)
-                && Pattern::of(&flow.match_).matches(&self.packet.fields)
+                && TernaryMatch::of(&flow.match_).matches(&self.packet.fields)
             {
                 best = Some(flow);
             }

@@ -14,8 +14,8 @@ use core::str::FromStr;
 
 use aldis_wire::DatapathId;
 
-use crate::bounds::{WEIGHT_MAX, WEIGHT_RULES_MAX};
 use crate::fair::Weight;
+use crate::limits::{WEIGHT_MAX, WEIGHT_RULES_MAX};
 
 /// Characters of an operator's text that a complaint repeats.
 const QUOTE_MAX: usize = 64;

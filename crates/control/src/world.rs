@@ -7,15 +7,15 @@
 //!
 //! A [`Part`] is a value of some type: the hosts, the links, the routes. Its [`Publisher`] makes
 //! the versions of it, out of what applications report and of other parts. Which parts there are is
-//! settled at the start. A batch holds one World from its start to its end, so that all that it
-//! reads fits together; nobody waits for a version, and nobody is waited for.
+//! fixed at the start. A batch holds one World from its start to its end, so that all that it reads
+//! fits together; no worker waits for a version, and no publisher for a worker.
 
-mod press;
+mod builder;
 mod queue;
 mod shards;
 
-pub use press::{PUBLISH_EVERY, Press};
-pub use queue::{News, Queues};
+pub use builder::{PUBLISH_EVERY, WorldBuilder};
+pub use queue::{PublishCtx, Queues};
 pub use shards::Shards;
 
 use alloc::boxed::Box;
@@ -25,8 +25,8 @@ use core::any::{Any, TypeId};
 use core::fmt;
 
 use crate::time::Time;
-use press::Made;
-pub(crate) use press::Maker;
+use builder::Made;
+pub(crate) use builder::Maker;
 
 /// A part of the World. Where it is large, it is made of [`Shards`], so that the next version
 /// shares with this one what did not change.
@@ -72,7 +72,7 @@ pub trait Publisher: Send + 'static {
     /// Something was reported, a part that it reads has changed, or the time came that it asked
     /// for: the part as it is now; nothing where it did not change. What is not taken from `news`
     /// stays for the next time, which then comes soon.
-    fn revise(&mut self, now: Time, news: News<'_, Self::Part>) -> Option<Self::Part>;
+    fn revise(&mut self, now: Time, ctx: PublishCtx<'_, Self::Part>) -> Option<Self::Part>;
 
     /// When it wants to be called though nothing was reported.
     fn next(&self) -> Time {
@@ -127,8 +127,8 @@ impl World {
         self.version
     }
 
-    /// A part of it, where anybody publishes it: for those who watch from outside. Applications ask
-    /// their [`View`].
+    /// A part of it, where it is published: for readers outside the workers. Applications ask their
+    /// [`View`].
     pub fn part<P: Part>(&self) -> Option<&P> {
         self.find(P::ID).and_then(|part| part.downcast_ref())
     }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{Config, Seed};
-use aldis_control::Recipe;
+use aldis_control::AppSet;
 use aldis_engine::sim::in_memory::{InMemory, Plan};
 use aldis_engine::{Design, pin};
 
@@ -163,8 +163,8 @@ fn plan(design: Design, cores: &[usize], switches: usize) -> Plan {
 /// Controllers side by side, and what the first of them counted of its workers.
 fn measure(plans: &[Plan]) -> Shared {
     let config = Config::new(Seed::new(*b"0123456789abcdef"));
-    let recipe = Recipe::default().with(move || LearningSwitch::new(config));
-    let start = |plan| InMemory::start(plan, &recipe).expect("it starts");
+    let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+    let start = |plan| InMemory::start(plan, &app_set).expect("it starts");
     let running: Vec<InMemory> = plans.iter().map(start).collect();
     let deadline = Instant::now() + LEARNT_WITHIN;
     while !running.iter().all(InMemory::is_learnt) {

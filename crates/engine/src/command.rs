@@ -16,8 +16,8 @@
 pub(crate) mod answer;
 pub(crate) mod reply_slot;
 
-use aldis_control::bounds::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
 use aldis_control::command::Failure;
+use aldis_control::limits::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
 use aldis_wire::Version;
 use aldis_wire::msg::Message;
 

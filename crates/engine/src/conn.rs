@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use aldis_control::fair::Weight;
 use aldis_control::session::{Close, Session};
 use aldis_control::shed::Tally;
-use aldis_control::stats::{SwitchSpreads, SwitchStats};
+use aldis_control::stats::{SwitchHistograms, SwitchStats};
 use aldis_control::{Switch, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Port, PortChange};
@@ -105,7 +105,7 @@ struct Joined {
     member: Member,
     auxiliary: bool,
     at: Time,
-    spreads: Box<SwitchSpreads>,
+    spreads: Box<SwitchHistograms>,
 }
 
 /// The claimant's part.
@@ -207,7 +207,7 @@ impl<S> Conn<S> {
 
     /// Its histograms, once it joined. They have the same writers as `stats`.
     #[inline]
-    pub(crate) fn spreads(&self) -> Option<&SwitchSpreads> {
+    pub(crate) fn spreads(&self) -> Option<&SwitchHistograms> {
         self.joined.get().map(|joined| &*joined.spreads)
     }
 

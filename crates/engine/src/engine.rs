@@ -5,9 +5,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use aldis_control::fact::Facts;
+use aldis_control::controller_event::EventSink;
 use aldis_control::pipeline::Wrong;
-use aldis_control::{Recipe, session};
+use aldis_control::{AppSet, session};
 
 use crate::clock::Clock;
 use crate::design::{Contradiction, Design, Knobs};
@@ -118,10 +118,10 @@ impl Engine {
     /// threads to spare. Nothing is left behind.
     pub fn start(
         config: &Config,
-        recipe: Recipe,
-        facts: Arc<dyn Facts>,
+        app_set: AppSet,
+        event_sink: Arc<dyn EventSink>,
     ) -> Result<Engine, StartError> {
-        Engine::start_secure(config, None, recipe, facts)
+        Engine::start_secure(config, None, app_set, event_sink)
     }
 
     /// Likewise, also for switches over TLS.
@@ -131,11 +131,11 @@ impl Engine {
     pub fn start_secure(
         config: &Config,
         secure: Option<&Secure>,
-        recipe: Recipe,
-        facts: Arc<dyn Facts>,
+        app_set: AppSet,
+        event_sink: Arc<dyn EventSink>,
     ) -> Result<Engine, StartError> {
         config.design.check().map_err(StartError::Design)?;
-        let program = recipe.settle().map_err(StartError::Apps)?;
+        let pipelines = app_set.build().map_err(StartError::Apps)?;
         let plain = config.listen.iter().map(|addr| (*addr, None));
         let secure = secure.into_iter().flat_map(|Secure { listen, identity }| {
             listen.iter().map(|addr| (*addr, Some(identity.clone())))
@@ -154,8 +154,8 @@ impl Engine {
         let plan = WorkerPlan::of(&config.design, config.workers);
         let nets = (0..plan.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = plan.shared(config, inboxes, program.world());
-        let builders = plan.builders(config, &shared, nets, &program, &facts);
+        let shared = plan.shared(config, inboxes, pipelines.world());
+        let builders = plan.builders(config, &shared, nets, &pipelines, &event_sink);
         let stats: Vec<_> = builders.iter().map(|builder| Arc::clone(builder.stats())).collect();
         let mut engine = Engine {
             listening: listening(false),
@@ -165,8 +165,8 @@ impl Engine {
                 design: config.design,
                 shared: Arc::clone(&shared),
                 stats: stats.into(),
-                apps: AppsCounted::new(&program, builders.iter().map(WorkerBuilder::counted)),
-                queues: program.queues(),
+                apps: AppsCounted::new(&pipelines, builders.iter().map(WorkerBuilder::counted)),
+                queues: pipelines.queues(),
             },
             threads: Threads::default(),
         };
@@ -176,7 +176,7 @@ impl Engine {
             connections_max: CONNECTIONS_MAX
                 .min(pin::descriptors().saturating_sub(DESCRIPTORS_SPARE)),
             received_max: received_max(&config.knobs),
-            facts: Arc::clone(&facts),
+            event_sink: Arc::clone(&event_sink),
             stop: engine.threads.stop_flag(),
         };
         let threads = &mut engine.threads;
@@ -186,7 +186,7 @@ impl Engine {
         let started = started
             .and_then(|()| threads.spawn("acceptor".into(), move || acceptor.run()).map_err(rest));
         let started = started.and_then(|()| {
-            threads.start_publisher(program, clock, &engine.handle.shared).map_err(rest)
+            threads.start_publisher(pipelines, clock, &engine.handle.shared).map_err(rest)
         });
         match started {
             Ok(()) => Ok(engine),

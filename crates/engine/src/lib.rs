@@ -46,7 +46,7 @@
 //! | `engine/` | assembling and starting: workers, acceptor, publisher |
 //! | `sim/` | the same workers over simulated cores, or over sockets in memory |
 //!
-//! The engine is handed applications and a receiver of facts; it knows neither by name.
+//! The engine is handed applications and an event sink; it knows neither by name.
 
 #![forbid(unsafe_code)]
 

@@ -80,7 +80,7 @@ pub const PROVED_MAX: usize = CONNECTIONS_MAX;
 pub const FAR_MAX: usize = 64 * 1024;
 
 // A switch that has read everything takes any command.
-const _: () = assert!(aldis_control::bounds::COMMAND_BYTES_MAX <= FAR_MAX);
+const _: () = assert!(aldis_control::limits::COMMAND_BYTES_MAX <= FAR_MAX);
 
 /// What the kernel may hold of the output of one switch, in bytes; it counts twice as many, its own
 /// included. Left alone it would hold megabytes of a switch that does not read, and hide for

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use aldis_control::Time;
-use aldis_control::pipeline::Program;
-pub use aldis_control::stats::{AppSnapshot, Count, Snapshot, SwitchSnapshot, WorkerStats};
-use aldis_control::stats::{AppStats, SwitchSpreads};
+use aldis_control::pipeline::Pipelines;
+pub use aldis_control::stats::{AppSnapshot, Counter, Snapshot, SwitchSnapshot, WorkerStats};
+use aldis_control::stats::{AppStats, SwitchHistograms};
 
 use crate::conn::Conn;
 use crate::net::Net;
@@ -20,10 +20,10 @@ pub(crate) struct AppsCounted {
 
 impl AppsCounted {
     pub(crate) fn new(
-        program: &Program<'_>,
+        pipelines: &Pipelines<'_>,
         workers: impl Iterator<Item = Arc<[AppStats]>>,
     ) -> AppsCounted {
-        AppsCounted { names: program.names().collect(), workers: workers.collect() }
+        AppsCounted { names: pipelines.names().collect(), workers: workers.collect() }
     }
 
     /// What all workers counted together until now.
@@ -52,7 +52,7 @@ pub(crate) fn counted<S>(conn: &Conn<S>) -> Option<SwitchSnapshot> {
         worker: conn.home(),
         weight: conn.weight().number(),
         counts: conn.stats.read(),
-        spread: conn.spreads().map(SwitchSpreads::read).unwrap_or_default(),
+        spread: conn.spreads().map(SwitchHistograms::read).unwrap_or_default(),
         shed_ports: conn.with_shed(|tally| tally.clone()),
     })
 }

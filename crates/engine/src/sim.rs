@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aldis_control::fact::{Fact, Facts};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::session::{self, Close};
 use aldis_control::stats::{Snapshot, WorkerStats};
-use aldis_control::{On, Program, Recipe, Time};
+use aldis_control::{AppSet, EventKind, Pipelines, Time};
 use aldis_wire::DatapathId;
 
 use crate::engine::Config;
@@ -57,12 +57,12 @@ pub use plan::{
 };
 pub use responder::Responder;
 
-/// Simulates what `plan` says, with the applications of `recipe`.
+/// Simulates what `plan` says, with the applications of `app_set`.
 ///
 /// # Errors
 /// What cannot be simulated about the plan.
-pub fn run(plan: &Plan, recipe: &Recipe) -> Result<Outcome, Refused> {
-    run_and_watch(plan, recipe, Duration::MAX, &mut |_, _| {})
+pub fn run(plan: &Plan, app_set: &AppSet) -> Result<Outcome, Refused> {
+    run_and_watch(plan, app_set, Duration::MAX, &mut |_, _| {})
 }
 
 /// The same, and shows the engine's counters when measuring begins and each time that `every` has
@@ -72,12 +72,12 @@ pub fn run(plan: &Plan, recipe: &Recipe) -> Result<Outcome, Refused> {
 /// Those of [`run`].
 pub fn run_and_watch(
     plan: &Plan,
-    recipe: &Recipe,
+    app_set: &AppSet,
     every: Duration,
     watch: &mut dyn FnMut(Duration, &Snapshot),
 ) -> Result<Outcome, Refused> {
     plan.check()?;
-    let mut stage = Stage::set(plan, recipe.settle().map_err(Refused::Apps)?);
+    let mut stage = Stage::set(plan, app_set.build().map_err(Refused::Apps)?);
     let mut next = Duration::ZERO;
     while stage.step() {
         if let Some(since) = stage.measured_for().filter(|since| *since >= next) {
@@ -229,7 +229,7 @@ struct Actor {
 
 impl Stage {
     /// All connect at the same moment.
-    fn set(plan: &Plan, program: Program<'_>) -> Stage {
+    fn set(plan: &Plan, pipelines: Pipelines<'_>) -> Stage {
         let config = Config {
             listen: vec![],
             workers: plan.workers,
@@ -247,11 +247,11 @@ impl Stage {
         };
         let nets: Vec<Sim> = (0..workers.threads).map(net).collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = workers.shared(&config, inboxes, program.world());
+        let shared = workers.shared(&config, inboxes, pipelines.world());
         let ends = Arc::<Ends>::default();
-        let facts: Arc<dyn Facts> = ends.clone();
-        let builders = workers.builders(&config, &shared, nets, &program, &facts);
-        let apps = AppsCounted::new(&program, builders.iter().map(WorkerBuilder::counted));
+        let event_sink: Arc<dyn EventSink> = ends.clone();
+        let builders = workers.builders(&config, &shared, nets, &pipelines, &event_sink);
+        let apps = AppsCounted::new(&pipelines, builders.iter().map(WorkerBuilder::counted));
         let actor = |(core, builder): (usize, WorkerBuilder<Sim>)| {
             let stats = Arc::clone(builder.stats());
             let worker = builder.build(Boxed);
@@ -266,9 +266,9 @@ impl Stage {
             }
         };
         let actors = builders.into_iter().enumerate().map(actor).collect();
-        let acts = program.starts_on(On::Publication);
-        let publisher =
-            Some(Publisher::new(program.press(), acts)).filter(|publisher| !publisher.is_idle());
+        let acts = pipelines.starts_on(EventKind::Publication);
+        let publisher = Some(Publisher::new(pipelines.world_builder(), acts))
+            .filter(|publisher| !publisher.is_idle());
         let stage = Stage {
             world,
             shared,
@@ -412,9 +412,9 @@ struct Ends {
     ends: Mutex<Vec<(DatapathId, Close)>>,
 }
 
-impl Facts for Ends {
-    fn tell(&self, fact: Fact) {
-        if let Fact::Down { dpid, why, .. } = fact {
+impl EventSink for Ends {
+    fn emit(&self, event: ControllerEvent) {
+        if let ControllerEvent::Down { dpid, why, .. } = event {
             self.any.store(true, Ordering::Relaxed);
             self.ends.lock().unwrap_or_else(PoisonError::into_inner).push((dpid, why));
         }

@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use aldis_control::batching::Batching;
-use aldis_control::fact::Facts;
+use aldis_control::controller_event::EventSink;
 use aldis_control::session::Close;
 use aldis_control::stats::WorkerStats;
 use aldis_control::{Event, Output, Pipeline, Time, World};
@@ -73,7 +73,7 @@ pub(crate) struct WorkerParts<N: Net> {
     pub(crate) net: N,
     pub(crate) shared: Arc<Shared<N>>,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) facts: Arc<dyn Facts>,
+    pub(crate) event_sink: Arc<dyn EventSink>,
     pub(crate) stats: Arc<WorkerStats>,
     pub(crate) pipeline: Pipeline,
     pub(crate) output: Output,
@@ -94,7 +94,7 @@ pub(crate) struct Worker<N: Net, R, W> {
     write: PhantomData<W>,
     shared: Arc<Shared<N>>,
     registry: Arc<Registry>,
-    facts: Arc<dyn Facts>,
+    event_sink: Arc<dyn EventSink>,
     stats: Arc<WorkerStats>,
     spin: bool,
     stage: Stage<N::Socket>,
@@ -212,7 +212,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             write: PhantomData,
             shared: parts.shared,
             registry: parts.registry,
-            facts: parts.facts,
+            event_sink: parts.event_sink,
             stats: parts.stats,
             spin: parts.spin,
             stage: Stage::Look,

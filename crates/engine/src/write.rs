@@ -8,7 +8,7 @@ use std::io;
 use aldis_control::Time;
 use aldis_control::outbox::Outbox;
 use aldis_control::session::Close;
-use aldis_control::stats::SwitchSpreads;
+use aldis_control::stats::SwitchHistograms;
 
 use crate::conn::Conn;
 use crate::net::{Net, lost};
@@ -47,7 +47,7 @@ pub(crate) struct BatchTimes {
 impl BatchTimes {
     /// The answers to one switch are written: for the holder of the right to write to it.
     #[inline]
-    fn wrote(&mut self, spreads: Option<&SwitchSpreads>, now: Time) {
+    fn wrote(&mut self, spreads: Option<&SwitchHistograms>, now: Time) {
         if let Some(spreads) = spreads {
             spreads.handling_time_ns.record(self.handling_ns);
             spreads.write_time_ns.record(now.0.saturating_sub(self.until.0));

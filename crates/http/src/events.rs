@@ -14,13 +14,13 @@ mod ring;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aldis_control::fact::{Fact, Facts};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
 use axum::http::StatusCode;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::api::events::Event;
-use crate::limits::{FACTS_MAX, FOLLOWERS_MAX};
+use crate::limits::{EVENTS_MAX, FOLLOWERS_MAX};
 use crate::problem::Problem;
 use crate::source::Controller;
 use crate::when::Calendar;
@@ -29,30 +29,30 @@ pub(crate) use follower::Follower;
 pub(crate) use ring::{Kept, Place};
 use ring::{Limits, Ring};
 
-/// The workers' end: takes facts and never waits.
+/// The workers' end: takes controller events and never waits.
 #[derive(Debug)]
 pub struct Taker {
-    sender: Sender<Fact>,
+    sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
 }
 
 /// The server's end.
 #[derive(Debug)]
 pub struct Incoming {
-    receiver: Receiver<Fact>,
+    receiver: Receiver<ControllerEvent>,
     dropped: Arc<AtomicU64>,
 }
 
-/// Both ends: one for whoever has facts to tell, one for [`crate::Server::start`].
+/// Both ends: one for the emitters of controller events, one for [`crate::Server::start`].
 pub fn channel() -> (Taker, Incoming) {
-    let (sender, receiver) = mpsc::channel(FACTS_MAX);
+    let (sender, receiver) = mpsc::channel(EVENTS_MAX);
     let dropped = Arc::<AtomicU64>::default();
     (Taker { sender, dropped: Arc::clone(&dropped) }, Incoming { receiver, dropped })
 }
 
-impl Facts for Taker {
-    fn tell(&self, fact: Fact) {
-        if self.sender.try_send(fact).is_err() {
+impl EventSink for Taker {
+    fn emit(&self, event: ControllerEvent) {
+        if self.sender.try_send(event).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -85,10 +85,10 @@ impl Events {
         calendar: &Calendar,
     ) {
         let mut limits = Limits::default();
-        while let Some(fact) = incoming.receiver.recv().await {
+        while let Some(event) = incoming.receiver.recv().await {
             let now = controller.now();
             let at = calendar.date(now);
-            let event = Event::of_fact(&fact);
+            let event = Event::of_controller(&event);
             let (left_out, allowed) = limits.judge(now, &event);
             let left_out = left_out + incoming.dropped.swap(0, Ordering::Relaxed);
             if left_out > 0 {

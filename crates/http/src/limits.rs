@@ -71,8 +71,8 @@ pub const PAGE_MAX: usize = 10_000;
 /// How long accepting rests when the process has no descriptor to spare.
 pub const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
-/// Facts that wait to become events. Ten thousand switches may come and go at once.
-pub const FACTS_MAX: usize = 16_384;
+/// Controller events that wait to be published. Ten thousand switches may come and go at once.
+pub const EVENTS_MAX: usize = 16_384;
 
 /// Events that are kept, the newest: two megabytes.
 pub const EVENTS_KEPT: usize = 4096;

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use aldis_control::Recipe;
+use aldis_control::AppSet;
 use aldis_engine::Design;
 use aldis_engine::sim::{self, Offer, Outcome, Plan, Refused, Responder, Switch};
 use serde::Serialize;
@@ -76,11 +76,11 @@ pub struct Row {
 /// # Errors
 /// What cannot be simulated.
 pub fn run(experiment: &Experiment, mut row: impl FnMut(Row)) -> Result<(), Refused> {
-    let recipe = Recipe::default().with(Responder::default);
+    let app_set = AppSet::default().with(Responder::default);
     let plans = experiment.plans();
     plans.iter().try_for_each(Plan::check)?;
     for plan in &plans {
-        row(Row::new(plan, sim::run(plan, &recipe)?));
+        row(Row::new(plan, sim::run(plan, &app_set)?));
     }
     Ok(())
 }

@@ -74,7 +74,7 @@ mod tests {
             ("switch = 1\nport = 1\nvlan = 4096", "0 to 4095"),
         ] {
             let config = read(&format!("[[dhcp-server]]\nmac = \"02:00:00:00:00:fe\"\n{rest}"));
-            let refused = config.unwrap().recipe().expect_err("it has to be refused");
+            let refused = config.unwrap().app_set().expect_err("it has to be refused");
             assert!(refused.contains(accepted) && refused.contains("[[dhcp-server]]"), "{refused}");
         }
         assert!(read("[[dhcp-server]]\nmac = \"2:0\"\nswitch = 1\nport = 1").is_err());

@@ -20,7 +20,7 @@ pub(crate) struct Initial {
 }
 
 impl Config {
-    /// The rules of `acl`; none where they are refused, which [`Config::recipe`] says.
+    /// The rules of `acl`; none where they are refused, which [`Config::app_set`] says.
     pub(crate) fn acl(&self) -> Vec<Rule> {
         rules::acl(&self.acl_rules).unwrap_or_default()
     }

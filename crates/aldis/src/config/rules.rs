@@ -336,7 +336,7 @@ mod tests {
             std::thread::current().id()
         ));
         std::fs::write(&file, text).unwrap();
-        let refused = Config::read(&file).and_then(|config| config.recipe().map(drop));
+        let refused = Config::read(&file).and_then(|config| config.app_set().map(drop));
         std::fs::remove_file(&file).unwrap();
         let refused = refused.expect_err("it has to be refused");
         refused.replace(&format!("{}:", file.display()), "")

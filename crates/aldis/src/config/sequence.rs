@@ -1,6 +1,6 @@
 //! `[[sequence]]`: in which order applications see an event.
 
-use aldis_control::On;
+use aldis_control::EventKind;
 use aldis_control::pipeline::{Sequence, Wrong};
 use serde::Deserialize;
 use serde_spanned::Spanned;
@@ -11,12 +11,12 @@ use serde_spanned::Spanned;
 pub(super) struct Told {
     /// On what it starts.
     #[serde(deserialize_with = "event")]
-    on: Spanned<On>,
+    on: Spanned<EventKind>,
     /// The applications, in order.
     apps: Vec<Spanned<String>>,
 }
 
-fn event<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Spanned<On>, D::Error> {
+fn event<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Spanned<EventKind>, D::Error> {
     let name = Spanned::<String>::deserialize(from)?;
     let on = name.as_ref().parse().map_err(serde::de::Error::custom)?;
     Ok(Spanned::new(name.span(), on))
@@ -26,7 +26,7 @@ impl Told {
     /// What it says.
     pub(super) fn sequence(&self) -> Sequence {
         let apps = self.apps.iter().map(|app| app.as_ref().clone()).collect();
-        Sequence { on: *self.on.as_ref(), apps }
+        Sequence { kind: *self.on.as_ref(), apps }
     }
 
     /// The byte of the file where that is which is wrong.

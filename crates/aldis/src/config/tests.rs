@@ -2,7 +2,7 @@
 
 use super::*;
 use aldis_apps::{hosts, topology};
-use aldis_control::On;
+use aldis_control::EventKind;
 use aldis_control::batching::Bdu;
 use aldis_control::session;
 use aldis_wire::DatapathId;
@@ -76,8 +76,8 @@ fn every_key_is_read() {
     let engine = config.engine();
     assert_eq!((engine.workers, engine.spin, engine.listen[0].port()), (3, true, 7000));
     assert!(config.http.at == "[::1]:7001".parse().ok() && engine.session.delete_flows);
-    let sequences = config.recipe().unwrap().graph().unwrap().sequences;
-    assert!(!sequences.iter().any(|(on, _)| *on == On::Lldp));
+    let sequences = config.app_set().unwrap().graph().unwrap().sequences;
+    assert!(!sequences.iter().any(|(on, _)| *on == EventKind::Lldp));
     assert_eq!(sequences.iter().filter(|it| it.1.contains(&"learning-switch")).count(), 3);
     assert_eq!(engine.session.echo_within, Duration::from_secs(9));
     assert_eq!(engine.session.stuck_within, Duration::from_secs(11));
@@ -181,7 +181,7 @@ fn applications_that_cannot_work_together_are_refused_with_their_place() {
     for (text, place, accepted) in cases {
         let source = Some(Source { path: "a.toml".into(), text: text.to_owned() });
         let config = Config { source, ..toml::from_str(text).unwrap() };
-        let refusal = config.recipe().expect_err("it has to be refused");
+        let refusal = config.app_set().expect_err("it has to be refused");
         assert!(refusal.starts_with(place) && refusal.contains(accepted), "{refusal}");
     }
 }

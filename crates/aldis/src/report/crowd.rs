@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use aldis_control::fact::HostNow;
+use aldis_control::controller_event::HostNow;
 
 /// Lines of hosts within [`PER`]: above that hosts are counted.
 const LISTED_MAX: u32 = 10;
@@ -129,10 +129,9 @@ fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aldis_wire::DatapathId;
-    use aldis_wire::msg::PortNo;
+    use aldis_control::SwitchPort;
 
-    const MOVED: HostNow = HostNow::Moved { from: (DatapathId(1), PortNo(1)) };
+    const MOVED: HostNow = HostNow::Moved { from: SwitchPort::new(1, 1) };
     const FULL: HostNow = HostNow::Gone { why: "there was no room for it" };
 
     /// How many are listed, and the sentence that ended the time before.

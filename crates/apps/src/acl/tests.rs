@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::kept::Status;
-use crate::testing::{Bench, asked, info};
+use crate::testing::{Bench, info, request};
 
 const READS: &[PartId] = &[AclRules::ID];
 
@@ -34,7 +34,7 @@ fn acl(rules: &[Rule]) -> impl Fn() -> Acl + Clone + use<> {
 }
 
 fn bench(version: Version, tables: u8, rules: &[Rule]) -> Bench {
-    Bench::of(info(version, tables), |recipe| recipe.with(acl(rules)))
+    Bench::of(info(version, tables), |app_set| app_set.with(acl(rules)))
 }
 
 /// What is sent to a switch without flows.
@@ -50,7 +50,7 @@ fn sent(bench: &mut Bench) -> Vec<FlowMod> {
             _ => None,
         })
         .collect();
-    assert!(flows.iter().all(|flow| Cookie(flow.cookie).is_kin(Cookie::of("acl"))));
+    assert!(flows.iter().all(|flow| Cookie(flow.cookie).same_app(Cookie::of("acl"))));
     if let Some((xid, Message::BarrierRequest)) = said.last() {
         bench.happens(Event::Reply { xid: *xid, message: Box::new(Message::BarrierReply) });
     }
@@ -154,7 +154,7 @@ fn rules_are_for_their_switches() {
     let mut bench = bench(Version::V10, 1, &[elsewhere, here]);
     assert_eq!(sent(&mut bench).len(), 1);
     let frame = question(2);
-    assert_eq!(bench.stopped(&mut [asked(3, &frame), asked(2, &frame)]), [true, false]);
+    assert_eq!(bench.stopped(&mut [request(3, &frame), request(2, &frame)]), [true, false]);
 }
 
 fn question(host: u8) -> Vec<u8> {
@@ -173,13 +173,13 @@ fn a_denied_request_stops_and_nobody_else_sees_it() {
     ];
     for version in Version::ALL {
         let mut bench =
-            Bench::of(info(version, 2), |recipe| recipe.with(acl(&rules)).with(|| crate::Hub));
+            Bench::of(info(version, 2), |app_set| app_set.with(acl(&rules)).with(|| crate::Hub));
         let mut other = question(7);
         other[13] = 9;
         let frames = [question(2), question(3), other, vec![1; 14], vec![]];
-        let mut frames = frames.map(|frame| asked(1, &frame));
+        let mut frames = frames.map(|frame| request(1, &frame));
         assert_eq!(bench.stopped(&mut frames), [false, true, true, false, false]);
-        assert_eq!(bench.asked(&mut frames).len(), 3, "what passes the hub sends on");
+        assert_eq!(bench.request(&mut frames).len(), 3, "what passes the hub sends on");
     }
 }
 
@@ -187,7 +187,7 @@ fn a_denied_request_stops_and_nobody_else_sees_it() {
 fn other_rules_count_at_once_for_requests_and_within_a_second_at_the_switch() {
     let mut bench = bench(Version::V13, 2, &[]);
     assert_eq!(sent(&mut bench).len(), 2, "without rules every packet passes to the second table");
-    let mut frames = [asked(1, &question(2)), asked(1, &question(3))];
+    let mut frames = [request(1, &question(2)), request(1, &question(3))];
     assert_eq!(bench.stopped(&mut frames), [false, false]);
     let decide = |bench: &mut Bench, rules: &[Rule]| {
         let judged: Vec<_> = shared(rules).into_iter().map(Judged::new).collect();
@@ -212,8 +212,8 @@ proptest! {
             frame[12..14].copy_from_slice(&eth_type.to_be_bytes());
         }
         let seen = Seen::of(PortNo(1), &frame);
-        prop_assert!(Pattern::of(&Match::new()).matches(&seen));
-        prop_assert!(!Pattern::of(&match_of(&[("in-port", "2")])).matches(&seen));
+        prop_assert!(TernaryMatch::of(&Match::new()).matches(&seen));
+        prop_assert!(!TernaryMatch::of(&match_of(&[("in-port", "2")])).matches(&seen));
     }
 
     /// What covers matches all that is covered; what is apart matches nothing of it.
@@ -223,7 +223,7 @@ proptest! {
     ) {
         let net = |address: u32, bits: u8| {
             let text = format!("{}/{bits}", core::net::Ipv4Addr::from_bits(address));
-            Pattern::of(&match_of(&[("ipv4-src", &text)]))
+            TernaryMatch::of(&match_of(&[("ipv4-src", &text)]))
         };
         // Few bits apart, so that they meet now and then.
         let (one, other, host) = (one & 0xc000_0001, other & 0xc000_0001, host & 0xc000_0001);

@@ -16,7 +16,7 @@ use aldis_control::Time;
 use aldis_wire::MacAddr;
 
 use super::ask::Ask;
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// A switch that is away for longer is another one. Open vSwitch tries again every eight seconds at
 /// the least.

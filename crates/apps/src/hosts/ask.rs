@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use aldis_packet::{arp, ethernet, ethertype, ipv6, neighbour, protocol};
 use aldis_wire::MacAddr;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::host::Identity;
 
@@ -79,7 +79,10 @@ mod tests {
             (ip.hop_limit(), ip.source(), ip.destination()),
             (255, ASKER_IPV6, ip.destination())
         );
-        let asked = Icmpv6::new(ip.transport().unwrap().1).unwrap().neighbour().unwrap();
-        assert_eq!((asked.target(), asked.source_link_layer()), (ip.destination(), Some(ASKER.0)));
+        let request = Icmpv6::new(ip.transport().unwrap().1).unwrap().neighbour().unwrap();
+        assert_eq!(
+            (request.target(), request.source_link_layer()),
+            (ip.destination(), Some(ASKER.0))
+        );
     }
 }

@@ -2,10 +2,10 @@
 //! claims.
 //!
 //! ```text
-//! claim ──▶ asking: the old place is asked, ASKS times, ASK_EVERY apart
+//! claim ──▶ asking: the old place is request, ASKS times, ASK_EVERY apart
 //!             │ silent to the end                       │ answered
 //!             ▼                                         ▼
-//!           granted                                   refused for REFUSED_FOR; then a claim is asked about again
+//!           granted                                   refused for REFUSED_FOR; then a claim is request about again
 //! ```
 //!
 //! The answer has to come in by the old port, where nobody but who is there can send. Until it is
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use aldis_control::Time;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::host::Identity;
 
@@ -152,8 +152,8 @@ impl Disputes {
         while let Some((&what, dispute)) = self.0.iter_mut().find(|(_, dispute)| dispute.due <= now)
         {
             match dispute.state {
-                State::Asking(asked) if asked < ASKS => {
-                    (dispute.state, dispute.due) = (State::Asking(asked + 1), now + ASK_EVERY);
+                State::Asking(request) if request < ASKS => {
+                    (dispute.state, dispute.due) = (State::Asking(request + 1), now + ASK_EVERY);
                     return Some(Due::Ask(dispute.claim));
                 }
                 State::Asking(_) => return self.end(what).map(Due::Granted),

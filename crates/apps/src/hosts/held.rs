@@ -8,7 +8,7 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_wire::DatapathId;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::keeper::Seen;
 

@@ -9,7 +9,7 @@ use aldis_control::Time;
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::table::seconds;
 

@@ -1,14 +1,14 @@
 //! The keeper of the table, beside the workers: it takes their sightings, and learns from the
 //! topology which ports are links and which are down.
 
-use aldis_control::world::{News, PartId};
+use aldis_control::world::{PartId, PublishCtx};
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use crate::log::Log;
-use crate::place::SwitchPort;
 use crate::topology::{Change, Map, Port};
+use aldis_control::SwitchPort;
 
 use super::absent::Absent;
 use super::held::{Held, is_fresh};
@@ -161,12 +161,12 @@ impl Publisher for Keeper {
         self.ledger.hosts().clone()
     }
 
-    fn revise(&mut self, now: Time, mut news: News<'_, Hosts>) -> Option<Hosts> {
+    fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Hosts>) -> Option<Hosts> {
         let mut effects = Vec::new();
-        if news.changed::<Map>() {
-            self.follow(now, news.world().part::<Map>(), &mut effects);
+        if ctx.changed::<Map>() {
+            self.follow(now, ctx.world().part::<Map>(), &mut effects);
         }
-        while let Some(seen) = news.report() {
+        while let Some(seen) = ctx.report() {
             self.see(seen.now, seen, &mut effects);
         }
         self.ledger.tick(now, &mut effects);

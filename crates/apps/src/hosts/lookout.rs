@@ -3,19 +3,19 @@
 
 use std::time::Duration;
 
-use aldis_control::app::{Moment, Next, Slots};
-use aldis_control::batch::Asked;
-use aldis_control::fact::{Found, HostNow};
+use aldis_control::app::{Next, Slots, TickCtx};
+use aldis_control::batch::Request;
+use aldis_control::controller_event::{Found, HostNow};
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{App, Batch, Far, On, Output, Part, Time};
+use aldis_control::{App, Batch, Commands, EventKind, Output, Part, Time};
 use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use crate::exact_cache::ExactCache;
-use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::say::send_out;
 use crate::topology::{self, Map, Search, Switch, Told};
+use aldis_control::SwitchPort;
 
 use super::ask::ASKER;
 use super::dispute::{Claim, Subject};
@@ -82,8 +82,7 @@ const NOBODY: Identity = Identity { mac: MacAddr([0; 6]), vlan: 0 };
 
 impl Default for Block {
     fn default() -> Self {
-        let nothing =
-            Sighting { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
+        let nothing = Sighting { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
         Block { len: 0, seen: [nothing; AT_ONCE] }
     }
 }
@@ -246,8 +245,8 @@ impl<'m> Edges<'m> {
 
     /// Where a request came in, if a host may be there.
     #[inline]
-    pub(crate) fn of(&mut self, asked: &Asked<'_>) -> Option<SwitchPort> {
-        let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
+    pub(crate) fn of(&mut self, request: &Request<'_>) -> Option<SwitchPort> {
+        let at = SwitchPort::of(request.switch.dpid, request.in_port());
         if self.dpid != Some(at.dpid) {
             *self = Edges {
                 dpid: Some(at.dpid),
@@ -305,7 +304,7 @@ impl App for Lookout {
     type Slot = ();
 
     const NAME: &'static str = "hosts";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Publication];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest, EventKind::Publication];
     const READS: &'static [PartId] = &[Hosts::ID, Map::ID];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
@@ -316,10 +315,10 @@ impl App for Lookout {
         // Whether a host is news depends on nothing else.
         let moment = (now, world.version() << 32 | u64::from(seconds(now)));
         let (mut edges, mut block) = (Edges::shown(map), self.block.take().unwrap_or_default());
-        batch.each(|asked| {
-            let Some(at) = edges.of(asked) else { return Next::Continue };
-            let Ok(sighting) = Sighting::of_frame(asked.frame, at) else { return Next::Continue };
-            if asked.dst() != Some(ASKER) {
+        batch.each(|request| {
+            let Some(at) = edges.of(request) else { return Next::Continue };
+            let Ok(sighting) = Sighting::of_frame(request.frame, at) else { return Next::Continue };
+            if request.dst() != Some(ASKER) {
                 if block.is_full_with(sighting) {
                     self.look(moment, (hosts, map, is_full), &mut block, out);
                 }
@@ -327,9 +326,9 @@ impl App for Lookout {
             }
             // An answer to us. It says nothing new, and that is what was asked.
             self.report(now, map, sighting, out);
-            if asked.request.buffer_id != NO_BUFFER {
-                let packet = PacketOut::buffered(asked.request.buffer_id);
-                out.answer(asked, packet.from_port(asked.in_port()));
+            if request.header.buffer_id != NO_BUFFER {
+                let packet = PacketOut::buffered(request.header.buffer_id);
+                out.answer(request, packet.from_port(request.in_port()));
             }
             Next::Stop
         });
@@ -337,21 +336,21 @@ impl App for Lookout {
         self.block = Some(block);
     }
 
-    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
-        let (old, new) = (before.part::<Hosts>(), moment.world.part::<Hosts>());
-        let map = moment.world.part::<Map>();
-        far.not_told(new.changes().missed(old.changes()));
+    fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let (old, new) = (before.part::<Hosts>(), ctx.world.part::<Hosts>());
+        let map = ctx.world.part::<Map>();
+        commands.not_told(new.changes().missed(old.changes()));
         for effect in new.changes().since(old.changes()) {
             match *effect {
                 Effect::Ask(ask) => {
                     if let Some(switch) = map.switch(ask.at.dpid) {
-                        send_out(far, switch.version, ask.at, &ask.frame());
+                        send_out(commands, switch.version, ask.at, &ask.frame());
                     }
                 }
-                Effect::New(id, at) => far.found(Lookout::NAME, found(id, at, HostNow::Seen)),
+                Effect::New(id, at) => commands.found(Lookout::NAME, found(id, at, HostNow::Seen)),
                 Effect::Moved { id, from, to } => {
-                    let now = HostNow::Moved { from: from.place() };
-                    far.found(Lookout::NAME, found(id, to, now));
+                    let now = HostNow::Moved { from: from };
+                    commands.found(Lookout::NAME, found(id, to, now));
                 }
                 Effect::Gone(id, at, why) => {
                     let why = match why {
@@ -360,9 +359,9 @@ impl App for Lookout {
                         Gone::Link => "its port leads to a switch",
                         Gone::Switch => "its switch is gone",
                     };
-                    far.found(Lookout::NAME, found(id, at, HostNow::Gone { why }));
+                    commands.found(Lookout::NAME, found(id, at, HostNow::Gone { why }));
                 }
-                Effect::Refused(claim) => far.note(refusal(&claim)),
+                Effect::Refused(claim) => commands.warn(refusal(&claim)),
                 Effect::Learnt(..) | Effect::Lost(..) => {}
             }
         }
@@ -374,7 +373,7 @@ impl App for Lookout {
 }
 
 fn found(id: Identity, at: SwitchPort, now: HostNow) -> Found {
-    Found::Host { mac: id.mac, vlan: id.vlan, at: at.place(), now }
+    Found::Host { mac: id.mac, vlan: id.vlan, at, now }
 }
 
 #[cfg(test)]

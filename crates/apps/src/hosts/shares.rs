@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// The ports and switches that have hosts.
 #[derive(Debug, Default)]

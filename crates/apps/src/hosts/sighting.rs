@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use aldis_packet::{Arp, Ethernet, Ipv6, ethertype, icmpv6, protocol};
 use aldis_wire::MacAddr;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::ask::ASKER;
 use super::host::Identity;

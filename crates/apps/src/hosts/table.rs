@@ -9,7 +9,7 @@ use aldis_wire::{DatapathId, MacAddr};
 use crate::learning_switch::Seed;
 use crate::learning_switch::machine::prefetch;
 use crate::log::Log;
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::host::{Host, Identity};
 use super::index::{Hash, Index};
@@ -72,29 +72,30 @@ impl Hosts {
 
     /// The hosts with these addresses, in their order, behind those in `found`. Faster than one
     /// after the other: what one needs of the memory is on its way while others are looked for.
-    pub fn by_macs<'a>(&'a self, asked: &[Identity], found: &mut Vec<Option<&'a Host>>) {
+    pub fn by_macs<'a>(&'a self, request: &[Identity], found: &mut Vec<Option<&'a Host>>) {
         let hash = |id: &Identity| self.hash(*id);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
-        self.batched(&self.by_mac, asked, (hash, |host, id| host.id() == *id, get), found);
+        self.batched(&self.by_mac, request, (hash, |host, id| host.id() == *id, get), found);
     }
 
     /// The same of the first [`BATCH`] of them, each found in its place.
     pub(crate) fn by_few_macs<'a>(
         &'a self,
-        asked: &[Identity],
+        request: &[Identity],
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let (hash, asked) = (|id: &Identity| self.hash(*id), &asked[..asked.len().min(BATCH)]);
+        let (hash, request) =
+            (|id: &Identity| self.hash(*id), &request[..request.len().min(BATCH)]);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
-        self.together(&self.by_mac, asked, (hash, |host, id| host.id() == *id, get), found);
+        self.together(&self.by_mac, request, (hash, |host, id| host.id() == *id, get), found);
     }
 
     /// The hosts that have these IP addresses in these VLANs, likewise.
-    pub fn by_ips<'a>(&'a self, asked: &[(IpAddr, u16)], found: &mut Vec<Option<&'a Host>>) {
-        let hash = |asked: &(IpAddr, u16)| self.hash_ip(asked.0, asked.1);
-        let is = |host: &Host, asked: &(IpAddr, u16)| host.owns(asked.0, asked.1);
-        let get = |asked: &(IpAddr, u16)| self.by_ip(asked.0, asked.1);
-        self.batched(&self.by_ip, asked, (hash, is, get), found);
+    pub fn by_ips<'a>(&'a self, request: &[(IpAddr, u16)], found: &mut Vec<Option<&'a Host>>) {
+        let hash = |request: &(IpAddr, u16)| self.hash_ip(request.0, request.1);
+        let is = |host: &Host, request: &(IpAddr, u16)| host.owns(request.0, request.1);
+        let get = |request: &(IpAddr, u16)| self.by_ip(request.0, request.1);
+        self.batched(&self.by_ip, request, (hash, is, get), found);
     }
 
     /// All hosts, in no order. Reads the whole table, as the next two do: for people, not for
@@ -150,7 +151,7 @@ impl Hosts {
     fn batched<'a, K>(
         &'a self,
         index: &'a Index,
-        asked: &[K],
+        request: &[K],
         (hash, is, get): (
             impl Fn(&K) -> Hash,
             impl Fn(&Host, &K) -> bool,
@@ -158,10 +159,10 @@ impl Hosts {
         ),
         found: &mut Vec<Option<&'a Host>>,
     ) {
-        for asked in asked.chunks(BATCH) {
+        for request in request.chunks(BATCH) {
             let mut hosts = [None; BATCH];
-            self.together(index, asked, (&hash, &is, &get), &mut hosts);
-            found.extend(&hosts[..asked.len()]);
+            self.together(index, request, (&hash, &is, &get), &mut hosts);
+            found.extend(&hosts[..request.len()]);
         }
     }
 
@@ -170,7 +171,7 @@ impl Hosts {
     fn together<'a, K>(
         &'a self,
         index: &'a Index,
-        asked: &[K],
+        request: &[K],
         (hash, is, get): (
             impl Fn(&K) -> Hash,
             impl Fn(&Host, &K) -> bool,
@@ -180,15 +181,15 @@ impl Hosts {
     ) {
         let nothing = Hash::new(0);
         let mut hashes = [(nothing, index.ask_for(nothing)); BATCH];
-        for (key, place) in asked.iter().zip(&mut hashes) {
+        for (key, place) in request.iter().zip(&mut hashes) {
             let hash = hash(key);
             *place = (hash, index.ask_for(hash));
         }
-        for ((hash, page), place) in hashes.iter().zip(&mut *found).take(asked.len()) {
+        for ((hash, page), place) in hashes.iter().zip(&mut *found).take(request.len()) {
             *place = page.first(*hash).map(|number| self.hosts.item(number as usize));
             place.inspect(|host| prefetch(*host));
         }
-        for (key, place) in asked.iter().zip(found) {
+        for (key, place) in request.iter().zip(found) {
             *place = match *place {
                 Some(host) if is(host, key) => Some(host),
                 None => None,

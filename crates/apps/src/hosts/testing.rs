@@ -8,7 +8,7 @@ use aldis_wire::MacAddr;
 
 use super::{Config, Hosts, Identity, Ledger, PortState, Sighting};
 use crate::learning_switch::Seed;
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// So many seconds after the start.
 pub(crate) fn at_s(s: u64) -> Time {

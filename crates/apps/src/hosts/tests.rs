@@ -12,8 +12,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::learning_switch::Seed;
-use crate::place::SwitchPort;
 use crate::random::Random;
+use aldis_control::SwitchPort;
 
 const HERE: SwitchPort = SwitchPort::new(1, 1);
 const THERE: SwitchPort = SwitchPort::new(2, 5);
@@ -224,9 +224,9 @@ fn a_host_that_cannot_be_asked_stays() {
 fn an_address_is_taken_over_from_the_silent_only() {
     let mut lab = Lab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
-    let asked = lab.see(10, says(2, THERE, ip(1)));
-    assert_eq!(asked[0], Effect::New(id(2), THERE));
-    assert_eq!(asked[1], Effect::Ask(Ask { at: HERE, id: id(1), ip: ip(1) }));
+    let request = lab.see(10, says(2, THERE, ip(1)));
+    assert_eq!(request[0], Effect::New(id(2), THERE));
+    assert_eq!(request[1], Effect::Ask(Ask { at: HERE, id: id(1), ip: ip(1) }));
     let claim = Claim { what: Subject::Address(ip(1), 0), by: id(2), at: THERE };
     assert_eq!(lab.see(20, says(1, HERE, ip(1))), [Effect::Refused(claim)]);
     lab.tick(15_000);
@@ -332,9 +332,9 @@ fn a_version_shares_what_did_not_change() {
     assert!(after.own_pages(&before) <= 7, "{}", after.own_pages(&before));
     assert!(before.by_ip(ip(50_000), 0).is_none() && after.by_ip(ip(50_000), 0).is_some());
 
-    let asked: Vec<Identity> = (0..50_200).step_by(3).map(id).collect();
+    let request: Vec<Identity> = (0..50_200).step_by(3).map(id).collect();
     let mut found = Vec::new();
-    after.by_macs(&asked, &mut found);
+    after.by_macs(&request, &mut found);
     let asked_ips: Vec<_> = (0..50_200).step_by(3).map(|host| (ip(host), 0)).collect();
     let mut found_ips = Vec::new();
     after.by_ips(&asked_ips, &mut found_ips);
@@ -354,8 +354,9 @@ fn attack(seed: u64, lie: impl Fn(&mut Random) -> Sighting) -> Lab {
         now += random.below(1500);
         let mut said = lab.tick(now);
         said.extend(lab.see(now, lie(&mut random)));
-        let asked = said.iter().any(|effect| matches!(effect, Effect::Ask(ask) if ask.at == HERE));
-        if asked {
+        let request =
+            said.iter().any(|effect| matches!(effect, Effect::Ask(ask) if ask.at == HERE));
+        if request {
             let due = now + random.below(300);
             said.extend(lab.tick(due));
             said.extend(lab.see(due, says(1, HERE, ip(1))));
@@ -391,11 +392,11 @@ fn a_port_cannot_open_all_disputes() {
     let mut lab = Lab::new(config());
     (0..2000).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
     (0..1000).for_each(|host| drop(lab.see(10, seen(host, THERE))));
-    assert_eq!(lab.ledger.counters().asked, PORT_DISPUTES_MAX as u64);
+    assert_eq!(lab.ledger.counters().request, PORT_DISPUTES_MAX as u64);
     for host in 100..2000 {
         lab.see(20, seen(host, SwitchPort::new(3, host as u32)));
     }
-    assert_eq!(lab.ledger.counters().asked, DISPUTES_MAX as u64);
+    assert_eq!(lab.ledger.counters().request, DISPUTES_MAX as u64);
 }
 
 /// What may happen to a table.

@@ -7,7 +7,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use aldis_control::Time;
-use aldis_control::world::{News, Part, Publisher};
+use aldis_control::world::{Part, PublishCtx, Publisher};
 
 /// What is written in a book.
 pub trait Written: fmt::Debug + Send + Sync + 'static {
@@ -57,11 +57,11 @@ impl<T: Written> Publisher for Clerk<T> {
         Book { edition: 1, items: Arc::clone(&self.0) }
     }
 
-    fn revise(&mut self, _: Time, mut news: News<'_, Book<T>>) -> Option<Book<T>> {
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Book<T>>) -> Option<Book<T>> {
         let mut last = None;
-        while let Some(items) = news.report() {
+        while let Some(items) = ctx.report() {
             last = Some(items);
         }
-        last.map(|items| Book { edition: news.current().edition + 1, items })
+        last.map(|items| Book { edition: ctx.current().edition + 1, items })
     }
 }

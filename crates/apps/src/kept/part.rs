@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aldis_control::Time;
-use aldis_control::world::{News, Part, Publisher, Shards};
+use aldis_control::world::{Part, PublishCtx, Publisher, Shards};
 use aldis_wire::DatapathId;
 
 /// Pieces that the versions share.
@@ -110,9 +110,9 @@ impl<W: Whose> Publisher for Keeper<W> {
         KeptFlows(Shards::new(SHARDS), PhantomData)
     }
 
-    fn revise(&mut self, _: Time, mut news: News<'_, KeptFlows<W>>) -> Option<KeptFlows<W>> {
-        let mut flows = KeptFlows(news.current().0.clone(), PhantomData);
-        while let Some(Report { dpid, entries }) = news.report() {
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, KeptFlows<W>>) -> Option<KeptFlows<W>> {
+        let mut flows = KeptFlows(ctx.current().0.clone(), PhantomData);
+        while let Some(Report { dpid, entries }) = ctx.report() {
             let switches = flows.0.of_mut(dpid.0);
             match entries {
                 Some(entries) => drop(switches.insert(dpid, entries)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aldis_control::account::{Held, flow_bytes};
 use aldis_control::session::SwitchError;
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::{Account, Cookie, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{
@@ -119,7 +119,7 @@ impl State {
 
     /// From now on these should be there. Of those that should be there already, what became of
     /// them is still known.
-    pub(super) fn keep(&mut self, switch: &Info, wanted: Vec<Wanted>, others: Vec<Entry>) {
+    pub(super) fn keep(&mut self, switch: &SwitchInfo, wanted: Vec<Wanted>, others: Vec<Entry>) {
         let before: Vec<u64> = self.flows.iter().map(|flow| flow.wanted.flow.cookie).collect();
         let mut old: HashMap<u64, Flow> =
             self.flows.drain(..).map(|flow| (flow.wanted.flow.cookie, flow)).collect();
@@ -143,7 +143,7 @@ impl State {
     }
 
     /// Asks which flows of ours are there. OpenFlow 1.0 can only be asked for all.
-    pub(super) fn read(&mut self, now: Time, switch: &Info, out: &mut Output) {
+    pub(super) fn read(&mut self, now: Time, switch: &SwitchInfo, out: &mut Output) {
         let (cookie, cookie_mask) = match switch.version {
             Version::V10 => (0, 0),
             Version::V13 => (self.cookie.0, Cookie::MASK),
@@ -166,7 +166,7 @@ impl State {
         };
     }
 
-    pub(super) fn second(&mut self, now: Time, switch: &Info, out: &mut Output) {
+    pub(super) fn second(&mut self, now: Time, switch: &SwitchInfo, out: &mut Output) {
         let waits =
             self.reading.as_ref().is_some_and(|reading| now.since(reading.since) < READ_WITHIN);
         if self.check_at <= now && !waits {
@@ -178,7 +178,7 @@ impl State {
     }
 
     /// The switch is done with what it was sent: what it did not refuse is there. It is sent more.
-    fn reached(&mut self, now: Time, switch: &Info, out: &mut Output) {
+    fn reached(&mut self, now: Time, switch: &SwitchInfo, out: &mut Output) {
         self.barrier = None;
         self.confirm();
         self.go_on(now, switch, out);
@@ -187,7 +187,7 @@ impl State {
     /// A reply came: whether it was to one of ours.
     pub(super) fn reply(
         &mut self,
-        (now, switch, account): (Time, &Info, &Account),
+        (now, switch, account): (Time, &SwitchInfo, &Account),
         xid: u32,
         message: &Message,
         out: &mut Output,
@@ -201,10 +201,10 @@ impl State {
         };
         match message {
             Message::StatsReply(StatsReply { flags, body: StatsReplyBody::Flow(flows) }) => {
-                let ours = flows.iter().filter(|flow| Cookie(flow.cookie).is_kin(self.cookie));
+                let ours = flows.iter().filter(|flow| Cookie(flow.cookie).same_app(self.cookie));
                 if !reading.add(ours, account) {
                     let (app, dpid, max) = (self.app, switch.dpid, account.max());
-                    out.far().note(format!(
+                    out.commands().warn(format!(
                         "{app}: switch {dpid} says so much about its flows that no more than {max} bytes are kept of it; which of \
                          the flows are there is not known"
                     ));
@@ -225,7 +225,7 @@ impl State {
     pub(super) fn error(
         &mut self,
         now: Time,
-        switch: &Info,
+        switch: &SwitchInfo,
         error: &SwitchError,
         out: &mut Output,
     ) -> bool {
@@ -252,7 +252,7 @@ impl State {
         };
         if flow.status != status {
             let (app, name, dpid) = (self.app, &flow.wanted.name, switch.dpid);
-            out.far().note(format!("{app}: \"{name}\" at switch {dpid}: {status}"));
+            out.commands().warn(format!("{app}: \"{name}\" at switch {dpid}: {status}"));
             flow.status = status;
             self.changed = true;
         }
@@ -263,7 +263,7 @@ impl State {
     pub(super) fn removed(
         &mut self,
         now: Time,
-        switch: &Info,
+        switch: &SwitchInfo,
         removed: &FlowRemoved,
         out: &mut Output,
     ) {
@@ -277,7 +277,7 @@ impl State {
     }
 
     /// Makes what is there what should be there.
-    fn compare(&mut self, now: Time, switch: &Info, there: Vec<FlowStats>, out: &mut Output) {
+    fn compare(&mut self, now: Time, switch: &SwitchInfo, there: Vec<FlowStats>, out: &mut Output) {
         let mut found = HashSet::new();
         let mut stale = vec![];
         for flow in there {
@@ -309,7 +309,7 @@ impl State {
     }
 
     /// Sends some of what is to be done, and a barrier behind it, unless one is under way.
-    fn go_on(&mut self, now: Time, switch: &Info, out: &mut Output) {
+    fn go_on(&mut self, now: Time, switch: &SwitchInfo, out: &mut Output) {
         if self.barrier.is_some() || self.to_do.is_empty() {
             return;
         }
@@ -351,7 +351,7 @@ impl State {
 
     /// What became of the flows, if anything did since this was last asked; not after each of many
     /// rounds, but each second and at their end.
-    pub(super) fn take_news(&mut self, second: bool) -> Option<Arc<[Entry]>> {
+    pub(super) fn take_status(&mut self, second: bool) -> Option<Arc<[Entry]>> {
         if !self.changed || !second && !self.to_do.is_empty() {
             return None;
         }
@@ -381,7 +381,7 @@ impl Reading {
 }
 
 impl Flow {
-    fn new(wanted: Wanted, switch: &Info, scratch: &mut Vec<u8>) -> Flow {
+    fn new(wanted: Wanted, switch: &SwitchInfo, scratch: &mut Vec<u8>) -> Flow {
         scratch.clear();
         let message = Message::FlowMod(wanted.flow.clone());
         let status = match message.encode(switch.version, 0, scratch) {

@@ -10,7 +10,7 @@
 
 use core::sync::atomic::AtomicU64;
 
-use aldis_control::{Batch, Request};
+use aldis_control::{Batch, RequestHeader};
 
 use super::hosts::{Map, UNTAGGED, Vlan};
 use super::machine::prefetch;
@@ -140,7 +140,7 @@ impl<'m> Block<'m> {
     /// Reads the frames of requests, at most [`BLOCK`], in place of those before, and asks for the
     /// lines of their hosts.
     #[inline(always)]
-    pub(super) fn read(&mut self, batch: &Batch<'_>, requests: &[Request], map: &'m Map) {
+    pub(super) fn read(&mut self, batch: &Batch<'_>, requests: &[RequestHeader], map: &'m Map) {
         let untagged = map.untagged().router();
         self.len = requests.len().min(BLOCK);
         for (place, request) in self.sights.iter_mut().zip(requests) {

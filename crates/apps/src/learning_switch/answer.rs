@@ -1,7 +1,7 @@
 //! The answers of a learning switch, stamped from the templates of the version that the switch
 //! speaks.
 
-use aldis_control::{Batch, Output, Request};
+use aldis_control::{Batch, Output, RequestHeader};
 use aldis_wire::msg::{PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
 use aldis_wire::{v10, v13};
@@ -23,7 +23,13 @@ pub(super) trait Dialect {
     /// Sends a packet out of `out_port`: `frame`, or, if that is empty, the one that the switch
     /// keeps. One that is longer than a message is dropped; the answer says whether it is on its
     /// way.
-    fn release(&self, request: &Request, out_port: u32, frame: &[u8], out: &mut Output) -> bool;
+    fn release(
+        &self,
+        request: &RequestHeader,
+        out_port: u32,
+        frame: &[u8],
+        out: &mut Output,
+    ) -> bool;
 }
 
 /// The templates of one version.
@@ -55,7 +61,7 @@ macro_rules! dialect {
             #[inline]
             fn release(
                 &self,
-                request: &Request,
+                request: &RequestHeader,
                 out_port: u32,
                 frame: &[u8],
                 out: &mut Output,
@@ -63,7 +69,7 @@ macro_rules! dialect {
                 if frame.len() > usize::from($version::template::Release::FRAME_LEN_MAX) {
                     return false;
                 }
-                let Request { xid, buffer_id, in_port, .. } = *request;
+                let RequestHeader { xid, buffer_id, in_port, .. } = *request;
                 let len = frame.len() as u16;
                 self.release.stamp(out.stamp(), xid, buffer_id, in_port, out_port, len);
                 out.append(frame);
@@ -120,7 +126,7 @@ impl<D: Dialect> Desk<'_, '_, D> {
     #[inline(always)]
     pub(super) fn answer_all(
         mut self,
-        requests: &[Request],
+        requests: &[RequestHeader],
         sights: &[Sight<'_>],
         look: impl Look,
     ) {
@@ -148,14 +154,14 @@ impl<D: Dialect> Desk<'_, '_, D> {
 
     #[cold]
     #[inline(never)]
-    fn answer(&mut self, request: &Request) {
+    fn answer(&mut self, request: &RequestHeader) {
         if !request.stopped {
             answer(self, request);
         }
     }
 
     /// Notes behind which port the source is.
-    pub(super) fn learn(&mut self, request: &Request, vlan: Vlan, src: Key) {
+    pub(super) fn learn(&mut self, request: &RequestHeader, vlan: Vlan, src: Key) {
         if !src.is_host() {
             return;
         }
@@ -179,13 +185,19 @@ impl<D: Dialect> Desk<'_, '_, D> {
     }
 
     /// Has a flow carry what goes this way from now on, and this packet first.
-    pub(super) fn install(&mut self, request: &Request, vlan: Vlan, way: (Key, Key), port: u32) {
+    pub(super) fn install(
+        &mut self,
+        request: &RequestHeader,
+        vlan: Vlan,
+        way: (Key, Key),
+        port: u32,
+    ) {
         self.counters.installed += 1;
         self.flow(request, vlan, way, port);
     }
 
     #[inline(always)]
-    fn flow(&mut self, request: &Request, vlan: Vlan, (src, dst): (Key, Key), port: u32) {
+    fn flow(&mut self, request: &RequestHeader, vlan: Vlan, (src, dst): (Key, Key), port: u32) {
         let hit = L2Hit {
             xid: request.xid,
             in_port: request.in_port,
@@ -202,26 +214,26 @@ impl<D: Dialect> Desk<'_, '_, D> {
     }
 
     /// Sends the packet out of every port but its own.
-    pub(super) fn flood(&mut self, request: &Request) {
+    pub(super) fn flood(&mut self, request: &RequestHeader) {
         self.counters.flooded += 1;
         self.send(request, PortNo::FLOOD.0);
     }
 
     /// Drops the packet: where it came from, its destination hears it anyway.
     #[cold]
-    pub(super) fn filter(&mut self, request: &Request) {
+    pub(super) fn filter(&mut self, request: &RequestHeader) {
         self.counters.filtered += 1;
         self.removal.packet(request, self.out);
     }
 
     /// Drops the packet: it is for bridges, or none.
     #[cold]
-    pub(super) fn ignore(&mut self, request: &Request) {
+    pub(super) fn ignore(&mut self, request: &RequestHeader) {
         self.counters.ignored += 1;
         self.removal.packet(request, self.out);
     }
 
-    fn send(&mut self, request: &Request, port: u32) {
+    fn send(&mut self, request: &RequestHeader, port: u32) {
         let frame: &[u8] = match request.buffer_id {
             NO_BUFFER => self.batch.frame(request),
             _ => &[],

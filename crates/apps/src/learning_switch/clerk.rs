@@ -171,7 +171,7 @@ impl LearningSwitch {
             read = (read + 1) % STAGES;
             let stretch = &way[read];
             if !stretch.requests.is_empty() {
-                out.turn_to(stretch.run);
+                out.select(stretch.run);
                 let sights = blocks[read].sights();
                 let work = Work { batch, slots };
                 self.answer_stretch(work, stretch, &sheets[stretch.run], sights, look, out);

@@ -1,7 +1,7 @@
 //! What a learning switch says rarely, and therefore in the neutral words of
 //! [`msg`](aldis_wire::msg): flows to be removed, and kept packets that go nowhere.
 
-use aldis_control::{Output, Request};
+use aldis_control::{Output, RequestHeader};
 use aldis_wire::msg::{Action, FlowMod, Match, PacketOut, PortNo};
 use aldis_wire::{MacAddr, NO_BUFFER, Version};
 
@@ -45,7 +45,7 @@ impl Removal<'_> {
     }
 
     /// Lets the switch forget the packet that it keeps for `request`, if it does.
-    pub(super) fn packet(&mut self, request: &Request, out: &mut Output) {
+    pub(super) fn packet(&mut self, request: &RequestHeader, out: &mut Output) {
         if request.buffer_id != NO_BUFFER {
             let packet = PacketOut::buffered(request.buffer_id).from_port(PortNo(request.in_port));
             self.scratch.clear();

@@ -213,12 +213,6 @@ impl Seed {
         Seed(low as u64, high as u64 | 1)
     }
 
-    /// Its two words; the second is odd.
-    #[inline]
-    pub(crate) fn words(self) -> (u64, u64) {
-        (self.0, self.1)
-    }
-
     /// The hash of two words by two products, each folded: its upper bits depend on all of both.
     #[inline]
     pub(crate) fn mix(self, low: u64, high: u64) -> u64 {

@@ -4,10 +4,11 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
 use aldis_control::{
-    Batch, Event, On, Output, Pipeline, Recipe, Request, Run, Switch, Tables, Time, World,
+    AppSet, Batch, Event, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Tables, Time,
+    World,
 };
 use aldis_wire::msg::{
     Action, Field, FlowMod, FlowModCommand, Instruction, Message, PacketOut, Port, PortChange,
@@ -41,17 +42,17 @@ impl Lab {
     }
 
     fn of(version: Version, config: Config, tables: u8) -> Lab {
-        let pipeline = Recipe::default().with(move || LearningSwitch::new(config));
-        let mut pipeline = pipeline.settle().unwrap().pipeline(0);
+        let pipeline = AppSet::default().with(move || LearningSwitch::new(config));
+        let mut pipeline = pipeline.build().unwrap().pipeline(0);
         let ports = (1..=4).map(|number| port(number, false)).collect();
-        let info = Info { dpid: DatapathId(1), version, buffers: 256, tables, ports };
+        let info = SwitchInfo { dpid: DatapathId(1), version, buffers: 256, tables, ports };
         let switches =
             vec![pipeline.join(Time::START, info.clone()), pipeline.join(Time::START, info)];
         Lab { version, pipeline, switches, now: Time::START, out: Output::default() }
     }
 
     /// The answers to requests of the first switch in one batch.
-    fn asked(&mut self, asks: &[Ask]) -> Vec<String> {
+    fn request(&mut self, asks: &[Ask]) -> Vec<String> {
         self.asked_by(&[(0, asks)]).concat()
     }
 
@@ -61,7 +62,7 @@ impl Lab {
         for (switch, asks) in runs {
             let first = requests.len();
             for Ask(in_port, frame, buffer_id, total_len) in *asks {
-                requests.push(Request {
+                requests.push(RequestHeader {
                     frame_at: bytes.len() as u32,
                     frame_len: frame.len() as u16,
                     total_len: *total_len,
@@ -76,7 +77,7 @@ impl Lab {
             places.push(Run { switch: *switch, requests: first..requests.len() });
         }
         let mut batch = Batch {
-            on: On::FlowRequest,
+            kind: EventKind::FlowRequest,
             now: self.now,
             world: View::nothing(),
             bytes: &bytes,
@@ -91,7 +92,7 @@ impl Lab {
 
     /// The answers to one request with a buffered packet, number 5.
     fn sees(&mut self, port: u32, src: [u8; 6], dst: [u8; 6]) -> Vec<String> {
-        self.asked(&[buffered(port, frame(src, dst, &IPV4))])
+        self.request(&[buffered(port, frame(src, dst, &IPV4))])
     }
 
     /// The answers to an event.
@@ -234,7 +235,7 @@ fn what_a_batch_teaches_its_later_requests_know() {
         let asks = [(1, A, B), (2, B, A), (3, A, B), (2, B, A)];
         let asks = asks.map(|(port, src, dst)| buffered(port, frame(src, dst, &IPV4)));
         assert_eq!(
-            lab.asked(&asks),
+            lab.request(&asks),
             [
                 "send in 1 → FLOOD buffer 5",
                 "flow dst a in 2 src b untagged → 1 buffer 5",
@@ -250,9 +251,9 @@ fn what_a_batch_teaches_its_later_requests_know() {
 fn without_a_buffer_the_frame_travels() {
     both(|mut lab| {
         let ask = |port, src, dst| [whole(port, frame(src, dst, &IPV4))];
-        assert_eq!(lab.asked(&ask(1, A, B)), ["send in 1 → FLOOD 60 bytes"]);
+        assert_eq!(lab.request(&ask(1, A, B)), ["send in 1 → FLOOD 60 bytes"]);
         assert_eq!(
-            lab.asked(&ask(2, B, A)),
+            lab.request(&ask(2, B, A)),
             ["flow dst a in 2 src b untagged → 1", "send in 2 → 1 60 bytes"]
         );
     });
@@ -262,10 +263,10 @@ fn without_a_buffer_the_frame_travels() {
 fn a_frame_that_the_switch_cut_cannot_be_sent() {
     both(|mut lab| {
         let cut = |port, src, dst| [Ask(port, frame(src, dst, &IPV4), NO_BUFFER, 1500)];
-        assert!(lab.asked(&cut(1, A, B)).is_empty());
-        assert_eq!(lab.asked(&cut(2, B, A)), ["flow dst a in 2 src b untagged → 1"]);
+        assert!(lab.request(&cut(1, A, B)).is_empty());
+        assert_eq!(lab.request(&cut(2, B, A)), ["flow dst a in 2 src b untagged → 1"]);
         let longest = vec![0x44; usize::from(u16::MAX)];
-        assert!(lab.asked(&[whole(1, longest)]).is_empty());
+        assert!(lab.request(&[whole(1, longest)]).is_empty());
     });
 }
 
@@ -274,7 +275,7 @@ fn what_is_behind_the_same_port_is_not_sent_there() {
     both(|mut lab| {
         lab.sees(1, A, C);
         assert_eq!(lab.sees(1, B, A), ["send in 1 → nowhere buffer 5"]);
-        assert!(lab.asked(&[whole(1, frame(B, A, &IPV4))]).is_empty());
+        assert!(lab.request(&[whole(1, frame(B, A, &IPV4))]).is_empty());
     });
 }
 
@@ -282,16 +283,16 @@ fn what_is_behind_the_same_port_is_not_sent_there() {
 fn vlans_are_apart() {
     both(|mut lab| {
         let ask = |port, src, dst, vlan| [buffered(port, tagged(src, dst, vlan))];
-        assert_eq!(lab.asked(&ask(1, A, B, 10)), ["send in 1 → FLOOD buffer 5"]);
-        assert_eq!(lab.asked(&ask(2, B, A, 10)), ["flow dst a in 2 src b vlan 10 → 1 buffer 5"]);
-        assert_eq!(lab.asked(&ask(2, B, A, 20)), ["send in 2 → FLOOD buffer 5"]);
+        assert_eq!(lab.request(&ask(1, A, B, 10)), ["send in 1 → FLOOD buffer 5"]);
+        assert_eq!(lab.request(&ask(2, B, A, 10)), ["flow dst a in 2 src b vlan 10 → 1 buffer 5"]);
+        assert_eq!(lab.request(&ask(2, B, A, 20)), ["send in 2 → FLOOD buffer 5"]);
         assert_eq!(lab.sees(2, B, A), ["send in 2 → FLOOD buffer 5"]);
-        assert_eq!(lab.asked(&ask(3, A, C, 20)), ["send in 3 → FLOOD buffer 5"]);
+        assert_eq!(lab.request(&ask(3, A, C, 20)), ["send in 3 → FLOOD buffer 5"]);
         assert_eq!(
-            lab.asked(&ask(4, A, C, 10)),
+            lab.request(&ask(4, A, C, 10)),
             ["remove dst a vlan 10", "send in 4 → FLOOD buffer 5"]
         );
-        assert_eq!(lab.asked(&ask(2, B, A, 20)), ["flow dst a in 2 src b vlan 20 → 3 buffer 5"]);
+        assert_eq!(lab.request(&ask(2, B, A, 20)), ["flow dst a in 2 src b vlan 20 → 3 buffer 5"]);
     });
 }
 
@@ -299,9 +300,9 @@ fn vlans_are_apart() {
 fn what_is_known_without_a_vlan_is_not_known_in_one() {
     both(|mut lab| {
         lab.sees(1, A, C);
-        assert_eq!(lab.asked(&[buffered(2, tagged(B, A, 30))]), ["send in 2 → FLOOD buffer 5"]);
+        assert_eq!(lab.request(&[buffered(2, tagged(B, A, 30))]), ["send in 2 → FLOOD buffer 5"]);
         assert_eq!(
-            lab.asked(&[buffered(2, tagged(B, A, 0))]),
+            lab.request(&[buffered(2, tagged(B, A, 0))]),
             ["flow dst a in 2 src b vlan 0 → 1 buffer 5"]
         );
     });
@@ -312,8 +313,8 @@ fn bridges_talk_among_themselves() {
     both(|mut lab| {
         let bridge = [1, 0x80, 0xc2, 0, 0, 0xe];
         let lldp = frame(A, bridge, &[0x88, 0xcc]);
-        assert_eq!(lab.asked(&[buffered(1, lldp.clone())]), ["send in 1 → nowhere buffer 5"]);
-        assert!(lab.asked(&[whole(1, lldp)]).is_empty());
+        assert_eq!(lab.request(&[buffered(1, lldp.clone())]), ["send in 1 → nowhere buffer 5"]);
+        assert!(lab.request(&[whole(1, lldp)]).is_empty());
         assert_eq!(lab.sees(2, B, A), ["send in 2 → FLOOD buffer 5"]);
         assert_eq!(lab.sees(1, A, [1, 0x80, 0xc2, 0, 0, 0]), ["send in 1 → nowhere buffer 5"]);
         assert_eq!(lab.sees(1, A, [1, 0x80, 0xc2, 0, 0, 0x10]), ["send in 1 → FLOOD buffer 5"]);
@@ -344,10 +345,13 @@ fn a_frame_without_a_whole_header_is_dropped() {
     both(|mut lab| {
         for len in (0..14).chain(14..16) {
             let short = tagged(A, B, 5)[..len].to_vec();
-            assert_eq!(lab.asked(&[buffered(1, short.clone())]), ["send in 1 → nowhere buffer 5"]);
-            assert!(lab.asked(&[whole(1, short)]).is_empty());
+            assert_eq!(
+                lab.request(&[buffered(1, short.clone())]),
+                ["send in 1 → nowhere buffer 5"]
+            );
+            assert!(lab.request(&[whole(1, short)]).is_empty());
         }
-        assert_eq!(lab.asked(&[buffered(1, frame(A, B, &IPV4)[..14].to_vec())]).len(), 1);
+        assert_eq!(lab.request(&[buffered(1, frame(A, B, &IPV4)[..14].to_vec())]).len(), 1);
     });
 }
 
@@ -449,7 +453,7 @@ fn long_batches_are_answered_whole_and_in_order() {
         let host = |host: u16| [2, 9, 0, 0, (host >> 8) as u8, host as u8];
         let ask = |at: u16| buffered(u32::from(at % 4) + 1, frame(host(at), host(at ^ 1), &IPV4));
         let asks: Vec<Ask> = (0..1000).map(ask).collect();
-        let said = lab.asked(&asks);
+        let said = lab.request(&asks);
         assert_eq!(said.len(), 1000);
         for (at, said) in said.iter().enumerate() {
             assert!(said.starts_with(if at % 2 == 0 { "send" } else { "flow" }), "{at} {said}");
@@ -476,7 +480,7 @@ fn flows_go_behind_the_rules_where_the_first_table_belongs_to_them() {
 fn a_stopped_request_is_passed_over() {
     let mut lab = Lab::new(Version::V10);
     let bytes = frame(A, B, &IPV4);
-    let mut requests = [Request {
+    let mut requests = [RequestHeader {
         frame_at: 0,
         frame_len: 60,
         total_len: 60,
@@ -487,7 +491,7 @@ fn a_stopped_request_is_passed_over() {
         xid: 77,
     }];
     let mut batch = Batch {
-        on: On::FlowRequest,
+        kind: EventKind::FlowRequest,
         now: Time::START,
         world: View::nothing(),
         bytes: &bytes,

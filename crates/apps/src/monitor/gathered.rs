@@ -11,7 +11,7 @@ use aldis_wire::msg::{
 
 /// Ports and queues of a switch that are kept; tables are 255 at most by their numbers. As many as
 /// a switch may have ports.
-pub const ROWS_MAX: usize = aldis_control::bounds::PORTS_MAX;
+pub const ROWS_MAX: usize = aldis_control::limits::PORTS_MAX;
 
 /// A flow that takes more bytes is not kept: it has hundreds of actions.
 const FLOW_BYTES_MAX: usize = 16 * 1024;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aldis_control::Time;
-use aldis_control::world::{News, Part, Publisher, Shards};
+use aldis_control::world::{Part, PublishCtx, Publisher, Shards};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{FlowStats, PortStats, QueueStats, TableStats};
 
@@ -137,10 +137,10 @@ impl Publisher for Keeper {
         Statistics(Shards::new(SHARDS))
     }
 
-    fn revise(&mut self, now: Time, mut news: News<'_, Statistics>) -> Option<Statistics> {
-        let mut statistics = news.current().clone();
+    fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Statistics>) -> Option<Statistics> {
+        let mut statistics = ctx.current().clone();
         let mut changed = now >= self.sweep_at && self.sweep(now, &mut statistics);
-        while let Some(Report { dpid, sample }) = news.report() {
+        while let Some(Report { dpid, sample }) = ctx.report() {
             changed = true;
             let switches = statistics.0.of_mut(dpid.0);
             match sample {

@@ -15,7 +15,7 @@ use crate::testing::Bench;
 const READS: &[PartId] = &[Statistics::ID];
 
 fn bench(version: Version, config: Config) -> Bench {
-    Bench::new(version, |recipe| recipe.with(move || Monitor::new(config)))
+    Bench::new(version, |app_set| app_set.with(move || Monitor::new(config)))
 }
 
 fn every(seconds: u64) -> Config {
@@ -23,7 +23,7 @@ fn every(seconds: u64) -> Config {
 }
 
 /// The requests of the second in which the switch is asked.
-fn asked(bench: &mut Bench) -> Vec<(u32, StatsRequestBody)> {
+fn request(bench: &mut Bench) -> Vec<(u32, StatsRequestBody)> {
     let said = (0..20).map(|_| bench.second()).find(|said| !said.is_empty());
     let request = |(xid, message)| match message {
         Message::StatsRequest(StatsRequest { body, .. }) => (xid, body),
@@ -79,13 +79,13 @@ fn flow(priority: u16, byte_count: u64) -> FlowStats {
 fn it_asks_for_each_kind_once_an_interval() {
     for version in Version::ALL {
         let mut bench = bench(version, every(5));
-        let first = asked(&mut bench);
+        let first = request(&mut bench);
         let kinds: Vec<_> = first.iter().map(|(_, body)| body.multipart_type()).collect();
         assert_eq!(kinds, Kind::ALL.map(|kind| kind.request().multipart_type()));
         for _ in 0..4 {
             assert!(bench.second().is_empty());
         }
-        let again = asked(&mut bench);
+        let again = request(&mut bench);
         assert!(again.iter().all(|(xid, _)| first.iter().all(|(other, _)| other != xid)));
     }
 }
@@ -93,7 +93,7 @@ fn it_asks_for_each_kind_once_an_interval() {
 #[test]
 fn replies_in_parts_become_one_sample_and_two_samples_rates() {
     let mut bench = bench(Version::V13, every(5));
-    let requests = asked(&mut bench);
+    let requests = request(&mut bench);
     answer(&mut bench, requests[0].0, true, StatsReplyBody::PortStats(vec![port(1, 100, 9)]));
     assert!(bench.world(READS).part::<Statistics>().of(DatapathId(1)).is_none());
     answer(&mut bench, requests[0].0, false, StatsReplyBody::PortStats(vec![port(2, 7, u64::MAX)]));
@@ -105,7 +105,7 @@ fn replies_in_parts_become_one_sample_and_two_samples_rates() {
     };
     assert_eq!(ports(&mut bench), [(1, None), (2, None)]);
     let then = bench.now;
-    let requests = asked(&mut bench);
+    let requests = request(&mut bench);
     // The other order, and a third one.
     let rows = vec![port(3, 1, 1), port(2, 5, 8), port(1, 1100, 5009)];
     answer(&mut bench, requests[0].0, false, StatsReplyBody::PortStats(rows));
@@ -123,7 +123,7 @@ fn replies_in_parts_become_one_sample_and_two_samples_rates() {
 fn of_many_flows_the_busiest_are_kept_and_the_others_counted() {
     let mut bench = bench(Version::V10, Config { flows_max: 3, ..every(1) });
     for round in 1..=2 {
-        let requests = asked(&mut bench);
+        let requests = request(&mut bench);
         let flows = (1..=50).map(|number| flow(number, u64::from(number) * 1000 * round));
         let mut flows: Vec<_> = flows.collect();
         // One that does not count.
@@ -145,7 +145,7 @@ fn of_many_flows_the_busiest_are_kept_and_the_others_counted() {
 fn tables_and_queues_are_counted_too() {
     let mut bench = bench(Version::V13, every(2));
     for round in [1, 2] {
-        let requests = asked(&mut bench);
+        let requests = request(&mut bench);
         let (lookup_count, matched_count) = (5000 * round, 2000 * round);
         let table =
             TableStats { table_id: TableNo(0), active_count: 3, lookup_count, matched_count };
@@ -172,7 +172,7 @@ fn tables_and_queues_are_counted_too() {
 #[test]
 fn what_a_switch_refuses_it_is_not_asked_again_until_it_comes_back() {
     let mut bench = bench(Version::V10, every(1));
-    let requests = asked(&mut bench);
+    let requests = request(&mut bench);
     let error = SwitchError {
         dpid: None,
         xid: requests[3].0,
@@ -181,15 +181,15 @@ fn what_a_switch_refuses_it_is_not_asked_again_until_it_comes_back() {
         hint: "",
     };
     bench.happens(Event::Error(Box::new(error)));
-    assert_eq!(asked(&mut bench).len(), 3);
+    assert_eq!(request(&mut bench).len(), 3);
     bench.joins();
-    assert_eq!(asked(&mut bench).len(), 4);
+    assert_eq!(request(&mut bench).len(), 4);
 }
 
 #[test]
 fn a_reply_to_nobody_and_one_of_another_kind_are_no_sample() {
     let mut bench = bench(Version::V13, every(1));
-    let requests = asked(&mut bench);
+    let requests = request(&mut bench);
     let ports = StatsReplyBody::PortStats(vec![port(1, 1, 1)]);
     answer(&mut bench, requests[0].0 + 1000, false, ports.clone());
     answer(&mut bench, requests[1].0, false, ports.clone());

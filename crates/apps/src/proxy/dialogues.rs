@@ -10,14 +10,14 @@ use aldis_wire::msg::{Action, Message, PortNo};
 
 use crate::hosts::{self, Lookout};
 use crate::learning_switch::Seed;
-use crate::testing::{Bench, asked};
+use crate::testing::{Bench, request};
 use crate::topology::{self, Discovery, Key};
 use crate::{ArpProxy, DhcpProxy, Hub, NdProxy, dhcp};
 
 fn bench(version: Version) -> Bench {
     let key = Key::new([5; 32]);
-    let mut bench = Bench::new(version, |recipe| {
-        recipe
+    let mut bench = Bench::new(version, |app_set| {
+        app_set
             .with(move || Discovery::new(topology::Config::default(), key.clone()))
             .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
             .with(|| ArpProxy)
@@ -67,25 +67,25 @@ fn who_is_known_is_spoken_for_and_nobody_else_is_asked() {
     for version in Version::ALL {
         let mut bench = bench(version);
         let flooded = [(PortNo::FLOOD, false)];
-        assert_eq!(sent(bench.asked(&mut [asked(1, &asks(1, 2))])), flooded, "nobody is known");
+        assert_eq!(sent(bench.request(&mut [request(1, &asks(1, 2))])), flooded, "nobody is known");
         settle(&mut bench);
-        assert_eq!(sent(bench.asked(&mut [asked(2, &asks(2, 1))])), [(PortNo(2), true)]);
+        assert_eq!(sent(bench.request(&mut [request(2, &asks(2, 1))])), [(PortNo(2), true)]);
         settle(&mut bench);
-        assert_eq!(sent(bench.asked(&mut [asked(1, &asks(1, 2))])), [(PortNo(1), true)]);
+        assert_eq!(sent(bench.request(&mut [request(1, &asks(1, 2))])), [(PortNo(1), true)]);
         // Who says to be another is not heard, whatever it asks.
-        assert!(sent(bench.asked(&mut [asked(3, &asks(1, 2))])).is_empty());
-        assert_eq!(sent(bench.asked(&mut [asked(3, &asks(3, 9))])), flooded);
+        assert!(sent(bench.request(&mut [request(3, &asks(1, 2))])).is_empty());
+        assert_eq!(sent(bench.request(&mut [request(3, &asks(3, 9))])), flooded);
     }
 }
 
 #[test]
 fn who_was_silent_is_asked_itself_where_it_is() {
     let mut bench = bench(Version::V13);
-    bench.asked(&mut [asked(1, &asks(1, 9)), asked(2, &asks(2, 9))]);
+    bench.request(&mut [request(1, &asks(1, 9)), request(2, &asks(2, 9))]);
     settle(&mut bench);
     bench.now = bench.now + crate::arp_proxy::SPEAK_FOR + Duration::from_secs(1);
-    assert!(sent(bench.asked(&mut [asked(1, &asks(1, 2))])).is_empty());
-    let (_, pieces) = bench.out.far().pieces();
+    assert!(sent(bench.request(&mut [request(1, &asks(1, 2))])).is_empty());
+    let (_, pieces) = bench.out.commands().pieces();
     let places: Vec<_> = pieces.iter().map(|piece| piece.to).collect();
     assert_eq!(places, [bench.info().dpid]);
 }

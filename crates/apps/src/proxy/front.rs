@@ -2,7 +2,7 @@
 //! or goes its way.
 
 use aldis_control::app::Next;
-use aldis_control::batch::Asked;
+use aldis_control::batch::Request;
 use aldis_control::world::PartId;
 use aldis_control::{Batch, Output, Part, Time};
 use aldis_packet::Ethernet;
@@ -11,9 +11,9 @@ use aldis_wire::msg::{Action, PacketOut};
 
 use super::Decision;
 use crate::hosts::{Edges, Hosts};
-use crate::place::SwitchPort;
 use crate::say::send_out;
 use crate::topology::Map;
+use aldis_control::SwitchPort;
 
 /// What every proxy reads.
 pub(crate) const READS: &[PartId] = &[Hosts::ID, Map::ID];
@@ -38,39 +38,39 @@ pub(crate) fn serve(
     let (now, world) = (batch.now, batch.world);
     let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
     let mut edges = Edges::new(map);
-    batch.each(|asked| {
-        if !concerns(asked.frame) {
+    batch.each(|request| {
+        if !concerns(request.frame) {
             return Next::Continue;
         }
-        let Some(at) = edges.of(asked) else { return Next::Continue };
-        match decide(now, asked.frame, at, hosts) {
+        let Some(at) = edges.of(request) else { return Next::Continue };
+        match decide(now, request.frame, at, hosts) {
             Decision::Pass | Decision::Flood => return Next::Continue,
             Decision::Drop(_) => {}
             Decision::Answer(frame) => {
-                let back = [Action::output(asked.in_port())];
-                out.answer(asked, PacketOut::frame(frame).actions(back));
+                let back = [Action::output(request.in_port())];
+                out.answer(request, PacketOut::frame(frame).actions(back));
             }
             Decision::SendTo(places) => {
                 // What the switch cut nobody can send on from here.
-                if asked.request.frame_len < asked.request.total_len {
+                if request.header.frame_len < request.header.total_len {
                     return Next::Continue;
                 }
                 for place in places.iter() {
                     if let Some(switch) = map.switch(place.dpid) {
-                        send_out(out.far(), switch.version, place, asked.frame);
+                        send_out(out.commands(), switch.version, place, request.frame);
                     }
                 }
             }
         }
-        forget(asked, out);
+        forget(request, out);
         Next::Stop
     });
 }
 
 /// Lets the switch forget the packet that it keeps, if it does.
-fn forget(asked: &Asked<'_>, out: &mut Output) {
-    if asked.request.buffer_id != NO_BUFFER {
-        let packet = PacketOut::buffered(asked.request.buffer_id);
-        out.answer(asked, packet.from_port(asked.in_port()));
+fn forget(request: &Request<'_>, out: &mut Output) {
+    if request.header.buffer_id != NO_BUFFER {
+        let packet = PacketOut::buffered(request.header.buffer_id);
+        out.answer(request, packet.from_port(request.in_port()));
     }
 }

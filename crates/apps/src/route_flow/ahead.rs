@@ -2,7 +2,7 @@
 //! the memory is on its way while others are looked for, and what the answers will need is asked
 //! for before the first of them is given.
 
-use aldis_control::{Batch, Time};
+use aldis_control::{Batch, SwitchPort, Time};
 use aldis_packet::Ethernet;
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
@@ -12,7 +12,6 @@ use super::rule::Key;
 use crate::exact_cache::ExactCache;
 use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
 use crate::learning_switch::Seed;
-use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
 
 /// What the requests of a batch are about, by their places there.

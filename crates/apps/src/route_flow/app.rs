@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use aldis_control::app::{At, Moment, Next, Parallel, Slots};
-use aldis_control::switch::Info;
+use aldis_control::app::{EventCtx, Next, Parallel, Slots, TickCtx};
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{App, Asked, Batch, Event, Far, On, Output, Part, Time};
+use aldis_control::{App, Batch, Commands, Event, EventKind, Output, Part, Request, Time};
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
 
@@ -18,10 +18,10 @@ use super::pen::{FRAME_LEN_MAX, Packet, Pen};
 use super::planner::{Answer, Foreseen, Planner};
 use super::rule::{Key, Rule, Style};
 use crate::hosts::{Effect, Host, Hosts, Identity};
-use crate::place::SwitchPort;
 use crate::recent::Verdict;
 use crate::routing::Routes;
 use crate::topology::{Change, Map};
+use aldis_control::SwitchPort;
 
 /// Plans and installs paths.
 #[derive(Debug)]
@@ -55,23 +55,23 @@ impl RouteFlow {
     /// for want of a flow.
     fn answer(
         &mut self,
-        asked: &Asked<'_>,
+        request: &Request<'_>,
         is_full: bool,
         sight: &Sight<'_>,
         out: &mut Output,
     ) -> Next {
         let RouteFlow { book, pen, planner, page, ahead } = self;
-        let flow = match ahead.seen(asked.at, sight.known, planner) {
+        let flow = match ahead.seen(request.index, sight.known, planner) {
             Seen::Nothing => return Next::Continue,
             Seen::Installed(port) => {
-                let to = SwitchPort::of(asked.switch.dpid, port);
-                release(pen, asked, to, sight.fleet, out);
+                let to = SwitchPort::of(request.switch.dpid, port);
+                release(pen, request, to, sight.fleet, out);
                 return Next::Stop;
             }
             Seen::Flow(flow) => flow,
         };
         let Flow { key, to, hash, first, last, .. } = flow;
-        let from = SwitchPort::of(asked.switch.dpid, asked.in_port());
+        let from = SwitchPort::of(request.switch.dpid, request.in_port());
         if last.leads_on {
             // It was thought to be there before it was known what the port leads to.
             return Next::Continue;
@@ -81,16 +81,16 @@ impl RouteFlow {
             // It is flooded on: a copy that nobody can send on its way yet must not stand for those
             // that come later.
             Answer::NoWay => return Next::Continue,
-            Answer::Filter => forget(asked, out),
+            Answer::Filter => forget(request, out),
             Answer::Install { release: to, .. } if is_full => {
-                release(pen, asked, to, sight.fleet, out);
+                release(pen, request, to, sight.fleet, out);
             }
-            _ if !is_full && first.leads_on && is_copy(book, asked, (to, sight)) => {
-                forget(asked, out);
+            _ if !is_full && first.leads_on && is_copy(book, request, (to, sight)) => {
+                forget(request, out);
             }
-            Answer::Release(to) => release(pen, asked, to, sight.fleet, out),
+            Answer::Release(to) => release(pen, request, to, sight.fleet, out),
             Answer::Install { rules, release } => {
-                if !install(pen, asked, (&key, rules, release), sight.fleet, out) {
+                if !install(pen, request, (&key, rules, release), sight.fleet, out) {
                     return Next::Continue;
                 }
                 if from.dpid == to.dpid && !first.leads_on {
@@ -102,21 +102,27 @@ impl RouteFlow {
         Next::Stop
     }
 
-    fn tell(&self, at: &At<'_, Parallel<Standing>>, is_here: bool, out: &mut Output) {
-        let voice = is_here.then(|| voice(&self.pen, at.switch));
+    fn tell(&self, ctx: &EventCtx<'_, Parallel<Standing>>, is_here: bool, out: &mut Output) {
+        let voice = is_here.then(|| voice(&self.pen, ctx.switch));
         // Where there is no room, it is told again within a second.
-        let _ = out.report::<Fleet>(Report { dpid: at.switch.dpid, joined: at.slot.joined, voice });
+        let _ =
+            out.report::<Fleet>(Report { dpid: ctx.switch.dpid, joined: ctx.slot.joined, voice });
     }
 
-    fn expired(&mut self, at: &At<'_, Parallel<Standing>>, gone: &FlowRemoved, out: &mut Output) {
+    fn expired(
+        &mut self,
+        ctx: &EventCtx<'_, Parallel<Standing>>,
+        gone: &FlowRemoved,
+        out: &mut Output,
+    ) {
         let timeouts = [FlowRemovedReason::IDLE_TIMEOUT, FlowRemovedReason::HARD_TIMEOUT];
         if gone.cookie != self.pen.style().cookie || !timeouts.contains(&gone.reason) {
             return;
         }
         if let Some((key, in_port)) = Key::of_match(&gone.match_) {
-            self.page.expired(key, SwitchPort::of(at.switch.dpid, in_port));
-            let fleet = at.world.part::<Fleet>();
-            self.book.hand_in(&mut self.page, (&self.pen, fleet), out.far());
+            self.page.expired(key, SwitchPort::of(ctx.switch.dpid, in_port));
+            let fleet = ctx.world.part::<Fleet>();
+            self.book.hand_in(&mut self.page, (&self.pen, fleet), out.commands());
         }
     }
 }
@@ -125,18 +131,18 @@ impl App for RouteFlow {
     type Slot = Parallel<Standing>;
 
     const NAME: &'static str = "route-flow";
-    const EVENTS: &'static [On] = &[
-        On::Joining,
-        On::Down,
-        On::Second,
-        On::FlowRequest,
-        On::FlowRemoved,
-        On::Error,
-        On::Publication,
+    const EVENTS: &'static [EventKind] = &[
+        EventKind::Joining,
+        EventKind::Down,
+        EventKind::Second,
+        EventKind::FlowRequest,
+        EventKind::FlowRemoved,
+        EventKind::Error,
+        EventKind::Publication,
     ];
     const READS: &'static [PartId] = &[Routes::ID, Hosts::ID, Map::ID, Fleet::ID];
 
-    fn init_switch(&mut self, now: Time, _: &Info) -> Standing {
+    fn init_switch(&mut self, now: Time, _: &SwitchInfo) -> Standing {
         Standing::new(now)
     }
 
@@ -155,35 +161,40 @@ impl App for RouteFlow {
         }
         // The requests of one switch follow each other: its slot is looked at once.
         let (mut run, mut is_full) = (usize::MAX, false);
-        batch.each(|asked| {
-            if asked.run != run {
-                (run, is_full) = (asked.run, slots.of(asked.place).is_full(now));
+        batch.each(|request| {
+            if request.run != run {
+                (run, is_full) = (request.run, slots.of(request.switch_index).is_full(now));
             }
-            self.answer(asked, is_full, &sight, out)
+            self.answer(request, is_full, &sight, out)
         });
         if !self.page.is_empty() {
-            self.book.hand_in(&mut self.page, (&self.pen, fleet), out.far());
+            self.book.hand_in(&mut self.page, (&self.pen, fleet), out.commands());
         }
     }
 
-    fn event(&mut self, at: At<'_, Parallel<Standing>>, event: &Event, out: &mut Output) -> Next {
+    fn event(
+        &mut self,
+        ctx: EventCtx<'_, Parallel<Standing>>,
+        event: &Event,
+        out: &mut Output,
+    ) -> Next {
         match event {
-            Event::Joining => self.tell(&at, true, out),
-            Event::Down => self.tell(&at, false, out),
+            Event::Joining => self.tell(&ctx, true, out),
+            Event::Down => self.tell(&ctx, false, out),
             Event::Second => {
-                if at.world.part::<Fleet>().voice(at.switch.dpid).is_none() {
-                    self.tell(&at, true, out);
+                if ctx.world.part::<Fleet>().voice(ctx.switch.dpid).is_none() {
+                    self.tell(&ctx, true, out);
                 }
                 if let Some(mut keeper) = self.book.keeper_in_doubt() {
-                    look_again(&mut keeper, at.world, &self.pen, out.far());
+                    look_again(&mut keeper, ctx.world, &self.pen, out.commands());
                 }
             }
-            Event::FlowRemoved(gone) => self.expired(&at, gone, out),
+            Event::FlowRemoved(gone) => self.expired(&ctx, gone, out),
             Event::Error(error) if error.is_table_full() => {
-                if let Some(refused) = at.slot.refuses(at.now) {
-                    out.far().note(format!(
+                if let Some(refused) = ctx.slot.refuses(ctx.now) {
+                    out.commands().warn(format!(
                         "route-flow: the table of switch {} is full; {refused} flows were refused, and their packets go by the controller",
-                        at.switch.dpid
+                        ctx.switch.dpid
                     ));
                 }
             }
@@ -194,22 +205,24 @@ impl App for RouteFlow {
 
     /// Paths over a link that is gone are led around it, and those to a host or port that is no
     /// more are removed. All batches that knew the old World have handed in what they did.
-    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
-        let (pen, world) = (&self.pen, moment.world);
+    fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let (pen, world) = (&self.pen, ctx.world);
         let fleet = world.part::<Fleet>();
-        let mut keeper = self.book.keeper((pen, fleet), far);
+        let mut keeper = self.book.keeper((pen, fleet), commands);
         if world.differs::<Routes>(before) {
             keeper.reroute(before.part(), world.part(), |reroute| {
-                far.path(|far| {
-                    pen.path(fleet, &reroute.key, reroute.install, far);
+                commands.path(|commands| {
+                    pen.path(fleet, &reroute.key, reroute.install, commands);
                 });
-                pen.remove(fleet, &reroute.key, reroute.remove, far);
+                pen.remove(fleet, &reroute.key, reroute.remove, commands);
             });
         }
         if world.differs::<Map>(before) {
             for change in world.part::<Map>().changes_since(before.part()) {
                 if let Change::Port { at, now: None, .. } = change {
-                    keeper.forget_port(at, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+                    keeper.forget_port(at, |gone| {
+                        pen.remove(fleet, &gone.key, gone.remove, commands)
+                    });
                 }
             }
         }
@@ -217,14 +230,16 @@ impl App for RouteFlow {
             let (old, new) = (before.part::<Hosts>().changes(), world.part::<Hosts>().changes());
             for effect in new.since(old) {
                 if let Effect::Moved { id, .. } | Effect::Gone(id, ..) = *effect {
-                    keeper.forget_host(id, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+                    keeper.forget_host(id, |gone| {
+                        pen.remove(fleet, &gone.key, gone.remove, commands)
+                    });
                 }
             }
             if new.missed(old) > 0 {
                 keeper.doubt_all();
             }
         }
-        look_again(&mut keeper, world, pen, far);
+        look_again(&mut keeper, world, pen, commands);
     }
 
     fn publishers(&self) -> Publishers {
@@ -233,104 +248,105 @@ impl App for RouteFlow {
 }
 
 /// Looks at some of the paths of which it is not known whether their hosts are where they were.
-fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, far: &mut Far) {
+fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, commands: &mut Commands) {
     let (hosts, fleet) = (world.part::<Hosts>(), world.part::<Fleet>());
     let mut found = Vec::new();
-    let places = |asked: &[Identity], places: &mut Vec<_>| {
-        hosts.by_macs(asked, &mut found);
+    let places = |request: &[Identity], places: &mut Vec<_>| {
+        hosts.by_macs(request, &mut found);
         places.extend(found.drain(..).map(|host| host.and_then(Host::place)));
     };
-    keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, far));
+    keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, commands));
 }
 
 /// Whether another copy of this packet, met between switches, was sent on its way to that port a
 /// moment ago: when its receiver was not known yet it was flooded, and comes from several sides.
 /// What was sent there before its switch joined is no copy: the network may be another one by now,
 /// as when Mininet was started again.
-fn is_copy(book: &Book, asked: &Asked<'_>, (to, sight): (SwitchPort, &Sight<'_>)) -> bool {
+fn is_copy(book: &Book, request: &Request<'_>, (to, sight): (SwitchPort, &Sight<'_>)) -> bool {
     let strays = book.strays();
-    let hash = strays.hash((sight.fleet.joined(to.dpid), asked.frame));
+    let hash = strays.hash((sight.fleet.joined(to.dpid), request.frame));
     strays.note(sight.now, hash) == Verdict::Known
 }
 
 /// How a switch in hand is spoken to.
-fn voice(pen: &Pen, switch: &Info) -> Voice {
+fn voice(pen: &Pen, switch: &SwitchInfo) -> Voice {
     Voice { version: switch.version, table: pen.style().tables.forwarding(switch) }
 }
 
 /// The switch need not keep the packet any longer.
-fn forget(asked: &Asked<'_>, out: &mut Output) {
-    let buffer_id = asked.request.buffer_id;
+fn forget(request: &Request<'_>, out: &mut Output) {
+    let buffer_id = request.header.buffer_id;
     if buffer_id != NO_BUFFER {
-        out.answer(asked, PacketOut::buffered(buffer_id).from_port(asked.in_port()));
+        out.answer(request, PacketOut::buffered(buffer_id).from_port(request.in_port()));
     }
 }
 
 /// Whether all of the frame is here, and can be sent to any switch.
-fn is_whole(asked: &Asked<'_>) -> bool {
-    asked.request.frame_len >= asked.request.total_len && asked.request.frame_len <= FRAME_LEN_MAX
+fn is_whole(request: &Request<'_>) -> bool {
+    request.header.frame_len >= request.header.total_len
+        && request.header.frame_len <= FRAME_LEN_MAX
 }
 
 /// Sends a packet out of a port without any flow. One of which only the beginning is here is lost,
 /// unless the port is one of the same switch, which holds it.
-fn release(pen: &Pen, asked: &Asked<'_>, to: SwitchPort, fleet: &Fleet, out: &mut Output) {
-    if to.dpid == asked.switch.dpid {
-        out.turn_to(asked.run);
-        let packet = packet(asked);
-        if packet.buffer_id != NO_BUFFER || is_whole(asked) {
-            pen.packet(asked.switch.version, &packet, to.port.0, out);
+fn release(pen: &Pen, request: &Request<'_>, to: SwitchPort, fleet: &Fleet, out: &mut Output) {
+    if to.dpid == request.switch.dpid {
+        out.select(request.run);
+        let packet = packet(request);
+        if packet.buffer_id != NO_BUFFER || is_whole(request) {
+            pen.packet(request.switch.version, &packet, to.port.0, out);
         }
         return;
     }
-    if is_whole(asked) {
-        let frame = (asked.request.xid, asked.frame);
-        pen.release(fleet, frame, to, out.far());
+    if is_whole(request) {
+        let frame = (request.header.xid, request.frame);
+        pen.release(fleet, frame, to, out.commands());
     }
-    forget(asked, out);
+    forget(request, out);
 }
 
 /// The packet of a request, for its switch.
-fn packet<'a>(asked: &Asked<'a>) -> Packet<'a> {
-    let aldis_control::Request { xid, buffer_id, in_port, .. } = asked.request;
-    let frame = if buffer_id == NO_BUFFER { asked.frame } else { &[] };
+fn packet<'a>(request: &Request<'a>) -> Packet<'a> {
+    let aldis_control::RequestHeader { xid, buffer_id, in_port, .. } = request.header;
+    let frame = if buffer_id == NO_BUFFER { request.frame } else { &[] };
     Packet { xid, buffer_id, in_port, frame }
 }
 
 /// Installs a path and sends the packet; false where one of its switches is not there.
 fn install(
     pen: &Pen,
-    asked: &Asked<'_>,
+    request: &Request<'_>,
     (key, rules, to): (&Key, &[Rule], SwitchPort),
     fleet: &Fleet,
     out: &mut Output,
 ) -> bool {
     if let [rule] = rules
-        && rule.dpid == asked.switch.dpid
+        && rule.dpid == request.switch.dpid
     {
-        out.turn_to(asked.run);
-        let mut hit = rule.hit(key, asked.request.xid);
-        hit.buffer_id = asked.request.buffer_id;
-        pen.flow(voice(pen, asked.switch), &hit, true, out);
-        if hit.buffer_id == NO_BUFFER && is_whole(asked) {
-            pen.packet(asked.switch.version, &packet(asked), to.port.0, out);
+        out.select(request.run);
+        let mut hit = rule.hit(key, request.header.xid);
+        hit.buffer_id = request.header.buffer_id;
+        pen.flow(voice(pen, request.switch), &hit, true, out);
+        if hit.buffer_id == NO_BUFFER && is_whole(request) {
+            pen.packet(request.switch.version, &packet(request), to.port.0, out);
         }
         return true;
     }
     let mut is_there = false;
-    out.far().path(|far| {
-        let last = pen.path(fleet, key, rules, far);
+    out.commands().path(|commands| {
+        let last = pen.path(fleet, key, rules, commands);
         is_there = last.is_some();
-        if let Some(last) = last.filter(|_| is_whole(asked)) {
-            pen.release_by(&last, (asked.request.xid, asked.frame), to, far);
+        if let Some(last) = last.filter(|_| is_whole(request)) {
+            pen.release_by(&last, (request.header.xid, request.frame), to, commands);
         }
     });
-    if is_there && is_whole(asked) {
-        forget(asked, out);
-    } else if is_there && asked.request.buffer_id != NO_BUFFER {
+    if is_there && is_whole(request) {
+        forget(request, out);
+    } else if is_there && request.header.buffer_id != NO_BUFFER {
         // It goes the whole way, behind its flows as far as that can be known here.
         let first = rules.last().map_or(0, |rule| rule.out_port.0);
-        out.far().turn_to(asked.switch.dpid);
-        pen.packet(asked.switch.version, &packet(asked), first, out.far());
+        out.commands().to(request.switch.dpid);
+        pen.packet(request.switch.version, &packet(request), first, out.commands());
     }
     is_there
 }

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aldis_control::Far;
+use aldis_control::Commands;
 
 use super::fleet::Fleet;
 use super::keeper::Keeper;
@@ -18,8 +18,8 @@ use super::pen::Pen;
 use super::planner::IN_FLIGHT;
 use super::rule::{Key, Rule};
 use crate::learning_switch::Seed;
-use crate::place::SwitchPort;
 use crate::recent::Recent;
+use aldis_control::SwitchPort;
 
 /// Requests whose flows may be on their way at once: what a core answers in [`IN_FLIGHT`]. Where
 /// there are more, flows are sent twice. Two megabytes, a large page of memory.
@@ -131,11 +131,16 @@ impl Book {
         &self.strays
     }
 
-    /// Hands a page in; it is empty then. What is to be removed because of it is said to `far`.
-    pub(super) fn hand_in(&self, page: &mut Page, (pen, fleet): (&Pen, &Fleet), far: &mut Far) {
+    /// Hands a page in; it is empty then. What is to be removed because of it is said to `commands`.
+    pub(super) fn hand_in(
+        &self,
+        page: &mut Page,
+        (pen, fleet): (&Pen, &Fleet),
+        commands: &mut Commands,
+    ) {
         self.leave(page);
         if let Ok(mut keeper) = self.keeper.try_lock() {
-            self.go_through(&mut keeper, (pen, fleet), far);
+            self.go_through(&mut keeper, (pen, fleet), commands);
         }
     }
 
@@ -143,10 +148,10 @@ impl Book {
     pub(super) fn keeper(
         &self,
         (pen, fleet): (&Pen, &Fleet),
-        far: &mut Far,
+        commands: &mut Commands,
     ) -> MutexGuard<'_, Keeper> {
         let mut keeper = taken(&self.keeper);
-        self.go_through(&mut keeper, (pen, fleet), far);
+        self.go_through(&mut keeper, (pen, fleet), commands);
         keeper
     }
 
@@ -167,7 +172,12 @@ impl Book {
         desk.waiting.push_back(std::mem::replace(page, blank));
     }
 
-    fn go_through(&self, keeper: &mut Keeper, (pen, fleet): (&Pen, &Fleet), far: &mut Far) {
+    fn go_through(
+        &self,
+        keeper: &mut Keeper,
+        (pen, fleet): (&Pen, &Fleet),
+        commands: &mut Commands,
+    ) {
         while let Some(mut page) = self.next() {
             let mut rules = &page.rules[..];
             for notes in page.notes.chunks(AT_ONCE) {
@@ -178,7 +188,7 @@ impl Book {
                             let (these, others) = rules.split_at(count);
                             rules = others;
                             let remove = keeper.installed(key, ends, these);
-                            pen.remove(fleet, &key, remove, far);
+                            pen.remove(fleet, &key, remove, commands);
                         }
                         Note::Expired { key, from } => keeper.expired(key, from),
                     }

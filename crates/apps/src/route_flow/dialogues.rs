@@ -5,11 +5,11 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use aldis_control::session::SwitchError;
-use aldis_control::switch::Info;
-use aldis_control::world::{News, Press, Publishers, View};
+use aldis_control::switch::SwitchInfo;
+use aldis_control::world::{PublishCtx, Publishers, View, WorldBuilder};
 use aldis_control::{
-    App, Batch, Event, On, Output, Pipeline, Publisher, Recipe, Request, Run, Switch, Tables, Time,
-    World,
+    App, AppSet, Batch, Event, EventKind, Output, Pipeline, Publisher, RequestHeader, Run, Switch,
+    Tables, Time, World,
 };
 use aldis_wire::msg::{
     Action, Field, FlowMod, FlowModCommand, FlowModFlags, FlowRemoved, FlowRemovedReason,
@@ -20,9 +20,9 @@ use aldis_wire::{Chop, DatapathId, MacAddr, NO_BUFFER, Version};
 use super::{Book, RouteFlow, Style};
 use crate::hosts::{self, Lookout};
 use crate::learning_switch::Seed;
-use crate::place::SwitchPort;
 use crate::routing::{Routing, Shortest};
 use crate::topology::{self, Map, Peer, State};
+use aldis_control::SwitchPort;
 
 const SWITCHES: u64 = 4;
 /// Where each switch has its host, of the same number.
@@ -38,7 +38,7 @@ struct Atlas(Arc<Mutex<(Map, bool)>>);
 impl App for Atlas {
     type Slot = ();
     const NAME: &'static str = "atlas";
-    const EVENTS: &'static [On] = &[];
+    const EVENTS: &'static [EventKind] = &[];
 
     fn publishers(&self) -> Publishers {
         Publishers::of(Draws(Arc::clone(&self.0)))
@@ -54,7 +54,7 @@ impl Publisher for Draws {
         Map::default()
     }
 
-    fn revise(&mut self, _: Time, _: News<'_, Map>) -> Option<Map> {
+    fn revise(&mut self, _: Time, _: PublishCtx<'_, Map>) -> Option<Map> {
         let (map, is_new) = &mut *self.0.lock().unwrap();
         core::mem::take(is_new).then(|| map.clone())
     }
@@ -66,7 +66,7 @@ impl Publisher for Draws {
 
 struct Lab {
     pipeline: Pipeline,
-    press: Press,
+    world_builder: WorldBuilder,
     world: Arc<World>,
     map: Arc<Mutex<(Map, bool)>>,
     switches: Vec<Arc<Switch>>,
@@ -118,24 +118,24 @@ impl Lab {
         let (book, atlas) = (Arc::new(Book::new(100)), Arc::clone(&map));
         let tables = Tables::Guarded;
         let style = Style { idle_timeout_s: 60, priority: 7, cookie: 0xc00c1e, tables };
-        let recipe = Recipe::default()
+        let app_set = AppSet::default()
             .with(move || Atlas(Arc::clone(&atlas)))
             .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
             .with(move || RouteFlow::new(style, Arc::clone(&book)));
-        let program = recipe.settle().unwrap();
+        let pipelines = app_set.build().unwrap();
         let (mut pipeline, mut out, world) =
-            (program.pipeline(0), program.output(0), program.world());
+            (pipelines.pipeline(0), pipelines.output(0), pipelines.world());
         let mut switches = vec![];
         for dpid in 1..=SWITCHES {
             let (dpid, version) = (DatapathId(dpid), version(dpid));
-            let info = Info { dpid, version, buffers: 0, tables: 2, ports: vec![] };
+            let info = SwitchInfo { dpid, version, buffers: 0, tables: 2, ports: vec![] };
             let switch = pipeline.join(Time::START, info);
             pipeline.event(Time::START, &world, &switch, &Event::Joining, &mut out);
             switches.push(switch);
         }
-        let press = program.press();
-        let mut lab = Lab { pipeline, press, world, map, switches, out, now: Time::START };
+        let world_builder = pipelines.world_builder();
+        let mut lab = Lab { pipeline, world_builder, world, map, switches, out, now: Time::START };
         lab.passes();
         for host in 1..=SWITCHES {
             // A broadcast by each: so it is known where they are.
@@ -150,8 +150,8 @@ impl Lab {
     fn passes(&mut self) -> Vec<String> {
         for _ in 0..20 {
             self.now = self.now + Duration::from_millis(2);
-            if let Some(world) = self.press.step(self.now) {
-                self.pipeline.published(self.now, &self.world, &world, self.out.far());
+            if let Some(world) = self.world_builder.step(self.now) {
+                self.pipeline.published(self.now, &self.world, &world, self.out.commands());
                 self.world = world;
             }
         }
@@ -181,7 +181,7 @@ impl Lab {
         (buffer_id, total_len): (u32, u16),
     ) -> (Vec<String>, bool) {
         let (frame_len, xid) = (frame.len() as u16, 77);
-        let mut requests = [Request {
+        let mut requests = [RequestHeader {
             frame_at: 0,
             frame_len,
             total_len,
@@ -193,7 +193,7 @@ impl Lab {
         }];
         let place = dpid as usize - 1;
         let mut batch = Batch {
-            on: On::FlowRequest,
+            kind: EventKind::FlowRequest,
             now: self.now,
             world: View::of(&self.world, &[]),
             bytes: &frame,
@@ -228,14 +228,14 @@ impl Lab {
 
     /// What goes to other switches, with a line around what belongs together.
     fn said(&mut self) -> Vec<String> {
-        let (bytes, pieces) = self.out.far().pieces();
+        let (bytes, pieces) = self.out.commands().pieces();
         let words = pieces.iter().flat_map(|piece| {
             let chopped = Chop::new(&bytes[piece.bytes.clone()]);
             let path = if piece.path.is_some() { "path: " } else { "" };
             chopped.map(move |raw| path.to_owned() + &in_words(piece.to.0, raw.unwrap().bytes))
         });
         let words = words.collect();
-        self.out.far().clear();
+        self.out.commands().clear();
         words
     }
 }
@@ -500,7 +500,7 @@ fn where_a_table_is_full_packets_are_sent_on_and_flows_are_tried_now_and_then() 
         for _ in 0..3 {
             lab.happens(dpid, &full(&format!("OFPET_FLOW_MOD_FAILED/{name}")));
         }
-        let words: Vec<_> = lab.out.far().take_notes().collect();
+        let words: Vec<_> = lab.out.commands().take_warnings().collect();
         let told = format!("route-flow: the table of switch {} is full; 1 flow", DatapathId(dpid));
         assert!(words.len() == 1 && words[0].starts_with(&told), "{words:?}");
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use aldis_control::world::News;
+use aldis_control::world::PublishCtx;
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::msg::TableNo;
 use aldis_wire::{DatapathId, Version};
@@ -68,9 +68,9 @@ impl Publisher for Musters {
         Fleet::default()
     }
 
-    fn revise(&mut self, _: Time, mut news: News<'_, Fleet>) -> Option<Fleet> {
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Fleet>) -> Option<Fleet> {
         let mut changed = false;
-        while let Some(report) = news.report() {
+        while let Some(report) = ctx.report() {
             changed |= self.heed(report);
         }
         changed

@@ -4,8 +4,8 @@ use super::paths::{AT_ONCE, Paths, Reroute};
 use super::rule::{Key, Rule};
 use super::way::{Found, Way};
 use crate::hosts::Identity;
-use crate::place::SwitchPort;
 use crate::routing::Routes;
+use aldis_control::SwitchPort;
 
 /// Remembers the paths that were installed, and says which rules a change asks for.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Keeper {
     ) {
         let mut looked_at = self.doubted.min(DOUBTED_AT_ONCE);
         self.doubted -= looked_at;
-        let (mut asked, mut receivers, mut found) = (vec![], vec![], vec![]);
+        let (mut request, mut receivers, mut found) = (vec![], vec![], vec![]);
         while looked_at > 0 {
             let some = looked_at.min(AT_ONCE as u32);
             looked_at -= some;
@@ -121,14 +121,14 @@ impl Keeper {
                     self.doubt_at = 0;
                 }
                 if let Some((key, (_, to))) = self.paths.ends(self.doubt_at) {
-                    asked.push((self.doubt_at, to));
+                    request.push((self.doubt_at, to));
                     receivers.push(Identity { mac: key.dst, vlan: key.host_vlan() });
                 }
                 self.doubt_at += 1;
             }
             places(&receivers, &mut found);
             let moved =
-                asked.drain(..).zip(found.drain(..)).filter(|((_, to), at)| *at != Some(*to));
+                request.drain(..).zip(found.drain(..)).filter(|((_, to), at)| *at != Some(*to));
             let moved = moved.map(|((path, _), _)| path).collect();
             receivers.clear();
             self.forget(moved, &mut each);

@@ -15,7 +15,7 @@ use foldhash::fast::RandomState;
 use super::rule::{Key, Rule};
 use crate::hosts::Identity;
 use crate::learning_switch::machine::prefetch;
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 use blocks::{Block, Blocks};
 use named::Named;
 use rows::{Mark, Rows};

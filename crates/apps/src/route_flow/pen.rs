@@ -1,13 +1,13 @@
 //! What is said to switches, in the words of their versions.
 
-use aldis_control::{Far, Output};
+use aldis_control::{Commands, Output};
 use aldis_wire::msg::{Action, PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit};
 use aldis_wire::{NO_BUFFER, Version, v10, v13};
 
 use super::fleet::{Fleet, Voice};
 use super::rule::{Key, Rule, Style};
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// The longest frame that can be sent to a switch, in bytes, whatever its version.
 pub(super) const FRAME_LEN_MAX: u16 = v13::template::Release::FRAME_LEN_MAX;
@@ -36,13 +36,13 @@ impl Sheet for Output {
     }
 }
 
-impl Sheet for Far {
+impl Sheet for Commands {
     fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
-        Far::stamp(self)
+        Commands::stamp(self)
     }
 
     fn append(&mut self, bytes: &[u8]) {
-        Far::append(self, bytes);
+        Commands::append(self, bytes);
     }
 }
 
@@ -129,7 +129,7 @@ impl Pen {
         sheet.append(frame);
     }
 
-    /// Installs the rules of a path, the last hop's first; in [`Far::path`], so that all arrive or
+    /// Installs the rules of a path, the last hop's first; in [`Commands::path`], so that all arrive or
     /// none. How the last switch is spoken to; none, and nothing is said, where one of the switches
     /// is not there, or where there are no rules.
     pub(super) fn path(
@@ -137,7 +137,7 @@ impl Pen {
         fleet: &Fleet,
         key: &Key,
         rules: &[Rule],
-        far: &mut Far,
+        commands: &mut Commands,
     ) -> Option<Voice> {
         // Most ways are no longer than what is noted here; the others' switches are looked for
         // twice.
@@ -148,22 +148,22 @@ impl Pen {
                 *note = Some(voice);
             }
         }
-        let xid = far.xid();
+        let xid = commands.xid();
         for (at, rule) in rules.iter().enumerate() {
             let noted = voices.get(at).copied().flatten();
             let Some(voice) = noted.or_else(|| fleet.voice(rule.dpid)) else { continue };
-            far.turn_to(rule.dpid);
-            self.flow(voice, &rule.hit(key, xid), at + 1 == rules.len(), far);
+            commands.to(rule.dpid);
+            self.flow(voice, &rule.hit(key, xid), at + 1 == rules.len(), commands);
         }
         voices[0]
     }
 
     /// Removes rules from the switches that are there.
-    pub(super) fn remove(&self, fleet: &Fleet, key: &Key, rules: &[Rule], far: &mut Far) {
+    pub(super) fn remove(&self, fleet: &Fleet, key: &Key, rules: &[Rule], commands: &mut Commands) {
         for rule in rules {
             let Some(Voice { version, table }) = fleet.voice(rule.dpid) else { continue };
-            far.turn_to(rule.dpid);
-            let (xid, delete) = (far.xid(), rule.delete(key, &self.style).table(table));
+            commands.to(rule.dpid);
+            let (xid, delete) = (commands.xid(), rule.delete(key, &self.style).table(table));
             let delete = match version {
                 // Switches do not look at it; tshark calls a FLOW_MOD of 1.0 without any action
                 // malformed.
@@ -171,7 +171,7 @@ impl Pen {
                 Version::V13 => delete,
             };
             // Both versions can say it: a match of addresses, port and VLAN.
-            let _ = far.append_with(|out| delete.encode(version, xid, out));
+            let _ = commands.append_with(|out| delete.encode(version, xid, out));
         }
     }
 
@@ -181,10 +181,10 @@ impl Pen {
         fleet: &Fleet,
         frame: (u32, &[u8]),
         to: SwitchPort,
-        far: &mut Far,
+        commands: &mut Commands,
     ) -> bool {
         let voice = fleet.voice(to.dpid);
-        voice.inspect(|voice| self.release_by(voice, frame, to, far)).is_some()
+        voice.inspect(|voice| self.release_by(voice, frame, to, commands)).is_some()
     }
 
     /// The same, of a switch that is spoken to like this.
@@ -194,15 +194,15 @@ impl Pen {
         voice: &Voice,
         (xid, frame): (u32, &[u8]),
         to: SwitchPort,
-        far: &mut Far,
+        commands: &mut Commands,
     ) {
         let version = voice.version;
         let in_port = match version {
             Version::V10 => v10::PortNo::NONE.0.into(),
             Version::V13 => PortNo::CONTROLLER.0,
         };
-        far.turn_to(to.dpid);
+        commands.to(to.dpid);
         let packet = Packet { xid, buffer_id: NO_BUFFER, in_port, frame };
-        self.packet(version, &packet, to.port.0, far);
+        self.packet(version, &packet, to.port.0, commands);
     }
 }

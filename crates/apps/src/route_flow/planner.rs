@@ -7,9 +7,9 @@ use aldis_control::Time;
 
 use super::rule::{Key, Rule};
 use super::way::{Found, Way};
-use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::routing::{Node, Routes};
+use aldis_control::SwitchPort;
 
 /// How long the flows of an answered request may be on their way. Later, a switch that asks again
 /// lost them.

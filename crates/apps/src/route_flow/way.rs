@@ -1,8 +1,8 @@
 //! The way of a flow through the network, as the rules that it needs.
 
 use super::rule::{Key, Rule};
-use crate::place::SwitchPort;
 use crate::routing::{Hop, Node, Routes};
+use aldis_control::SwitchPort;
 
 /// Where there is a way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aldis_control::world::{News, PartId, Publishers};
-use aldis_control::{App, On, Part, Publisher, Time};
+use aldis_control::world::{PartId, PublishCtx, Publishers};
+use aldis_control::{App, EventKind, Part, Publisher, Time};
 
 use super::charter::Charter;
 use super::engine::Engine;
@@ -27,7 +27,7 @@ impl Routing {
 impl App for Routing {
     type Slot = ();
     const NAME: &'static str = "routing";
-    const EVENTS: &'static [On] = &[];
+    const EVENTS: &'static [EventKind] = &[];
 
     fn publishers(&self) -> Publishers {
         let charter = Charter::new(self.heeds_latency);
@@ -58,12 +58,12 @@ impl Publisher for Finder {
         Routes::new(Arc::clone(&self.engine), Arc::clone(self.charter.graph()))
     }
 
-    fn revise(&mut self, _: Time, news: News<'_, Routes>) -> Option<Routes> {
-        if news.changed::<Map>() && self.charter.follow(news.world().part::<Map>()) {
+    fn revise(&mut self, _: Time, ctx: PublishCtx<'_, Routes>) -> Option<Routes> {
+        if ctx.changed::<Map>() && self.charter.follow(ctx.world().part::<Map>()) {
             self.searches = true;
-            return Some(news.current().after(Arc::clone(self.charter.graph())));
+            return Some(ctx.current().after(Arc::clone(self.charter.graph())));
         }
-        self.searches = self.searches && news.current().search_some();
+        self.searches = self.searches && ctx.current().search_some();
         None
     }
 

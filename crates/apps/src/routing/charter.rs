@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::graph::{Change, Graph};
 use super::metric::Metric;
-use crate::place::SwitchPort;
 use crate::topology::{self, Map, Peer, Port, State};
+use aldis_control::SwitchPort;
 
 /// Follows the map of the network, one version after the other, and has the graph of it.
 ///

@@ -74,8 +74,8 @@ mod tests {
 
     use aldis_wire::DatapathId;
 
-    use crate::place::SwitchPort;
     use crate::routing::{Change, Engine, Flow, Graph, Metric, Routes, Shortest, Widest};
+    use aldis_control::SwitchPort;
 
     /// Chooses link by link, as engines do that replace nothing.
     #[derive(Debug)]

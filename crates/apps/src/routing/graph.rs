@@ -18,7 +18,7 @@ use aldis_wire::msg::PortNo;
 
 use super::metric::Metric;
 use super::site::{Far, Leg, Side, Site};
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left
 /// out.

@@ -7,8 +7,8 @@ use super::graph::Node;
 use super::metric::Metric;
 
 /// Ports of one switch that may be ends of links: as many as a switch may have ports
-/// ([`aldis_control::bounds::PORTS_MAX`]). What is heard at further ones is not believed.
-pub const LINKS_MAX: usize = aldis_control::bounds::PORTS_MAX;
+/// ([`aldis_control::limits::PORTS_MAX`]). What is heard at further ones is not believed.
+pub const LINKS_MAX: usize = aldis_control::limits::PORTS_MAX;
 
 /// A link that can be used, seen from one of its ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

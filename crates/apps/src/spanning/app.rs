@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use aldis_control::app::{Next, Parallel, Slots};
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PartId, Publishers};
-use aldis_control::{App, Asked, Batch, On, Output, Part, Time};
+use aldis_control::{App, Batch, EventKind, Output, Part, Request, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
@@ -233,15 +233,15 @@ impl Spanning {
     fn answer(
         &mut self,
         now: Time,
-        (asked, slot): (&Asked<'_>, &Joined),
+        (request, slot): (&Request<'_>, &Joined),
         (version, outlets): (u64, &Outlets),
         out: &mut Output,
     ) {
         let Spanning { repeats, heads, floods } = self;
-        if let Some(Some(ahead)) = floods.get(asked.at + AHEAD) {
+        if let Some(Some(ahead)) = floods.get(request.index + AHEAD) {
             repeats.ask_for(ahead.key);
         }
-        let flood = floods.get(asked.at).copied().flatten();
+        let flood = floods.get(request.index).copied().flatten();
         let is_flooded = flood.is_some_and(|Flood { key, of }| {
             let admits = repeats.admits(now, (key, of), outlets);
             if !admits {
@@ -249,12 +249,12 @@ impl Spanning {
             }
             admits
         });
-        let at = Inlet { dpid: asked.switch.dpid, joined: slot.at, port: asked.in_port() };
-        let Head { flood, drop } = heads.of(version, at, (outlets, asked.switch));
-        let is_sent = is_flooded && flood.as_ref().is_some_and(|head| out.send(asked, head));
+        let at = Inlet { dpid: request.switch.dpid, joined: slot.at, port: request.in_port() };
+        let Head { flood, drop } = heads.of(version, at, (outlets, request.switch));
+        let is_sent = is_flooded && flood.as_ref().is_some_and(|head| out.send(request, head));
         // The switch need not keep the packet any longer.
-        if !is_sent && asked.request.buffer_id != NO_BUFFER {
-            drop.as_ref().map(|head| out.send(asked, head));
+        if !is_sent && request.header.buffer_id != NO_BUFFER {
+            drop.as_ref().map(|head| out.send(request, head));
         }
     }
 }
@@ -269,10 +269,10 @@ fn stays(frame: &[u8]) -> bool {
 impl App for Spanning {
     type Slot = Parallel<Joined>;
     const NAME: &'static str = "spanning";
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
     const READS: &'static [PartId] = &[Outlets::ID];
 
-    fn init_switch(&mut self, now: Time, _: &Info) -> Joined {
+    fn init_switch(&mut self, now: Time, _: &SwitchInfo) -> Joined {
         Joined { at: now, spent: Spent::default() }
     }
 
@@ -290,16 +290,16 @@ impl App for Spanning {
         self.read(batch, &slots, outlets);
         // The requests of one switch follow each other: its slot is looked for once.
         let mut slot = None;
-        batch.each(|asked| {
+        batch.each(|request| {
             let slot = match slot {
-                Some((run, slot)) if run == asked.run => slot,
-                _ => slot.insert((asked.run, slots.of(asked.place))).1,
+                Some((run, slot)) if run == request.run => slot,
+                _ => slot.insert((request.run, slots.of(request.switch_index))).1,
             };
-            self.answer(now, (asked, slot), outlets, out);
+            self.answer(now, (request, slot), outlets, out);
             Next::Stop
         });
         if let Some(refused) = self.repeats.refused(now) {
-            out.far().note(format!(
+            out.commands().warn(format!(
                 "spanning: a storm of broadcasts, or of packets for hosts that nobody knows: {refused} were not flooded"
             ));
         }

@@ -1,7 +1,7 @@
 //! The links that floods take: a minimum spanning tree of each connected part of the network.
 
-use crate::place::SwitchPort;
 use crate::routing::{Graph, Node};
+use aldis_control::SwitchPort;
 
 /// Which ends of links floods leave by.
 ///

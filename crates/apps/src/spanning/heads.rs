@@ -5,7 +5,7 @@
 //! id, its buffer and its frame. The heads are kept in a table of fixed size, in which another
 //! switch and port may take the place of one.
 
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_wire::msg::{Action, PacketOutHead, Port, PortNo};
 
 use super::app::Inlet;
@@ -45,7 +45,7 @@ impl Heads {
         &mut self,
         version: u64,
         at: Inlet,
-        (outlets, switch): (&Outlets, &Info),
+        (outlets, switch): (&Outlets, &SwitchInfo),
     ) -> &Head {
         if self.places.is_empty() {
             self.places.resize_with(PLACES, || None);
@@ -63,7 +63,7 @@ impl Heads {
 }
 
 impl Head {
-    fn of(at: Inlet, outlets: &Outlets, switch: &Info) -> Head {
+    fn of(at: Inlet, outlets: &Outlets, switch: &SwitchInfo) -> Head {
         let head = |ports: &mut dyn Iterator<Item = PortNo>| {
             // With more ports than a message can name nothing is flooded.
             PacketOutHead::new(switch.version, at.port, ports.map(Action::output)).ok()

@@ -2,15 +2,15 @@
 
 use core::time::Duration;
 
-use aldis_control::world::{News, PartId};
+use aldis_control::world::{PartId, PublishCtx};
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::Forest;
-use crate::place::SwitchPort;
 use crate::routing::Charter;
 use crate::topology::{Map, Port, Switch};
+use aldis_control::SwitchPort;
 
 /// Between two versions: while a network is being found out, every version of its map would ask for
 /// one, and each takes milliseconds where there are a thousand switches. For so long floods may
@@ -158,18 +158,18 @@ impl Publisher for Spans {
         Outlets::default()
     }
 
-    fn revise(&mut self, now: Time, news: News<'_, Outlets>) -> Option<Outlets> {
-        self.waits |= news.changed::<Map>();
+    fn revise(&mut self, now: Time, ctx: PublishCtx<'_, Outlets>) -> Option<Outlets> {
+        self.waits |= ctx.changed::<Map>();
         if !self.waits || now < self.due {
             return None;
         }
         (self.waits, self.due) = (false, now + REVISE_EVERY);
-        let map = news.world().part::<Map>();
+        let map = ctx.world().part::<Map>();
         if self.charter.follow(map) {
             self.forest = Forest::of(self.charter.graph());
         }
-        let next = news.current().next(now, map, &self.forest);
-        Some(next).filter(|outlets| outlets != news.current())
+        let next = ctx.current().next(now, map, &self.forest);
+        Some(next).filter(|outlets| outlets != ctx.current())
     }
 
     fn next(&self) -> Time {

@@ -15,10 +15,10 @@ use super::heads::ports;
 use super::outlets::LARGE;
 use super::shares::Of;
 use super::*;
-use crate::place::SwitchPort;
 use crate::routing::tests::{a_history, both};
 use crate::routing::{Change, Graph};
 use crate::topology::{Map, Peer, Port, State, Switch};
+use aldis_control::SwitchPort;
 
 /// The ports by which the application floods a frame.
 fn flood(

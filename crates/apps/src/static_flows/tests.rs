@@ -60,7 +60,7 @@ impl Lab {
     fn new(version: Version, flows: &[StaticFlow]) -> Lab {
         let pusher = Pusher::new(shared(flows), Tables::One);
         let push = move || pusher.clone();
-        let bench = Bench::of(info(version, 254), |recipe| recipe.with(push));
+        let bench = Bench::of(info(version, 254), |app_set| app_set.with(push));
         Lab { bench, flows: vec![], renders: None }
     }
 
@@ -80,10 +80,11 @@ impl Lab {
         for (xid, message) in said {
             let reply = match message {
                 Message::StatsRequest(StatsRequest {
-                    body: StatsRequestBody::Flow(asked), ..
+                    body: StatsRequestBody::Flow(request),
+                    ..
                 }) => {
                     let mut flows = self.flows.clone();
-                    flows.retain(|flow| (flow.cookie ^ asked.cookie) & asked.cookie_mask == 0);
+                    flows.retain(|flow| (flow.cookie ^ request.cookie) & request.cookie_mask == 0);
                     for flow in &mut flows {
                         self.renders.iter().for_each(|words| flow.instructions.clone_from(words));
                     }
@@ -108,7 +109,7 @@ impl Lab {
         self.flows.retain(|there| !is(there));
         let port = &flow.match_.fields;
         if flow.command == FlowModCommand::ADD {
-            assert!(Cookie(flow.cookie).is_kin(Cookie::of("static-flows")));
+            assert!(Cookie(flow.cookie).same_app(Cookie::of("static-flows")));
             assert!(flow.flags.contains(FlowModFlags::SEND_FLOW_REM));
             self.flows.push(has(flow));
             return format!("add {port:?}");
@@ -252,12 +253,12 @@ fn an_error_is_shown_by_name_and_a_full_table_is_told_from_it() {
     ];
     for (version, full) in Version::ALL.into_iter().zip(names) {
         let mut lab = Lab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
-        let asked = lab.bench.happens(Event::Joining);
+        let request = lab.bench.happens(Event::Joining);
         let none = Box::new(Message::StatsReply(StatsReply {
             flags: StatsFlags::EMPTY,
             body: StatsReplyBody::Flow(vec![]),
         }));
-        let said = lab.bench.happens(Event::Reply { xid: asked[0].0, message: none });
+        let said = lab.bench.happens(Event::Reply { xid: request[0].0, message: none });
         refuse(&mut lab, &said, "OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM");
         refuse(&mut lab, &said[1..], full);
         lab.carry_out(said[2..].to_vec());
@@ -266,7 +267,7 @@ fn an_error_is_shown_by_name_and_a_full_table_is_told_from_it() {
             lab.statuses(),
             [("one".into(), refused.clone()), ("two".into(), Status::NoRoom)]
         );
-        let notes: Vec<_> = lab.bench.out.far().take_notes().collect();
+        let notes: Vec<_> = lab.bench.out.commands().take_warnings().collect();
         assert!(
             notes[0].contains("static-flows: \"one\" at switch 0000000000000001: refused: OFPET")
         );
@@ -292,10 +293,10 @@ fn what_a_version_cannot_say_is_not_sent_and_said_why() {
 fn a_switch_that_does_not_name_its_flows_gets_them_all() {
     both(|version| {
         let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
-        let asked = lab.bench.happens(Event::Joining);
+        let request = lab.bench.happens(Event::Joining);
         let error = SwitchError {
             dpid: None,
-            xid: asked[0].0,
+            xid: request[0].0,
             name: "OFPET_BAD_REQUEST/OFPBRC_BAD_STAT".into(),
             about: None,
             hint: "",
@@ -335,12 +336,12 @@ fn others_take_their_place_while_it_runs_and_only_the_difference_is_sent() {
 #[test]
 fn what_was_on_its_way_is_judged_though_others_took_its_place() {
     let mut lab = Lab::new(Version::V13, &[flow("one", 1, 2), flow("two", 2, 1)]);
-    let asked = lab.bench.happens(Event::Joining);
+    let request = lab.bench.happens(Event::Joining);
     let none = Box::new(Message::StatsReply(StatsReply {
         flags: StatsFlags::EMPTY,
         body: StatsReplyBody::Flow(vec![]),
     }));
-    let said = lab.bench.happens(Event::Reply { xid: asked[0].0, message: none });
+    let said = lab.bench.happens(Event::Reply { xid: request[0].0, message: none });
     lab.bench.decided::<StaticFlowBook>(shared(&[flow("two", 2, 1)]).into());
     assert_eq!(lab.bench.second().len(), 1, "it is read again");
     // The refusal of what is not wanted any more is told to nobody, that of the other is its own.
@@ -405,12 +406,12 @@ fn thousands_that_change_at_once_are_sent_in_rounds() {
 #[test]
 fn a_switch_that_answers_no_barrier_is_sent_the_rest_all_the_same() {
     let mut lab = Lab::new(Version::V13, &many(1));
-    let asked = lab.bench.happens(Event::Joining);
+    let request = lab.bench.happens(Event::Joining);
     let none = Box::new(Message::StatsReply(StatsReply {
         flags: StatsFlags::EMPTY,
         body: StatsReplyBody::Flow(vec![]),
     }));
-    let said = lab.bench.happens(Event::Reply { xid: asked[0].0, message: none });
+    let said = lab.bench.happens(Event::Reply { xid: request[0].0, message: none });
     assert!(is_round(&said) && said.len() > 100, "{}", said.len());
     let later: Vec<_> = (0..25).map(|_| lab.bench.second()).collect();
     let changes = |said: &&Vec<(u32, Message)>| said.len() > 100 && is_round(said);

@@ -4,19 +4,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aldis_control::app::{At, Event, Moment, Next, Parallel, Slots, Timer};
-use aldis_control::batch::Asked;
-use aldis_control::fact::{Found, LinkNow};
-use aldis_control::switch::Info;
+use aldis_control::app::{Event, EventCtx, Next, Parallel, Slots, TickCtx, Timer};
+use aldis_control::batch::Request;
+use aldis_control::controller_event::{Found, LinkNow};
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{Account, App, Batch, Cookie, Far, On, Output, Part, Time};
+use aldis_control::{Account, App, Batch, Commands, Cookie, EventKind, Output, Part, Time};
 use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, Message, PacketOut, PortNo};
 
-use crate::place::SwitchPort;
 use crate::recent::{Recent, Verdict};
 use crate::say::{XID_NONE, send_out};
+use aldis_control::SwitchPort;
 
 use super::frame::{FAR_ETHERTYPE, Key, Probe, Reach, Read};
 use super::link::State;
@@ -73,18 +73,18 @@ impl Discovery {
 
     /// What becomes of a frame that says to be LLDP or the like. Ours is nobody else's; a probe
     /// that would be flooded would make links that there are not.
-    fn hear(&mut self, now: Time, asked: &Asked<'_>, out: &mut Output) -> Next {
-        let read = Probe::read(&self.key, asked.frame);
+    fn hear(&mut self, now: Time, request: &Request<'_>, out: &mut Output) -> Next {
+        let read = Probe::read(&self.key, request.frame);
         if read == Read::Foreign {
             self.refused.foreign += 1;
             return Next::Continue;
         }
-        if asked.request.buffer_id != NO_BUFFER {
+        if request.header.buffer_id != NO_BUFFER {
             // The switch may forget it.
-            let packet = PacketOut::buffered(asked.request.buffer_id).from_port(asked.in_port());
-            out.answer(asked, packet);
+            let packet = PacketOut::buffered(request.header.buffer_id).from_port(request.in_port());
+            out.answer(request, packet);
         }
-        let at = SwitchPort::of(asked.switch.dpid, asked.in_port());
+        let at = SwitchPort::of(request.switch.dpid, request.in_port());
         if self.is_worth_a_look(now, at, &read) {
             // Where there is no room, it is as if it had been lost on its way.
             let _ = out.report::<Search>(Told(What::Heard { now, at, read }));
@@ -122,14 +122,14 @@ fn flows() -> impl Iterator<Item = FlowMod> {
 }
 
 /// Has a switch bring probes here.
-fn listen(switch: &Info, out: &mut Output) {
+fn listen(switch: &SwitchInfo, out: &mut Output) {
     for flow in flows() {
         out.say(switch, XID_NONE, flow);
     }
 }
 
 /// Says to people which links came and went. Each is told at its lower end.
-fn tell(config: &Config, change: &Change<'_>, far: &mut Far) {
+fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
     let Change::Port { at, before, now } = *change else { return };
     let peers = |port: Option<&Port>| -> BTreeMap<SwitchPort, Peer> {
         let peers = port.into_iter().flat_map(Port::peers).filter(|peer| at < peer.at);
@@ -147,47 +147,48 @@ fn tell(config: &Config, change: &Change<'_>, far: &mut Far) {
                 State::OneWay => LinkNow::OneWay,
                 State::Unproven => LinkNow::Unproven,
             };
-            far.found(Discovery::NAME, link(at, *to, now));
+            commands.found(Discovery::NAME, link(at, *to, now));
             let is_cable = now_port.and_then(|port| port.link).is_some_and(|link| link.at == *to);
             let reach = if is_cable { Reach::Direct } else { Reach::Far };
-            tell_doubt(far, (at, *to), (was, peer), config.patience(reach));
+            tell_doubt(commands, (at, *to), (was, peer), config.patience(reach));
         }
         if peer.slow && !was.is_some_and(|was| was.slow) {
-            far.note(format!(
+            commands.warn(format!(
                 "topology: the link {at} - {to} takes longer than others: is it a relay?"
             ));
         }
     }
     for to in before.keys().filter(|to| !now.contains_key(to)) {
-        far.found(Discovery::NAME, link(at, *to, LinkNow::Gone));
+        commands.found(Discovery::NAME, link(at, *to, LinkNow::Gone));
     }
 }
 
 /// A link that has to prove itself looks like one and carries nothing: who waits for traffic has to
 /// know why, for how long, and when it is over.
 fn tell_doubt(
-    far: &mut Far,
+    commands: &mut Commands,
     (at, to): (SwitchPort, SwitchPort),
     (was, now): (Option<&Peer>, &Peer),
     patience: Duration,
 ) {
     let is_doubted = |peer: &Peer| peer.state == State::Unproven;
     if is_doubted(now) {
-        far.note(format!(
+        commands.warn(format!(
             "topology: the link {at} - {to} carries nothing until it has proven itself, which takes {} s: a host was seen at one of its ports before",
             patience.as_secs()
         ));
     } else if was.is_some_and(is_doubted) && now.state == State::Up {
-        far.news(format!("topology: the link {at} - {to} has proven itself, and carries traffic"));
+        commands
+            .info(format!("topology: the link {at} - {to} has proven itself, and carries traffic"));
     }
 }
 
 fn link(at: SwitchPort, to: SwitchPort, now: LinkNow) -> Found {
-    Found::Link { ends: [at.place(), to.place()], now }
+    Found::Link { ends: [at, to], now }
 }
 
 /// Whether a switch has links: of another the round trip tells nothing.
-fn has_links(world: View<'_>, switch: &Info) -> bool {
+fn has_links(world: View<'_>, switch: &SwitchInfo) -> bool {
     let there = world.part::<Map>().switch(switch.dpid);
     there.is_some_and(|switch| switch.ports.iter().any(|port| port.peers().next().is_some()))
 }
@@ -203,11 +204,11 @@ fn catch_up(now: Time, watch: &Watch, out: &mut Output) {
 }
 
 /// Says to people that a switch has more ports than there is room for on its account.
-fn say_over(switch: &Info, account: &Account, watch: &Watch, out: &mut Output) {
+fn say_over(switch: &SwitchInfo, account: &Account, watch: &Watch, out: &mut Output) {
     if watch.look(|watched| watched.takes_notice()) {
         let (dpid, kept) = (switch.dpid, watch.look(|watched| watched.now.ports.len()));
         let max = account.max();
-        out.far().note(format!(
+        out.commands().warn(format!(
             "topology: switch {dpid} has more ports than the {max} bytes that are kept of it have room for; further ones than {kept} \
              that are up are passed over"
         ));
@@ -218,31 +219,31 @@ impl App for Discovery {
     type Slot = Parallel<Watch>;
 
     const NAME: &'static str = "topology";
-    const EVENTS: &'static [On] = &[
-        On::Joining,
-        On::Up,
-        On::Down,
-        On::PortChange,
-        On::FlowRemoved,
-        On::Lldp,
-        On::Reply,
-        On::Second,
-        On::Timer,
-        On::Publication,
+    const EVENTS: &'static [EventKind] = &[
+        EventKind::Joining,
+        EventKind::Up,
+        EventKind::Down,
+        EventKind::PortChange,
+        EventKind::FlowRemoved,
+        EventKind::Lldp,
+        EventKind::Reply,
+        EventKind::Second,
+        EventKind::Timer,
+        EventKind::Publication,
     ];
     const READS: &'static [PartId] = &[Search::ID, Map::ID];
 
-    fn init_switch(&mut self, now: Time, switch: &Info) -> Watch {
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Watch {
         Watch::new(now, switch)
     }
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, Self::Slot>, out: &mut Output) {
         let now = batch.now;
-        batch.each(|asked| self.hear(now, asked, out));
+        batch.each(|request| self.hear(now, request, out));
     }
 
-    fn event(&mut self, at: At<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let At { now, switch, account, slot: watch, .. } = at;
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let EventCtx { now, switch, account, slot: watch, .. } = ctx;
         match event {
             Event::Joining => {
                 watch.look(|watched| watched.charge(account));
@@ -274,7 +275,7 @@ impl App for Discovery {
                 if watch.look(|watched| std::mem::take(&mut watched.is_deaf)) {
                     listen(switch, out);
                 }
-                if watch.look(|watched| watched.asks(now)) && has_links(at.world, switch) {
+                if watch.look(|watched| watched.asks(now)) && has_links(ctx.world, switch) {
                     let xid = out.xid();
                     watch.look(|watched| watched.ask(now, xid));
                     out.say(switch, xid, Message::BarrierRequest);
@@ -301,30 +302,30 @@ impl App for Discovery {
         Timer::OnEach(TELL_EVERY)
     }
 
-    fn tick(&mut self, _: Moment<'_>, far: &mut Far) {
+    fn tick(&mut self, _: TickCtx<'_>, commands: &mut Commands) {
         self.untrue = 0;
         let gone = std::mem::take(&mut self.gone);
-        self.gone.extend(gone.into_iter().filter_map(|told| far.report::<Search>(told).err()));
+        self.gone.extend(gone.into_iter().filter_map(|told| commands.report::<Search>(told).err()));
         if self.refused != Counters::default()
-            && far.report::<Search>(Told(What::Refused(self.refused))).is_ok()
+            && commands.report::<Search>(Told(What::Refused(self.refused))).is_ok()
         {
             self.refused = Counters::default();
         }
     }
 
-    fn published(&mut self, before: View<'_>, moment: Moment<'_>, far: &mut Far) {
-        let (old, new) = (before.part::<Map>(), moment.world.part::<Map>());
-        new.changes_since(old).iter().for_each(|change| tell(&self.config, change, far));
-        let (old, new) = (before.part::<Search>(), moment.world.part::<Search>());
+    fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let (old, new) = (before.part::<Map>(), ctx.world.part::<Map>());
+        new.changes_since(old).iter().for_each(|change| tell(&self.config, change, commands));
+        let (old, new) = (before.part::<Search>(), ctx.world.part::<Search>());
         if new.probes().ended() == old.probes().ended() {
             return;
         }
         for probe in new.probes().since(old.probes()) {
-            send_out(far, probe.version, probe.from, &probe.frame);
+            send_out(commands, probe.version, probe.from, &probe.frame);
         }
         // Where it is not told, the next round tells it of this one too.
-        let told = Told(What::Left { now: moment.now, ended: new.probes().ended() });
-        let _ = far.report::<Search>(told);
+        let told = Told(What::Left { now: ctx.now, ended: new.probes().ended() });
+        let _ = commands.report::<Search>(told);
     }
 
     fn publishers(&self) -> Publishers {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_wire::{DatapathId, MacAddr};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::frame::{Key, Probe, Reach, Read};
 use super::link::{Ends, Link, State};

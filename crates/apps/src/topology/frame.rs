@@ -15,7 +15,7 @@ use aldis_wire::MacAddr;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// The ethertype of probes that bridges are to pass on: LLDP's form with an ethertype that none
 /// keeps to itself. Other controllers use it too (BDDP).

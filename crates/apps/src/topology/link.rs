@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use aldis_control::Time;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::frame::Reach;
 use super::map::Peer;

@@ -13,7 +13,7 @@ use aldis_control::{Part, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, Version};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::link::State;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_wire::{DatapathId, MacAddr};
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// How long it is remembered.
 const REMEMBERED_FOR: Duration = Duration::from_secs(600);

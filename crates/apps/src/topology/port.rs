@@ -6,7 +6,7 @@ use std::time::Duration;
 use aldis_control::Time;
 use aldis_wire::MacAddr;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::frame::{Nonce, Probe, Reach};
 use super::link::Ends;

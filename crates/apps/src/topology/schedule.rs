@@ -10,7 +10,7 @@ use aldis_control::Time;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// Probes that may leave at once when none left for a while: those of a round
 /// ([`super::search::ROUND`]) at the default pace, and some more.

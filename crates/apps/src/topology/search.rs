@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use aldis_control::world::{News, PartId};
+use aldis_control::world::{PartId, PublishCtx};
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, Version};
 
 use crate::log::Log;
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 use super::frame::{Key, Read};
 use super::map::{self, Map};
@@ -298,8 +298,8 @@ impl Publisher for Searcher {
         Search::default()
     }
 
-    fn revise(&mut self, now: Time, mut news: News<'_, Search>) -> Option<Search> {
-        while let Some(told) = news.report() {
+    fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Search>) -> Option<Search> {
+        while let Some(told) = ctx.report() {
             self.hear(now, told);
         }
         let round = self.round(now);
@@ -331,8 +331,8 @@ impl Publisher for Mapper {
         Map::default()
     }
 
-    fn revise(&mut self, _: Time, news: News<'_, Map>) -> Option<Map> {
-        let map = &news.world().part::<Search>().map;
-        (!map.is(news.current())).then(|| map.clone())
+    fn revise(&mut self, _: Time, ctx: PublishCtx<'_, Map>) -> Option<Map> {
+        let map = &ctx.world().part::<Search>().map;
+        (!map.is(ctx.current())).then(|| map.clone())
     }
 }

@@ -12,8 +12,8 @@ use aldis_wire::{DatapathId, MacAddr};
 use proptest::prelude::*;
 
 use super::*;
-use crate::place::SwitchPort;
 use crate::random::Random;
+use aldis_control::SwitchPort;
 
 const MS: Duration = Duration::from_millis(1);
 const KEY: [u8; 32] = [3; 32];

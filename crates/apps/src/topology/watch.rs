@@ -9,8 +9,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use aldis_control::account::{Held, PORT_BYTES};
-use aldis_control::bounds::PORTS_MAX;
-use aldis_control::switch::Info;
+use aldis_control::limits::PORTS_MAX;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::{Account, Time};
 use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 use aldis_wire::{DatapathId, MacAddr, Version};
@@ -75,12 +75,12 @@ pub(super) struct Watched {
     /// Whether a flow that brings probes was removed.
     pub(super) is_deaf: bool,
     /// The question for the round trip that is out, and when it was asked.
-    asked: Option<(u32, Time)>,
+    request: Option<(u32, Time)>,
     ask_at: Time,
 }
 
 impl Watch {
-    pub(super) fn new(now: Time, switch: &Info) -> Watch {
+    pub(super) fn new(now: Time, switch: &SwitchInfo) -> Watch {
         let up = switch.ports.iter().filter(|port| port.number.is_real() && port.is_up());
         let ports = up.map(|port| (port.number, PortNow::of(port, now))).collect();
         let (dpid, version) = (switch.dpid, switch.version);
@@ -93,7 +93,7 @@ impl Watch {
             is_over: false,
             was_over: false,
             is_deaf: false,
-            asked: None,
+            request: None,
             ask_at: now,
         }))
     }
@@ -180,13 +180,13 @@ impl Watched {
 
     /// It is asked, with this transaction id.
     pub(super) fn ask(&mut self, now: Time, xid: u32) {
-        (self.asked, self.ask_at) = (Some((xid, now)), now + ROUND_TRIP_EVERY);
+        (self.request, self.ask_at) = (Some((xid, now)), now + ROUND_TRIP_EVERY);
     }
 
     /// A reply with this transaction id came: how long it took, if it is the one that was asked
     /// for.
     pub(super) fn answered(&mut self, now: Time, xid: u32) -> Option<Duration> {
-        let (_, asked_at) = self.asked.take_if(|(asked, _)| *asked == xid)?;
+        let (_, asked_at) = self.request.take_if(|(request, _)| *request == xid)?;
         Some(now.since(asked_at))
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         let ports = [(1, true), (2, false)];
         let ports = ports.map(|(number, up)| change(PortChangeReason::Added, number, 1, up).port);
         let (dpid, version) = (DatapathId(1), Version::V13);
-        let info = Info { dpid, version, buffers: 0, tables: 1, ports: ports.to_vec() };
+        let info = SwitchInfo { dpid, version, buffers: 0, tables: 1, ports: ports.to_vec() };
         Watch::new(Time(5), &info).0.into_inner().unwrap()
     }
 

@@ -5,18 +5,17 @@ use core::time::Duration;
 
 use aldis_wire::msg;
 
-use super::{On, Slot};
+use super::{EventKind, Slot};
 use crate::account::Account;
 use crate::session::SwitchError;
-use crate::switch::Info;
+use crate::switch::SwitchInfo;
 use crate::time::Time;
 use crate::world::View;
 
 /// What happens at a switch, other than flow requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It joins: nobody else has seen it. What is written now is the first that the applications
-    /// say to it.
+    /// It joins, and no other worker has seen it. What is written now is sent to it first.
     Joining,
     /// It joined and can be programmed.
     Up,
@@ -27,9 +26,9 @@ pub enum Event {
     /// It removed a flow.
     FlowRemoved(Box<msg::FlowRemoved>),
     /// It refused something, or complains. Where the transaction id is one of
-    /// [`crate::output::Far::xid`], the worker is the one that took that.
+    /// [`crate::output::Commands::xid`], the worker is the one that took that.
     Error(Box<SwitchError>),
-    /// It replied to a message with a transaction id of [`crate::output::Far::xid`], on the worker
+    /// It replied to a message with a transaction id of [`crate::output::Commands::xid`], on the worker
     /// that took that. A reply in parts comes part by part.
     Reply {
         /// The transaction id.
@@ -43,16 +42,16 @@ pub enum Event {
 
 impl Event {
     /// Its kind.
-    pub fn on(&self) -> On {
+    pub fn kind(&self) -> EventKind {
         match self {
-            Event::Joining => On::Joining,
-            Event::Up => On::Up,
-            Event::Down => On::Down,
-            Event::Port(_) => On::PortChange,
-            Event::FlowRemoved(_) => On::FlowRemoved,
-            Event::Error(_) => On::Error,
-            Event::Reply { .. } => On::Reply,
-            Event::Second => On::Second,
+            Event::Joining => EventKind::Joining,
+            Event::Up => EventKind::Up,
+            Event::Down => EventKind::Down,
+            Event::Port(_) => EventKind::PortChange,
+            Event::FlowRemoved(_) => EventKind::FlowRemoved,
+            Event::Error(_) => EventKind::Error,
+            Event::Reply { .. } => EventKind::Reply,
+            Event::Second => EventKind::Second,
         }
     }
 }
@@ -68,11 +67,11 @@ pub enum Next {
 
 /// Where and when an event happened.
 #[derive(Debug)]
-pub struct At<'e, S: Slot> {
+pub struct EventCtx<'e, S: Slot> {
     /// When.
     pub now: Time,
     /// At which switch.
-    pub switch: &'e Info,
+    pub switch: &'e SwitchInfo,
     /// What is kept because of it: what an application keeps of what the switch says is held on
     /// this account.
     pub account: &'e Account,
@@ -84,14 +83,14 @@ pub struct At<'e, S: Slot> {
 
 /// When something happened that is no switch's.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'m> {
+pub struct TickCtx<'m> {
     /// When.
     pub now: Time,
     /// The World.
     pub world: View<'m>,
 }
 
-/// How often an application's timer fires, and where. Intervals below [`crate::bounds::TIMER_MIN`]
+/// How often an application's timer fires, and where. Intervals below [`crate::limits::TIMER_MIN`]
 /// count as that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Timer {

@@ -105,7 +105,7 @@ impl<T: Send + 'static> Slot for Exclusive<T> {
     }
 }
 
-/// Where the state of an exclusive application lies when nobody holds it.
+/// Where the state of an exclusive application lies while no worker holds it.
 #[derive(Debug)]
 pub struct Cell<T>(ArrayQueue<Box<T>>);
 
@@ -135,7 +135,7 @@ impl<T> DerefMut for Held<'_, T> {
 
 impl<T> Drop for Held<'_, T> {
     fn drop(&mut self) {
-        // Who took it made the room.
+        // There is room: the state was popped from here.
         self.state.take().map(|state| self.cell.0.push(state));
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! The worker climbs the hill of its own throughput in steps of ten requests. After each full batch
 //! it compares what it achieved with what it achieved in the full batch before; if that was no
-//! less, it turns round. A batch that took longer than the operator allows turns it downhill
-//! whatever was achieved, and so does finding nothing more to read: who keeps up with the load has
-//! no need of larger batches.
+//! less, it turns round. A batch that took longer than the operator allows turns it downhill,
+//! whatever was achieved. So does finding nothing more to read: a worker that keeps up with the
+//! load needs no larger batches.
 
 use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::{Batching, Bdu, IBT_MIN};
-use crate::bounds::IBT_MAX;
+use crate::limits::IBT_MAX;
 
 /// Requests by which the threshold changes at a time (Maestro §3.3).
 const STEP: usize = 10;

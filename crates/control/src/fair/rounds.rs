@@ -3,19 +3,19 @@
 //! In each round every switch may use as much as its weight times the quantum. Those that were
 //! idle, come with some of it left, and had little to say the last time, are served first, once a
 //! round; so a switch that asks rarely waits neither for those that never stop nor for those that
-//! come and go with much. Who comes again with little waits for the next round, unless nobody else
-//! waits, or there is time ([`Rounds::let_again`]) and it used little in all of the round: visits
-//! cost some, too, and many small ones would take all of it. Who comes with much has a turn in the
-//! round that runs, unless such turns brought less than half of what the one before did: then it
-//! asks for less than its share, has all of it with a visit a round, and joins the next one behind
-//! all who wait. What was used beyond the quantum is a debt, paid in later rounds. Debts and what
-//! was used of the round survive idleness: whoever goes idle and comes back, or hangs up and
-//! connects again, gains nothing.
+//! come and go with much. A switch that comes again with little waits for the next round, for each
+//! visit has a cost, and many small ones would take all of the round. It does not wait where no
+//! other does, or where there is time ([`Rounds::let_again`]) and it used little of the round. A
+//! switch that comes with much has a turn in the round that runs, unless such turns brought less
+//! than half of what the one before did. Then it asks for less than its share, gets all of it with
+//! a visit a round, and joins the next round behind the others. What was used beyond the quantum is
+//! a debt, paid in later rounds. Debts and what was used of the round survive idleness: a switch
+//! that goes idle and comes back, or hangs up and connects again, gains nothing.
 //!
 //! The new and the old are FQ-CoDel's (RFC 8290 §4.1 and §4.2, which hands every newcomer a fresh
-//! quantum, and sends who was new to the end of the old, for the same reason), the deficits
-//! Shreedhar and Varghese's (*Efficient Fair Queuing using Deficit Round Robin*, §3), the weights
-//! Maestro's (§3.2.4: a switch with weight w has w chances a round).
+//! quantum, and sends a queue that was new to the end of the old, for the same reason), the
+//! deficits Shreedhar and Varghese's (*Efficient Fair Queuing using Deficit Round Robin*, §3), the
+//! weights Maestro's (§3.2.4: a switch with weight w has w chances a round).
 //!
 //! ```text
 //!  arrive ──▶ new ──┐
@@ -27,35 +27,35 @@
 //!     └──▶  later  ◀────────────────────────────────┘
 //! ```
 //!
-//! A round is over when nothing is left in `new` and `now`. Where several workers have their
-//! `Rounds` each, whoever is through may [`Rounds::pick`] from another's; picking never begins a
-//! round. [`Rounds::turn_to`] does, for all of them in step, and that keeps the shares max-min over
-//! all workers.
+//! A round is over when nothing is left in `new` and `now`. Where each worker has `Rounds` of its
+//! own, one that is through may [`Rounds::pick`] from another's; picking never begins a round.
+//! [`Rounds::turn_to`] does, for all of them in step, and that keeps the shares max-min over all
+//! workers.
 //!
 //! Every operation is O(1), and none allocates once the largest id has joined; `pick` passes over
 //! those in debt, once a round each, so what a visit uses beyond its allowance should be less than
-//! a quantum. For one thread: whoever shares it puts a lock around it.
+//! a quantum. For one thread: where it is shared, it stands behind a lock.
 
 mod account;
-mod habit;
 mod list;
+mod sparse;
 
 use alloc::vec::Vec;
 
 use super::Weight;
 use account::Account;
-use habit::Habit;
 use list::{Link, List};
+use sparse::SparseState;
 
 /// Names an entry: a small number, chosen by the caller, free again once the entry left. The
 /// largest one that ever joined determines the memory, some 50 bytes each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Id(pub u32);
 
-/// Someone's turn.
+/// The turn of one switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Visit {
-    /// Whose.
+    /// The entry that is visited.
     pub id: Id,
     /// What it may use now, in the unit of the quantum; at least 1.
     pub allowance: u32,
@@ -73,13 +73,13 @@ pub struct Rounds {
     /// Have their turn in another round.
     later: List,
     round: u64,
-    /// The first round in which somebody in `later` is out of debt.
+    /// The first round in which an entry of `later` is out of debt.
     soonest: u64,
     /// Of this round.
     quantum: u32,
     /// Of the rounds to come.
     next_quantum: u32,
-    /// How many who had a turn in a round may come first in it once more.
+    /// How many entries that had a turn in a round may come first in it once more.
     again: u32,
 }
 
@@ -87,7 +87,7 @@ pub struct Rounds {
 struct Entry {
     account: Account,
     place: Place,
-    habit: Habit,
+    sparse: SparseState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,16 +109,16 @@ enum Place {
 
 const NEVER: u64 = u64::MAX;
 
-/// A visit is light if it used no more than one part in so many of the quantum. Who comes first
-/// once more used no more than that of its weight times the quantum in the round.
+/// A visit is light if it used no more than one part in so many of the quantum. An entry that comes
+/// first once more used no more than that part of its weight times the quantum in the round.
 const LIGHT: u32 = 8;
 
-/// How many may come first once more, at most, however long nobody wanted to.
+/// How many may come first once more, at most, however long none did.
 const AGAIN_MAX: u32 = 16;
 
 impl Rounds {
-    /// Nobody yet, round 0. What a weight of 1 may use in a round is the `quantum`: in requests,
-    /// bytes or anything else, at least 1.
+    /// Without entries, in round 0. What a weight of 1 may use in a round is the `quantum`: in
+    /// requests, bytes or anything else, at least 1.
     pub fn new(quantum: u32) -> Rounds {
         Rounds {
             entries: Vec::new(),
@@ -143,13 +143,13 @@ impl Rounds {
             let nobody = Entry {
                 account: Account::new(Weight::ONE, 0),
                 place: Place::Absent,
-                habit: Habit::default(),
+                sparse: SparseState::default(),
             };
             self.entries.resize(at + 1, nobody);
             self.links.resize(at + 1, Link::NONE);
         }
         let account = Account::new(weight, self.round);
-        self.entries[at] = Entry { account, place: Place::Idle, habit: Habit::default() };
+        self.entries[at] = Entry { account, place: Place::Idle, sparse: SparseState::default() };
     }
 
     /// Removes an entry, wherever it is; a visit of it needs no `done` any more.
@@ -183,14 +183,14 @@ impl Rounds {
                 let once_more = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
                 let may_again = self.again > 0 && entry.account.used_little(self.quantum, LIGHT);
-                let light = entry.habit.is_light(self.quantum / LIGHT);
+                let light = entry.sparse.is_light(self.quantum / LIGHT);
                 match (entry.account.may_spend(), light) {
                     (true, true) if !once_more || may_again => {
                         self.again -= u32::from(once_more);
                         entry.place = Place::New;
                         self.new.push_back(&mut self.links, id);
                     }
-                    (true, false) if !anyone_waits || entry.habit.may_come_early() => {
+                    (true, false) if !anyone_waits || entry.sparse.may_come_early() => {
                         entry.place = Place::Old { due: self.round };
                         self.now.push_back(&mut self.links, id);
                     }
@@ -201,8 +201,8 @@ impl Rounds {
         }
     }
 
-    /// Whose turn it is in this round: the new ones first. Nobody's if the round is over, or waits
-    /// only for visits to be done. What is picked must be [`Rounds::done`].
+    /// The next turn in this round, the new entries first. None if the round is over, or only waits
+    /// for visits to be done. What is picked must be [`Rounds::done`].
     #[inline]
     pub fn pick(&mut self) -> Option<Visit> {
         if let Some(id) = self.new.pop_front(&mut self.links) {
@@ -239,7 +239,7 @@ impl Rounds {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
         let Place::Visited { again } = entry.place else { return };
         entry.account.spend(used);
-        entry.habit.visited(used);
+        entry.sparse.visited(used);
         if !(more || again) {
             entry.place = Place::Idle;
             return;
@@ -266,7 +266,7 @@ impl Rounds {
         }
     }
 
-    /// Begins the next round, if this one is over and somebody waits for it. Rounds in which all
+    /// Begins the next round, if this one is over and an entry waits for it. Rounds in which all
     /// would have been in debt are skipped.
     pub fn turn(&mut self) -> bool {
         match self.next_round() {
@@ -296,7 +296,7 @@ impl Rounds {
         self.round
     }
 
-    /// The first round in which somebody who waits for another round has a turn; none if nobody
+    /// The first round in which an entry that waits for another round has a turn; none if none
     /// waits.
     pub fn next_round(&self) -> Option<u64> {
         (self.later.len() > 0).then(|| self.soonest.max(self.round + 1))
@@ -314,9 +314,9 @@ impl Rounds {
         self.quantum
     }
 
-    /// Lets so many come first once more, of those who had a turn in the round and come again with
-    /// little: for each time in which others were served for so long that such a visit is cheap
-    /// beside it.
+    /// Lets so many come first once more, of the entries that had a turn in the round and come
+    /// again with little: for each time in which others were served for so long that such a visit
+    /// is cheap beside it.
     #[inline]
     pub fn let_again(&mut self, more: u32) {
         self.again = self.again.saturating_add(more).min(AGAIN_MAX);

@@ -1,12 +1,12 @@
-//! Who reads and who publishes what, and whether that can work.
+//! The graph of the applications and the parts that they read and publish, and whether it can work.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Entry, Orders, Recipe};
-use crate::app::On;
+use super::{AppSet, Entry, Orders};
+use crate::app::EventKind;
 use crate::world::{Maker, PartId};
 
 type Makers = Vec<Box<dyn Maker>>;
@@ -32,9 +32,9 @@ pub enum Wrong {
         /// The application.
         app: &'static str,
         /// The event.
-        on: On,
+        kind: EventKind,
         /// The events that it starts on.
-        starts: &'static [On],
+        starts: &'static [EventKind],
     },
     /// A sequence names an application twice.
     Repeated {
@@ -48,11 +48,11 @@ pub enum Wrong {
         /// The place of the second of them among all.
         sequence: usize,
         /// The event.
-        on: On,
+        kind: EventKind,
     },
-    /// Nobody publishes a part that somebody reads.
+    /// A part is read that no application publishes.
     Unpublished {
-        /// The application that reads it, or whose publisher does.
+        /// The application that reads it, itself or by its publisher.
         app: &'static str,
         /// The part.
         part: &'static str,
@@ -96,16 +96,16 @@ impl fmt::Display for Wrong {
                 "there is no application \"{app}\" here; those that run are: {}",
                 known.join(", ")
             ),
-            Wrong::Deaf { app, on, starts, .. } => write!(
+            Wrong::Deaf { app, kind, starts, .. } => write!(
                 f,
-                "the application \"{app}\" does not start on \"{on}\"; it starts on: {}",
-                starts.iter().map(|on| on.name()).collect::<Vec<_>>().join(", ")
+                "the application \"{app}\" does not start on \"{kind}\"; it starts on: {}",
+                starts.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
             ),
             Wrong::Repeated { app, .. } => {
                 write!(f, "the application \"{app}\" is twice in one sequence: name it once")
             }
-            Wrong::Ordered { on, .. } => {
-                write!(f, "there are two sequences on \"{on}\": an event has one order")
+            Wrong::Ordered { kind, .. } => {
+                write!(f, "there are two sequences on \"{kind}\": an event has one order")
             }
             Wrong::Unpublished { app, part } => write!(
                 f,
@@ -135,7 +135,7 @@ pub struct Graph {
     /// The parts, each behind those that it is made of.
     pub parts: Vec<PartNode>,
     /// The order of the applications for each kind of event that any of them starts on.
-    pub sequences: Vec<(On, Vec<&'static str>)>,
+    pub sequences: Vec<(EventKind, Vec<&'static str>)>,
 }
 
 /// An application.
@@ -144,7 +144,7 @@ pub struct AppNode {
     /// Its name.
     pub name: &'static str,
     /// The events that it starts on.
-    pub starts: &'static [On],
+    pub starts: &'static [EventKind],
     /// The parts that it reads.
     pub reads: Vec<&'static str>,
     /// The parts that it publishes.
@@ -164,28 +164,32 @@ pub struct PartNode {
     pub made_of: Vec<&'static str>,
 }
 
-impl Recipe {
-    /// Who reads and publishes what, and who sees what in which order.
+impl AppSet {
+    /// Which application reads and publishes which parts, and the order for each kind of event.
     ///
     /// # Errors
-    /// As [`Recipe::settle`].
+    /// As [`AppSet::build`].
     pub fn graph(&self) -> Result<Graph, Wrong> {
         let (orders, makers) = self.check()?;
-        let sequence = |on: On| {
-            let places = orders[on as usize].iter();
-            (on, places.map(|&place| self.apps[place].name).collect::<Vec<_>>())
+        let sequence = |kind: EventKind| {
+            let indices = orders[kind as usize].iter();
+            (kind, indices.map(|&index| self.apps[index].name).collect::<Vec<_>>())
         };
         Ok(Graph {
             apps: self.apps.iter().map(Entry::node).collect(),
             parts: makers.iter().map(|maker| self.part(maker.as_ref())).collect(),
-            sequences: On::ALL.map(sequence).into_iter().filter(|(_, of)| !of.is_empty()).collect(),
+            sequences: EventKind::ALL
+                .map(sequence)
+                .into_iter()
+                .filter(|(_, of)| !of.is_empty())
+                .collect(),
         })
     }
 
     /// The order for each event, and the publishers in the order in which they work.
     pub(super) fn check(&self) -> Result<(Orders, Makers), Wrong> {
-        for (place, app) in self.apps.iter().enumerate() {
-            if self.apps[..place].iter().any(|other| other.name == app.name) {
+        for (index, app) in self.apps.iter().enumerate() {
+            if self.apps[..index].iter().any(|other| other.name == app.name) {
                 return Err(Wrong::Twice(app.name));
             }
         }
@@ -193,37 +197,38 @@ impl Recipe {
     }
 
     fn orders(&self) -> Result<Orders, Wrong> {
-        let usual = |on: On| {
-            let starts = |(place, app): (usize, &Entry)| app.starts.contains(&on).then_some(place);
+        let usual = |kind: EventKind| {
+            let starts =
+                |(index, app): (usize, &Entry)| app.starts.contains(&kind).then_some(index);
             self.apps.iter().enumerate().filter_map(starts).collect()
         };
-        let mut orders = On::ALL.map(usual);
+        let mut orders = EventKind::ALL.map(usual);
         for (at, sequence) in self.sequences.iter().enumerate() {
-            if self.sequences[..at].iter().any(|other| other.on == sequence.on) {
-                return Err(Wrong::Ordered { sequence: at, on: sequence.on });
+            if self.sequences[..at].iter().any(|other| other.kind == sequence.kind) {
+                return Err(Wrong::Ordered { sequence: at, kind: sequence.kind });
             }
-            orders[sequence.on as usize] = self.order(at)?;
+            orders[sequence.kind as usize] = self.order(at)?;
         }
         Ok(orders)
     }
 
     /// The places that a sequence names.
     fn order(&self, sequence: usize) -> Result<Box<[usize]>, Wrong> {
-        let on = self.sequences[sequence].on;
+        let kind = self.sequences[sequence].kind;
         let mut order = Vec::new();
         for app in &self.sequences[sequence].apps {
-            let Some(place) = self.apps.iter().position(|there| there.name == *app) else {
+            let Some(index) = self.apps.iter().position(|there| there.name == *app) else {
                 let known = self.names().collect();
                 return Err(Wrong::Unknown { sequence, app: app.clone(), known });
             };
-            let Entry { name, starts, .. } = self.apps[place];
-            if !starts.contains(&on) {
-                return Err(Wrong::Deaf { sequence, app: name, on, starts });
+            let Entry { name, starts, .. } = self.apps[index];
+            if !starts.contains(&kind) {
+                return Err(Wrong::Deaf { sequence, app: name, kind, starts });
             }
-            if order.contains(&place) {
+            if order.contains(&index) {
                 return Err(Wrong::Repeated { sequence, app: name });
             }
-            order.push(place);
+            order.push(index);
         }
         Ok(order.into())
     }
@@ -283,8 +288,8 @@ fn names(parts: &[PartId]) -> Vec<&'static str> {
 fn sorted(mut left: Makers) -> Result<Makers, Wrong> {
     let mut sorted = Vec::new();
     while !left.is_empty() {
-        match (0..left.len()).find(|&place| need(&left, place).is_none()) {
-            Some(place) => sorted.push(left.remove(place)),
+        match (0..left.len()).find(|&index| need(&left, index).is_none()) {
+            Some(index) => sorted.push(left.remove(index)),
             None => return Err(Wrong::Circle(circle(&left))),
         }
     }
@@ -292,8 +297,8 @@ fn sorted(mut left: Makers) -> Result<Makers, Wrong> {
 }
 
 /// One of those that the one in this place needs.
-fn need(makers: &[Box<dyn Maker>], place: usize) -> Option<usize> {
-    makers.iter().position(|other| makers[place].reads().contains(&other.part()))
+fn need(makers: &[Box<dyn Maker>], index: usize) -> Option<usize> {
+    makers.iter().position(|other| makers[index].reads().contains(&other.part()))
 }
 
 /// Where each needs one of the others: one circle of them.
@@ -304,6 +309,6 @@ fn circle(left: &[Box<dyn Maker>]) -> Vec<&'static str> {
         way.push(at);
         at = need(left, at).unwrap_or(0);
     }
-    let begin = way.iter().position(|&place| place == at).unwrap_or(0);
-    way[begin..].iter().map(|&place| left[place].part().name).collect()
+    let begin = way.iter().position(|&index| index == at).unwrap_or(0);
+    way[begin..].iter().map(|&index| left[index].part().name).collect()
 }

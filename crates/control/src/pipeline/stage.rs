@@ -1,20 +1,20 @@
-//! An application whose types are forgotten.
+//! An application behind a trait object, so that a pipeline can hold several types of them.
 
 use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::app::{App, At, Event, Moment, Next, Slot, Slots, Timer, kept};
+use crate::app::{App, Event, EventCtx, Next, Slot, Slots, TickCtx, Timer, kept};
 use crate::batch::Batch;
-use crate::bounds::APP_COUNTS_MAX;
-use crate::output::{Far, Output};
-use crate::stats::Level;
-use crate::switch::{Info, Switch};
+use crate::limits::APP_COUNTS_MAX;
+use crate::output::{Commands, Output};
+use crate::stats::Gauge;
+use crate::switch::{Switch, SwitchInfo};
 use crate::time::Time;
 use crate::world::{PartId, View, World};
 
 /// What happened, and where the application's slot is.
 pub(super) struct What<'e> {
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) now: Time,
     pub(super) world: &'e World,
     pub(super) switch: &'e Switch,
@@ -24,13 +24,13 @@ pub(super) struct What<'e> {
 pub(super) trait Stage: Send {
     fn reads(&self) -> &'static [PartId];
     fn counts(&self) -> &'static [&'static str];
-    fn count(&self, own: &[Level]);
-    fn init_switch(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync>;
-    fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output);
+    fn count(&self, own: &[Gauge]);
+    fn init_switch(&mut self, now: Time, info: &SwitchInfo) -> Box<dyn Any + Send + Sync>;
+    fn packet_ins(&mut self, index: usize, batch: &mut Batch<'_>, out: &mut Output);
     fn event(&mut self, what: What<'_>, out: &mut Output) -> Next;
     fn timer(&self) -> Timer;
-    fn tick(&mut self, now: Time, world: &World, far: &mut Far);
-    fn published(&mut self, before: View<'_>, now: Time, after: &World, far: &mut Far);
+    fn tick(&mut self, now: Time, world: &World, commands: &mut Commands);
+    fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands);
 }
 
 impl<A: App> Stage for A {
@@ -43,38 +43,38 @@ impl<A: App> Stage for A {
         A::COUNTS
     }
 
-    fn count(&self, own: &[Level]) {
+    fn count(&self, own: &[Gauge]) {
         App::count(self, own);
     }
 
-    fn init_switch(&mut self, now: Time, info: &Info) -> Box<dyn Any + Send + Sync> {
+    fn init_switch(&mut self, now: Time, info: &SwitchInfo) -> Box<dyn Any + Send + Sync> {
         Box::new(A::Slot::keep(App::init_switch(self, now, info)))
     }
 
-    fn packet_ins(&mut self, place: usize, batch: &mut Batch<'_>, out: &mut Output) {
-        let slots = Slots::new(batch.switches, place);
+    fn packet_ins(&mut self, index: usize, batch: &mut Batch<'_>, out: &mut Output) {
+        let slots = Slots::new(batch.switches, index);
         batch.world = batch.world.reading(A::READS);
         App::packet_ins(self, batch, slots, out);
     }
 
     fn event(&mut self, what: What<'_>, out: &mut Output) -> Next {
-        let What { place, now, world, switch, event } = what;
-        let slot = A::Slot::give(kept::<A::Slot>(switch, place));
+        let What { index, now, world, switch, event } = what;
+        let slot = A::Slot::give(kept::<A::Slot>(switch, index));
         let world = View::of(world, A::READS);
-        let at = At { now, switch: &switch.info, account: &switch.account, slot, world };
-        App::event(self, at, event, out)
+        let ctx = EventCtx { now, switch: &switch.info, account: &switch.account, slot, world };
+        App::event(self, ctx, event, out)
     }
 
     fn timer(&self) -> Timer {
         App::timer(self)
     }
 
-    fn tick(&mut self, now: Time, world: &World, far: &mut Far) {
-        App::tick(self, Moment { now, world: View::of(world, A::READS) }, far);
+    fn tick(&mut self, now: Time, world: &World, commands: &mut Commands) {
+        App::tick(self, TickCtx { now, world: View::of(world, A::READS) }, commands);
     }
 
-    fn published(&mut self, before: View<'_>, now: Time, after: &World, far: &mut Far) {
-        let moment = Moment { now, world: View::of(after, A::READS) };
-        App::published(self, before, moment, far);
+    fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands) {
+        let ctx = TickCtx { now, world: View::of(after, A::READS) };
+        App::published(self, before, ctx, commands);
     }
 }

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;
-use crate::app::{At, Exclusive, Moment, Slots, State};
-use crate::batch::{Asked, Request};
-use crate::stats::{AppSnapshot, Level};
-use crate::world::{News, Part, PartId, Publisher};
+use crate::app::{EventCtx, Exclusive, Slots, State, TickCtx};
+use crate::batch::{Request, RequestHeader};
+use crate::stats::{AppSnapshot, Gauge};
+use crate::world::{Part, PartId, PublishCtx, Publisher};
 use aldis_wire::{DatapathId, Version};
 
 /// Declares a part and its publisher, which is made of others and never changes.
@@ -26,7 +26,7 @@ macro_rules! part {
             fn begin(&mut self) -> $Part {
                 $Part
             }
-            fn revise(&mut self, _: Time, _: News<'_, $Part>) -> Option<$Part> {
+            fn revise(&mut self, _: Time, _: PublishCtx<'_, $Part>) -> Option<$Part> {
                 None
             }
         }
@@ -40,14 +40,14 @@ part!(Egg "egg" by Lays of &[Chicken::ID]);
 
 /// Declares an application that does what `$body` says.
 macro_rules! app {
-    ($App:ident $name:literal on $starts:expr; reads $reads:expr; publishes $publishers:expr) => {
+    ($App:ident $name:literal kind $starts:expr; reads $reads:expr; publishes $publishers:expr) => {
         struct $App;
         impl App for $App {
             type Slot = ();
             const NAME: &'static str = $name;
-            const EVENTS: &'static [On] = $starts;
+            const EVENTS: &'static [EventKind] = $starts;
             const READS: &'static [PartId] = $reads;
-            fn event(&mut self, _: At<'_, ()>, _: &Event, out: &mut Output) -> Next {
+            fn event(&mut self, _: EventCtx<'_, ()>, _: &Event, out: &mut Output) -> Next {
                 out.append($name.as_bytes());
                 Next::Continue
             }
@@ -58,7 +58,7 @@ macro_rules! app {
     };
 }
 
-/// Counts what it sees, and says it to everybody.
+/// Counts what it sees, and tells all switches.
 #[derive(Default)]
 struct Tells {
     seconds: u64,
@@ -67,35 +67,35 @@ struct Tells {
 impl App for Tells {
     type Slot = ();
     const NAME: &'static str = "tells";
-    const EVENTS: &'static [On] = &[On::Up, On::Second];
+    const EVENTS: &'static [EventKind] = &[EventKind::Up, EventKind::Second];
     const COUNTS: &'static [&'static str] = &["seconds", "nothing"];
 
-    fn event(&mut self, _: At<'_, ()>, event: &Event, out: &mut Output) -> Next {
-        out.far().turn_to(DatapathId(7));
-        out.far().append(b"said");
+    fn event(&mut self, _: EventCtx<'_, ()>, event: &Event, out: &mut Output) -> Next {
+        out.commands().to(DatapathId(7));
+        out.commands().append(b"said");
         self.seconds += u64::from(matches!(event, Event::Second));
         Next::Stop
     }
 
-    fn count(&self, own: &[Level]) {
+    fn count(&self, own: &[Gauge]) {
         own[0].set(self.seconds);
     }
 }
 
 #[test]
 fn what_each_application_does_is_counted_over_all_workers() {
-    let recipe = Recipe::default().with(|| Topology).with(Tells::default).with(|| Routing);
-    let program = recipe.settle().unwrap();
+    let app_set = AppSet::default().with(|| Topology).with(Tells::default).with(|| Routing);
+    let pipelines = app_set.build().unwrap();
     let mut counted = vec![];
     for (worker, events) in [(0, &[Event::Up, Event::Second][..]), (1, &[Event::Second])] {
-        let (mut pipeline, mut out) = (program.pipeline(worker), program.output(worker));
+        let (mut pipeline, mut out) = (pipelines.pipeline(worker), pipelines.output(worker));
         let switch = pipeline.join(Time::START, info());
         for event in events {
-            pipeline.event(Time::START, &program.world(), &switch, event, &mut out);
+            pipeline.event(Time::START, &pipelines.world(), &switch, event, &mut out);
         }
         counted.push(Arc::clone(pipeline.counted()));
     }
-    let names: Vec<_> = program.names().collect();
+    let names: Vec<_> = pipelines.names().collect();
     let all = AppSnapshot::all(&names, &counted);
     let numbers = |numbers: [(&'static str, u64); 2]| BTreeMap::from(numbers);
     assert_eq!(all[0].events, numbers([("up", 1), ("second", 2)]));
@@ -107,26 +107,26 @@ fn what_each_application_does_is_counted_over_all_workers() {
     assert_eq!((all[2].app, all[2].events.len(), all[2].bytes_out), ("routing", 0, 0));
 }
 
-const BOTH: &[On] = &[On::Up, On::Second];
+const BOTH: &[EventKind] = &[EventKind::Up, EventKind::Second];
 
-app!(Topology "topology" on BOTH; reads &[]; publishes Publishers::of(FindsLinks));
-app!(Routing "routing" on BOTH; reads &[]; publishes Publishers::of(FindsRoutes));
-app!(Walks "walks" on &[On::Up]; reads &[Routes::ID]; publishes Publishers::default());
-app!(Farm "farm" on BOTH; reads &[]; publishes Publishers::of(Hatches).and(Lays));
+app!(Topology "topology" kind BOTH; reads &[]; publishes Publishers::of(FindsLinks));
+app!(Routing "routing" kind BOTH; reads &[]; publishes Publishers::of(FindsRoutes));
+app!(Walks "walks" kind &[EventKind::Up]; reads &[Routes::ID]; publishes Publishers::default());
+app!(Farm "farm" kind BOTH; reads &[]; publishes Publishers::of(Hatches).and(Lays));
 
-fn info() -> Info {
-    Info { dpid: DatapathId(1), version: Version::V13, buffers: 0, tables: 1, ports: vec![] }
+fn info() -> SwitchInfo {
+    SwitchInfo { dpid: DatapathId(1), version: Version::V13, buffers: 0, tables: 1, ports: vec![] }
 }
 
-fn all() -> Recipe {
-    Recipe::default().with(|| Walks).with(|| Routing).with(|| Topology)
+fn all() -> AppSet {
+    AppSet::default().with(|| Walks).with(|| Routing).with(|| Topology)
 }
 
-fn said(recipe: &Recipe, event: &Event) -> String {
-    let program = recipe.settle().unwrap();
-    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+fn said(app_set: &AppSet, event: &Event) -> String {
+    let pipelines = app_set.build().unwrap();
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
     let switch = pipeline.join(Time::START, info());
-    pipeline.event(Time::START, program.press().world(), &switch, event, &mut out);
+    pipeline.event(Time::START, pipelines.world_builder().world(), &switch, event, &mut out);
     String::from_utf8(out.bytes().to_vec()).unwrap()
 }
 
@@ -135,7 +135,7 @@ fn applications_see_what_they_start_on_in_the_order_of_the_sequence() {
     assert_eq!(said(&all(), &Event::Up), "walksroutingtopology");
     assert_eq!(said(&all(), &Event::Second), "routingtopology");
     assert_eq!(said(&all(), &Event::Down), "");
-    let sequence = all().sequence(On::Up, ["topology", "walks"]);
+    let sequence = all().sequence(EventKind::Up, ["topology", "walks"]);
     assert_eq!(said(&sequence, &Event::Up), "topologywalks");
     assert_eq!(said(&sequence, &Event::Second), "routingtopology");
 }
@@ -150,39 +150,47 @@ fn parts_are_made_after_those_that_they_are_made_of() {
         (&graph.apps[0].reads, &graph.apps[1].publishes),
         (&vec!["routes"], &vec!["routes"])
     );
-    assert_eq!(graph.sequences[0], (On::Up, vec!["walks", "routing", "topology"]));
+    assert_eq!(graph.sequences[0], (EventKind::Up, vec!["walks", "routing", "topology"]));
 }
 
 #[test]
 fn what_cannot_work_is_refused_with_a_sentence() {
-    let walks = || Recipe::default().with(|| Walks);
-    let refused = |recipe: Recipe| {
-        let wrong = recipe.settle().expect_err("it cannot work");
+    let walks = || AppSet::default().with(|| Walks);
+    let refused = |app_set: AppSet| {
+        let wrong = app_set.build().expect_err("it cannot work");
         (wrong.sequence(), wrong.to_string())
     };
     let cases = [
         (walks(), None, "\"walks\" reads \"routes\", which no application publishes"),
         (walks().with(|| Routing), None, "\"routing\" reads \"links\", which no application"),
         (all().with(|| Walks), None, "\"walks\" is there twice"),
-        (Recipe::default().with(|| Farm), None, "in a circle: chicken of egg of chicken"),
-        (all().sequence(On::Up, ["wlaks"]), Some(0), "no application \"wlaks\" here; those that"),
+        (AppSet::default().with(|| Farm), None, "in a circle: chicken of egg of chicken"),
         (
-            all().sequence(On::Second, ["walks"]),
+            all().sequence(EventKind::Up, ["wlaks"]),
+            Some(0),
+            "no application \"wlaks\" here; those that",
+        ),
+        (
+            all().sequence(EventKind::Second, ["walks"]),
             Some(0),
             "not start on \"second\"; it starts on: up",
         ),
-        (all().sequence(On::Up, ["walks", "walks"]), Some(0), "\"walks\" is twice in one sequence"),
         (
-            all().sequence(On::Up, ["walks"]).sequence(On::Up, ["routing"]),
+            all().sequence(EventKind::Up, ["walks", "walks"]),
+            Some(0),
+            "\"walks\" is twice in one sequence",
+        ),
+        (
+            all().sequence(EventKind::Up, ["walks"]).sequence(EventKind::Up, ["routing"]),
             Some(1),
             "two sequences on \"up\"",
         ),
     ];
-    for (recipe, sequence, words) in cases {
-        let (place, sentence) = refused(recipe);
+    for (app_set, sequence, words) in cases {
+        let (place, sentence) = refused(app_set);
         assert!(place == sequence && sentence.contains(words), "{place:?}: {sentence}");
     }
-    app!(Rival "rival" on BOTH; reads &[]; publishes Publishers::of(FindsLinks));
+    app!(Rival "rival" kind BOTH; reads &[]; publishes Publishers::of(FindsLinks));
     let (_, sentence) = refused(all().with(|| Rival));
     assert!(sentence.contains("\"topology\" and \"rival\" both publish \"links\""), "{sentence}");
 }
@@ -195,9 +203,10 @@ struct Counter {
 impl App for Counter {
     type Slot = Exclusive<u8>;
     const NAME: &'static str = "counter";
-    const EVENTS: &'static [On] = &[On::FlowRequest, On::Second, On::Timer];
+    const EVENTS: &'static [EventKind] =
+        &[EventKind::FlowRequest, EventKind::Second, EventKind::Timer];
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> u8 {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> u8 {
         0
     }
 
@@ -210,9 +219,9 @@ impl App for Counter {
         batch.runs.iter().for_each(|run| *slots.of(run.switch) += 1);
     }
 
-    fn event(&mut self, mut at: At<'_, Exclusive<u8>>, _: &Event, out: &mut Output) -> Next {
-        *at.slot += 10;
-        out.append(&[*at.slot]);
+    fn event(&mut self, mut ctx: EventCtx<'_, Exclusive<u8>>, _: &Event, out: &mut Output) -> Next {
+        *ctx.slot += 10;
+        out.append(&[*ctx.slot]);
         Next::Stop
     }
 
@@ -220,23 +229,23 @@ impl App for Counter {
         self.timer
     }
 
-    fn tick(&mut self, moment: Moment<'_>, far: &mut Far) {
-        far.turn_to(DatapathId(moment.now.0));
-        far.append(&[1]);
+    fn tick(&mut self, ctx: TickCtx<'_>, commands: &mut Commands) {
+        commands.to(DatapathId(ctx.now.0));
+        commands.append(&[1]);
         self.timer = Timer::OnEach(Duration::from_millis(5));
     }
 }
 
 #[test]
 fn an_exclusive_slot_comes_to_be_changed_even_twice_in_a_batch() {
-    let recipe = Recipe::default().with(|| Counter { timer: Timer::Never });
-    let program = recipe.settle().unwrap();
-    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    let app_set = AppSet::default().with(|| Counter { timer: Timer::Never });
+    let pipelines = app_set.build().unwrap();
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
     assert!(pipeline.is_exclusive());
     let switch = pipeline.join(Time::START, info());
     let run = |switch| crate::Run { switch, requests: 0..0 };
     let mut batch = Batch {
-        on: On::FlowRequest,
+        kind: EventKind::FlowRequest,
         now: Time::START,
         world: View::nothing(),
         bytes: &[],
@@ -256,30 +265,30 @@ impl App for NumbersRequests {
     type Slot = Exclusive<u8>;
     const NAME: &'static str = "numbers";
 
-    fn init_switch(&mut self, _: Time, _: &Info) -> u8 {
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> u8 {
         0
     }
 
     fn packet_in(
         &mut self,
-        request: &Asked<'_>,
+        request: &Request<'_>,
         mut count: State<'_, Self>,
         out: &mut Output,
     ) -> Next {
         *count += 1;
-        out.turn_to(request.run);
+        out.select(request.run);
         out.append(&[*count]);
-        if request.request.xid == 2 { Next::Stop } else { Next::Continue }
+        if request.header.xid == 2 { Next::Stop } else { Next::Continue }
     }
 }
 
 #[test]
 fn requests_come_one_by_one_with_the_slot_of_their_switch() {
-    let recipe = Recipe::default().with(|| NumbersRequests);
-    let program = recipe.settle().unwrap();
-    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    let app_set = AppSet::default().with(|| NumbersRequests);
+    let pipelines = app_set.build().unwrap();
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
     let switches = [1, 2].map(|_| pipeline.join(Time::START, info()));
-    let request = |xid, stopped| Request {
+    let request = |xid, stopped| RequestHeader {
         frame_at: 0,
         frame_len: 0,
         total_len: 0,
@@ -291,7 +300,7 @@ fn requests_come_one_by_one_with_the_slot_of_their_switch() {
     };
     let mut requests = [request(1, false), request(2, false), request(3, true), request(4, false)];
     let mut batch = Batch {
-        on: On::FlowRequest,
+        kind: EventKind::FlowRequest,
         now: Time::START,
         world: View::nothing(),
         bytes: &[],
@@ -312,15 +321,15 @@ fn requests_come_one_by_one_with_the_slot_of_their_switch() {
 #[test]
 fn timers_fire_when_their_time_comes_and_where_they_should() {
     let millis = |count: u64| Time::START + Duration::from_millis(count);
-    let recipe =
-        Recipe::default().with(|| Counter { timer: Timer::OnOne(Duration::from_millis(2)) });
-    let program = recipe.settle().unwrap();
-    assert_eq!(program.pipeline(1).next_tick(), Time::NEVER);
-    let (mut pipeline, mut out) = (program.pipeline(0), program.output(0));
+    let app_set =
+        AppSet::default().with(|| Counter { timer: Timer::OnOne(Duration::from_millis(2)) });
+    let pipelines = app_set.build().unwrap();
+    assert_eq!(pipelines.pipeline(1).next_tick(), Time::NEVER);
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
     let mut ticks = |now| {
-        pipeline.tick(now, &World::NOTHING, out.far());
-        let ticks = out.far().pieces().1.len();
-        out.far().clear();
+        pipeline.tick(now, &World::NOTHING, out.commands());
+        let ticks = out.commands().pieces().1.len();
+        out.commands().clear();
         (ticks, pipeline.next_tick())
     };
     assert_eq!(ticks(millis(7)), (0, millis(9)));

@@ -1,4 +1,4 @@
-//! Who keeps a datapath id that several connections claim.
+//! Duplicate datapath ids: which connection keeps an id that several claim.
 //!
 //! A switch that lost power comes back before its old connection is noticed dead; two switches may
 //! have been given one id by mistake. Both look the same: a second connection with a known id. So
@@ -12,14 +12,13 @@
 //! Auxiliary connections (OpenFlow 1.3.5 §6.3.6) claim nothing: they join the holder and go when it
 //! goes.
 //!
-//! This is the decision only. Whoever keeps the table of datapath ids carries the questions and
-//! answers.
+//! This is the decision only. The engine's registry carries the questions and answers.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use super::step::Refusal;
-use crate::bounds::AUXILIARIES_MAX;
+use crate::limits::AUXILIARIES_MAX;
 
 /// The connections that claim one datapath id. `C` names a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,7 +80,7 @@ impl<C> Default for Claim<C> {
 }
 
 impl<C: Copy + PartialEq> Claim<C> {
-    /// Nobody has the id. Whether a certificate `proved` it before.
+    /// No connection has the id. `proved` says whether a certificate proved it before.
     pub fn unclaimed(proved: bool) -> Claim<C> {
         Claim { proved, ..Claim::default() }
     }
@@ -110,7 +109,7 @@ impl<C: Copy + PartialEq> Claim<C> {
                 Verdict::Probe(holder)
             }
             (0, Some(_), Some(_)) => Verdict::Refuse(Refusal::AnotherWaits),
-            // While it is open who the main connection is, there is none to join.
+            // While it is open which connection is the main one, there is none to join.
             (_, None, _) | (_, _, Some(_)) => Verdict::Refuse(Refusal::NoMain),
             _ if self.outranked => Verdict::Refuse(Refusal::NoMain),
             (number, Some(main), None) => self.join(newcomer, number, main),

@@ -1,6 +1,6 @@
 //! What the peer did wrong, counted, so that a flood of it has an end.
 
-use crate::bounds::FAULTS_MAX;
+use crate::limits::FAULTS_MAX;
 use crate::time::Time;
 
 /// Bad messages not yet forgiven. One is forgiven each second.

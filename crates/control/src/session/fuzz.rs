@@ -10,7 +10,7 @@ use aldis_wire::header::{HEADER_LEN, Header, kind};
 use aldis_wire::{Version, v10, v13};
 
 use super::{Admission, Close, Config, Refusal, Session, Step, Versions};
-use crate::bounds::REQUESTS_MAX;
+use crate::limits::REQUESTS_MAX;
 use crate::time::Time;
 
 /// The most that one message is answered with, in bytes, beyond its own length.

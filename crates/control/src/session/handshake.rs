@@ -9,21 +9,21 @@ use aldis_wire::chop::Raw;
 use aldis_wire::header::{HEADER_LEN, kind};
 use aldis_wire::msg::{Port, PortChange, PortChangeReason};
 
-use super::dialect::{self, Features, Heard};
+use super::codec::{self, Features, Incoming};
 use super::negotiate::negotiate;
-use super::requests::Asked;
+use super::requests::Pending;
 use super::step::{Admission, Close, Step};
 use super::{Phase, Session};
-use crate::bounds::PORTS_MAX;
-use crate::switch::Info;
+use crate::limits::PORTS_MAX;
+use crate::switch::SwitchInfo;
 use crate::time::Time;
 
 /// What is known of a switch before it is up.
 #[derive(Debug)]
 pub(super) struct Gathered {
-    info: Info,
+    info: SwitchInfo,
     auxiliary_id: u8,
-    /// When it said who it is.
+    /// When its FEATURES_REPLY came.
     since: Time,
     /// What was said of its ports, in the order in which it came.
     changes: Vec<PortChange>,
@@ -36,7 +36,7 @@ impl Session {
         match Greeting::of(raw.header.kind) {
             Some(Greeting::Hello) => self.agree(raw, out),
             Some(Greeting::EchoRequest) => {
-                dialect::echo_reply(raw, out);
+                codec::echo_reply(raw, out);
                 Ok(Step::Nothing)
             }
             Some(Greeting::Error) => Err(self.hello_refused(raw)),
@@ -45,9 +45,9 @@ impl Session {
     }
 
     /// A message began whose end has not come, and may never: the length that a stranger's bytes
-    /// seem to have means nothing. Who speaks another protocol is known by a whole header, and who
-    /// speaks TLS by the first two bytes of it. Of fewer nothing is said: Mininet sends three to
-    /// see whether anybody listens.
+    /// seem to have means nothing. Another protocol is known by a whole header, and TLS by the
+    /// first two bytes of it. Fewer bytes say nothing: Mininet sends three to see whether a
+    /// controller listens.
     ///
     /// # Errors
     /// [`Close::NoHello`].
@@ -66,29 +66,29 @@ impl Session {
 
     fn agree(&mut self, raw: Raw<'_>, out: &mut Vec<u8>) -> Result<Step, Close> {
         let (theirs, ours) = (raw.header.version, self.config.versions);
-        let bitmap = dialect::bitmap(&raw.bytes[HEADER_LEN..]);
+        let bitmap = codec::bitmap(&raw.bytes[HEADER_LEN..]);
         let Some(version) = negotiate(ours, theirs, bitmap) else {
-            dialect::incompatible(theirs, ours, raw.header.xid, out);
+            codec::incompatible(theirs, ours, raw.header.xid, out);
             return Err(Close::BadVersion { theirs, ours });
         };
         self.version = Some(version);
         self.phase = Phase::Features;
-        if let Some(xid) = self.requests.ask(Asked::Features, Time::NEVER) {
-            dialect::features_request(version, xid, out);
+        if let Some(xid) = self.requests.ask(Pending::Features, Time::NEVER) {
+            codec::features_request(version, xid, out);
         }
         Ok(Step::Nothing)
     }
 
     fn hello_refused(&self, raw: Raw<'_>) -> Close {
-        match dialect::hear(self.config.versions.highest(), raw) {
-            Ok(Heard::Error(complaint)) => Close::HelloRefused(complaint.in_words()),
+        match codec::hear(self.config.versions.highest(), raw) {
+            Ok(Incoming::Error(error_message)) => Close::HelloRefused(error_message.in_words()),
             Ok(_) => Close::NoHello { version: raw.header.version, kind: raw.header.kind },
             Err(why) => Close::HandshakeMalformed { what: "OFPT_ERROR", why },
         }
     }
 
-    /// The switch said who it is. Some do so with a transaction id of their own: there is only one
-    /// such reply to come.
+    /// The FEATURES_REPLY came. Some switches send it with a transaction id of their own: there is
+    /// only one such reply to come.
     pub(super) fn features(&mut self, now: Time, features: Features) -> Result<Step, Close> {
         let (Phase::Features, Some(version)) = (&self.phase, self.version) else {
             self.counts.unawaited += 1;
@@ -96,7 +96,7 @@ impl Session {
         };
         self.requests.end_all();
         let Features { dpid, auxiliary_id, buffers, tables, ports } = features;
-        let info = Info { dpid, version, buffers, tables, ports: Vec::new() };
+        let info = SwitchInfo { dpid, version, buffers, tables, ports: Vec::new() };
         self.dpid = Some(dpid);
         self.phase = Phase::Admission(Box::new(Gathered {
             info,
@@ -144,28 +144,28 @@ impl Session {
     /// Everything the handshake has to say to a main connection, in one go. The barrier comes last:
     /// its reply means that the rest took effect.
     fn set_up(&mut self, version: Version, out: &mut Vec<u8>) {
-        dialect::whole_packets(version, self.requests.xid(), out);
+        codec::whole_packets(version, self.requests.xid(), out);
         if self.config.delete_flows {
-            dialect::delete_flows(version, self.requests.xid(), out);
+            codec::delete_flows(version, self.requests.xid(), out);
         }
-        dialect::table_miss(version, self.requests.xid(), out);
+        codec::table_miss(version, self.requests.xid(), out);
         if version >= Version::V13
-            && let Some(xid) = self.requests.ask(Asked::Ports, Time::NEVER)
+            && let Some(xid) = self.requests.ask(Pending::Ports, Time::NEVER)
         {
-            dialect::ports_request(version, xid, out);
+            codec::ports_request(version, xid, out);
         }
         self.ask_ready(version, out);
     }
 
     fn ask_ready(&mut self, version: Version, out: &mut Vec<u8>) {
-        if let Some(xid) = self.requests.ask(Asked::Ready, Time::NEVER) {
-            dialect::barrier_request(version, xid, out);
+        if let Some(xid) = self.requests.ask(Pending::Ready, Time::NEVER) {
+            codec::barrier_request(version, xid, out);
         }
     }
 
     /// Some of the switch's ports. The last part of a reply ends its request.
     pub(super) fn ports(&mut self, xid: u32, ports: Vec<Port>, more: bool) -> Result<Step, Close> {
-        if self.requests.asked(xid) != Some(Asked::Ports) {
+        if self.requests.asked(xid) != Some(Pending::Ports) {
             self.counts.unawaited += 1;
             return Ok(Step::Nothing);
         }
@@ -181,7 +181,7 @@ impl Session {
     /// whose reply ends the handshake.
     pub(super) fn no_ports(&mut self, out: &mut Vec<u8>) {
         if let Some(version) = self.version
-            && !self.requests.awaits(Asked::Ready)
+            && !self.requests.awaits(Pending::Ready)
         {
             self.ask_ready(version, out);
         }
@@ -189,12 +189,12 @@ impl Session {
 
     /// Ends the handshake if nothing is awaited any more.
     pub(super) fn settle(&mut self) -> Step {
-        if self.requests.awaits(Asked::Ports) || self.requests.awaits(Asked::Ready) {
+        if self.requests.awaits(Pending::Ports) || self.requests.awaits(Pending::Ready) {
             return Step::Nothing;
         }
         match mem::replace(&mut self.phase, Phase::Up) {
             Phase::Setup(gathered) => {
-                Step::Up(Info { ports: settled(gathered.changes), ..gathered.info })
+                Step::Up(SwitchInfo { ports: settled(gathered.changes), ..gathered.info })
             }
             other => {
                 self.phase = other;
@@ -209,8 +209,8 @@ impl Session {
             .try_for_each(|port| self.gather(PortChange { reason: PortChangeReason::Added, port }))
     }
 
-    /// Keeps what is said of a port until the handshake is done, if it is known yet whose port that
-    /// is.
+    /// Keeps what is said of a port until the handshake is done, if it is known yet which switch
+    /// the port belongs to.
     pub(super) fn gather(&mut self, change: PortChange) -> Result<(), Close> {
         let (Phase::Admission(gathered) | Phase::Setup(gathered)) = &mut self.phase else {
             self.counts.early += 1;
@@ -229,7 +229,7 @@ impl Session {
             Phase::Hello => "its HELLO",
             Phase::Features => "its features",
             Phase::Admission(_) => "the decision which connection keeps its datapath id",
-            Phase::Setup(_) if self.requests.awaits(Asked::Ports) => "its port description",
+            Phase::Setup(_) if self.requests.awaits(Pending::Ports) => "its port description",
             Phase::Setup(_) | Phase::Up | Phase::Auxiliary => "its reply to a barrier",
         }
     }

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use crate::bounds::PROBE_LOOKS;
+use crate::limits::PROBE_LOOKS;
 use crate::time::Time;
 
 /// When the switch was heard, and whether it was asked since.
@@ -61,7 +61,7 @@ impl Liveness {
 /// A question that only the echo reply with its transaction id answers: what the switch sent before
 /// it lost power may still arrive, and proves nothing.
 ///
-/// What counts is not the time that passed, in which nobody may have looked, but how often the
+/// What counts is not the time that passed, for the worker may not have looked, but how often the
 /// socket was looked at and found empty. As long as something comes, the answer may stand behind
 /// it.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ pub(super) struct Probe {
 /// What was seen of the socket since the last look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Seen {
-    /// Nobody looked.
+    /// There was no look.
     Unknown,
     Empty,
     /// Something came.

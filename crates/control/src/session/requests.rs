@@ -1,12 +1,12 @@
 //! Transaction ids, and which replies are awaited.
 //!
 //! The upper eight bits of an id are the worker that asked, the lower 23 count up; the bit between
-//! them is for those that applications take ([`crate::output::Far::xid`]). A reply that nobody
-//! awaits, or that comes too late, finds nothing here.
+//! them is for those that applications take ([`crate::output::Commands::xid`]). A reply that is not
+//! awaited, or that comes too late, finds nothing here.
 
 use alloc::vec::Vec;
 
-use crate::bounds::REQUESTS_MAX;
+use crate::limits::REQUESTS_MAX;
 use crate::time::Time;
 
 const WORKER_AT: u32 = 24;
@@ -14,8 +14,8 @@ const COUNTER_BITS: u32 = 23;
 
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Asked {
-    /// Who the switch is.
+pub(super) enum Pending {
+    /// The features, the datapath id among them.
     Features,
     /// Which ports it has.
     Ports,
@@ -28,7 +28,7 @@ pub(super) enum Asked {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     xid: u32,
-    asked: Asked,
+    asked: Pending,
     by: Time,
 }
 
@@ -53,7 +53,7 @@ impl Requests {
     }
 
     /// The id of a new request whose reply is awaited until `by`; `None` where too many are.
-    pub(super) fn ask(&mut self, asked: Asked, by: Time) -> Option<u32> {
+    pub(super) fn ask(&mut self, asked: Pending, by: Time) -> Option<u32> {
         if self.open.len() == REQUESTS_MAX {
             return None;
         }
@@ -63,17 +63,17 @@ impl Requests {
     }
 
     /// What was asked with this id, if the reply is awaited.
-    pub(super) fn asked(&self, xid: u32) -> Option<Asked> {
+    pub(super) fn asked(&self, xid: u32) -> Option<Pending> {
         self.open.iter().find(|open| open.xid == xid).map(|open| open.asked)
     }
 
     /// Whether a reply to `asked` is awaited.
-    pub(super) fn awaits(&self, asked: Asked) -> bool {
+    pub(super) fn awaits(&self, asked: Pending) -> bool {
         self.open.iter().any(|open| open.asked == asked)
     }
 
     /// Ends the request, whatever came of it: what was asked.
-    pub(super) fn end(&mut self, xid: u32) -> Option<Asked> {
+    pub(super) fn end(&mut self, xid: u32) -> Option<Pending> {
         let place = self.open.iter().position(|open| open.xid == xid)?;
         let asked = self.open.remove(place).asked;
         if self.open.is_empty() {
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn a_reply_is_awaited_once() {
         let mut requests = Requests::new(3);
-        let xid = requests.ask(Asked::Barrier, Time(7)).unwrap();
-        assert_eq!((requests.asked(xid), requests.deadline()), (Some(Asked::Barrier), Time(7)));
+        let xid = requests.ask(Pending::Barrier, Time(7)).unwrap();
+        assert_eq!((requests.asked(xid), requests.deadline()), (Some(Pending::Barrier), Time(7)));
         assert_eq!((requests.late(Time(6)), requests.late(Time(7))), (None, Some(xid)));
-        assert_eq!((requests.end(xid), requests.end(xid)), (Some(Asked::Barrier), None));
+        assert_eq!((requests.end(xid), requests.end(xid)), (Some(Pending::Barrier), None));
         assert_eq!(requests.deadline(), Time::NEVER);
     }
 
@@ -128,8 +128,8 @@ mod tests {
     fn no_more_are_awaited_than_the_bound() {
         let mut requests = Requests::new(3);
         for _ in 0..REQUESTS_MAX {
-            assert!(requests.ask(Asked::Barrier, Time::NEVER).is_some());
+            assert!(requests.ask(Pending::Barrier, Time::NEVER).is_some());
         }
-        assert_eq!(requests.ask(Asked::Barrier, Time::NEVER), None);
+        assert_eq!(requests.ask(Pending::Barrier, Time::NEVER), None);
     }
 }

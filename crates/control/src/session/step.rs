@@ -7,10 +7,10 @@ use core::fmt;
 
 use aldis_wire::{DatapathId, Header, Malformed, Raw, Reason, Version};
 
-use super::dialect::{self, Complaint, Heard};
+use super::codec::{self, ErrorMessage, Incoming};
 use super::negotiate::Versions;
 use crate::app::Event;
-use crate::switch::Info;
+use crate::switch::SwitchInfo;
 
 /// What is wrong with a message that is no error.
 const NO_ERROR: Malformed = Malformed { field: "header.type", offset: 1, reason: Reason::BadType };
@@ -18,10 +18,10 @@ const NO_ERROR: Malformed = Malformed { field: "header.type", offset: 1, reason:
 /// What came of a message or of the time that passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Nothing that concerns anyone else.
+    /// Nothing that the engine or an application has to know.
     Nothing,
-    /// The switch said who it is. The handshake rests until the engine has asked who else claims
-    /// that name and answers with [`super::Session::admit`].
+    /// The switch named its datapath id. The handshake rests until the engine has asked which other
+    /// connections claim that id, and answers with [`super::Session::admit`].
     Identified {
         /// Its name.
         dpid: DatapathId,
@@ -30,7 +30,7 @@ pub enum Step {
     },
     /// The handshake is done: the switch can be programmed. Comes once, and never on an auxiliary
     /// connection.
-    Up(Info),
+    Up(SwitchInfo),
     /// An auxiliary connection is ready: its PACKET_INs are those of the main connection's switch.
     AuxiliaryUp {
         /// The name it shares with its main connection.
@@ -153,8 +153,8 @@ impl SwitchError {
         bytes: &[u8],
     ) -> Result<SwitchError, Malformed> {
         let header = Header::peek(bytes)?.ok_or(NO_ERROR)?;
-        match dialect::hear(version, Raw { header, bytes })? {
-            Heard::Error(Complaint { name, about, hint, .. }) => {
+        match codec::hear(version, Raw { header, bytes })? {
+            Incoming::Error(ErrorMessage { name, about, hint, .. }) => {
                 Ok(SwitchError { dpid: Some(dpid), xid: header.xid, name, about, hint })
             }
             _ => Err(NO_ERROR),
@@ -217,7 +217,7 @@ pub enum Close {
         /// What was wrong with it.
         why: Malformed,
     },
-    /// The switch has more ports than [`crate::bounds::PORTS_MAX`].
+    /// The switch has more ports than [`crate::limits::PORTS_MAX`].
     TooManyPorts,
     /// The switch said nothing for a while, nor answered when asked.
     NoEcho,
@@ -281,7 +281,7 @@ impl fmt::Display for Close {
             Close::TooManyPorts => write!(
                 f,
                 "the switch has more than {} ports, the most that is accepted",
-                crate::bounds::PORTS_MAX
+                crate::limits::PORTS_MAX
             ),
             Close::NoEcho => {
                 f.write_str("the switch fell silent and did not answer an echo request")

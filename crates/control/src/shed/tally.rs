@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Port;
-use crate::bounds::SHED_PORTS_MAX;
+use crate::limits::SHED_PORTS_MAX;
 
 /// One switch's count. It allocates when a port is cut for the first time, up to [`SHED_PORTS_MAX`]
 /// ports.

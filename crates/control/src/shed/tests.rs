@@ -1,8 +1,8 @@
 //! The laws of shedding.
 
 use super::*;
-use crate::bounds::SHED_PORTS_MAX;
 use crate::fair::{Demand, Weight, max_min};
+use crate::limits::SHED_PORTS_MAX;
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn a_switch_within_its_share_loses_nothing() {
 fn the_port_above_its_share_loses_the_excess() {
     let mut it = Shed::new(7);
     assert_eq!(shed(&mut it, &[9, 9, 9, 1, 9, 9, 2, 9], 5), [9, 9, 9, 1, 2]);
-    let seen: Vec<_> = it.ports().iter().map(|it| (it.number, it.asked, it.dropped)).collect();
+    let seen: Vec<_> = it.ports().iter().map(|it| (it.number, it.request, it.dropped)).collect();
     assert_eq!(seen, [(9, 6, 3), (1, 1, 0), (2, 1, 0)]);
 }
 
@@ -93,7 +93,7 @@ fn drops_are_counted_by_port_within_a_bound() {
 #[test]
 fn a_port_floods_when_it_asks_for_more_than_twice_what_the_others_do() {
     let look = |counts: &[(u32, usize)]| {
-        let ports = counts.iter().flat_map(|(port, asked)| core::iter::repeat_n(*port, *asked));
+        let ports = counts.iter().flat_map(|(port, request)| core::iter::repeat_n(*port, *request));
         Shed::new(7).look(ports).is_some()
     };
     assert!(look(&[(1, 94), (2, 94), (3, 940)]));
@@ -138,12 +138,12 @@ proptest! {
     fn the_share_is_divided_max_min(streams in prop::collection::vec((streams(), 0..300usize), 1..4), seed: u64) {
         let mut it = Shed::new(seed);
         for (stream, share) in streams {
-            let (asked, kept) = (counts(&stream), shed(&mut it, &stream, share));
+            let (request, kept) = (counts(&stream), shed(&mut it, &stream, share));
             prop_assert_eq!(kept.len(), stream.len().min(share));
-            let demand = |asked: &usize| Demand { rate: *asked as f64, weight: Weight::ONE };
-            let demands: Vec<Demand> = asked.values().map(demand).collect();
+            let demand = |request: &usize| Demand { rate: *request as f64, weight: Weight::ONE };
+            let demands: Vec<Demand> = request.values().map(demand).collect();
             let got = counts(&kept);
-            for (port, fair) in asked.keys().zip(max_min(share as f64, &demands)) {
+            for (port, fair) in request.keys().zip(max_min(share as f64, &demands)) {
                 let got = got.get(port).copied().unwrap_or(0) as f64;
                 prop_assert!((got - fair).abs() < 1.0 + 1e-9, "{port}: {got} of {fair}");
             }

@@ -3,20 +3,20 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{Count, Level};
-use crate::app::On;
-use crate::bounds::APP_COUNTS_MAX;
+use super::{Counter, Gauge};
+use crate::app::EventKind;
+use crate::limits::APP_COUNTS_MAX;
 
 /// What one application did on one worker, on cache lines of its own. It is added to once a batch
 /// or once an event, and never once a request.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct AppStats {
-    seen: [Count; On::ALL.len()],
-    bytes_out: Count,
+    seen: [Counter; EventKind::ALL.len()],
+    bytes_out: Counter,
     names: &'static [&'static str],
     /// As many of them as there are names.
-    own: [Level; APP_COUNTS_MAX],
+    own: [Gauge; APP_COUNTS_MAX],
 }
 
 impl AppStats {
@@ -27,8 +27,8 @@ impl AppStats {
 
     /// It was handed so many events, or flow requests, of this kind, and wrote so many bytes.
     #[inline]
-    pub(crate) fn saw(&self, on: On, count: u64, bytes: usize) {
-        self.seen[on as usize].add(count);
+    pub(crate) fn saw(&self, kind: EventKind, count: u64, bytes: usize) {
+        self.seen[kind as usize].add(count);
         if bytes > 0 {
             self.bytes_out.add(bytes as u64);
         }
@@ -36,7 +36,7 @@ impl AppStats {
 
     /// What it counts itself, in the order of its names.
     #[inline]
-    pub(crate) fn own(&self) -> &[Level] {
+    pub(crate) fn own(&self) -> &[Gauge] {
         &self.own[..self.names.len()]
     }
 }
@@ -47,7 +47,7 @@ impl AppStats {
 pub struct AppSnapshot {
     /// Its name.
     pub app: &'static str,
-    /// Events that it was handed, by their kind ([`On::name`]), those among them that an
+    /// Events that it was handed, by their kind ([`EventKind::name`]), those among them that an
     /// application before it had stopped; of flow requests each counts. Kinds that did not come yet
     /// are not there.
     pub events: BTreeMap<&'static str, u64>,
@@ -70,10 +70,10 @@ impl AppSnapshot {
     }
 
     fn add(&mut self, stats: &AppStats) {
-        for (on, count) in On::ALL.into_iter().zip(stats.seen.iter()) {
+        for (kind, count) in EventKind::ALL.into_iter().zip(stats.seen.iter()) {
             let count = count.get();
             if count > 0 {
-                *self.events.entry(on.name()).or_default() += count;
+                *self.events.entry(kind.name()).or_default() += count;
             }
         }
         self.bytes_out += stats.bytes_out.get();

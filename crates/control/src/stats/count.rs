@@ -8,12 +8,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that only grows, until it wraps. Counts of several sets add up.
 #[derive(Debug, Default)]
-pub struct Count(AtomicU64);
+pub struct Counter(AtomicU64);
 
-impl Count {
+impl Counter {
     /// Nothing counted yet.
-    pub const fn new() -> Count {
-        Count(AtomicU64::new(0))
+    pub const fn new() -> Counter {
+        Counter(AtomicU64::new(0))
     }
 
     /// Adds `more`. Only the owner may call it.
@@ -31,9 +31,9 @@ impl Count {
 
 /// A number that goes up and down. Levels of several sets add up.
 #[derive(Debug, Default)]
-pub struct Level(AtomicU64);
+pub struct Gauge(AtomicU64);
 
-impl Level {
+impl Gauge {
     /// Says what it is from now on. Only the owner may call it.
     #[inline]
     pub fn set(&self, level: u64) {
@@ -49,9 +49,9 @@ impl Level {
 
 /// The highest value met; 0 before the first. Of several sets, the highest counts.
 #[derive(Debug, Default)]
-pub struct Peak(AtomicU64);
+pub struct Max(AtomicU64);
 
-impl Peak {
+impl Max {
     /// Takes a value into account. Only the owner may call it.
     #[inline]
     pub fn raise(&self, value: u64) {

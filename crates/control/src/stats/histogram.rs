@@ -2,13 +2,13 @@
 //!
 //! Its buckets are log-linear: each power of two is divided into [`PARTS`] of equal width, so that
 //! a bucket is never wider than a sixteenth of what is in it, and values below 32 have a bucket
-//! each. The size is fixed, 4.7 KB, and recording is a shift and four counters; whoever needs it
-//! smaller keeps a sum and a [`Peak`] instead.
+//! each. The size is fixed, 4.7 KB, and recording is a shift and four counters; where that is too
+//! large, a sum and a [`Max`] do.
 
 use core::fmt;
 
-use super::{Count, Distribution, Peak};
-use crate::bounds::RECORDED_MAX;
+use super::{Counter, Distribution, Max};
+use crate::limits::RECORDED_MAX;
 
 /// Buckets of each power of two.
 const PARTS: u64 = 1 << PARTS_BITS;
@@ -20,20 +20,20 @@ pub(super) const BUCKETS: usize = bucket(RECORDED_MAX) + 1;
 /// How often each value came, values taken together that differ by less than a sixteenth. Unit: the
 /// recorder's.
 pub struct Histogram {
-    sum: Count,
+    sum: Counter,
     /// The complement of the smallest value, so that 0 says that there is none.
-    min: Peak,
-    max: Peak,
-    buckets: [Count; BUCKETS],
+    min: Max,
+    max: Max,
+    buckets: [Counter; BUCKETS],
 }
 
 impl Default for Histogram {
     fn default() -> Histogram {
         Histogram {
-            sum: Count::new(),
-            min: Peak::default(),
-            max: Peak::default(),
-            buckets: [const { Count::new() }; BUCKETS],
+            sum: Counter::new(),
+            min: Max::default(),
+            max: Max::default(),
+            buckets: [const { Counter::new() }; BUCKETS],
         }
     }
 }
@@ -52,7 +52,7 @@ impl Histogram {
     /// What was recorded so far. What is recorded meanwhile may be in one of the numbers and not
     /// yet in another.
     pub fn read(&self) -> Distribution {
-        let counts = self.buckets.iter().map(Count::get).collect();
+        let counts = self.buckets.iter().map(Counter::get).collect();
         Distribution::new(counts, self.sum.get(), !self.min.get(), self.max.get())
     }
 }

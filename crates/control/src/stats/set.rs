@@ -1,10 +1,10 @@
 //! A set of counters, declared once: what its owner writes, what others read of it, and how two
 //! readings become one.
 
-use super::{Count, Distribution, Histogram, Level, OctaveCounts, Octaves, Peak};
+use super::{Counter, Distribution, Gauge, Histogram, Log2Distribution, Log2Histogram, Max};
 
 /// Something that is kept by one thread and read by others.
-pub trait Kept {
+pub trait Metric {
     /// What a reader gets.
     type Reading;
 
@@ -15,7 +15,7 @@ pub trait Kept {
     fn merge(into: &mut Self::Reading, other: &Self::Reading);
 }
 
-impl Kept for Count {
+impl Metric for Counter {
     type Reading = u64;
 
     fn read(&self) -> u64 {
@@ -27,7 +27,7 @@ impl Kept for Count {
     }
 }
 
-impl Kept for Level {
+impl Metric for Gauge {
     type Reading = u64;
 
     fn read(&self) -> u64 {
@@ -39,7 +39,7 @@ impl Kept for Level {
     }
 }
 
-impl Kept for Peak {
+impl Metric for Max {
     type Reading = u64;
 
     fn read(&self) -> u64 {
@@ -51,7 +51,7 @@ impl Kept for Peak {
     }
 }
 
-impl Kept for Histogram {
+impl Metric for Histogram {
     type Reading = Distribution;
 
     fn read(&self) -> Distribution {
@@ -63,14 +63,14 @@ impl Kept for Histogram {
     }
 }
 
-impl Kept for Octaves {
-    type Reading = OctaveCounts;
+impl Metric for Log2Histogram {
+    type Reading = Log2Distribution;
 
-    fn read(&self) -> OctaveCounts {
-        Octaves::read(self)
+    fn read(&self) -> Log2Distribution {
+        Log2Histogram::read(self)
     }
 
-    fn merge(into: &mut OctaveCounts, other: &OctaveCounts) {
+    fn merge(into: &mut Log2Distribution, other: &Log2Distribution) {
         into.merge(other);
     }
 }
@@ -93,7 +93,7 @@ macro_rules! set {
         impl $Set {
             /// What it says at this moment. Its owner may be in the middle of a batch.
             pub fn read(&self) -> $Reading {
-                $Reading { $($field: $crate::stats::Kept::read(&self.$field),)* }
+                $Reading { $($field: $crate::stats::Metric::read(&self.$field),)* }
             }
         }
 
@@ -101,13 +101,13 @@ macro_rules! set {
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         pub struct $Reading {
-            $($(#[$doc])* pub $field: <$Kind as $crate::stats::Kept>::Reading,)*
+            $($(#[$doc])* pub $field: <$Kind as $crate::stats::Metric>::Reading,)*
         }
 
         impl $Reading {
             /// Adds what another set says.
             pub fn merge(&mut self, other: &$Reading) {
-                $(<$Kind as $crate::stats::Kept>::merge(&mut self.$field, &other.$field);)*
+                $(<$Kind as $crate::stats::Metric>::merge(&mut self.$field, &other.$field);)*
             }
         }
     };

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use aldis_wire::DatapathId;
 
-use super::{AppSnapshot, SwitchCounts, SwitchSpread, WorkerCounts, WorkerStats};
+use super::{AppSnapshot, SwitchCounts, SwitchDistributions, WorkerCounts, WorkerStats};
 use crate::shed::Tally;
 use crate::time::Time;
 
@@ -57,15 +57,15 @@ pub struct SwitchSnapshot {
     pub counts: SwitchCounts,
     /// Its distributions; in JSON, beside the fields above.
     #[cfg_attr(feature = "serde", serde(flatten))]
-    pub spread: SwitchSpread,
+    pub spread: SwitchDistributions,
     /// Of the requests that were shed, those of each port.
     pub shed_ports: Tally,
 }
 
 impl Snapshot {
     /// Reads the workers' counters, given in their order, and adds them up. Connections of the same
-    /// switch become one entry: the first that is given says who its worker is. What applications
-    /// did is not there yet.
+    /// switch become one entry: the first that is given names its worker. What applications did is
+    /// not there yet.
     pub fn new<'a>(
         at: Time,
         workers: impl IntoIterator<Item = &'a WorkerStats>,

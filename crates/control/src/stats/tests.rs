@@ -4,7 +4,7 @@ extern crate std;
 
 use super::histogram::{BUCKETS, bucket, lower, upper};
 use super::*;
-use crate::bounds::RECORDED_MAX;
+use crate::limits::RECORDED_MAX;
 use crate::shed::Tally;
 use crate::time::Time;
 use aldis_wire::DatapathId;
@@ -58,14 +58,14 @@ fn the_median_of_an_even_number_is_the_lower_of_two() {
 
 #[test]
 fn small_buckets_are_all_values_in_order() {
-    let (mut it, mut other) = (OctaveCounts::default(), Octaves::default());
+    let (mut it, mut other) = (Log2Distribution::default(), Log2Histogram::default());
     assert_eq!((it.count(), it.quantile(500), it.buckets().count()), (0, 0, 0));
     [0, 1, 2, 3, 4, 7, 8].iter().for_each(|value| other.record(*value));
     it.merge(&other.read());
     let buckets: Vec<_> = it.buckets().map(|bucket| (bucket.upper, bucket.count)).collect();
     assert_eq!(buckets, [(0, 1), (1, 1), (3, 2), (7, 2), (15, 1)]);
     assert_eq!([0, 500, 900, 1000].map(|q| it.quantile(q)), [0, 3, 15, 15]);
-    other = Octaves::default();
+    other = Log2Histogram::default();
     [1 << 30, u64::MAX].iter().for_each(|value| other.record(*value));
     let buckets: Vec<_> = other.read().buckets().map(|one| (one.upper, one.count)).collect();
     assert_eq!(buckets, [(u64::MAX, 2)]);
@@ -81,7 +81,7 @@ fn a_reading_in_the_middle_of_recording_is_put_right() {
 #[test]
 fn a_set_stands_alone_on_its_cache_lines_and_is_small() {
     assert_eq!((size_of::<SwitchStats>(), align_of::<SwitchStats>()), (128, 128));
-    assert_eq!((size_of::<SwitchSpreads>(), align_of::<SwitchSpreads>()), (10 * 128, 128));
+    assert_eq!((size_of::<SwitchHistograms>(), align_of::<SwitchHistograms>()), (10 * 128, 128));
     assert_eq!(size_of::<Histogram>(), (BUCKETS + 3) * 8);
     assert!(size_of::<WorkerStats>() <= 30 * 1024 && align_of::<WorkerStats>() == 128);
 }
@@ -103,7 +103,7 @@ fn switch(dpid: u64, worker: usize, write: impl Fn(&SwitchStats)) -> SwitchSnaps
         worker,
         weight: 1,
         counts: stats.read(),
-        spread: SwitchSpread::default(),
+        spread: SwitchDistributions::default(),
         shed_ports: Tally::default(),
     }
 }
@@ -129,7 +129,7 @@ fn two_workers_and_two_switches() -> Snapshot {
         stats.bytes_waiting.set(1);
         stats.evictions.add(1);
     });
-    let spreads = SwitchSpreads::default();
+    let spreads = SwitchHistograms::default();
     spreads.batch_size.record(2);
     let auxiliary = SwitchSnapshot { spread: spreads.read(), ..auxiliary };
     let other = switch(3, 0, |_| {});
@@ -239,7 +239,7 @@ proptest! {
 
     #[test]
     fn a_quantile_of_a_small_one_is_less_than_twice_the_exact_one(values in values(), thousandths in 0..1001u32) {
-        let small = Octaves::default();
+        let small = Log2Histogram::default();
         values.iter().for_each(|value| small.record(*value));
         let mut values = values;
         values.sort_unstable();

@@ -1,7 +1,7 @@
 //! What one worker counts, from its start. The worker alone writes it.
 
 use super::set::set;
-use super::{Count, Histogram, Level};
+use super::{Counter, Gauge, Histogram};
 
 set! {
     /// One worker's counters, some 30 KB on cache lines of their own: allocate it once and share
@@ -15,19 +15,19 @@ set! {
     WorkerCounts;
 
     /// Flow requests that were handed to the applications.
-    requests: Count,
+    requests: Counter,
     /// Bytes that were read from sockets.
-    bytes_in: Count,
+    bytes_in: Counter,
     /// Bytes that were to be written to sockets.
-    bytes_out: Count,
+    bytes_out: Counter,
     /// Runs of the applications over a batch.
-    batches: Count,
+    batches: Counter,
     /// Requests of each batch.
     batch_size: Histogram,
     /// The IBT that was in force when each batch ended, in requests.
     ibt: Histogram,
     /// The IBT in force now, in requests; of several workers, the sum.
-    ibt_now: Level,
+    ibt_now: Gauge,
     /// Batching delay, in nanoseconds: from the first read of a batch to its last write.
     batching_delay_ns: Histogram,
     /// Queue wait, in nanoseconds: from a connection's becoming ready to the visit that it gets.
@@ -38,39 +38,39 @@ set! {
     write_time_ns: Histogram,
     /// Nanoseconds spent on waiting for a lock or for a claim that another worker holds, a failed
     /// try included.
-    lock_wait_ns: Count,
+    lock_wait_ns: Counter,
     /// Nanoseconds that the worker ran, waiting for locks included: all but its sleep in the poll.
-    run_time_ns: Count,
+    run_time_ns: Counter,
     /// Reads from sockets, empty ones included.
-    reads: Count,
+    reads: Counter,
     /// Visits that ended with something to write.
-    writes: Count,
+    writes: Counter,
     /// Times the kernel was asked what is ready.
-    polls: Count,
+    polls: Counter,
     /// Polls that slept, and were woken by a socket, a note or a timer.
-    wakeups: Count,
+    wakeups: Counter,
     /// Visits to connections, empty-handed ones included.
-    visits: Count,
+    visits: Counter,
     /// Visits that were put off, because another worker held the claim.
-    skips: Count,
+    skips: Counter,
     /// Visits, later in the same round, to connections that were skipped.
-    revisits: Count,
+    revisits: Counter,
     /// Visits to connections whose home is with another worker.
-    helped_visits: Count,
+    helped_visits: Counter,
     /// Connections that were taken over from another worker for good.
-    moves: Count,
+    moves: Counter,
     /// Times that reading from a connection paused, because of what waits before or behind the
     /// applications.
-    pauses: Count,
+    pauses: Counter,
     /// Flow requests that were dropped on purpose, before the applications.
-    sheds: Count,
+    sheds: Counter,
     /// Messages for other switches than those of a batch that were not sent, because the switch, or
     /// one on the same path, is not there or does not read.
-    unsent: Count,
+    unsent: Counter,
     /// Connections that were dropped, because the switch did not read.
-    evictions: Count,
+    evictions: Counter,
     /// Connections that were adopted from the listener.
-    connections: Count,
+    connections: Counter,
 }
 
 impl WorkerCounts {

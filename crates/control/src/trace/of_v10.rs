@@ -8,7 +8,7 @@ use aldis_wire::msg::{Action, Field, Masked, PortNo};
 use aldis_wire::v10;
 
 use super::Packet;
-use crate::bits::{PRESENT, number};
+use crate::match_bits::{PRESENT, number};
 
 /// What the action of this number does with this packet: nothing where it has not what is to be
 /// changed. None for an action that is none of these.

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_queue::ArrayQueue;
 
 use super::{Part, PartId, View, World};
-use crate::bounds::{REPORTS_MAX, REPORTS_PER_ROUND};
+use crate::limits::{REPORTS_MAX, REPORTS_PER_ROUND};
 
 /// Reports on their way to the publisher of one part.
 pub(super) struct Queue<P: Part>(ArrayQueue<P::Report>);
@@ -45,7 +45,7 @@ impl Queues {
     /// Hands a report over.
     ///
     /// # Errors
-    /// The report: nobody publishes the part, or [`REPORTS_MAX`] wait already, which is counted.
+    /// The report: the part has no publisher, or [`REPORTS_MAX`] wait already, which is counted.
     pub fn push<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
         let queue = self.queues.iter().find(|(id, _)| *id == P::ID);
         match queue.and_then(|(_, queue)| queue.downcast_ref::<Queue<P>>()) {
@@ -62,8 +62,8 @@ impl Queues {
     }
 }
 
-/// What there is for a publisher to take notice of.
-pub struct News<'n, P: Part> {
+/// What a publisher is given: the reports, the part as it was, and the parts that it is made of.
+pub struct PublishCtx<'n, P: Part> {
     pub(super) queue: &'n Queue<P>,
     pub(super) current: &'n P,
     /// The World that is being made: the parts before this one are done.
@@ -73,13 +73,13 @@ pub struct News<'n, P: Part> {
     pub(super) taken: usize,
 }
 
-impl<P: Part> fmt::Debug for News<'_, P> {
+impl<P: Part> fmt::Debug for PublishCtx<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "news of {}", P::NAME)
     }
 }
 
-impl<'n, P: Part> News<'n, P> {
+impl<'n, P: Part> PublishCtx<'n, P> {
     /// The next report. After some thousands there is none until the next round, so that a flood of
     /// them does not keep the others waiting.
     pub fn report(&mut self) -> Option<P::Report> {
@@ -106,7 +106,7 @@ impl<'n, P: Part> News<'n, P> {
     }
 }
 
-/// A queue whose type is forgotten.
+/// A queue without its type.
 pub(super) fn shared<P: Part>(queue: &Arc<Queue<P>>) -> Arc<dyn Any + Send + Sync> {
     let queue: Arc<Queue<P>> = Arc::clone(queue);
     queue

@@ -2,8 +2,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;
-use crate::bounds::REPORTS_MAX;
-use crate::output::Far;
+use crate::limits::REPORTS_MAX;
+use crate::output::Commands;
 
 /// Numbers that were reported.
 #[derive(Clone, Default)]
@@ -23,11 +23,11 @@ impl Publisher for Keeps {
         Numbers::default()
     }
 
-    fn revise(&mut self, _: Time, mut news: News<'_, Numbers>) -> Option<Numbers> {
-        let mut numbers = news.current().clone();
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Numbers>) -> Option<Numbers> {
+        let mut numbers = ctx.current().clone();
         // A zero changes nothing.
-        numbers.0.extend(core::iter::from_fn(|| news.report()).filter(|&number| number > 0));
-        (numbers.0 != news.current().0).then_some(numbers)
+        numbers.0.extend(core::iter::from_fn(|| ctx.report()).filter(|&number| number > 0));
+        (numbers.0 != ctx.current().0).then_some(numbers)
     }
 }
 
@@ -50,13 +50,13 @@ impl Publisher for Adds {
         Sum(0)
     }
 
-    fn revise(&mut self, now: Time, news: News<'_, Sum>) -> Option<Sum> {
+    fn revise(&mut self, now: Time, ctx: PublishCtx<'_, Sum>) -> Option<Sum> {
         if self.0 <= now {
             self.0 = Time::NEVER;
             return Some(Sum(u32::MAX));
         }
-        assert!(news.changed::<Numbers>());
-        Some(Sum(news.world().part::<Numbers>().0.iter().sum()))
+        assert!(ctx.changed::<Numbers>());
+        Some(Sum(ctx.world().part::<Numbers>().0.iter().sum()))
     }
 
     fn next(&self) -> Time {
@@ -66,10 +66,10 @@ impl Publisher for Adds {
 
 const READS: &[PartId] = &[Numbers::ID, Sum::ID];
 
-fn press() -> (Press, Far) {
+fn press() -> (WorldBuilder, Commands) {
     let Publishers(makers) = Publishers::of(Keeps).and(Adds(Time::NEVER));
     let queues = makers.iter().map(|maker| (maker.part(), maker.queue())).collect();
-    (Press::new(makers), Far::new(0, Arc::new(Queues::new(queues))))
+    (WorldBuilder::new(makers), Commands::new(0, Arc::new(Queues::new(queues))))
 }
 
 fn seen(world: &World) -> (u64, usize, u32) {
@@ -79,25 +79,25 @@ fn seen(world: &World) -> (u64, usize, u32) {
 
 #[test]
 fn what_is_made_of_a_part_is_of_the_same_version() {
-    let (mut press, mut far) = press();
+    let (mut press, mut commands) = press();
     assert_eq!(seen(press.world()), (1, 0, 0));
     assert!(press.step(Time(1)).is_none());
-    far.report::<Numbers>(4).unwrap();
-    far.report::<Numbers>(5).unwrap();
+    commands.report::<Numbers>(4).unwrap();
+    commands.report::<Numbers>(5).unwrap();
     let old = Arc::clone(press.world());
     assert_eq!(seen(&press.step(Time(2)).unwrap()), (2, 2, 9));
     assert_eq!(seen(&old), (1, 0, 0));
-    far.report::<Numbers>(0).unwrap();
+    commands.report::<Numbers>(0).unwrap();
     assert!(press.step(Time(u64::MAX / 2)).is_none(), "nothing changed");
 }
 
 #[test]
 fn versions_keep_their_distance() {
-    let (mut press, mut far) = press();
-    far.report::<Numbers>(1).unwrap();
+    let (mut press, mut commands) = press();
+    commands.report::<Numbers>(1).unwrap();
     let first = Time::START + Duration::from_secs(1);
     assert!(press.step(first).is_some());
-    far.report::<Numbers>(1).unwrap();
+    commands.report::<Numbers>(1).unwrap();
     assert_eq!(press.next(), first + PUBLISH_EVERY);
     assert!(press.step(first + PUBLISH_EVERY / 2).is_none());
     assert_eq!(seen(&press.step(press.next()).unwrap()), (3, 2, 2));
@@ -107,7 +107,7 @@ fn versions_keep_their_distance() {
 #[test]
 fn a_publisher_may_ask_for_a_time() {
     let Publishers(makers) = Publishers::of(Keeps).and(Adds(Time(50)));
-    let mut press = Press::new(makers);
+    let mut press = WorldBuilder::new(makers);
     assert_eq!(press.next(), Time(50));
     assert!(press.step(Time(49)).is_none());
     assert_eq!(seen(&press.step(Time(50)).unwrap()).2, u32::MAX);
@@ -115,13 +115,13 @@ fn a_publisher_may_ask_for_a_time() {
 
 #[test]
 fn a_full_queue_gives_the_report_back() {
-    let (mut press, mut far) = press();
+    let (mut press, mut commands) = press();
     for _ in 0..REPORTS_MAX {
-        far.report::<Numbers>(1).unwrap();
+        commands.report::<Numbers>(1).unwrap();
     }
-    assert_eq!(far.report::<Numbers>(7), Err(7));
+    assert_eq!(commands.report::<Numbers>(7), Err(7));
     assert!(press.step(Time(1)).is_some());
-    assert_eq!(far.report::<Numbers>(7), Ok(()));
+    assert_eq!(commands.report::<Numbers>(7), Ok(()));
 }
 
 #[test]

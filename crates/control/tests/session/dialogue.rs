@@ -21,7 +21,7 @@ pub(crate) struct Dialogue {
     /// The version that the switch writes in its headers.
     pub(crate) version: Version,
     /// What the session said, oldest first.
-    asked: Vec<(Header, Vec<u8>)>,
+    request: Vec<(Header, Vec<u8>)>,
 }
 
 /// What came of one thing that the switch said, or of some time.
@@ -42,7 +42,7 @@ impl Dialogue {
     pub(crate) fn configured(version: Version, config: Config) -> Dialogue {
         let (now, mut out) = (Time(5_000_000_000), Vec::new());
         let session = Session::new(Arc::new(config), now, WORKER, &mut out);
-        let mut dialogue = Dialogue { session, now, version, asked: Vec::new() };
+        let mut dialogue = Dialogue { session, now, version, request: Vec::new() };
         let greeting = dialogue.turn("the connection", out, Ok(Step::Nothing));
         greeting.hears("HELLO");
         dialogue
@@ -58,7 +58,7 @@ impl Dialogue {
         switch
     }
 
-    /// From HELLO to the question who it is, without a look at what is said.
+    /// From HELLO to FEATURES_REQUEST, without a look at what is said.
     pub(crate) fn identifies(&mut self) {
         self.says_hello().hears("FEATURES_REQUEST");
         self.says_features(0).leads_to(Step::Identified { dpid: DPID, auxiliary_id: 0 });
@@ -163,7 +163,7 @@ impl Dialogue {
 
     fn last(&self, name: &str) -> &(Header, Vec<u8>) {
         let is_it = |(header, _): &&(Header, Vec<u8>)| name_of(header) == name;
-        self.asked.iter().rev().find(is_it).unwrap_or_else(|| panic!("nobody said {name}"))
+        self.request.iter().rev().find(is_it).unwrap_or_else(|| panic!("nobody said {name}"))
     }
 
     fn turn(&mut self, said: &str, bytes: Vec<u8>, outcome: Result<Step, Close>) -> Turn {
@@ -172,7 +172,7 @@ impl Dialogue {
         let said_back: Vec<_> = messages.map(|raw| (raw.header, raw.bytes.to_vec())).collect();
         assert!(chop.rest().is_empty() && bytes.len() <= 4 * MESSAGE_LEN_MAX);
         let heard = said_back.iter().map(|(header, _)| name_of(header)).collect();
-        self.asked.extend(said_back);
+        self.request.extend(said_back);
         Turn { heard, outcome, said: said.into(), bytes }
     }
 }

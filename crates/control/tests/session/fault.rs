@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aldis_control::app::Event;
-use aldis_control::bounds::FAULTS_MAX;
+use aldis_control::limits::FAULTS_MAX;
 use aldis_control::session::{Admission, Close, Step};
 use aldis_wire::msg::{PortChange, PortChangeReason};
 use aldis_wire::{Malformed, Reason, Version, v10, v13};

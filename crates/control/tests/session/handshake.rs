@@ -332,7 +332,7 @@ fn more_ports_than_the_bound_are_too_many() {
     switch.identifies();
     switch.is_admitted(Admission::Main);
     let part: Vec<u32> = (1..=1000).collect();
-    for _ in 0..aldis_control::bounds::PORTS_MAX / 1000 {
+    for _ in 0..aldis_control::limits::PORTS_MAX / 1000 {
         switch.says_ports(&part, true).leads_to(Step::Nothing);
     }
     switch.says_ports(&part, true).closes(Close::TooManyPorts);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aldis_control::bounds::{PROBE_LOOKS, REQUESTS_MAX};
+use aldis_control::limits::{PROBE_LOOKS, REQUESTS_MAX};
 use aldis_control::session::duplicate::{Claim, Verdict};
 use aldis_control::session::{Admission, Answer, Busy, Close, Refusal, Step};
 use aldis_wire::Version;

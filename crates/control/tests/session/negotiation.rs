@@ -143,7 +143,7 @@ fn who_speaks_another_protocol_is_known_by_its_beginning() {
         assert_eq!(switch.session.begun(&bytes[..enough]), Err(Close::NoHello { version, kind }));
         assert_eq!(switch.session.begun(&bytes[..enough - 1]), Ok(()));
     }
-    // Mininet looks whether anybody listens.
+    // Mininet looks whether a controller listens.
     assert_eq!(switch.session.begun(b"A\r\n"), Ok(()));
     for kind in [0, 1, 2] {
         assert_eq!(switch.session.begun(&[9, kind]), Ok(()));

@@ -1,7 +1,7 @@
 //! The switch's lines.
 
 use aldis_control::session::Step;
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{FixedText, MacAddr, NO_BUFFER, Version, v10, v13};
 
@@ -104,7 +104,7 @@ impl Dialogue {
 pub(crate) fn up(version: Version, numbers: &[u32]) -> Step {
     let ports = numbers.iter().map(|&number| port(number)).collect();
     let tables = if version == Version::V10 { 1 } else { 8 };
-    Step::Up(Info { dpid: DPID, version, buffers: 256, tables, ports })
+    Step::Up(SwitchInfo { dpid: DPID, version, buffers: 256, tables, ports })
 }
 
 /// A port of the switch.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aldis_control::bounds::PORTS_MAX;
+use aldis_control::limits::PORTS_MAX;
 use aldis_wire::msg::{Port, PortChange, PortChangeReason, PortNo};
 
 /// By number. A switch may say that a port changed as often as it likes: each time costs one look,

@@ -6,9 +6,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::fact::Facts;
+use aldis_control::controller_event::EventSink;
 use aldis_control::stats::AppStats;
-use aldis_control::{Program, World};
+use aldis_control::{Pipelines, World};
 
 use super::Config;
 use crate::conn::Conn;
@@ -95,8 +95,8 @@ impl WorkerPlan {
         config: &Config,
         shared: &Arc<Shared<N>>,
         nets: Vec<N>,
-        program: &Program<'_>,
-        facts: &Arc<dyn Facts>,
+        pipelines: &Pipelines<'_>,
+        event_sink: &Arc<dyn EventSink>,
     ) -> Vec<WorkerBuilder<N>> {
         let registry = Arc::new(Registry::default());
         let state = Arc::new(DesignState::new(&config.design, self.threads));
@@ -107,14 +107,14 @@ impl WorkerPlan {
                 net,
                 shared: Arc::clone(shared),
                 registry: Arc::clone(&registry),
-                facts: Arc::clone(facts),
+                event_sink: Arc::clone(event_sink),
                 stats: Arc::default(),
-                pipeline: program.pipeline(index as u8),
-                output: program.output(index as u8),
+                pipeline: pipelines.pipeline(index as u8),
+                output: pipelines.output(index as u8),
                 design: config.design,
                 handoff: self.role(index).map(handoff),
                 spin: config.spin,
-                has_world: program.world().version() > 0,
+                has_world: pipelines.world().version() > 0,
             };
             WorkerBuilder { parts, state: Arc::clone(&state) }
         };

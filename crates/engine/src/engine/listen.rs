@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use aldis_control::fact::{Fact, Facts};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
@@ -49,7 +49,7 @@ pub(crate) struct Acceptor {
     pub(crate) connections_max: usize,
     /// Bytes that the kernel may hold of what all switches sent.
     pub(crate) received_max: usize,
-    pub(crate) facts: Arc<dyn Facts>,
+    pub(crate) event_sink: Arc<dyn EventSink>,
     pub(crate) stop: Arc<AtomicBool>,
 }
 
@@ -98,7 +98,7 @@ impl Acceptor {
         let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
         bound(&socket, connections, self.received_max);
         let Ok(stream) = speak(socket, identity) else {
-            return self.facts.tell(Fact::NoRoom { peer, connections });
+            return self.event_sink.emit(ControllerEvent::NoRoom { peer, connections });
         };
         let mut note = WorkerMessage::Adopt(stream, peer);
         if ready.is_ok() && connections < self.connections_max {
@@ -112,7 +112,7 @@ impl Acceptor {
             }
             self.shared.connections.fetch_sub(1, Ordering::Relaxed);
         }
-        self.facts.tell(Fact::NoRoom { peer, connections });
+        self.event_sink.emit(ControllerEvent::NoRoom { peer, connections });
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use aldis_control::world::Press;
+use aldis_control::world::WorldBuilder;
 use aldis_control::{Time, World};
 
 use crate::clock::Clock;
@@ -21,7 +21,7 @@ pub(crate) const ACTOR: usize = 0;
 /// Makes the World.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    press: Press,
+    world_builder: WorldBuilder,
     /// Whether any application acts on publications.
     acts: bool,
     /// The World whose publication was acted on last.
@@ -33,28 +33,28 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) fn new(press: Press, acts: bool) -> Publisher {
-        let before = Arc::clone(press.world());
-        Publisher { press, acts, before, target: None, told: false }
+    pub(crate) fn new(world_builder: WorldBuilder, acts: bool) -> Publisher {
+        let before = Arc::clone(world_builder.world());
+        Publisher { world_builder, acts, before, target: None, told: false }
     }
 
     /// Whether it has nothing to do, ever.
     pub(crate) fn is_idle(&self) -> bool {
-        self.press.is_idle()
+        self.world_builder.is_idle()
     }
 
     /// Publishes what is new, and sees to it that it is acted on. Says when it has something to do
     /// next, unless it is rung for before.
     pub(crate) fn step<N: Net>(&mut self, now: Time, shared: &Shared<N>) -> Time {
-        if let Some(world) = self.press.step(now) {
+        if let Some(world) = self.world_builder.step(now) {
             shared.world.publish(world);
         }
         if self.acts {
             self.follow(shared);
         }
         match &self.target {
-            None => self.press.next(),
-            Some(_) => self.press.next().min(now + PASSED_LOOK_EVERY),
+            None => self.world_builder.next(),
+            Some(_) => self.world_builder.next().min(now + PASSED_LOOK_EVERY),
         }
     }
 
@@ -67,7 +67,7 @@ impl Publisher {
             self.before = world;
             self.told = false;
         }
-        let newest = self.press.world();
+        let newest = self.world_builder.world();
         let is_newer = newest.version() > self.before.version();
         let target = match &self.target {
             Some(target) => target,

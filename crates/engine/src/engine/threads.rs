@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use aldis_control::{On, Program};
+use aldis_control::{EventKind, Pipelines};
 
 use crate::clock::Clock;
 use crate::engine::assemble::{Spawn, WorkerBuilder};
@@ -61,12 +61,12 @@ impl Threads {
     /// What the kernel says.
     pub(crate) fn start_publisher<N: Net + 'static>(
         &mut self,
-        program: Program<'_>,
+        pipelines: Pipelines<'_>,
         clock: Clock,
         shared: &Arc<Shared<N>>,
     ) -> io::Result<()> {
-        let acts = program.starts_on(On::Publication);
-        let publisher = Publisher::new(program.press(), acts);
+        let acts = pipelines.starts_on(EventKind::Publication);
+        let publisher = Publisher::new(pipelines.world_builder(), acts);
         if publisher.is_idle() {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::{Request, Run, Switch, Time};
+use aldis_control::{RequestHeader, Run, Switch, Time};
 use aldis_wire::header::MESSAGE_LEN_MAX;
 
 use crate::conn::Conn;
@@ -23,7 +23,7 @@ pub(crate) struct BatchBuf<S> {
     /// The visits that it comes from, in order. Each is in flight ([`crate::conn::in_flight`]).
     pub(crate) visits: Vec<Arc<Conn<S>>>,
     /// The requests that the applications have not seen yet.
-    pub(crate) requests: Vec<Request>,
+    pub(crate) requests: Vec<RequestHeader>,
     /// Those of each switch. A run's `switch` is its index here and in `switches`.
     pub(crate) runs: Vec<Run>,
     pub(crate) switches: Vec<Arc<Switch>>,

@@ -16,8 +16,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use aldis_control::fact::{Fact, Facts};
-use aldis_control::{Recipe, Time, session};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::{AppSet, Time, session};
 
 use crate::clock::Clock;
 use crate::conn::claim::Events;
@@ -68,14 +68,14 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// Starts the workers, with the applications of `recipe`, and connects all switches.
+    /// Starts the workers, with the applications of `app_set`, and connects all switches.
     ///
     /// # Errors
     /// Knobs that do not go together, applications that cannot work together, or a machine without
     /// threads to spare.
-    pub fn start(plan: &Plan, recipe: &Recipe) -> Result<InMemory, StartError> {
+    pub fn start(plan: &Plan, app_set: &AppSet) -> Result<InMemory, StartError> {
         plan.design.check().map_err(StartError::Design)?;
-        let program = recipe.settle().map_err(StartError::Apps)?;
+        let program = app_set.build().map_err(StartError::Apps)?;
         let config = Config {
             listen: vec![],
             workers: plan.workers,
@@ -89,8 +89,8 @@ impl InMemory {
             (0..worker_plan.threads).map(|_| MemoryNet { clock, post: Post::default() }).collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
         let shared = worker_plan.shared(&config, inboxes, program.world());
-        let facts: Arc<dyn Facts> = Arc::new(Unheard);
-        let builders = worker_plan.builders(&config, &shared, nets, &program, &facts);
+        let event_sink: Arc<dyn EventSink> = Arc::new(Unheard);
+        let builders = worker_plan.builders(&config, &shared, nets, &program, &event_sink);
         let script = Arc::new(Script::new(plan.hosts));
         let limit = plan.limit.unwrap_or(u64::MAX);
         let switch = |number| Arc::new(Switch::new(number, Arc::clone(&script), limit));
@@ -246,11 +246,11 @@ impl Net for MemoryNet {
     }
 }
 
-/// Drops all facts.
+/// Drops all controller events.
 struct Unheard;
 
-impl Facts for Unheard {
-    fn tell(&self, _: Fact) {}
+impl EventSink for Unheard {
+    fn emit(&self, _: ControllerEvent) {}
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

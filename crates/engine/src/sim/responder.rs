@@ -1,7 +1,7 @@
 //! An application for simulations: it answers every request with the same flow.
 
 use aldis_control::app::Slots;
-use aldis_control::{App, Batch, On, Output};
+use aldis_control::{App, Batch, EventKind, Output};
 use aldis_wire::types::L2FlowSpec;
 use aldis_wire::types::L2Hit;
 use aldis_wire::v10::template::L2Flow;
@@ -28,11 +28,11 @@ impl App for Responder {
 
     const NAME: &'static str = "responder";
 
-    const EVENTS: &'static [On] = &[On::FlowRequest];
+    const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
         for (place, run) in batch.runs.iter().enumerate() {
-            out.turn_to(place);
+            out.select(place);
             for request in &batch.requests[run.requests.clone()] {
                 let hit = L2Hit {
                     xid: request.xid,

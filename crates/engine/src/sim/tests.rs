@@ -14,8 +14,8 @@ mod order;
 mod scaling;
 mod stuck;
 
-fn recipe() -> Recipe {
-    Recipe::default().with(Responder::default)
+fn app_set() -> AppSet {
+    AppSet::default().with(Responder::default)
 }
 
 /// As the papers' machines had it, nearly: requests cost microseconds. It also makes simulated time
@@ -37,7 +37,7 @@ fn plan(design: Design, workers: usize, switches: Vec<Switch>) -> Plan {
 }
 
 fn simulated(plan: &Plan) -> Outcome {
-    run(plan, &recipe()).expect("a plan that makes sense")
+    run(plan, &app_set()).expect("a plan that makes sense")
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn the_same_plan_has_the_same_outcome_and_another_seed_another() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let good = plan(Design::default(), 1, full(1));
-    let refused = |plan: Plan| run(&plan, &recipe()).err();
+    let refused = |plan: Plan| run(&plan, &app_set()).err();
     assert_eq!(refused(Plan { workers: 0, ..good.clone() }), Some(Refused::Workers(0)));
     assert_eq!(refused(Plan { workers: 65, ..good.clone() }), Some(Refused::Workers(65)));
     assert_eq!(refused(Plan { switches: vec![], ..good.clone() }), Some(Refused::Switches(0)));
@@ -106,13 +106,13 @@ fn counters_are_shown_while_it_goes_on_and_at_the_end() {
     let long = Plan { duration: Duration::from_millis(50), ..plan(Design::default(), 2, full(5)) };
     let mut seen = Vec::new();
     let mut watch = |at, snapshot: &Snapshot| seen.push((at, snapshot.total.requests));
-    let outcome = run_and_watch(&long, &recipe(), Duration::from_millis(10), &mut watch).unwrap();
+    let outcome = run_and_watch(&long, &app_set(), Duration::from_millis(10), &mut watch).unwrap();
     assert!((5..=6).contains(&seen.len()), "{seen:?}");
     assert!(seen[0].0 < Duration::from_millis(1) && seen[0].1 > 0, "{seen:?}");
     assert!(seen.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{seen:?}");
     assert_eq!(seen.last(), Some(&(long.duration, outcome.snapshot.total.requests)));
     // No other switch was disturbed.
-    assert_eq!(Some(outcome), run(&long, &recipe()).ok());
+    assert_eq!(Some(outcome), run(&long, &app_set()).ok());
 }
 
 /// What is counted of switches is what their workers count, seen from the other side.

@@ -22,7 +22,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Whether the batch has nothing for the applications, but something to be sent.
     #[inline]
     pub(super) fn only_replies(&self) -> bool {
-        let sends = || !self.output.is_empty() || self.output.has_far();
+        let sends = || !self.output.is_empty() || self.output.has_commands();
         self.batch.requests.is_empty() && sends()
     }
 

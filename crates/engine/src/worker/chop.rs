@@ -6,7 +6,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use aldis_control::On;
+use aldis_control::EventKind;
 use aldis_control::session::{Close, Session};
 use aldis_wire::Chop;
 
@@ -126,7 +126,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     fn fence_may_pass(&mut self, conn: &Arc<Conn<N::Socket>>, bytes: &[u8]) -> bool {
         let own = self.batch.visits_of(conn);
         if self.batch.requests.is_empty() || self.handoff.is_none() {
-            self.run_over(On::FlowRequest, bytes);
+            self.run_over(EventKind::FlowRequest, bytes);
             conn.in_flight.is_clear(own)
         } else {
             // The requests are about to be handed on, and their visits finish with another worker.

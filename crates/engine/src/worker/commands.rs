@@ -62,7 +62,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             sender.send(Err(Failure::Busy));
             return (None, false);
         }
-        let xids = self.output.far().xids(slots.len() as u32 + 1);
+        let xids = self.output.commands().xids(slots.len() as u32 + 1);
         number(&mut bytes, |place| xids.at(place));
         let sent = SentCommand { xids, by, slots, sender, reached: false };
         let entered = conn.open_commands.enter(sent);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aldis_control::session::Close;
-use aldis_control::{On, Switch, gather};
+use aldis_control::{EventKind, Switch, parse};
 use aldis_wire::header::kind::PACKET_IN;
 use aldis_wire::{Raw, Version};
 
@@ -27,7 +27,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         at: usize,
     ) -> (usize, usize) {
         let first = self.batch.requests.len();
-        let at = gather::gather(switch.info.version, bytes, at, &mut self.batch.requests);
+        let at = parse::parse(switch.info.version, bytes, at, &mut self.batch.requests);
         if self.batch.requests.len() > first {
             state.session.alive(self.now);
         }
@@ -53,7 +53,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     ) -> Result<(), Close> {
         if let Some(switch) = conn.switch().filter(|_| raw.header.kind == PACKET_IN)
             && raw.header.version == switch.info.version.wire()
-            && let Ok(request) = gather::request(switch.info.version, bytes, at, raw.bytes.len())
+            && let Ok(request) = parse::request(switch.info.version, bytes, at, raw.bytes.len())
         {
             state.session.alive(self.now);
             conn.stats.requests.add(1);
@@ -61,7 +61,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             conn.spreads().into_iter().for_each(|it| it.batch_size.record(1));
             self.batch.requests.push(request);
             self.batch.add_run(switch, 0..1);
-            self.run_over(On::Lldp, bytes);
+            self.run_over(EventKind::Lldp, bytes);
             return Ok(());
         }
         if !conn.open_commands.is_empty() && self.answers_command(conn, state, &raw) {

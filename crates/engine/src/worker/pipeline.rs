@@ -5,9 +5,9 @@ use std::mem;
 use std::sync::Arc;
 
 use aldis_control::output::taker;
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
-use aldis_control::{Batch, Event, On, World};
+use aldis_control::{Batch, Event, EventKind, World};
 
 use super::{Forward, Worker};
 use crate::conn::switch_lock::SwitchLock;
@@ -23,12 +23,12 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     pub(super) fn run_batch(&mut self) {
         let received = mem::take(&mut self.batch.received);
-        self.run_over(On::FlowRequest, &received);
+        self.run_over(EventKind::FlowRequest, &received);
         self.batch.received = received;
     }
 
     #[inline]
-    pub(super) fn run_over(&mut self, on: On, bytes: &[u8]) {
+    pub(super) fn run_over(&mut self, kind: EventKind, bytes: &[u8]) {
         if self.batch.requests.is_empty() {
             return;
         }
@@ -38,7 +38,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.stats.batch_size.record(requests.len() as u64);
         self.stats.requests.add(requests.len() as u64);
         let world = View::of(&self.world, &[]);
-        let mut batch = Batch { on, now: self.now, world, bytes, switches, runs, requests };
+        let mut batch = Batch { kind, now: self.now, world, bytes, switches, runs, requests };
         self.pipeline.packet_ins(&mut batch, &mut self.output);
         self.add_spans();
         self.batch.clear_requests();
@@ -59,7 +59,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if self.reads_world {
             self.reads_world = false;
             self.shared.world.exit(self.index);
-            if self.output.far().take_reported() {
+            if self.output.commands().take_reported() {
                 self.shared.world.wake_publisher();
             }
         }
@@ -93,7 +93,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// The switch of this connection joins. The applications' initialisers run before another
     /// worker can find it.
-    pub(super) fn join(&mut self, conn: &Arc<Conn<N::Socket>>, info: Info) {
+    pub(super) fn join(&mut self, conn: &Arc<Conn<N::Socket>>, info: SwitchInfo) {
         self.enter_world();
         let switch = self.pipeline.join(self.now, info);
         self.pipeline.event(self.now, &self.world, &switch, &Event::Joining, &mut self.output);
@@ -112,7 +112,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Runs the applications over an event of a switch.
     pub(super) fn event(&mut self, conn: &Conn<N::Socket>, event: &Event) {
         if let Some(switch) = conn.switch()
-            && self.pipeline.starts_on(event.on())
+            && self.pipeline.starts_on(event.kind())
         {
             self.enter_world();
             self.pipeline.event(self.now, &self.world, switch, event, &mut self.output);
@@ -133,12 +133,12 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Fires the applications' timers whose time has come. Between two batches.
     pub(super) fn tick(&mut self) {
         self.enter_world();
-        self.pipeline.tick(self.now, &self.world, self.output.far());
+        self.pipeline.tick(self.now, &self.world, self.output.commands());
     }
 
     /// The World changed: the applications act on it. Between two batches.
     pub(super) fn published(&mut self, before: &World, after: &World) {
         self.enter_world();
-        self.pipeline.published(self.now, before, after, self.output.far());
+        self.pipeline.published(self.now, before, after, self.output.commands());
     }
 }

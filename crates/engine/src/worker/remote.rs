@@ -89,7 +89,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     pub(super) fn write_remote(&mut self) {
         let Worker { output, remote, shared, stats, net, read, undelivered, .. } = self;
         let now = self.now;
-        let (bytes, pieces) = output.far().pieces();
+        let (bytes, pieces) = output.commands().pieces();
         let find = |switch| shared.switches.find(switch);
         let mut unsent = 0;
         for group in pieces.chunk_by(|one, next| one.path.is_some() && one.path == next.path) {
@@ -97,7 +97,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 unsent += group.len();
             }
         }
-        output.far().clear();
+        output.commands().clear();
         stats.unsent.add(unsent as u64);
         remote.places.clear();
         for RemoteWrite { conn, mut bytes } in remote.writes.drain(..) {

@@ -1,11 +1,11 @@
-//! Session events: what a session says, carried to the registry, the applications and the facts.
+//! Session events: what a session says, carried to the registry, the applications and the event sink.
 
 use std::mem;
 use std::sync::Arc;
 
-use aldis_control::fact::Fact;
+use aldis_control::controller_event::ControllerEvent;
 use aldis_control::session::{Admission, Close, Session, Step};
-use aldis_control::{Event, On, Time};
+use aldis_control::{Event, EventKind, Time};
 
 use super::Worker;
 use super::write::must_queue;
@@ -39,7 +39,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         Some(flushed.is_some_and(|flushed| must_queue(conn, flushed)))
     }
 
-    /// The connection ends: tells the registry, the applications and the facts. Between two
+    /// The connection ends: tells the registry, the applications and the event sink. Between two
     /// batches.
     pub(super) fn close(&mut self, conn: &Conn<N::Socket>, why: Close) {
         if why == Close::NotReading {
@@ -49,7 +49,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         conn.set_gone();
         conn.open_commands.close(&why);
         let Some(dpid) = conn.dpid() else {
-            return self.facts.tell(Fact::NeverJoined { peer: conn.peer, why });
+            return self.event_sink.emit(ControllerEvent::NeverJoined { peer: conn.peer, why });
         };
         self.shared.switches.leave(dpid, conn);
         let main = conn.main_of().is_some();
@@ -58,7 +58,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.output.clear();
         }
         self.signals.extend(self.registry.gone(dpid, conn.id));
-        self.facts.tell(Fact::Down { dpid, peer: conn.peer, why, main });
+        self.event_sink.emit(ControllerEvent::Down { dpid, peer: conn.peer, why, main });
     }
 
     /// Receives the signals that were sent to a connection.
@@ -144,17 +144,17 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                     let change = Box::new(*change);
                     let dpid = conn.dpid().into_iter();
                     dpid.for_each(|dpid| {
-                        self.facts.tell(Fact::Port { dpid, change: change.clone() })
+                        self.event_sink.emit(ControllerEvent::Port { dpid, change: change.clone() })
                     });
                 }
                 self.event(conn, &event);
             }
             Step::SwitchError(error) => {
-                if self.pipeline.starts_on(On::Error) {
+                if self.pipeline.starts_on(EventKind::Error) {
                     self.deliver_reply(conn, error.xid, Event::Error(error.clone()));
                 }
                 if let Some(dpid) = conn.dpid() {
-                    self.facts.tell(Fact::Refused { dpid, error });
+                    self.event_sink.emit(ControllerEvent::Refused { dpid, error });
                 }
             }
             Step::ProbeAnswered => {
@@ -173,7 +173,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     fn report_up(&self, conn: &Conn<N::Socket>, auxiliary: bool) {
         if let Some(switch) = conn.switch() {
-            self.facts.tell(Fact::Up {
+            self.event_sink.emit(ControllerEvent::Up {
                 dpid: switch.info.dpid,
                 peer: conn.peer,
                 version: switch.info.version,

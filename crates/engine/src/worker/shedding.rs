@@ -18,7 +18,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use aldis_control::shed::{Flood, Shed, Tally};
-use aldis_control::{Request, gather};
+use aldis_control::{RequestHeader, parse};
 use aldis_wire::{Chop, Version};
 
 use super::Worker;
@@ -55,7 +55,7 @@ impl Shedder {
 
     /// Samples the requests from `first` on, or drops some of them. Returns how many are left.
     #[inline]
-    pub(super) fn filter(&mut self, requests: &mut Vec<Request>, first: usize) -> usize {
+    pub(super) fn filter(&mut self, requests: &mut Vec<RequestHeader>, first: usize) -> usize {
         match self.action {
             FloodAction::Nothing => {}
             FloodAction::Sample => self.sample.take(&requests[first..]),
@@ -64,7 +64,7 @@ impl Shedder {
         requests.len() - first
     }
 
-    fn drop_from(&mut self, requests: &mut Vec<Request>, first: usize) {
+    fn drop_from(&mut self, requests: &mut Vec<RequestHeader>, first: usize) {
         let mut kept = first;
         for at in first..requests.len() {
             if self.shed.keep(requests[at].in_port) {
@@ -83,11 +83,11 @@ impl Shedder {
         version: Version,
         bytes: &[u8],
         share: usize,
-        requests: &mut Vec<Request>,
+        requests: &mut Vec<RequestHeader>,
     ) -> Option<Flood> {
         let (before, mut at) = (requests.len(), 0);
         loop {
-            at = gather::gather(version, bytes, at, requests);
+            at = parse::parse(version, bytes, at, requests);
             match Chop::new(&bytes[at..]).next() {
                 Some(Ok(fence)) => at += fence.bytes.len(),
                 _ => break,
@@ -127,9 +127,9 @@ impl Sample {
     }
 
     #[inline]
-    fn take(&mut self, requests: &[Request]) {
+    fn take(&mut self, requests: &[RequestHeader]) {
         while self.taken < SHED_SAMPLE {
-            let Some(request) = requests.get(self.skip..).and_then(<[Request]>::first) else {
+            let Some(request) = requests.get(self.skip..).and_then(<[RequestHeader]>::first) else {
                 break;
             };
             self.ports[self.taken] = request.in_port;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aldis_control::fact::Fact;
+use aldis_control::controller_event::ControllerEvent;
 use aldis_control::session::Close;
 
 use super::outbox::{Span, join};
@@ -19,10 +19,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     pub(super) fn send(&mut self) {
         self.write_spans();
-        if self.output.has_far() {
+        if self.output.has_commands() {
             self.write_remote();
         }
-        self.report_facts();
+        self.emit_events();
         self.exit_world();
     }
 
@@ -54,19 +54,19 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// Passes on what the applications found and noted.
     #[inline]
-    fn report_facts(&mut self) {
-        for words in self.output.far().take_notes() {
-            self.facts.tell(Fact::Noted { words, warns: true });
+    fn emit_events(&mut self) {
+        for words in self.output.commands().take_warnings() {
+            self.event_sink.emit(ControllerEvent::Noted { words, warns: true });
         }
-        for words in self.output.far().take_news() {
-            self.facts.tell(Fact::Noted { words, warns: false });
+        for words in self.output.commands().take_infos() {
+            self.event_sink.emit(ControllerEvent::Noted { words, warns: false });
         }
-        for (by, found) in self.output.far().take_found() {
-            self.facts.tell(Fact::Found { by, found });
+        for (by, found) in self.output.commands().take_found() {
+            self.event_sink.emit(ControllerEvent::Found { by, found });
         }
-        let count = self.output.far().take_not_told();
+        let count = self.output.commands().take_not_told();
         if count > 0 {
-            self.facts.tell(Fact::NotTold { count });
+            self.event_sink.emit(ControllerEvent::NotTold { count });
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use aldis_control::fact::{self, Fact, Found, HostNow, LinkNow};
+use aldis_control::SwitchPort;
+use aldis_control::controller_event::{ControllerEvent, Found, HostNow, LinkNow};
 use aldis_control::session::Close;
 use aldis_wire::msg::PortChangeReason;
 use axum::body::{Body, Bytes};
@@ -205,27 +206,30 @@ impl Event {
         Event::gap(Kind::Restarted, missed, text)
     }
 
-    pub(crate) fn of_fact(fact: &Fact) -> Event {
-        let (kind, dpid, address, port) = match fact {
-            Fact::Up { dpid, peer, auxiliary: false, .. } => {
+    pub(crate) fn of_controller(event: &ControllerEvent) -> Event {
+        let (kind, dpid, address, port) = match event {
+            ControllerEvent::Up { dpid, peer, auxiliary: false, .. } => {
                 (Kind::SwitchUp, Some(dpid), Some(peer), None)
             }
-            Fact::Up { dpid, peer, auxiliary: true, .. } => {
+            ControllerEvent::Up { dpid, peer, auxiliary: true, .. } => {
                 (Kind::AuxiliaryUp, Some(dpid), Some(peer), None)
             }
-            Fact::Down { dpid, peer, main: true, .. } => {
+            ControllerEvent::Down { dpid, peer, main: true, .. } => {
                 (Kind::SwitchDown, Some(dpid), Some(peer), None)
             }
-            Fact::Down { peer, why: Close::Refused(_), .. } | Fact::NeverJoined { peer, .. } => {
-                (Kind::Stranger, None, Some(peer), None)
+            ControllerEvent::Down { peer, why: Close::Refused(_), .. }
+            | ControllerEvent::NeverJoined { peer, .. } => (Kind::Stranger, None, Some(peer), None),
+            ControllerEvent::Down { dpid, peer, .. } => {
+                (Kind::AuxiliaryDown, Some(dpid), Some(peer), None)
             }
-            Fact::Down { dpid, peer, .. } => (Kind::AuxiliaryDown, Some(dpid), Some(peer), None),
-            Fact::Refused { dpid, .. } => (Kind::Refused, Some(dpid), None, None),
-            Fact::Noted { .. } => (Kind::Note, None, None, None),
-            Fact::Found { found, .. } => return Event::of_found(found, fact.to_string()),
-            Fact::NotTold { count } => return Event::left_out(*count),
-            Fact::NoRoom { peer, .. } => (Kind::NoRoom, None, Some(peer), None),
-            Fact::Port { dpid, change } => {
+            ControllerEvent::Refused { dpid, .. } => (Kind::Refused, Some(dpid), None, None),
+            ControllerEvent::Noted { .. } => (Kind::Note, None, None, None),
+            ControllerEvent::Found { found, .. } => {
+                return Event::of_found(found, event.to_string());
+            }
+            ControllerEvent::NotTold { count } => return Event::left_out(*count),
+            ControllerEvent::NoRoom { peer, .. } => (Kind::NoRoom, None, Some(peer), None),
+            ControllerEvent::Port { dpid, change } => {
                 let kind = match change.reason {
                     PortChangeReason::Added => Kind::PortAdded,
                     PortChangeReason::Removed => Kind::PortRemoved,
@@ -238,7 +242,7 @@ impl Event {
             dpid: dpid.map(ToString::to_string),
             address: address.map(ToString::to_string),
             port,
-            ..Event::new(kind, fact.to_string())
+            ..Event::new(kind, event.to_string())
         }
     }
 }
@@ -252,7 +256,7 @@ impl Event {
                     HostNow::Moved { from } => (Kind::HostMoved, Some(end(from))),
                     HostNow::Gone { .. } => (Kind::HostGone, None),
                 };
-                let dpid = Some(at.0.to_string());
+                let dpid = Some(at.dpid.to_string());
                 let host = EventHost { mac: mac.to_string(), vlan, at: end(at), from };
                 Event { dpid, host: Some(host), ..Event::new(kind, text) }
             }
@@ -263,7 +267,7 @@ impl Event {
                     LinkNow::Unproven => (Kind::LinkDown, EventLinkState::Unproven),
                     LinkNow::Gone => (Kind::LinkDown, EventLinkState::Gone),
                 };
-                let dpid = Some(a.0.to_string());
+                let dpid = Some(a.dpid.to_string());
                 let link = EventLink { a: end(a), b: end(b), state };
                 Event { dpid, link: Some(link), ..Event::new(kind, text) }
             }
@@ -271,7 +275,7 @@ impl Event {
     }
 }
 
-fn end((dpid, port): fact::Place) -> End {
+fn end(SwitchPort { dpid, port }: SwitchPort) -> End {
     End { dpid: dpid.to_string(), port: port.0 }
 }
 

@@ -101,7 +101,7 @@ impl Owners {
 
     /// Which of them made the flow with this cookie.
     fn of(&self, cookie: u64) -> Option<String> {
-        let mut made = self.0.iter().filter(|(mark, _)| Cookie(cookie).is_kin(*mark));
+        let mut made = self.0.iter().filter(|(mark, _)| Cookie(cookie).same_app(*mark));
         made.next().map(|(_, name)| name.clone())
     }
 }

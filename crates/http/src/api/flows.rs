@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use aldis_control::bounds::COMMAND_MESSAGES_MAX;
 use aldis_control::command::{Failure, Reply, Said};
+use aldis_control::limits::COMMAND_MESSAGES_MAX;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{FlowStatsRequest, GroupNo, Message, PortNo, StatsRequestBody, TableNo};
 use axum::Json;

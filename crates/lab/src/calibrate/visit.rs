@@ -24,9 +24,11 @@ use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
 use aldis_apps::learning_switch::{Config, Seed};
-use aldis_control::switch::Info;
+use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
-use aldis_control::{Batch, On, Output, Pipeline, Recipe, Request, Run, Switch, Time, gather};
+use aldis_control::{
+    AppSet, Batch, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time, parse,
+};
 use aldis_emulator::load::{self, Load, Mode, Moment, Watch};
 use aldis_engine::limits::{EVENTS_PER_POLL, READ_MAX, RECEIVE_BUFFER, SEND_BUFFER};
 use aldis_wire::msg::{Port, PortDetails, PortNo};
@@ -166,7 +168,7 @@ struct Desk<'a> {
     pipeline: Pipeline,
     switches: Vec<Arc<Switch>>,
     room: Vec<u8>,
-    requests: Vec<Request>,
+    requests: Vec<RequestHeader>,
     out: Output,
 }
 
@@ -226,13 +228,13 @@ impl<'a> Desk<'a> {
         pace: &'a Pace<'a>,
     ) -> io::Result<Desk<'a>> {
         let config = Config::new(Seed::new(*b"0123456789abcdef"));
-        let recipe = Recipe::default().with(move || LearningSwitch::new(config));
+        let app_set = AppSet::default().with(move || LearningSwitch::new(config));
         let mut desk = Desk {
             signs,
             pace,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             peers: Vec::new(),
-            pipeline: recipe.settle().expect("it works alone").pipeline(0),
+            pipeline: app_set.build().expect("it works alone").pipeline(0),
             switches: Vec::new(),
             room: vec![0; 2 * READ_MAX],
             requests: Vec::new(),
@@ -439,8 +441,7 @@ impl<'a> Desk<'a> {
         };
         let all = &room[..kept + bytes];
         requests.clear();
-        let (gather, end) =
-            pace.clock.time(|| gather::gather(Version::V10, all, 0, &mut *requests));
+        let (gather, end) = pace.clock.time(|| parse::parse(Version::V10, all, 0, &mut *requests));
         // Anything else is passed over, and the visit with it.
         let mut rest = end;
         while let Ok(Some(header)) = Header::peek(&all[rest..])
@@ -461,7 +462,7 @@ impl<'a> Desk<'a> {
     #[inline]
     fn answer(&mut self, switch: usize, len: usize) {
         let mut batch = Batch {
-            on: On::FlowRequest,
+            kind: EventKind::FlowRequest,
             now: Time::START,
             world: View::nothing(),
             bytes: &self.room[..len],
@@ -518,7 +519,7 @@ fn mean(mut values: Vec<f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn info(dpid: u64) -> Info {
+fn info(dpid: u64) -> SwitchInfo {
     let port = |number: u32| Port {
         number: PortNo(number),
         hw_addr: MacAddr::from_u64(0x0600_0000_0000 | u64::from(number)),
@@ -529,7 +530,7 @@ fn info(dpid: u64) -> Info {
         details: PortDetails::default(),
     };
     let ports = (1..=PORTS).map(port).collect();
-    Info { dpid: DatapathId(dpid), version: Version::V10, buffers: 256, tables: 1, ports }
+    SwitchInfo { dpid: DatapathId(dpid), version: Version::V10, buffers: 256, tables: 1, ports }
 }
 
 #[cfg(test)]

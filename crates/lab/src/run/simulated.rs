@@ -8,7 +8,7 @@ use super::controller_stats::Counters;
 use super::measure::SAMPLE_EVERY;
 use crate::plan::expand::{Point, Subject};
 use crate::plan::{Form, Rate, Run};
-use aldis_control::Recipe;
+use aldis_control::AppSet;
 use aldis_control::stats::Snapshot;
 use aldis_emulator::load::{RATE_MAX, turns_of};
 use aldis_engine::sim::{self, Costs, Offer, Outcome, Plan, Responder, Switch};
@@ -186,11 +186,11 @@ impl Stage {
             costs: self.costs,
             ..Plan::new(*design, point.workers, switches)
         };
-        let recipe = Recipe::default().with(Responder::default);
+        let app_set = AppSet::default().with(Responder::default);
         let every = if steps.len() > 1 { SAMPLE_EVERY } else { Duration::MAX };
         let mut counters = Vec::new();
         let mut watch = |at, snapshot: &Snapshot| counters.push((at, Counters::from(snapshot)));
-        let outcome = sim::run_and_watch(&plan, &recipe, every, &mut watch);
+        let outcome = sim::run_and_watch(&plan, &app_set, every, &mut watch);
         let mut outcome = outcome.map_err(|refused| refused.to_string())?;
         let probes = outcome.switches.split_off(point.switches as usize);
         Ok(Simulated { outcome, probes, steps: steps.to_vec(), counters })

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use aldis_control::Recipe;
+use aldis_control::AppSet;
 use aldis_packet::{Arp, Ethernet, arp, ethernet, ethertype};
 use aldis_wire::{MacAddr, Version};
 
@@ -32,10 +32,10 @@ fn says(host: u8) -> Vec<u8> {
 
 /// Two switches with a cable between their ports 1, known for a while; ports 2 and 3 are for hosts.
 fn two() -> Lab {
-    let recipe = Recipe::default()
+    let app_set = AppSet::default()
         .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
         .with(|| Lookout::new(Config::new(Seed::new([7; 16]))));
-    let mut lab = Lab::new(&recipe);
+    let mut lab = Lab::new(&app_set);
     lab.plug(SwitchPort::new(1, 1), SwitchPort::new(2, 1));
     lab.join(1, Version::V10, 3);
     lab.join(2, Version::V13, 3);
@@ -86,8 +86,8 @@ fn a_host_that_moves_is_asked_about_and_believed_when_it_does_not_answer_there()
     lab.asks(THERE, &says(1));
     lab.pass(10);
     assert_eq!(place_of(&lab, 1), Some(HERE));
-    let asked: Vec<_> = lab.left.iter().filter(|(at, _)| *at == HERE).collect();
-    let frame = Ethernet::new(&asked[0].1).unwrap();
+    let request: Vec<_> = lab.left.iter().filter(|(at, _)| *at == HERE).collect();
+    let frame = Ethernet::new(&request[0].1).unwrap();
     let question = Arp::new(frame.payload()).unwrap();
     assert_eq!((frame.source(), IpAddr::from(question.target_ip())), (ASKER.0, ip(1)));
     for _ in 0..20 {
@@ -106,11 +106,11 @@ fn a_host_that_answers_where_it_was_is_not_hijacked() {
     for _ in 0..100 {
         lab.asks(THERE, &says(1));
         lab.pass(20);
-        let asked = lab.left.drain(..).any(|(at, frame)| at == HERE && frame[6..12] == ASKER.0);
-        if asked {
-            let asked = arp::Message::request(mac(1).0, [10, 0, 0, 1].into(), [0; 4].into());
+        let request = lab.left.drain(..).any(|(at, frame)| at == HERE && frame[6..12] == ASKER.0);
+        if request {
+            let request = arp::Message::request(mac(1).0, [10, 0, 0, 1].into(), [0; 4].into());
             let head = ethernet::header(ASKER.0, mac(1).0, ethertype::ARP);
-            lab.asks(HERE, &[&head[..], &asked.to_bytes(), &[0; 18]].concat());
+            lab.asks(HERE, &[&head[..], &request.to_bytes(), &[0; 18]].concat());
         }
     }
     assert_eq!(place_of(&lab, 1), Some(HERE));
@@ -207,7 +207,7 @@ fn a_broadcast_that_comes_in_by_a_new_link_moves_nobody() {
         assert_eq!(place_of(&lab, 1), Some(HERE));
     }
     assert_eq!(lab.part::<Map>().links().count(), 2, "and shows no host there");
-    assert_eq!(lab.part::<Hosts>().counters().asked, 0);
+    assert_eq!(lab.part::<Hosts>().counters().request, 0);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn what_was_seen_in_one_session_of_a_switch_is_not_believed_in_the_next() {
     lab.join(2, Version::V13, 3);
     lab.pass(4000);
     assert!(lab.part::<Map>().port(THERE).is_some_and(|port| port.known));
-    assert_eq!((place_of(&lab, 1), lab.part::<Hosts>().counters().asked), (Some(HERE), 0));
+    assert_eq!((place_of(&lab, 1), lab.part::<Hosts>().counters().request), (Some(HERE), 0));
 }
 
 #[test]
@@ -281,10 +281,10 @@ fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
 
 /// A switch of three ports, known for two seconds.
 fn lab_of(config: Config) -> Lab {
-    let recipe = Recipe::default()
+    let app_set = AppSet::default()
         .with(|| Discovery::new(topology::Config::default(), Key::new([9; 32])))
         .with(move || Lookout::new(config));
-    let mut lab = Lab::new(&recipe);
+    let mut lab = Lab::new(&app_set);
     lab.join(1, Version::V13, 3);
     lab.pass(2000);
     lab
@@ -354,13 +354,13 @@ fn hosts_of_a_switch_that_comes_back_are_asked_and_are_there_when_they_answer() 
     lab.left.clear();
     lab.join(1, Version::V10, 3);
     lab.pass(1000);
-    let asked = |lab: &Lab, host| {
+    let request = |lab: &Lab, host| {
         let is_asked = |frame: &[u8]| frame[..6] == mac(host).0 && frame[6..12] == ASKER.0;
         lab.left.iter().filter(|(at, frame)| *at == HERE && is_asked(frame)).count()
     };
-    assert_eq!(asked(&lab, 1), 0, "it is not known yet what the port leads to");
+    assert_eq!(request(&lab, 1), 0, "it is not known yet what the port leads to");
     lab.pass(1000);
-    assert_eq!([1, 2, 3].map(|host| asked(&lab, host)), [1, 1, 0]);
+    assert_eq!([1, 2, 3].map(|host| request(&lab, host)), [1, 1, 0]);
     assert_eq!(place_of(&lab, 1), None);
     lab.asks(HERE, &answers(1));
     lab.pass(10);

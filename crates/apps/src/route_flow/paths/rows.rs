@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use crate::hosts::Identity;
-use crate::place::SwitchPort;
+use aldis_control::SwitchPort;
 
 /// By what a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

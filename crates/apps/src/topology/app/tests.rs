@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aldis_control::Recipe;
+use aldis_control::AppSet;
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, TableNo};
 use aldis_wire::{DatapathId, Version};
 
@@ -17,13 +17,13 @@ fn at(dpid: u64, port: u32) -> SwitchPort {
     SwitchPort::new(dpid, port)
 }
 
-fn recipe() -> Recipe {
-    Recipe::default().with(|| Discovery::new(Config::default(), Key::new([9; 32])))
+fn app_set() -> AppSet {
+    AppSet::default().with(|| Discovery::new(Config::default(), Key::new([9; 32])))
 }
 
 /// A ring of five switches, with hosts behind their ports 3.
 fn ring() -> Lab {
-    let mut lab = Lab::new(&recipe());
+    let mut lab = Lab::new(&app_set());
     (1..=5).for_each(|dpid| lab.plug(at(dpid, 1), at(dpid % 5 + 1, 2)));
     (1..=5).for_each(|dpid| lab.join(dpid, Version::ALL[dpid as usize % 2], 3));
     lab
@@ -167,7 +167,7 @@ fn what_is_forged_replayed_or_changed_is_counted_and_foreign_lldp_goes_on() {
 #[test]
 fn nobody_behind_it_floods_a_probe() {
     let settings = learning_switch::Config::new(Seed::new([7; 16]));
-    let mut lab = Lab::new(&recipe().with(move || LearningSwitch::new(settings)));
+    let mut lab = Lab::new(&app_set().with(move || LearningSwitch::new(settings)));
     lab.join(1, Version::V13, 3);
     lab.join(2, Version::V13, 3);
     lab.plug(at(1, 1), at(2, 1));
@@ -180,7 +180,7 @@ fn nobody_behind_it_floods_a_probe() {
 /// What a full queue refused is told when there is room.
 #[test]
 fn what_was_not_told_is_told_later() {
-    let mut lab = Lab::new(&recipe());
+    let mut lab = Lab::new(&app_set());
     lab.join(1, Version::V13, 2);
     lab.pass(10);
     // Nobody takes the reports while time stands still.
@@ -211,7 +211,7 @@ fn a_link_whose_port_was_down_for_a_moment_unsaid_is_looked_for_anew() {
 /// It can name four billion.
 #[test]
 fn a_switch_has_no_more_ports_than_its_account_has_room_for() {
-    let mut lab = Lab::new(&recipe());
+    let mut lab = Lab::new(&app_set());
     lab.join(1, Version::V13, 2);
     lab.pass(10);
     (3..10_000).for_each(|port| lab.turn(at(1, port), true));

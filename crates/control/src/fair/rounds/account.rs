@@ -1,9 +1,10 @@
 //! What an entry may still use of a round, or owes to later ones.
 
 use super::super::Weight;
-use crate::bounds::ROUNDS_OWED_MAX;
+use crate::limits::ROUNDS_OWED_MAX;
 
-/// One entry's account. Income is weight times quantum, a round, and is booked when somebody looks.
+/// One entry's account. Income is weight times quantum, a round, and is booked when the account is
+/// read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     /// What it may use, above zero; what it owes, below.
@@ -81,7 +82,7 @@ impl Account {
         debt / self.income(quantum).unsigned_abs() + 1
     }
 
-    /// At most 2³² · [`crate::bounds::WEIGHT_MAX`], at least 1.
+    /// At most 2³² · [`crate::limits::WEIGHT_MAX`], at least 1.
     #[inline]
     fn income(&self, quantum: u32) -> i64 {
         i64::from(self.weight.number()) * i64::from(quantum)

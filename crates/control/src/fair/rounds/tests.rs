@@ -121,7 +121,8 @@ fn who_asks_for_little_again_waits_for_the_round_where_others_wait() {
     assert_eq!(pick(&mut rounds), (1, 100), "and no more than that");
 }
 
-/// Who asks for much in small pieces does not use up the times of those who ask for little.
+/// An entry that asks for much in small pieces does not use up the times of those that ask for
+/// little.
 #[test]
 fn who_used_much_of_the_round_does_not_come_first_again() {
     let mut rounds = rounds(&[1; 2]);
@@ -311,7 +312,7 @@ proptest! {
 
     /// At every moment the shares of those whose queues are always full differ by a quantum at
     /// most, by weight, and by what their last visit used too much, also while the quantum changes;
-    /// and nobody waits for longer than a round.
+    /// and none waits for longer than a round.
     #[test]
     fn full_queues_share_by_weight(
         weights in prop::collection::vec(1..8u32, 1..20),
@@ -334,8 +335,8 @@ proptest! {
         }
     }
 
-    /// However many come back with little as soon as they were served: nobody else waits for more
-    /// than a turn of each, and for those who are let come again.
+    /// However many come back with little as soon as they were served: the others wait for no more
+    /// than a turn of each, and for those that may come again.
     #[test]
     fn little_again_and_again_keeps_nobody_waiting(
         little in prop::collection::vec(1..=QUANTUM / LIGHT, 1..40),
@@ -359,8 +360,8 @@ proptest! {
         }
     }
 
-    /// Whoever flaps between idle and busy has, at every moment, a quantum at most more than those
-    /// that are always busy.
+    /// An entry that flaps between idle and busy has, at every moment, a quantum at most more than
+    /// those that are always busy.
     #[test]
     fn flapping_gains_nothing(habits in habits(), full in prop::collection::vec(1..8u32, 1..6)) {
         let flappers = habits.len();
@@ -388,8 +389,8 @@ proptest! {
         }
     }
 
-    /// With any offered rates, some below and some above their share, everyone gets the share that
-    /// filling with water says, without anyone having been told a rate.
+    /// With any offered rates, some below and some above their share, every entry gets the share
+    /// that filling with water says, though no rate was told.
     #[test]
     fn shares_are_max_min(
         offers in prop::collection::vec((1..2_000u32, 1..5u32), 2..16),
@@ -426,7 +427,7 @@ proptest! {
     }
 }
 
-/// What somebody may do with the rounds.
+/// A step of a test.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Join(u32, u32),
@@ -514,7 +515,7 @@ impl Model {
 }
 
 proptest! {
-    /// Nobody is visited twice at a time or without having arrived, and nobody who arrived is
+    /// No entry is visited twice at a time or without having arrived, and none that arrived is
     /// forgotten.
     #[test]
     fn nobody_is_lost_and_nobody_is_served_twice(acts in prop::collection::vec(act(), 0..300)) {
@@ -533,9 +534,9 @@ proptest! {
     }
 }
 
-/// Two workers, with five switches at home and two, all of them always full; who is through helps
-/// the other, and nobody begins the next round before nothing is left of this one. A visit takes as
-/// long as what it uses.
+/// Two workers, with five switches at home and two, all of them always full; one that is through
+/// helps the other, and neither begins the next round before nothing is left of this one. A visit
+/// takes as long as what it uses.
 #[test]
 fn workers_that_help_one_another_share_fairly() {
     let mut homes = [rounds(&[1; 5]), rounds(&[1; 2])];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::command::answer::{self, Answer};
 use aldis_control::command::{Outcome, Said};
-use aldis_control::{Account, Recipe};
+use aldis_control::{Account, AppSet};
 use aldis_wire::msg::{
     AggregateStats, Message, MeterFeatures, StatsFlags, StatsReply, StatsReplyBody,
 };
@@ -21,15 +21,15 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
-        let recipe = Recipe::default();
-        let worker = recipe.settle().unwrap().output(3);
+        let app_set = AppSet::default();
+        let worker = app_set.build().unwrap().output(3);
         Scene { open: OpenCommands::default(), account: Account::new(BYTES), worker }
     }
 
     /// Sends a command of so many messages, those of which that await a reply say so.
     fn send(&mut self, awaits: &[bool], by: u64) -> (Xids, Answer, Option<Time>) {
         let (sender, answer) = answer::channel(DatapathId(7), VERSION);
-        let xids = self.worker.far().xids(awaits.len() as u32 + 1);
+        let xids = self.worker.commands().xids(awaits.len() as u32 + 1);
         let slots = awaits.iter().map(|awaits| ReplySlot::new(*awaits)).collect();
         let sent = SentCommand { xids, by: Time(by), slots, sender, reached: false };
         let look_at = self.open.enter(sent).unwrap_or(None);

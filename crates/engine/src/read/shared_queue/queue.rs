@@ -224,13 +224,13 @@ mod tests {
     use super::*;
     use crate::shared::parking::Parking;
     use crate::sync::models::Loom;
-    use aldis_control::Request;
+    use aldis_control::RequestHeader;
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU32 as Watched;
 
     fn job(requests: usize) -> Box<BatchBuf<()>> {
         let mut job = BatchBuf::new(8);
-        let request = Request {
+        let request = RequestHeader {
             frame_at: 0,
             frame_len: 0,
             total_len: 0,

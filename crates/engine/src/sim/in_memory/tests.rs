@@ -10,7 +10,7 @@ const REQUESTS: u64 = 5_000;
 
 #[test]
 fn every_request_is_answered_with_one_flow() {
-    let recipe = Recipe::default().with(Responder::default);
+    let app_set = AppSet::default().with(Responder::default);
     for design in Design::ALL {
         let plan = Plan {
             design,
@@ -20,7 +20,7 @@ fn every_request_is_answered_with_one_flow() {
             hosts: 100,
             limit: Some(REQUESTS),
         };
-        let in_memory = InMemory::start(&plan, &recipe).unwrap();
+        let in_memory = InMemory::start(&plan, &app_set).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
         while !in_memory.answered().all(|answers| answers >= REQUESTS) {
             assert!(Instant::now() < deadline, "{}: {in_memory:?}", design.name);

@@ -23,10 +23,10 @@ fn storm(times: usize) -> Vec<u16> {
     (1..=7).chain([8; 10]).collect::<Vec<_>>().repeat(times)
 }
 
-fn requests(ports: &[u16]) -> Vec<Request> {
+fn requests(ports: &[u16]) -> Vec<RequestHeader> {
     let bytes: Vec<u8> = ports.iter().flat_map(|port| packet_in(*port, 0x800)).collect();
     let mut requests = Vec::new();
-    gather::gather(Version::V10, &bytes, 0, &mut requests);
+    parse::parse(Version::V10, &bytes, 0, &mut requests);
     requests
 }
 
@@ -59,7 +59,7 @@ fn shed(bytes: &[u8], share: usize) -> (Vec<u32>, usize) {
     let (mut at, mut fences) = (0, 0);
     while at < bytes.len() {
         let first = batch.len();
-        at = gather::gather(Version::V10, bytes, at, &mut batch);
+        at = parse::parse(Version::V10, bytes, at, &mut batch);
         shedder.filter(&mut batch, first);
         if let Some(Ok(fence)) = Chop::new(&bytes[at..]).next() {
             fences += 1;

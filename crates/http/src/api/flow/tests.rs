@@ -30,7 +30,7 @@ fn what_is_shown_can_be_said_again() {
         instructions: flow.instructions.clone(),
     };
     let owner = |app: &str| Owners(vec![(Cookie::of(app), app.to_owned())]).of(stats.cookie);
-    assert_eq!((owner("hub"), Cookie::of("hub").is_kin(Cookie(stats.cookie))), (None, false));
+    assert_eq!((owner("hub"), Cookie::of("hub").same_app(Cookie(stats.cookie))), (None, false));
     let made = Cookie::of("hub").generation(7).0;
     let owners = Owners(vec![(Cookie::of("acl"), "acl".into()), (Cookie::of("hub"), "hub".into())]);
     assert_eq!(owners.of(made).as_deref(), Some("hub"));

@@ -16,7 +16,7 @@ use aldis_wire::v13::{
 };
 use aldis_wire::{Header, Malformed, NO_BUFFER, Reason, Version};
 
-use super::{Complaint, Features, Heard, printable};
+use super::{ErrorMessage, Features, Incoming, printable};
 use crate::session::negotiate::Versions;
 
 fn send(message: &Message, xid: u32, out: &mut Vec<u8>) {
@@ -98,23 +98,23 @@ const MISS: FlowMod = FlowMod {
     instructions: Vec::new(),
 };
 
-pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Incoming, Malformed> {
     let (_, message) = Message::decode(bytes)?;
     Ok(match message {
-        Message::Error(error) => Heard::Error(complaint(&error)),
-        Message::EchoRequest(_) => Heard::EchoRequest,
-        Message::EchoReply(_) => Heard::EchoReply,
-        Message::FeaturesReply(reply) => Heard::Features(features(&reply)),
+        Message::Error(error) => Incoming::Error(error_message(&error)),
+        Message::EchoRequest(_) => Incoming::EchoRequest,
+        Message::EchoReply(_) => Incoming::EchoReply,
+        Message::FeaturesReply(reply) => Incoming::Features(features(&reply)),
         Message::MultipartReply(reply) => multipart(&reply),
-        Message::PortStatus(status) => Heard::PortChange(port_change(&status)),
-        Message::BarrierReply => Heard::Barrier,
-        Message::PacketIn(_) => Heard::PacketIn,
+        Message::PortStatus(status) => Incoming::PortChange(port_change(&status)),
+        Message::BarrierReply => Incoming::Barrier,
+        Message::PacketIn(_) => Incoming::PacketIn,
         Message::GetConfigReply(_)
         | Message::QueueGetConfigReply(_)
         | Message::RoleReply(_)
-        | Message::GetAsyncReply(_) => Heard::OtherReply,
-        Message::FlowRemoved(_) => Heard::FlowRemoved,
-        Message::Hello(_) | Message::Experimenter(_) => Heard::OtherNotice,
+        | Message::GetAsyncReply(_) => Incoming::OtherReply,
+        Message::FlowRemoved(_) => Incoming::FlowRemoved,
+        Message::Hello(_) | Message::Experimenter(_) => Incoming::OtherNotice,
         Message::FeaturesRequest
         | Message::GetConfigRequest
         | Message::SetConfig(_)
@@ -129,24 +129,24 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
         | Message::RoleRequest(_)
         | Message::GetAsyncRequest
         | Message::SetAsync(_)
-        | Message::MeterMod(_) => Heard::FromControllersOnly,
+        | Message::MeterMod(_) => Incoming::FromControllersOnly,
     })
 }
 
-fn multipart(reply: &MultipartReply) -> Heard {
+fn multipart(reply: &MultipartReply) -> Incoming {
     match &reply.body {
-        MultipartReplyBody::PortDesc(ports) => Heard::Ports {
+        MultipartReplyBody::PortDesc(ports) => Incoming::Ports {
             ports: ports.iter().map(port).collect(),
             more: reply.flags.contains(MultipartFlags::MORE),
         },
-        _ => Heard::OtherReply,
+        _ => Incoming::OtherReply,
     }
 }
 
-fn complaint(error: &Error) -> Complaint {
+fn error_message(error: &Error) -> ErrorMessage {
     let hello_failed = matches!(error.code, ErrorCode::HelloFailed(_));
     let about = Header::peek(&error.data).ok().flatten().filter(|_| !hello_failed);
-    Complaint {
+    ErrorMessage {
         name: error.code.to_string(),
         about: about.and_then(|header| MessageType(header.kind).name()),
         hint: error.hint().unwrap_or_default(),

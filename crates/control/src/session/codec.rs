@@ -1,5 +1,5 @@
-//! What a session says and hears, whatever the version: the exact messages are made and read in
-//! [`v10`] and [`v13`].
+//! Encoder and decoder of the session's messages, whatever the version: the exact messages are made
+//! and read in [`v10`] and [`v13`].
 
 mod v10;
 mod v13;
@@ -13,19 +13,19 @@ use aldis_wire::msg::{Port, PortChange};
 use aldis_wire::{DatapathId, Malformed, Reason, Version};
 
 use super::negotiate::Versions;
-use crate::bounds::{ERROR_DATA_MAX, ERROR_TEXT_MAX};
+use crate::limits::{ERROR_DATA_MAX, ERROR_TEXT_MAX};
 use crate::output::taker;
 
 /// A message of the switch, as far as the session cares.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Incoming {
     /// An error.
-    Error(Complaint),
+    Error(ErrorMessage),
     /// The switch wants an echo.
     EchoRequest,
     /// The switch echoes.
     EchoReply,
-    /// Who the switch is.
+    /// The datapath id of the switch, and what else its FEATURES_REPLY says.
     Features(Features),
     /// Some of its ports, and whether more come.
     Ports { ports: Vec<Port>, more: bool },
@@ -45,15 +45,16 @@ pub(super) enum Heard {
     FromControllersOnly,
 }
 
-impl Heard {
+impl Incoming {
     /// Whether it is nothing to the session, but something to the applications, if it has this
     /// transaction id.
     pub(super) fn is_for_applications(&self, xid: u32) -> bool {
         match self {
-            Heard::FlowRemoved => true,
-            Heard::Barrier | Heard::OtherReply | Heard::OtherNotice | Heard::Ports { .. } => {
-                taker(xid).is_some()
-            }
+            Incoming::FlowRemoved => true,
+            Incoming::Barrier
+            | Incoming::OtherReply
+            | Incoming::OtherNotice
+            | Incoming::Ports { .. } => taker(xid).is_some(),
             _ => false,
         }
     }
@@ -73,7 +74,7 @@ pub(super) struct Features {
 
 /// An error of the switch.
 #[derive(Debug)]
-pub(super) struct Complaint {
+pub(super) struct ErrorMessage {
     /// Its type and code, by name.
     pub(super) name: String,
     /// The name of the type of the message it is about, where enough of it came back.
@@ -86,7 +87,7 @@ pub(super) struct Complaint {
     pub(super) hello_failed: bool,
 }
 
-impl Complaint {
+impl ErrorMessage {
     /// What the switch said: its own words where it has any, else the name of the error.
     pub(super) fn in_words(self) -> String {
         match self.text.is_empty() {
@@ -129,7 +130,7 @@ pub(super) fn echo_reply(request: Raw<'_>, out: &mut Vec<u8>) {
 /// Reads a message.
 ///
 /// An error is read whatever its version byte: it may well be about the version.
-pub(super) fn hear(version: Version, raw: Raw<'_>) -> Result<Heard, Malformed> {
+pub(super) fn hear(version: Version, raw: Raw<'_>) -> Result<Incoming, Malformed> {
     if raw.header.kind == kind::ERROR && raw.header.version != version.wire() {
         let mut respelled = raw.bytes.to_vec();
         respelled[0] = version.wire();
@@ -138,7 +139,7 @@ pub(super) fn hear(version: Version, raw: Raw<'_>) -> Result<Heard, Malformed> {
     decode(version, raw.bytes)
 }
 
-fn decode(version: Version, bytes: &[u8]) -> Result<Heard, Malformed> {
+fn decode(version: Version, bytes: &[u8]) -> Result<Incoming, Malformed> {
     match version {
         Version::V10 => v10::decode(bytes),
         Version::V13 => v13::decode(bytes),
@@ -169,7 +170,7 @@ macro_rules! in_either_version {
 in_either_version! {
     /// Asks for an echo.
     fn echo_request(xid: u32, out: &mut Vec<u8>);
-    /// Asks who the switch is.
+    /// Asks for the features, the datapath id among them.
     fn features_request(xid: u32, out: &mut Vec<u8>);
     /// Asks the switch to finish everything before this.
     fn barrier_request(xid: u32, out: &mut Vec<u8>);

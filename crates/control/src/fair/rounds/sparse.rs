@@ -1,12 +1,13 @@
-//! What an entry's visits bring, and so whether one in the round that runs is worth what it costs.
+//! Sparse switches (FQ-CoDel): what an entry's visits bring, and so whether a visit in the round
+//! that runs is worth its cost.
 
-/// How many times who came back early for little waits for the next round, before that is tried
-/// again.
+/// How many times an entry that came back early for little waits for the next round, before that is
+/// tried again.
 const REST: u8 = 15;
 
-/// One entry's.
+/// What is remembered of one entry's visits.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Habit {
+pub(super) struct SparseState {
     /// What its last visit used.
     last: u32,
     /// Whether its next visit is in the round in which it came.
@@ -15,7 +16,7 @@ pub(super) struct Habit {
     rest: u8,
 }
 
-impl Habit {
+impl SparseState {
     /// Whether its last visit used no more than so much. One that had none used nothing.
     #[inline]
     pub(super) fn is_light(&self, most: u32) -> bool {
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn who_comes_early_for_little_waits_before_it_does_so_again() {
-        let mut it = Habit::default();
+        let mut it = SparseState::default();
         it.visited(300);
         for _ in 0..2 {
             assert!(it.may_come_early());
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn who_comes_early_for_as_much_does_so_whenever_it_likes() {
-        let mut it = Habit::default();
+        let mut it = SparseState::default();
         it.visited(300);
         for used in [150, 75, 400, 399, 200] {
             assert!(it.may_come_early());
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn only_an_early_turn_is_held_against_the_one_before() {
-        let mut it = Habit::default();
+        let mut it = SparseState::default();
         for used in [300, 1, 300, 1] {
             it.visited(used);
         }

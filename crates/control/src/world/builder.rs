@@ -1,4 +1,4 @@
-//! The press: it makes the next version of the World. A step function; who owns it says when.
+//! The world builder: it makes the next version of the World. A step function; its owner says when.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,14 +7,14 @@ use core::any::Any;
 use core::fmt;
 use core::time::Duration;
 
-use super::queue::{self, News, Queue};
+use super::queue::{self, PublishCtx, Queue};
 use super::{Part, PartId, Publisher, World};
 use crate::time::Time;
 
 /// The least time between two versions: what comes in between is published together.
 pub const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
-/// A publisher whose part is forgotten.
+/// A publisher behind a trait object, without the type of its part.
 pub(crate) trait Maker: Send {
     /// What it makes.
     fn part(&self) -> PartId;
@@ -78,7 +78,8 @@ impl<P: Publisher> Maker for Made<P> {
         before: &World,
     ) -> Option<Arc<dyn Any + Send + Sync>> {
         let current = self.current.as_ref()?;
-        let news = News { queue: &self.queue, current, world, before, reads: P::READS, taken: 0 };
+        let news =
+            PublishCtx { queue: &self.queue, current, world, before, reads: P::READS, taken: 0 };
         let part = Arc::new(self.publisher.revise(now, news)?);
         self.current = Some(Arc::clone(&part));
         Some(part)
@@ -91,7 +92,7 @@ impl<P: Publisher> Maker for Made<P> {
 
 /// The publishers of all parts, in the order in which one is made of another.
 #[derive(Default)]
-pub struct Press {
+pub struct WorldBuilder {
     makers: Vec<Box<dyn Maker>>,
     world: Arc<World>,
     /// When the next version may come.
@@ -104,19 +105,19 @@ impl Default for World {
     }
 }
 
-impl fmt::Debug for Press {
+impl fmt::Debug for WorldBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "makes {:?}", self.world)
     }
 }
 
-impl Press {
+impl WorldBuilder {
     /// With these, in an order in which none is made of one that comes later.
-    pub(crate) fn new(mut makers: Vec<Box<dyn Maker>>) -> Press {
+    pub(crate) fn new(mut makers: Vec<Box<dyn Maker>>) -> WorldBuilder {
         let parts: Vec<_> = makers.iter_mut().map(|maker| (maker.part(), maker.begin())).collect();
         let version = u64::from(!parts.is_empty());
         let world = Arc::new(World { version, parts });
-        Press { makers, world, not_before: Time::START }
+        WorldBuilder { makers, world, not_before: Time::START }
     }
 
     /// Whether there is anything to publish, ever.

@@ -1,21 +1,22 @@
-//! What happened, for those who watch: logs today, and whatever else serves people.
+//! Controller events: what happened, for the log and for the followers of events over HTTP.
 //!
-//! Facts leave the workers through a [`Facts`] that must never wait; nobody on the other side can
-//! slow a switch down.
+//! They leave the workers through an [`EventSink`], which never waits: a slow log cannot slow a
+//! switch down. What applications handle is another type, [`crate::Event`].
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use core::net::SocketAddr;
 
-use aldis_wire::msg::{PortChange, PortChangeReason, PortNo};
+use aldis_wire::msg::{PortChange, PortChangeReason};
 use aldis_wire::{DatapathId, MacAddr, Version};
 
 use crate::session::{Close, SwitchError};
+use crate::switch_port::SwitchPort;
 
-/// Something that happened. As text, it is a sentence for people.
+/// Something that happened in the controller. As text, it is a sentence for the operator.
 #[derive(Clone, Debug)]
-pub enum Fact {
+pub enum ControllerEvent {
     /// A connection ended before it had said which switch it is.
     NeverJoined {
         /// Where it came from.
@@ -61,14 +62,14 @@ pub enum Fact {
         /// What it refused, and why.
         error: Box<SwitchError>,
     },
-    /// An application has something to tell people ([`crate::Far::note`], [`crate::Far::news`]).
+    /// An application has something to tell people ([`crate::Commands::note`], [`crate::Commands::news`]).
     Noted {
         /// Its sentence, which begins with its name.
         words: String,
         /// Whether it is a warning.
         warns: bool,
     },
-    /// An application found out that the network is another ([`crate::Far::found`]).
+    /// An application found out that the network is another ([`crate::Commands::found`]).
     Found {
         /// The application's name.
         by: &'static str,
@@ -76,9 +77,9 @@ pub enum Fact {
         found: Found,
     },
     /// Of what applications found out, so much was not told: there was too much at once
-    /// ([`crate::Far::not_told`]).
+    /// ([`crate::Commands::not_told`]).
     NotTold {
-        /// How many of [`Fact::Found`].
+        /// How many of [`ControllerEvent::Found`].
         count: u64,
     },
     /// A new connection was turned away, for there is no room for another.
@@ -90,28 +91,28 @@ pub enum Fact {
     },
 }
 
-impl fmt::Display for Fact {
+impl fmt::Display for ControllerEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fact::NeverJoined { peer, why } => {
+            ControllerEvent::NeverJoined { peer, why } => {
                 write!(f, "a connection from {peer} did not become a switch: {why}")
             }
-            Fact::Up { dpid, peer, version, ports, auxiliary: false } => {
+            ControllerEvent::Up { dpid, peer, version, ports, auxiliary: false } => {
                 write!(f, "switch {dpid} is up: {version}, {ports} ports, from {peer}")
             }
-            Fact::Up { dpid, peer, auxiliary: true, .. } => {
+            ControllerEvent::Up { dpid, peer, auxiliary: true, .. } => {
                 write!(f, "switch {dpid} has another, auxiliary connection from {peer}")
             }
-            Fact::Down { dpid, peer, why: why @ Close::Refused(_), .. } => {
+            ControllerEvent::Down { dpid, peer, why: why @ Close::Refused(_), .. } => {
                 write!(f, "a connection from {peer} as switch {dpid} was turned away: {why}")
             }
-            Fact::Down { dpid, peer, why, main: true } => {
+            ControllerEvent::Down { dpid, peer, why, main: true } => {
                 write!(f, "switch {dpid} at {peer} is gone: {why}")
             }
-            Fact::Down { dpid, peer, why, main: false } => {
+            ControllerEvent::Down { dpid, peer, why, main: false } => {
                 write!(f, "a connection of switch {dpid} at {peer} is gone: {why}")
             }
-            Fact::Port { dpid, change } => {
+            ControllerEvent::Port { dpid, change } => {
                 let port = &change.port;
                 let state = match change.reason {
                     PortChangeReason::Removed => "gone",
@@ -123,24 +124,21 @@ impl fmt::Display for Fact {
                 };
                 write!(f, "port {} ({}) of switch {dpid} is {state}", port.number.0, port.name)
             }
-            Fact::Refused { error, .. } => write!(f, "{error}"),
-            Fact::Noted { words, .. } => f.write_str(words),
-            Fact::Found { by, found } => write!(f, "{by}: {found}"),
-            Fact::NotTold { count } => {
+            ControllerEvent::Refused { error, .. } => write!(f, "{error}"),
+            ControllerEvent::Noted { words, .. } => f.write_str(words),
+            ControllerEvent::Found { by, found } => write!(f, "{by}: {found}"),
+            ControllerEvent::NotTold { count } => {
                 write!(
                     f,
                     "{count} changes of hosts and links are not told: there were too many at once"
                 )
             }
-            Fact::NoRoom { peer, connections } => {
+            ControllerEvent::NoRoom { peer, connections } => {
                 write!(f, "turned a connection from {peer} away: there are {connections} already")
             }
         }
     }
 }
-
-/// A switch and a port of it.
-pub type Place = (DatapathId, PortNo);
 
 /// What an application finds out about the network. As text, it is the rest of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,14 +150,14 @@ pub enum Found {
         /// The VLAN that it was seen in; 0 where frames carry none.
         vlan: u16,
         /// Where it is, or was last.
-        at: Place,
+        at: SwitchPort,
         /// What.
         now: HostNow,
     },
     /// Something about a link between two switches.
     Link {
         /// Its ends, the lower one first.
-        ends: [Place; 2],
+        ends: [SwitchPort; 2],
         /// What.
         now: LinkNow,
     },
@@ -173,7 +171,7 @@ pub enum HostNow {
     /// It was elsewhere before.
     Moved {
         /// There.
-        from: Place,
+        from: SwitchPort,
     },
     /// It is forgotten.
     Gone {
@@ -197,20 +195,19 @@ pub enum LinkNow {
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let port = |(dpid, port): Place| Port(dpid, port);
         match *self {
             Found::Host { mac, vlan, at, now } => {
                 write!(f, "{mac} vlan {vlan} ")?;
                 match now {
-                    HostNow::Seen => write!(f, "is at {}", port(at)),
+                    HostNow::Seen => write!(f, "is at {}", at),
                     HostNow::Moved { from } => {
-                        write!(f, "moved from {} to {}", port(from), port(at))
+                        write!(f, "moved from {} to {}", from, at)
                     }
-                    HostNow::Gone { why } => write!(f, "at {} is forgotten: {why}", port(at)),
+                    HostNow::Gone { why } => write!(f, "at {} is forgotten: {why}", at),
                 }
             }
             Found::Link { ends: [a, b], now } => {
-                write!(f, "the link {} - {} ", port(a), port(b))?;
+                write!(f, "the link {} - {} ", a, b)?;
                 f.write_str(match now {
                     LinkNow::Up => "is up",
                     LinkNow::OneWay => "works one way only",
@@ -224,17 +221,8 @@ impl fmt::Display for Found {
     }
 }
 
-/// As people write a place.
-struct Port(DatapathId, PortNo);
-
-impl fmt::Display for Port {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.0, self.1.0)
-    }
-}
-
 /// Takes facts from any thread, without ever waiting.
-pub trait Facts: Send + Sync {
+pub trait EventSink: Send + Sync {
     /// `fact` happened. What cannot be kept is dropped and counted by the taker.
-    fn tell(&self, fact: Fact);
+    fn emit(&self, event: ControllerEvent);
 }

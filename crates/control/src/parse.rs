@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use aldis_wire::header::kind::PACKET_IN;
 use aldis_wire::{Header, Malformed, PacketInView, Version, v10, v13};
 
-use crate::batch::Request;
+use crate::batch::RequestHeader;
 
 /// Ethertype of LLDP: about links, and so never independent of what else is known of them.
 const LLDP: [u8; 2] = [0x88, 0xcc];
@@ -23,10 +23,15 @@ const BDDP: [u8; 2] = [0x89, 0x42];
 ///
 /// A PACKET_IN that cannot be parsed, and one that carries LLDP or BDDP, are fences.
 #[inline]
-pub fn gather(version: Version, bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
+pub fn parse(
+    version: Version,
+    bytes: &[u8],
+    at: usize,
+    requests: &mut Vec<RequestHeader>,
+) -> usize {
     match version {
-        Version::V10 => gather_v10(bytes, at, requests),
-        Version::V13 => gather_v13(bytes, at, requests),
+        Version::V10 => parse_v10(bytes, at, requests),
+        Version::V13 => parse_v13(bytes, at, requests),
     }
 }
 
@@ -35,13 +40,13 @@ pub fn gather(version: Version, bytes: &[u8], at: usize, requests: &mut Vec<Requ
 // again.
 
 #[inline(never)]
-fn gather_v10(bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
-    gather_with(glance_v10, Version::V10, bytes, at, requests)
+fn parse_v10(bytes: &[u8], at: usize, requests: &mut Vec<RequestHeader>) -> usize {
+    parse_with(glance_v10, Version::V10, bytes, at, requests)
 }
 
 #[inline(never)]
-fn gather_v13(bytes: &[u8], at: usize, requests: &mut Vec<Request>) -> usize {
-    gather_with(v13::packet_in::glance, Version::V13, bytes, at, requests)
+fn parse_v13(bytes: &[u8], at: usize, requests: &mut Vec<RequestHeader>) -> usize {
+    parse_with(v13::packet_in::glance, Version::V13, bytes, at, requests)
 }
 
 /// The single flow request that is the whole of `bytes[at..at + len]`, LLDP included.
@@ -53,7 +58,7 @@ pub fn request(
     bytes: &[u8],
     at: usize,
     len: usize,
-) -> Result<Request, Malformed> {
+) -> Result<RequestHeader, Malformed> {
     let message = &bytes[at..at + len];
     let view = match version {
         Version::V10 => v10::packet_in::view(message)?,
@@ -69,12 +74,12 @@ fn glance_v10(message: &[u8]) -> Option<PacketInView<'_>> {
 }
 
 #[inline(always)]
-fn gather_with(
+fn parse_with(
     glance: impl Fn(&[u8]) -> Option<PacketInView<'_>>,
     version: Version,
     bytes: &[u8],
     mut at: usize,
-    requests: &mut Vec<Request>,
+    requests: &mut Vec<RequestHeader>,
 ) -> usize {
     while let Some(rest) = bytes.get(at..)
         && let Ok(Some(header)) = Header::peek(rest)
@@ -85,7 +90,7 @@ fn gather_with(
         match glance(message) {
             Some(view) if is_lldp(view.frame) => break,
             Some(view) => requests.push(to_request(&view, at, header.xid)),
-            None if gather_other(version, bytes, at, message.len(), requests) => {}
+            None if parse_other(version, bytes, at, message.len(), requests) => {}
             None => break,
         }
         at += message.len();
@@ -97,12 +102,12 @@ fn gather_with(
 /// from the others, since a view of either origin would be put together in memory, and cost more
 /// than all the rest.
 #[inline(never)]
-fn gather_other(
+fn parse_other(
     version: Version,
     bytes: &[u8],
     at: usize,
     len: usize,
-    requests: &mut Vec<Request>,
+    requests: &mut Vec<RequestHeader>,
 ) -> bool {
     let Ok(request) = request(version, bytes, at, len) else { return false };
     let frame_at = request.frame_at as usize;
@@ -119,8 +124,8 @@ fn is_lldp(frame: &[u8]) -> bool {
 }
 
 #[inline(always)]
-fn to_request(view: &PacketInView<'_>, at: usize, xid: u32) -> Request {
-    Request {
+fn to_request(view: &PacketInView<'_>, at: usize, xid: u32) -> RequestHeader {
+    RequestHeader {
         frame_at: (at + view.frame_at as usize) as u32,
         frame_len: view.frame.len() as u16,
         total_len: view.total_len,
@@ -153,11 +158,11 @@ mod tests {
         let bytes =
             [packet_in(1, 0x800), packet_in(2, 0x806), echo.to_vec(), packet_in(3, 0x800)].concat();
         let mut requests = vec![];
-        assert_eq!(gather(Version::V10, &bytes, 0, &mut requests), 164);
+        assert_eq!(parse(Version::V10, &bytes, 0, &mut requests), 164);
         let seen: Vec<_> =
             requests.iter().map(|r| (r.xid, r.frame_at, r.frame_len, r.in_port)).collect();
         assert_eq!(seen, [(1, 18, 64, 3), (2, 100, 64, 3)]);
-        assert_eq!(gather(Version::V10, &bytes, 172, &mut requests), bytes.len());
+        assert_eq!(parse(Version::V10, &bytes, 172, &mut requests), bytes.len());
     }
 
     /// The same of OpenFlow 1.3, with the metadata behind the incoming port or without.
@@ -180,12 +185,12 @@ mod tests {
     fn requests_of_1_3_are_taken_whatever_their_match_says() {
         let bytes = [packet_in_v13(0x800, false), packet_in_v13(0x800, true)].concat();
         let mut requests = vec![];
-        assert_eq!(gather(Version::V13, &bytes, 0, &mut requests), bytes.len());
+        assert_eq!(parse(Version::V13, &bytes, 0, &mut requests), bytes.len());
         let seen: Vec<_> = requests.iter().map(|r| (r.frame_at, r.frame_len, r.in_port)).collect();
         assert_eq!(seen, [(42, 64, 3), (106 + 50, 64, 3)]);
         for metadata in [false, true] {
             let lldp = packet_in_v13(0x88cc, metadata);
-            assert_eq!(gather(Version::V13, &lldp, 0, &mut requests), 0);
+            assert_eq!(parse(Version::V13, &lldp, 0, &mut requests), 0);
         }
     }
 
@@ -193,12 +198,12 @@ mod tests {
     fn lldp_another_version_and_half_a_message_are_fences() {
         let mut requests = vec![];
         let lldp = packet_in(1, 0x88cc);
-        assert_eq!(gather(Version::V10, &lldp, 0, &mut requests), 0);
-        assert_eq!(gather(Version::V10, &packet_in(1, 0x8942), 0, &mut requests), 0);
+        assert_eq!(parse(Version::V10, &lldp, 0, &mut requests), 0);
+        assert_eq!(parse(Version::V10, &packet_in(1, 0x8942), 0, &mut requests), 0);
         assert_eq!(request(Version::V10, &lldp, 0, 82).unwrap().frame_at, 18);
         let plain = packet_in(1, 0x800);
-        assert_eq!(gather(Version::V13, &plain, 0, &mut requests), 0);
-        assert_eq!(gather(Version::V10, &plain[..81], 0, &mut requests), 0);
+        assert_eq!(parse(Version::V13, &plain, 0, &mut requests), 0);
+        assert_eq!(parse(Version::V10, &plain[..81], 0, &mut requests), 0);
         assert!(requests.is_empty());
     }
 }

@@ -1,8 +1,7 @@
-//! A place in the network: a port of a switch.
+//! A switch port: a port number together with the datapath id of its switch.
 
 use core::fmt;
 
-use aldis_control::fact::Place;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
@@ -27,15 +26,8 @@ impl SwitchPort {
     }
 
     /// The first and the last of all ports of a switch, in the order of ports.
-    pub(crate) fn all_of(dpid: DatapathId) -> core::ops::RangeInclusive<SwitchPort> {
+    pub fn all_of(dpid: DatapathId) -> core::ops::RangeInclusive<SwitchPort> {
         SwitchPort { dpid, port: PortNo(0) }..=SwitchPort { dpid, port: PortNo(u32::MAX) }
-    }
-}
-
-impl SwitchPort {
-    /// As facts have it.
-    pub(crate) fn place(self) -> Place {
-        (self.dpid, self.port)
     }
 }
 

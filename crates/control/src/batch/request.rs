@@ -1,28 +1,29 @@
-//! A batch request by request, for applications that have no reason to look at all of it at once.
+//! One request of a batch, with its switch and its frame: for applications that handle a batch
+//! request by request.
 
 use alloc::vec::Vec;
 
 use aldis_wire::msg::{Message, PacketOut, PacketOutHead, PortNo};
 use aldis_wire::{MacAddr, NO_BUFFER};
 
-use super::{Batch, Request};
+use super::{Batch, RequestHeader};
 use crate::app::Next;
 use crate::output::Output;
-use crate::switch::Info;
+use crate::switch::SwitchInfo;
 
 /// One request, with what it is about.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'b> {
+pub struct Request<'b> {
     /// The run that it belongs to.
     pub run: usize,
-    /// Its place in [`Batch::requests`].
-    pub at: usize,
-    /// The place of its switch, for [`crate::app::Slots::of`].
-    pub place: usize,
+    /// Its index in [`Batch::requests`].
+    pub index: usize,
+    /// The index of its switch in [`Batch::switches`], for [`crate::app::Slots::of`].
+    pub switch_index: usize,
     /// Its switch.
-    pub switch: &'b Info,
-    /// The request itself.
-    pub request: Request,
+    pub switch: &'b SwitchInfo,
+    /// What was parsed of it.
+    pub header: RequestHeader,
     /// The frame, as far as the switch sent it.
     pub frame: &'b [u8],
 }
@@ -30,24 +31,24 @@ pub struct Asked<'b> {
 impl<'b> Batch<'b> {
     /// Hands over the requests one after the other, those that are stopped left out. What is
     /// answered with [`Next::Stop`] is kept from the applications that come later.
-    pub fn each(&mut self, mut answer: impl FnMut(&Asked<'b>) -> Next) {
+    pub fn each(&mut self, mut answer: impl FnMut(&Request<'b>) -> Next) {
         for (run, stretch) in self.runs.iter().enumerate() {
-            let place = stretch.switch;
-            let switch = &self.switches[place].info;
-            let requests = &mut self.requests[stretch.requests.clone()];
-            for (at, request) in stretch.requests.clone().zip(requests) {
-                let frame_at = request.frame_at as usize;
-                let frame = &self.bytes[frame_at..frame_at + usize::from(request.frame_len)];
-                let asked = Asked { run, at, place, switch, request: *request, frame };
-                if !request.stopped {
-                    request.stopped = answer(&asked) == Next::Stop;
+            let switch_index = stretch.switch;
+            let switch = &self.switches[switch_index].info;
+            let headers = &mut self.requests[stretch.requests.clone()];
+            for (index, header) in stretch.requests.clone().zip(headers) {
+                let frame_at = header.frame_at as usize;
+                let frame = &self.bytes[frame_at..frame_at + usize::from(header.frame_len)];
+                let request = Request { run, index, switch_index, switch, header: *header, frame };
+                if !header.stopped {
+                    header.stopped = answer(&request) == Next::Stop;
                 }
             }
         }
     }
 }
 
-impl Asked<'_> {
+impl Request<'_> {
     /// Where the frame goes; none where it is shorter than that.
     pub fn dst(&self) -> Option<MacAddr> {
         self.frame.first_chunk().map(|mac| MacAddr(*mac))
@@ -60,13 +61,13 @@ impl Asked<'_> {
 
     /// The port that it came in on.
     pub fn in_port(&self) -> PortNo {
-        PortNo(self.request.in_port)
+        PortNo(self.header.in_port)
     }
 
     /// The packet that it is about, to be sent somewhere: without actions the switch forgets it.
-    /// None where the switch neither holds it nor sent all of it, so that nobody can send it on.
+    /// None where the switch neither holds it nor sent all of it: then it cannot be sent on.
     pub fn packet(&self) -> Option<PacketOut> {
-        let Request { buffer_id, frame_len, total_len, .. } = self.request;
+        let RequestHeader { buffer_id, frame_len, total_len, .. } = self.header;
         let packet = match buffer_id {
             NO_BUFFER if frame_len < total_len => return None,
             NO_BUFFER => PacketOut::frame(Vec::from(self.frame)),
@@ -79,22 +80,22 @@ impl Asked<'_> {
 impl Output {
     /// Answers a request with a message, which carries the request's transaction id. A message that
     /// the switch's version cannot say, or that is too long, is not sent: false.
-    pub fn answer(&mut self, asked: &Asked<'_>, message: impl Into<Message>) -> bool {
-        self.turn_to(asked.run);
-        self.say(asked.switch, asked.request.xid, message)
+    pub fn answer(&mut self, request: &Request<'_>, message: impl Into<Message>) -> bool {
+        self.select(request.run);
+        self.say(request.switch, request.header.xid, message)
     }
 
     /// Sends the packet of a request behind this head. False, and nothing is sent, where the switch
     /// neither holds it nor sent all of it, or where it is too long.
     #[inline]
-    pub fn send(&mut self, asked: &Asked<'_>, head: &PacketOutHead) -> bool {
-        let Request { buffer_id, frame_len, total_len, xid, .. } = asked.request;
+    pub fn send(&mut self, request: &Request<'_>, head: &PacketOutHead) -> bool {
+        let RequestHeader { buffer_id, frame_len, total_len, xid, .. } = request.header;
         let frame = match buffer_id {
             NO_BUFFER if frame_len < total_len => return false,
-            NO_BUFFER => asked.frame,
+            NO_BUFFER => request.frame,
             _ => &[],
         };
-        self.turn_to(asked.run);
+        self.select(request.run);
         let stamp = |bytes: &mut [u8]| head.stamp(bytes, xid, buffer_id, frame.len());
         self.append_changed(head.bytes(), stamp) && {
             self.append(frame);
@@ -104,7 +105,7 @@ impl Output {
 
     /// Says something to the switch in hand, with this transaction id. What its version cannot say
     /// is not sent: false.
-    pub fn say(&mut self, switch: &Info, xid: u32, message: impl Into<Message>) -> bool {
+    pub fn say(&mut self, switch: &SwitchInfo, xid: u32, message: impl Into<Message>) -> bool {
         let message = message.into();
         self.append_with(|out| message.encode(switch.version, xid, out)).is_ok()
     }
@@ -117,7 +118,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::app::On;
+    use crate::app::EventKind;
     use crate::batch::Run;
     use crate::switch::Switch;
     use crate::time::Time;
@@ -128,11 +129,16 @@ mod tests {
     #[test]
     fn requests_are_answered_where_they_came_from_unless_somebody_stopped_them() {
         let info = |dpid, version| {
-            let info =
-                Info { dpid: DatapathId(dpid), version, buffers: 0, tables: 1, ports: vec![] };
+            let info = SwitchInfo {
+                dpid: DatapathId(dpid),
+                version,
+                buffers: 0,
+                tables: 1,
+                ports: vec![],
+            };
             Arc::new(Switch { info, account: crate::Account::default(), slots: Box::new([]) })
         };
-        let request = |frame_at, frame_len, buffer_id, stopped| Request {
+        let request = |frame_at, frame_len, buffer_id, stopped| RequestHeader {
             frame_at,
             frame_len,
             total_len: 14,
@@ -143,7 +149,7 @@ mod tests {
             xid: frame_at,
         };
         let mut batch = Batch {
-            on: On::FlowRequest,
+            kind: EventKind::FlowRequest,
             now: Time::START,
             world: View::nothing(),
             bytes: &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0],
@@ -158,11 +164,11 @@ mod tests {
         };
         let mut out = Output::default();
         let (mut seen, mut lost) = (vec![], 0);
-        batch.each(|asked| {
-            seen.push((asked.switch.dpid.0, asked.src(), asked.dst()));
-            match asked.packet() {
+        batch.each(|request| {
+            seen.push((request.switch.dpid.0, request.src(), request.dst()));
+            match request.packet() {
                 Some(packet) => {
-                    assert!(out.answer(asked, packet.actions([Action::output(PortNo::FLOOD)])));
+                    assert!(out.answer(request, packet.actions([Action::output(PortNo::FLOOD)])));
                 }
                 None => lost += 1,
             }

@@ -2,7 +2,7 @@
 //! together.
 //!
 //! ```text
-//! taskset -c 1 cargo bench -p aldis-control --bench gather
+//! taskset -c 1 cargo bench -p aldis-control --bench parse
 //! ```
 //!
 //! 400 PACKET_INs with frames of 64 bytes, as one read brings them, all of one length or of two in
@@ -13,7 +13,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use aldis_control::{Request, gather};
+use aldis_control::{RequestHeader, parse};
 use aldis_wire::{Version, v10, v13};
 
 const BATCH: usize = 400;
@@ -33,12 +33,12 @@ fn main() {
 }
 
 fn measure(version: Version, bytes: Vec<u8>) -> (f64, f64) {
-    let mut requests: Vec<Request> = Vec::with_capacity(BATCH);
+    let mut requests: Vec<RequestHeader> = Vec::with_capacity(BATCH);
     let mut round = || {
         let begun = Instant::now();
         for _ in 0..PASSES {
             requests.clear();
-            gather::gather(version, black_box(&bytes), 0, &mut requests);
+            parse::parse(version, black_box(&bytes), 0, &mut requests);
             assert_eq!(black_box(&requests).len(), BATCH);
         }
         begun.elapsed().as_nanos() as f64 / (BATCH * PASSES) as f64

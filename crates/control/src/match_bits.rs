@@ -60,7 +60,7 @@ pub(crate) const PRESENT: u128 = 0x1000;
 
 /// Bits that a packet has to have.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pattern(Box<[Bits]>);
+pub struct TernaryMatch(Box<[Bits]>);
 
 /// The bits of one field that count, and what they have to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,10 +70,10 @@ pub(crate) struct Bits {
     pub(crate) mask: u128,
 }
 
-impl Pattern {
+impl TernaryMatch {
     /// Those of a match.
-    pub fn of(match_: &Match) -> Pattern {
-        Pattern(match_.fields.iter().map(bits).filter(|bits| bits.mask != 0).collect())
+    pub fn of(match_: &Match) -> TernaryMatch {
+        TernaryMatch(match_.fields.iter().map(bits).filter(|bits| bits.mask != 0).collect())
     }
 
     /// Whether a packet has them.
@@ -86,7 +86,7 @@ impl Pattern {
     }
 
     /// Whether every packet that `other` matches matches this too.
-    pub fn covers(&self, other: &Pattern) -> bool {
+    pub fn covers(&self, other: &TernaryMatch) -> bool {
         self.0.iter().all(|own| {
             other.0.iter().any(|it| {
                 it.field == own.field
@@ -97,7 +97,7 @@ impl Pattern {
     }
 
     /// Whether no packet can match both.
-    pub fn is_apart_from(&self, other: &Pattern) -> bool {
+    pub fn is_apart_from(&self, other: &TernaryMatch) -> bool {
         self.0.iter().any(|own| {
             let differs = |it: &Bits| {
                 it.field == own.field && (own.value ^ it.value) & own.mask & it.mask != 0
@@ -149,7 +149,7 @@ pub(crate) fn bits(field: &Field) -> Bits {
         Field::MplsLabel(it) => exact((*it).into()),
         Field::PbbIsid(it) => masked(it, |it| it.to_u32().into()),
         Field::Ipv6Exthdr(it) => masked(it, |it| it.0.into()),
-        // Nobody here knows what it means: nothing that a packet shows.
+        // Its meaning is not known here: nothing that a packet shows.
         Field::Raw(_) => return Bits { field: u8::MAX, value: 0, mask: u128::MAX },
     };
     Bits { field: field.header().field(), value, mask }

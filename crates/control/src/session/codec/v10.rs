@@ -11,7 +11,7 @@ use aldis_wire::v10::{
 };
 use aldis_wire::{Header, Malformed, NO_BUFFER, Reason};
 
-use super::{Complaint, Features, Heard, printable};
+use super::{ErrorMessage, Features, Incoming, printable};
 
 fn send(message: &Message, xid: u32, out: &mut Vec<u8>) {
     message.encode(xid, out).expect("the session's own messages are short");
@@ -70,21 +70,21 @@ pub(super) fn delete_flows(xid: u32, out: &mut Vec<u8>) {
     send(&Message::FlowMod(all), xid, out);
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Incoming, Malformed> {
     let (_, message) = Message::decode(bytes)?;
     Ok(match message {
-        Message::Error(error) => Heard::Error(complaint(&error)),
-        Message::EchoRequest(_) => Heard::EchoRequest,
-        Message::EchoReply(_) => Heard::EchoReply,
-        Message::FeaturesReply(reply) => Heard::Features(features(&reply)),
-        Message::PortStatus(status) => Heard::PortChange(port_change(&status)),
-        Message::BarrierReply => Heard::Barrier,
-        Message::PacketIn(_) => Heard::PacketIn,
+        Message::Error(error) => Incoming::Error(error_message(&error)),
+        Message::EchoRequest(_) => Incoming::EchoRequest,
+        Message::EchoReply(_) => Incoming::EchoReply,
+        Message::FeaturesReply(reply) => Incoming::Features(features(&reply)),
+        Message::PortStatus(status) => Incoming::PortChange(port_change(&status)),
+        Message::BarrierReply => Incoming::Barrier,
+        Message::PacketIn(_) => Incoming::PacketIn,
         Message::GetConfigReply(_) | Message::StatsReply(_) | Message::QueueGetConfigReply(_) => {
-            Heard::OtherReply
+            Incoming::OtherReply
         }
-        Message::FlowRemoved(_) => Heard::FlowRemoved,
-        Message::Hello(_) | Message::Vendor(_) => Heard::OtherNotice,
+        Message::FlowRemoved(_) => Incoming::FlowRemoved,
+        Message::Hello(_) | Message::Vendor(_) => Incoming::OtherNotice,
         Message::FeaturesRequest
         | Message::GetConfigRequest
         | Message::SetConfig(_)
@@ -93,14 +93,14 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Heard, Malformed> {
         | Message::PortMod(_)
         | Message::StatsRequest(_)
         | Message::BarrierRequest
-        | Message::QueueGetConfigRequest(_) => Heard::FromControllersOnly,
+        | Message::QueueGetConfigRequest(_) => Incoming::FromControllersOnly,
     })
 }
 
-fn complaint(error: &Error) -> Complaint {
+fn error_message(error: &Error) -> ErrorMessage {
     let hello_failed = matches!(error.code, ErrorCode::HelloFailed(_));
     let about = Header::peek(&error.data).ok().flatten().filter(|_| !hello_failed);
-    Complaint {
+    ErrorMessage {
         name: error.code.to_string(),
         about: about.and_then(|header| MessageType(header.kind).name()),
         hint: error.code.hint().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What goes to switches other than the one in hand, and to the World.
+//! Commands: what goes to switches other than the one in hand, to the World, and to the operator.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -9,8 +9,8 @@ use core::ops::Range;
 
 use aldis_wire::DatapathId;
 
-use crate::bounds::{FOUND_MAX, NOTES_MAX};
-use crate::fact::Found;
+use crate::controller_event::Found;
+use crate::limits::{FOUND_MAX, NOTES_MAX};
 use crate::world::{Part, Queues};
 
 /// Room that is initialised at a time, in bytes: some twenty messages.
@@ -26,7 +26,7 @@ pub struct Piece {
     pub to: DatapathId,
     /// The path that it is part of; pieces of no path have none.
     pub path: Option<u32>,
-    /// Where it lies in what [`Far::pieces`] gives.
+    /// Where it lies in what [`Commands::pieces`] gives.
     pub bytes: Range<usize>,
 }
 
@@ -35,9 +35,9 @@ pub struct Piece {
 /// Messages are sent after the answers of the batch, in the order in which they were written for
 /// each switch. A switch that is not connected, or that has no room because it does not read, does
 /// not get them, which is counted. What has to arrive everywhere or nowhere is written as one
-/// [`Far::path`].
+/// [`Commands::path`].
 #[derive(Debug)]
-pub struct Far {
+pub struct Commands {
     // All of `room` is initialised, so that stamping needs no zeroing; `len` of it is in use.
     room: Vec<u8>,
     len: usize,
@@ -49,16 +49,16 @@ pub struct Far {
     xid: u32,
     queues: Arc<Queues>,
     reported: bool,
-    notes: Vec<String>,
-    news: Vec<String>,
+    warnings: Vec<String>,
+    infos: Vec<String>,
     found: Vec<(&'static str, Found)>,
     not_told: u64,
 }
 
-impl Far {
+impl Commands {
     /// Of one worker, with the queues of the parts that there are.
-    pub(crate) fn new(worker: u8, queues: Arc<Queues>) -> Far {
-        Far {
+    pub(crate) fn new(worker: u8, queues: Arc<Queues>) -> Commands {
+        Commands {
             room: vec![],
             len: 0,
             pieces: vec![],
@@ -69,8 +69,8 @@ impl Far {
             xid: u32::from(worker) << 24 | TAKEN,
             queues,
             reported: false,
-            notes: vec![],
-            news: vec![],
+            warnings: vec![],
+            infos: vec![],
             found: vec![],
             not_told: 0,
         }
@@ -78,7 +78,7 @@ impl Far {
 
     /// Everything that follows goes to this switch.
     #[inline]
-    pub fn turn_to(&mut self, switch: DatapathId) {
+    pub fn to(&mut self, switch: DatapathId) {
         if self.to != Some(switch) {
             self.seal();
             self.to = Some(switch);
@@ -117,9 +117,9 @@ impl Far {
     }
 
     /// What `write` writes arrives at all of its switches, or at none: where one of them is not
-    /// there or has no room, all of it is dropped and counted. It is sent in the order in which
-    /// switches are turned to: last hop first.
-    pub fn path(&mut self, write: impl FnOnce(&mut Far)) {
+    /// there or has no room, all of it is dropped and counted. It is sent in the order in which the
+    /// switches are named: last hop first.
+    pub fn path(&mut self, write: impl FnOnce(&mut Commands)) {
         self.seal();
         self.paths += 1;
         self.path = Some(self.paths);
@@ -146,30 +146,30 @@ impl Far {
     /// Tells the publisher of a part what is new.
     ///
     /// # Errors
-    /// The report: nobody publishes the part, or [`crate::bounds::REPORTS_MAX`] reports wait
-    /// already. Whoever has to tell it tells it again.
+    /// The report: the part has no publisher, or [`crate::limits::REPORTS_MAX`] reports wait
+    /// already. The application reports it again later, if it has to.
     pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
         self.reported = true;
         self.queues.push::<P>(report)
     }
 
-    /// Warns people of something, in a sentence that begins with the application's name: it becomes
-    /// a line of the log. More than [`NOTES_MAX`] of one batch are not told.
-    pub fn note(&mut self, words: String) {
-        if self.notes.len() < NOTES_MAX {
-            self.notes.push(words);
+    /// Warns the operator, in a sentence that begins with the application's name: a line of the
+    /// log. More than [`NOTES_MAX`] of one batch are dropped.
+    pub fn warn(&mut self, words: String) {
+        if self.warnings.len() < NOTES_MAX {
+            self.warnings.push(words);
         }
     }
 
-    /// Tells people something that is no warning, in the same way.
-    pub fn news(&mut self, words: String) {
-        if self.news.len() < NOTES_MAX {
-            self.news.push(words);
+    /// Tells the operator something that is no warning, in the same way.
+    pub fn info(&mut self, words: String) {
+        if self.infos.len() < NOTES_MAX {
+            self.infos.push(words);
         }
     }
 
-    /// Tells people what an application of this name found out about the network: it becomes a line
-    /// of the log and an event. More than [`FOUND_MAX`] of one batch are not told, but counted.
+    /// Tells what an application of this name found out about the network: a line of the log, and
+    /// an event over HTTP. More than [`FOUND_MAX`] of one batch are dropped and counted.
     pub fn found(&mut self, by: &'static str, found: Found) {
         if self.found.len() < FOUND_MAX {
             self.found.push((by, found));
@@ -178,7 +178,7 @@ impl Far {
         }
     }
 
-    /// So much of what was found out cannot be told: nobody remembers it any more.
+    /// So many findings were dropped before they could be told.
     pub fn not_told(&mut self, count: u64) {
         self.not_told += count;
     }
@@ -195,16 +195,16 @@ impl Far {
         mem::take(&mut self.not_told)
     }
 
-    /// What people are to be warned of.
+    /// The warnings for the operator.
     #[inline]
-    pub fn take_notes(&mut self) -> impl Iterator<Item = String> {
-        self.notes.drain(..)
+    pub fn take_warnings(&mut self) -> impl Iterator<Item = String> {
+        self.warnings.drain(..)
     }
 
-    /// What people are to be told besides.
+    /// The other lines for the operator.
     #[inline]
-    pub fn take_news(&mut self) -> impl Iterator<Item = String> {
-        self.news.drain(..)
+    pub fn take_infos(&mut self) -> impl Iterator<Item = String> {
+        self.infos.drain(..)
     }
 
     /// Whether anything was reported since this was last asked.
@@ -251,7 +251,7 @@ impl Far {
         self.begun = bytes.end;
         match self.to {
             Some(to) if !bytes.is_empty() => self.pieces.push(Piece { to, path: self.path, bytes }),
-            // Bytes that were written before any switch was turned to are nobody's.
+            // Bytes that were written before any switch was named go to none.
             _ => {}
         }
     }
@@ -285,76 +285,82 @@ pub fn taker(xid: u32) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::HostNow;
+    use crate::controller_event::HostNow;
+    use crate::switch_port::SwitchPort;
     use aldis_wire::MacAddr;
-    use aldis_wire::msg::PortNo;
 
-    fn far() -> Far {
-        Far::new(3, Arc::default())
+    fn commands() -> Commands {
+        Commands::new(3, Arc::default())
     }
 
     #[test]
     fn pieces_follow_the_switches_and_the_paths() {
-        let mut far = far();
-        far.turn_to(DatapathId(1));
-        far.append(&[1, 2]);
-        far.path(|far| {
-            far.append(&[3]);
-            far.turn_to(DatapathId(2));
-            far.append_with(|vec| vec.push(4));
-            *far.stamp() = [5, 6];
+        let mut commands = commands();
+        commands.to(DatapathId(1));
+        commands.append(&[1, 2]);
+        commands.path(|commands| {
+            commands.append(&[3]);
+            commands.to(DatapathId(2));
+            commands.append_with(|vec| vec.push(4));
+            *commands.stamp() = [5, 6];
         });
-        far.append(&[7]);
-        let (bytes, pieces) = far.pieces();
+        commands.append(&[7]);
+        let (bytes, pieces) = commands.pieces();
         let piece = |to, path, bytes| Piece { to: DatapathId(to), path, bytes };
         assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7]);
         let one = Some(1);
         let expected =
             [piece(1, None, 0..2), piece(1, one, 2..3), piece(2, one, 3..6), piece(2, None, 6..7)];
         assert_eq!(pieces, expected);
-        far.clear();
-        assert!(far.is_empty() && far.pieces().1.is_empty());
+        commands.clear();
+        assert!(commands.is_empty() && commands.pieces().1.is_empty());
     }
 
     #[test]
     fn people_are_told_so_much_and_no_more() {
-        let mut far = far();
-        (0..NOTES_MAX + 1).for_each(|note| far.note(alloc::format!("app: {note}")));
-        assert_eq!(far.take_notes().last(), Some(alloc::format!("app: {}", NOTES_MAX - 1)));
-        far.note("app: again".into());
-        (0..NOTES_MAX + 1).for_each(|news| far.news(alloc::format!("app: {news}")));
-        assert_eq!(far.take_news().count(), NOTES_MAX);
-        let at = (DatapathId(1), PortNo(2));
+        let mut commands = commands();
+        (0..NOTES_MAX + 1).for_each(|note| commands.warn(alloc::format!("app: {note}")));
+        assert_eq!(commands.take_warnings().last(), Some(alloc::format!("app: {}", NOTES_MAX - 1)));
+        commands.warn("app: again".into());
+        (0..NOTES_MAX + 1).for_each(|news| commands.info(alloc::format!("app: {news}")));
+        assert_eq!(commands.take_infos().count(), NOTES_MAX);
+        let at = SwitchPort::new(1, 2);
         let now = HostNow::Seen;
         let seen = Found::Host { mac: MacAddr::from_u64(3), vlan: 0, at, now };
-        (0..FOUND_MAX + 2).for_each(|_| far.found("app", seen));
-        far.not_told(3);
-        assert!(far.take_found().all(|found| found == ("app", seen)));
-        assert_eq!((far.take_found().count(), far.take_not_told(), far.take_not_told()), (0, 5, 0));
-        assert_eq!(far.take_notes().count(), 1);
+        (0..FOUND_MAX + 2).for_each(|_| commands.found("app", seen));
+        commands.not_told(3);
+        assert!(commands.take_found().all(|found| found == ("app", seen)));
+        assert_eq!(
+            (commands.take_found().count(), commands.take_not_told(), commands.take_not_told()),
+            (0, 5, 0)
+        );
+        assert_eq!(commands.take_warnings().count(), 1);
     }
 
     #[test]
     fn transaction_ids_carry_the_worker_and_say_that_they_were_taken() {
-        let mut far = far();
-        let (first, second) = (far.xid(), far.xid());
+        let mut commands = commands();
+        let (first, second) = (commands.xid(), commands.xid());
         assert!(first != second && taker(first) == Some(3) && taker(second) == Some(3));
-        far.xid = 0x03ff_fffe;
-        assert_eq!([far.xid(), far.xid(), far.xid()], [0x03ff_ffff, 0x0380_0000, 0x0380_0001]);
+        commands.xid = 0x03ff_fffe;
+        assert_eq!(
+            [commands.xid(), commands.xid(), commands.xid()],
+            [0x03ff_ffff, 0x0380_0000, 0x0380_0001]
+        );
         assert_eq!(taker(0x0300_0001), None);
     }
 
     #[test]
     fn ids_taken_together_know_their_places_also_where_the_counter_begins_anew() {
-        let mut far = far();
-        far.xid = 0x03ff_fffd;
-        let xids = far.xids(4);
+        let mut commands = commands();
+        commands.xid = 0x03ff_fffd;
+        let xids = commands.xids(4);
         let all = [0x03ff_fffe, 0x03ff_ffff, 0x0380_0000, 0x0380_0001];
         assert_eq!([0, 1, 2, 3].map(|place| xids.at(place)), all);
         assert_eq!(all.map(|xid| xids.place(xid)), [0, 1, 2, 3].map(Some));
         for other in [0x03ff_fffd, 0x0380_0002, 0x0280_0000, 0x0300_0000, 0] {
             assert_eq!(xids.place(other), None, "{other:#x}");
         }
-        assert_eq!(far.xid(), 0x0380_0002);
+        assert_eq!(commands.xid(), 0x0380_0002);
     }
 }

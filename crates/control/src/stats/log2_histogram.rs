@@ -1,19 +1,19 @@
-//! A small histogram, for what there are thousands of: a bucket for each power of two.
+//! A log2 histogram, a bucket for each power of two: small, for what there are thousands of.
 //!
 //! Its size is fixed, 256 bytes, and recording touches one number of it: a switch has several, and
-//! its next visit finds little of them in the cache. Who needs it finer records a
-//! [`Histogram`](super::Histogram).
+//! its next visit finds little of them in the cache. Where that is too coarse, a
+//! [`Histogram`](super::Histogram) is finer.
 
-use super::{Bucket, Count};
+use super::{Bucket, Counter};
 
 /// Buckets: one for 0, one for each power of two below 2³⁰, and one for all above.
 const OCTAVES: usize = 32;
 
 /// How often values of each power of two came. Unit: the recorder's.
 #[derive(Debug, Default)]
-pub struct Octaves([Count; OCTAVES]);
+pub struct Log2Histogram([Counter; OCTAVES]);
 
-impl Octaves {
+impl Log2Histogram {
     /// Counts a value. Only the owner may call it.
     #[inline]
     pub fn record(&self, value: u64) {
@@ -21,19 +21,19 @@ impl Octaves {
     }
 
     /// What was recorded so far.
-    pub fn read(&self) -> OctaveCounts {
-        OctaveCounts(core::array::from_fn(|octave| self.0[octave].get()))
+    pub fn read(&self) -> Log2Distribution {
+        Log2Distribution(core::array::from_fn(|octave| self.0[octave].get()))
     }
 }
 
 /// What a small histogram says at a moment. Quantiles are those of the buckets' upper bounds: never
 /// below the exact ones, and less than twice as large.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OctaveCounts([u64; OCTAVES]);
+pub struct Log2Distribution([u64; OCTAVES]);
 
-impl OctaveCounts {
+impl Log2Distribution {
     /// Adds what another one says.
-    pub fn merge(&mut self, other: &OctaveCounts) {
+    pub fn merge(&mut self, other: &Log2Distribution) {
         for (count, more) in self.0.iter_mut().zip(other.0) {
             *count = count.wrapping_add(more);
         }
@@ -89,7 +89,7 @@ struct Summary {
 }
 
 #[cfg(feature = "serde")]
-impl serde::Serialize for OctaveCounts {
+impl serde::Serialize for Log2Distribution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let summary = Summary {
             count: self.count(),

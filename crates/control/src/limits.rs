@@ -12,8 +12,8 @@ pub const PORTS_MAX: usize = 8192;
 pub const REQUESTS_MAX: usize = 32;
 
 /// How often the socket of a switch is looked at, and found empty, before the switch is said not to
-/// answer that it is there: at equal distances within [`crate::session::Config::probe_within`].
-/// However long nobody looked, it counts as one of them.
+/// answer that it is there: at equal distances within [`crate::session::Config::probe_within`]. A
+/// time without a look counts as one look, however long it is.
 pub const PROBE_LOOKS: u32 = 10;
 
 /// Messages of one command from outside. More are sent as several commands, one after the other, so
@@ -57,7 +57,7 @@ pub const IBT_MAX: usize = 10_000;
 /// thinks its controller dead.
 pub const BDU_MAX: Duration = Duration::from_secs(1);
 
-/// The largest weight of a switch. Nobody means to give one switch the place of more than a
+/// The largest weight of a switch. No operator means to give one switch the place of more than a
 /// thousand others, and a round is as long as the sum of the weights.
 pub const WEIGHT_MAX: u32 = 1000;
 
