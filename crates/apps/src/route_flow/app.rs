@@ -18,7 +18,7 @@ use super::pen::{FRAME_LEN_MAX, Packet, Pen};
 use super::planner::{Answer, Foreseen, Planner};
 use super::rule::{Key, Rule, Style};
 use crate::hosts::{Effect, Host, Hosts, Identity};
-use crate::recent::Verdict;
+use crate::recent_set::Verdict;
 use crate::routing::Routes;
 use crate::topology::{Change, Map};
 use aldis_control::SwitchPort;

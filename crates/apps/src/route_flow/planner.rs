@@ -7,7 +7,7 @@ use aldis_control::Time;
 
 use super::rule::{Key, Rule};
 use super::way::{Found, Way};
-use crate::recent::{Recent, Verdict};
+use crate::recent_set::{RecentSet, Verdict};
 use crate::routing::{Node, Routes};
 use aldis_control::SwitchPort;
 
@@ -48,13 +48,13 @@ pub(super) struct Foreseen {
 #[derive(Debug)]
 pub struct Planner {
     // Of all workers: the requests of one switch may come to several of them.
-    in_flight: Arc<Recent>,
+    in_flight: Arc<RecentSet>,
     way: Way,
 }
 
 impl Planner {
     /// With what all workers share, for members that stay [`IN_FLIGHT`].
-    pub fn new(in_flight: Arc<Recent>) -> Planner {
+    pub fn new(in_flight: Arc<RecentSet>) -> Planner {
         Planner { in_flight, way: Way::default() }
     }
 
