@@ -11,7 +11,7 @@ use aldis::apps::learning_switch::Seed;
 use aldis::apps::route_flow::{Book, RouteFlow, Style};
 use aldis::apps::routing::{Routing, Shortest};
 use aldis::apps::spanning::{Repeats, Spanning};
-use aldis::apps::topology::{self, Discovery, Key};
+use aldis::apps::topology::{self, Key, Topology};
 use aldis::control::Tables;
 use aldis::{Controller, Running};
 use aldis_emulator::network::{self, Broadcast, Finding, Pinged, Plan, Recovery, Report};
@@ -29,7 +29,7 @@ fn start() -> Running {
     let controller = Controller::new()
         .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
         .configure(|config| config.workers = 2)
-        .with(move || Discovery::new(topology::Config::default(), key.clone()))
+        .with(move || Topology::new(topology::Config::default(), key.clone()))
         .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
         .with(|| Routing::new(Arc::new(Shortest::default()), false))
         .with(move || RouteFlow::new(style, Arc::clone(&book)))

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use aldis::apps::SwitchPort;
 use aldis::apps::hosts::{self, Hosts, Lookout};
 use aldis::apps::learning_switch::Seed;
-use aldis::apps::topology::{self, Discovery, Ends, Key, Map, State};
+use aldis::apps::topology::{self, Ends, Key, Map, State};
 use aldis::prelude::*;
 use aldis_emulator::network::{self, Moment as Told, Plan};
 use aldis_emulator::topology::{End, Shape, Topology};
@@ -96,7 +96,7 @@ fn play(shape: &str, version: Version, script: &str, test: impl FnOnce(&Record, 
     let running = aldis::Controller::new()
         .listen(([127, 0, 0, 1], 0).into())
         .configure(|config| config.workers = 2)
-        .with(move || Discovery::new(topology::Config::default(), key.clone()))
+        .with(move || topology::Topology::new(topology::Config::default(), key.clone()))
         .with(move || Lookout::new(hosts::Config::new(seed)))
         .with(move || Witness(witness.clone()))
         .start()

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use aldis_apps::Acl;
-use aldis_apps::acl::{AclBook, Judged};
-use aldis_apps::static_flows::{Pusher, StaticFlowBook};
+use aldis_apps::acl::{CompiledRule, DesiredAclRules};
+use aldis_apps::static_flows::{DesiredStaticFlows, StaticFlows};
 use aldis_control::App;
 use aldis_control::world::Part;
 use aldis_engine::Handle;
@@ -102,16 +102,16 @@ impl Admin {
     }
 
     fn tell_flows(&self, persisted: &Persisted) {
-        if self.settings.now().runs(Pusher::NAME) {
+        if self.settings.now().runs(StaticFlows::NAME) {
             let all: Arc<[_]> = persisted.flows.iter().map(|(flow, _)| Arc::clone(flow)).collect();
-            self.tell::<StaticFlowBook>(&all);
+            self.tell::<DesiredStaticFlows>(&all);
         }
     }
 
     fn tell_rules(&self, persisted: &Persisted) {
         if self.settings.now().runs(Acl::NAME) {
-            let all = persisted.acl.iter().map(|(rule, _)| Judged::new(Arc::clone(rule)));
-            self.tell::<AclBook>(&all.collect::<Arc<[_]>>());
+            let all = persisted.acl.iter().map(|(rule, _)| CompiledRule::new(Arc::clone(rule)));
+            self.tell::<DesiredAclRules>(&all.collect::<Arc<[_]>>());
         }
     }
 

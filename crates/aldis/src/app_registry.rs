@@ -11,9 +11,9 @@ use aldis_apps::hosts::Lookout;
 use aldis_apps::route_flow::{Book, RouteFlow};
 use aldis_apps::routing::Routing;
 use aldis_apps::spanning::{Repeats, Spanning};
-use aldis_apps::static_flows::Pusher;
-use aldis_apps::topology::{Discovery, Key};
-use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Leftovers, Monitor, NdProxy};
+use aldis_apps::static_flows::StaticFlows;
+use aldis_apps::topology::{Key, Topology};
+use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Monitor, NdProxy, OrphanFlows};
 use aldis_control::pipeline::Sequence;
 use aldis_control::{App, AppSet};
 use aldis_plain::meant;
@@ -51,11 +51,11 @@ pub static BUILT_IN: &[BuiltIn] = &[
         },
     },
     BuiltIn {
-        name: Pusher::NAME,
+        name: StaticFlows::NAME,
         says: "keeps named flows on their switches",
         add: |app_set, config| {
-            let pusher = Pusher::new(config.initial_flows(), config.tables());
-            app_set.with(move || pusher.clone())
+            let static_flows = StaticFlows::new(config.initial_flows(), config.tables());
+            app_set.with(move || static_flows.clone())
         },
     },
     BuiltIn {
@@ -90,12 +90,12 @@ pub static BUILT_IN: &[BuiltIn] = &[
         },
     },
     BuiltIn {
-        name: Discovery::NAME,
+        name: Topology::NAME,
         says: "finds the links between switches by probes that nobody can forge",
         add: |app_set, config| {
             let key = Key::kept(config.lldp_key().unwrap_or_else(random), random());
             let settings = config.topology();
-            app_set.with(move || Discovery::new(settings, key.clone()))
+            app_set.with(move || Topology::new(settings, key.clone()))
         },
     },
     BuiltIn {
@@ -110,8 +110,8 @@ pub static BUILT_IN: &[BuiltIn] = &[
         name: Routing::NAME,
         says: "publishes the ways between all switches; its engine can be chosen",
         add: |app_set, config| {
-            let (engine, heeds_latency) = config.routing.engine();
-            app_set.with(move || Routing::new(Arc::clone(&engine), heeds_latency))
+            let (engine, uses_latency) = config.routing.engine();
+            app_set.with(move || Routing::new(Arc::clone(&engine), uses_latency))
         },
     },
     BuiltIn {
@@ -137,8 +137,8 @@ pub static BUILT_IN: &[BuiltIn] = &[
 /// What runs by default: what it takes for any Ethernet network to work, loops
 /// or not.
 const DEFAULTS: [&str; 9] = [
-    Pusher::NAME,
-    Discovery::NAME,
+    StaticFlows::NAME,
+    Topology::NAME,
     Lookout::NAME,
     ArpProxy::NAME,
     NdProxy::NAME,
@@ -150,7 +150,7 @@ const DEFAULTS: [&str; 9] = [
 
 /// Those that make flows which may stay for ever.
 const MAKE_FLOWS: [&str; 5] =
-    [Acl::NAME, Pusher::NAME, Discovery::NAME, LearningSwitch::NAME, RouteFlow::NAME];
+    [Acl::NAME, StaticFlows::NAME, Topology::NAME, LearningSwitch::NAME, RouteFlow::NAME];
 
 /// An application that an author adds.
 #[derive(Clone)]
@@ -246,7 +246,7 @@ impl fmt::Debug for Added {
 /// Behind the applications that run, the one that removes what those left behind that do not.
 pub(crate) fn without_leftovers(app_set: AppSet, run: &[AppName]) -> AppSet {
     let runs = |name: &&str| run.iter().any(|app| app.name == *name);
-    let leftovers = Leftovers::new(MAKE_FLOWS.into_iter().filter(|name| !runs(name)));
+    let leftovers = OrphanFlows::new(MAKE_FLOWS.into_iter().filter(|name| !runs(name)));
     app_set.with(move || leftovers.clone())
 }
 

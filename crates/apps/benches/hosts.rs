@@ -6,7 +6,7 @@
 //!
 //! The table has 1,000,000 hosts unless told otherwise, each with an IPv4 address, then each with
 //! an IPv6 address besides. Look-ups draw hosts at random: 64 at a time, and one after the other,
-//! each when the one before is found. A version is made with the one before still in somebody's
+//! each when the one before is found. A version is made with the one before still in a reader's
 //! hands, after so many hosts drawn at random were seen again. The least of eleven rounds and their
 //! median are printed.
 

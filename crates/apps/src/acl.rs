@@ -1,16 +1,16 @@
 //! Access control: ordered rules that say which packets pass, which do not, and which are copied to
 //! a port besides. The first rule that matches a packet counts, and what no rule matches passes.
 //!
-//! The rules are installed when a switch joins, before anybody asks for anything. Where a switch
-//! has several tables they have the first, and the flows of all others are behind it
+//! The rules are installed when a switch joins, before its first request. Where a switch has
+//! several tables they have the first, and the flows of all others are behind it
 //! ([`Tables::Guarded`]): a packet that passes goes on there. A switch with one table can be told
-//! what to drop; what it cannot be told is refused with the reason, and shown ([`AclRules`]).
-//! Requests that come to the controller all the same are decided by the same rules before other
-//! applications see them.
+//! what to drop; what it cannot be told is refused with the reason, and shown
+//! ([`AclRuleStatuses`]). Requests that come to the controller all the same are decided by the same
+//! rules before other applications see them.
 //!
 //! Rules name fields of packets and not places of hosts, and so a host that moves is under the same
-//! rules. Which rules there are is a part of the World ([`AclBook`]), and others take their place
-//! while it runs.
+//! rules. Which rules there are is a part of the World ([`DesiredAclRules`]), and others take their
+//! place while it runs.
 
 mod plan;
 #[cfg(test)]
@@ -28,7 +28,9 @@ use aldis_control::{App, Batch, EventKind, Output, Part, Tables, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Match, PortNo};
 
-use crate::kept::{Book, Clerk, Keeper, Kept, KeptFlows, Whose, Written};
+use crate::reconcile::{
+    Desired, DesiredItem, DesiredPublisher, FlowReconciler, FlowStatuses, Owner, StatusPublisher,
+};
 
 /// Rules that there may be: each has a priority of its own, above those of other flows.
 pub const RULES_MAX: usize = 4000;
@@ -67,14 +69,14 @@ impl Rule {
 }
 
 /// The part of the World that says of each switch which rules are there.
-pub type AclRules = KeptFlows<Acl>;
+pub type AclRuleStatuses = FlowStatuses<Acl>;
 
 /// The part of the World that says which rules there are, in order.
-pub type AclBook = Book<Judged>;
+pub type DesiredAclRules = Desired<CompiledRule>;
 
-/// A rule, ready to judge packets.
+/// A rule, compiled so that packets can be matched against it.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct CompiledRule {
     rule: Arc<Rule>,
     pattern: TernaryMatch,
 }
@@ -82,9 +84,9 @@ pub struct Judged {
 /// The first rule that no packet reaches, behind the one that matches all that it does: the places
 /// of both, that one first.
 pub fn never_reached(rules: &[Arc<Rule>]) -> Option<(usize, usize)> {
-    let judged: Vec<_> = rules.iter().cloned().map(Judged::new).collect();
-    judged.iter().enumerate().find_map(|(late, it)| {
-        let early = judged[..late].iter().position(|early| {
+    let compiled: Vec<_> = rules.iter().cloned().map(CompiledRule::new).collect();
+    compiled.iter().enumerate().find_map(|(late, it)| {
+        let early = compiled[..late].iter().position(|early| {
             let everywhere =
                 early.rule.switches.is_empty() || early.rule.switches == it.rule.switches;
             everywhere && early.pattern.covers(&it.pattern)
@@ -93,14 +95,14 @@ pub fn never_reached(rules: &[Arc<Rule>]) -> Option<(usize, usize)> {
     })
 }
 
-impl Written for Judged {
-    const BOOK: &'static str = "acl-book";
+impl DesiredItem for CompiledRule {
+    const PART: &'static str = "acl-book";
 }
 
-impl Judged {
-    /// Makes it ready.
-    pub fn new(rule: Arc<Rule>) -> Judged {
-        Judged { pattern: TernaryMatch::of(&rule.match_), rule }
+impl CompiledRule {
+    /// Compiles a rule.
+    pub fn new(rule: Arc<Rule>) -> CompiledRule {
+        CompiledRule { pattern: TernaryMatch::of(&rule.match_), rule }
     }
 }
 
@@ -108,53 +110,53 @@ impl Judged {
 #[derive(Clone, Debug)]
 pub struct Acl {
     /// Those that it begins with.
-    rules: Arc<[Judged]>,
+    rules: Arc<[CompiledRule]>,
     /// Which rules are for which switch, as far as this worker has asked.
     places: Places,
 }
 
-/// The places, among all rules of one edition, of those that are at each switch.
+/// The indices, among all rules of one version, of those that are at each switch.
 #[derive(Clone, Debug, Default)]
 struct Places {
-    edition: u64,
+    version: u64,
     of: HashMap<DatapathId, Box<[usize]>>,
 }
 
 impl Places {
-    fn at(&mut self, book: &AclBook, switch: &SwitchInfo) -> &[usize] {
-        if self.edition != book.edition() || self.of.len() == SWITCHES_MAX {
-            self.edition = book.edition();
+    fn at(&mut self, desired: &DesiredAclRules, switch: &SwitchInfo) -> &[usize] {
+        if self.version != desired.version() || self.of.len() == SWITCHES_MAX {
+            self.version = desired.version();
             self.of.clear();
         }
-        self.of.entry(switch.dpid).or_insert_with(|| places(book, switch).collect())
+        self.of.entry(switch.dpid).or_insert_with(|| places(desired, switch).collect())
     }
 }
 
-fn places(book: &AclBook, switch: &SwitchInfo) -> impl Iterator<Item = usize> {
-    let rules = book.items().iter().take(RULES_MAX).enumerate();
-    rules.filter_map(|(place, judged)| judged.rule.is_at(switch).then_some(place))
+fn places(desired: &DesiredAclRules, switch: &SwitchInfo) -> impl Iterator<Item = usize> {
+    let rules = desired.items().iter().take(RULES_MAX).enumerate();
+    rules.filter_map(|(place, compiled)| compiled.rule.is_at(switch).then_some(place))
 }
 
 impl Acl {
     /// With these rules until there are others, [`RULES_MAX`] at most; those behind are left out.
     pub fn new(rules: impl IntoIterator<Item = Arc<Rule>>) -> Acl {
-        Acl { rules: rules.into_iter().map(Judged::new).collect(), places: Places::default() }
+        Acl { rules: rules.into_iter().map(CompiledRule::new).collect(), places: Places::default() }
     }
 }
 
-fn verdict(book: &AclBook, places: &[usize], in_port: PortNo, frame: &[u8]) -> Verdict {
+fn verdict(desired: &DesiredAclRules, places: &[usize], in_port: PortNo, frame: &[u8]) -> Verdict {
     let seen = Seen::of(in_port, frame);
-    let mut rules = places.iter().map(|&place| &book.items()[place]);
-    let first = rules.find(|judged| judged.pattern.matches(&seen));
-    first.map_or(Verdict::Allow, |judged| judged.rule.verdict)
+    let mut rules = places.iter().map(|&place| &desired.items()[place]);
+    let first = rules.find(|compiled| compiled.pattern.matches(&seen));
+    first.map_or(Verdict::Allow, |compiled| compiled.rule.verdict)
 }
 
-impl Whose for Acl {
+impl Owner for Acl {
     const PART: &'static str = "acl-rules";
 }
 
 impl App for Acl {
-    type Slot = Parallel<Kept>;
+    type Slot = Parallel<FlowReconciler>;
 
     const NAME: &'static str = "acl";
     const EVENTS: &'static [EventKind] = &[
@@ -167,20 +169,20 @@ impl App for Acl {
         EventKind::Second,
     ];
 
-    const READS: &'static [PartId] = &[AclBook::ID];
+    const READS: &'static [PartId] = &[DesiredAclRules::ID];
 
-    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Kept {
-        Kept::new::<Acl>()
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> FlowReconciler {
+        FlowReconciler::new::<Acl>()
     }
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, Self::Slot>, out: &mut Output) {
-        let book = batch.world.part::<AclBook>();
-        if book.items().is_empty() {
+        let desired = batch.world.part::<DesiredAclRules>();
+        if desired.items().is_empty() {
             return;
         }
         batch.each(|request| {
-            let places = self.places.at(book, request.switch);
-            match verdict(book, places, request.in_port(), request.frame) {
+            let places = self.places.at(desired, request.switch);
+            match verdict(desired, places, request.in_port(), request.frame) {
                 Verdict::Allow | Verdict::Mirror(_) => Next::Continue,
                 Verdict::Deny => {
                     // Sent nowhere, so that the switch forgets it.
@@ -194,19 +196,21 @@ impl App for Acl {
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let book = ctx.world.part::<AclBook>();
+        let desired = ctx.world.part::<DesiredAclRules>();
         let plan = || {
-            let here: Vec<_> = places(book, ctx.switch).map(|place| &book.items()[place]).collect();
+            let here: Vec<_> =
+                places(desired, ctx.switch).map(|place| &desired.items()[place]).collect();
             plan::plan(&here, Tables::Guarded.are_guarded(ctx.switch))
         };
         let here = (ctx.now, ctx.switch, ctx.account);
-        match ctx.slot.event::<Acl>(here, event, book.edition(), plan, out) {
+        match ctx.slot.event::<Acl>(here, event, desired.version(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,
         }
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper::<Acl>::default()).and(Clerk::new(Arc::clone(&self.rules)))
+        Publishers::of(StatusPublisher::<Acl>::default())
+            .and(DesiredPublisher::new(Arc::clone(&self.rules)))
     }
 }

@@ -1,15 +1,14 @@
-//! ARP without broadcasts: a question is answered from the table of hosts, or goes only where the
-//! host is.
+//! ARP proxy: a request is answered from the table of hosts, or goes only where the host is.
 //!
-//! For frames from ports that are no links between switches, where who asks is known:
+//! For frames from ports that are no links between switches, where the sender is known:
 //!
-//! 1. Who says to be another, or to have another's address, is not heard by anyone.
-//! 2. A question to one host goes its way: it asks whether that host is still there.
-//! 3. An announcement of one's own address goes to everyone.
-//! 4. A question for a known address is answered if its host was seen lately; else it goes to that
-//!    host only. So does a
-//!    probe (RFC 5227), which the host itself has to answer: what is remembered might not be true any more.
-//! 5. A question for an unknown address goes to everyone.
+//! 1. A frame whose sender claims another host's MAC or address is dropped.
+//! 2. A request that is sent to one host goes its way: it asks whether that host is still there.
+//! 3. A gratuitous ARP, which announces the sender's own address, is flooded.
+//! 4. A request for a known address is answered if its host was seen lately; else it goes to that
+//!    host only. So does a probe (RFC 5227), which the host itself has to answer: what is
+//!    remembered might not be true any more.
+//! 5. A request for an unknown address is flooded.
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -184,7 +183,7 @@ mod tests {
             });
         }
 
-        /// No bytes do harm, and nobody is answered but who asked.
+        /// No bytes do harm, and only the sender of a request is answered.
         #[test]
         fn any_bytes_are_harmless(keep in 0usize..42, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let frame = [&asks(1, [10, 0, 0, 1], [10, 0, 0, 2])[..keep], &bytes].concat();

@@ -1,15 +1,14 @@
-//! DHCP without broadcasts: what clients ask goes to the servers, what servers say to everyone goes
-//! to the client.
+//! DHCP without broadcasts: what clients broadcast goes to the servers only, and what servers
+//! broadcast goes to the client only.
 //!
-//! For frames from ports that are no links between switches. Which servers there are is either said
-//! beforehand ([`Trust::Only`]); then nobody else is one, and what others offer is dropped. Or it
-//! is heard ([`Trust::Anyone`], the default): whoever answers clients is a server, and the ports
-//! where one spoke are asked; now and then a question goes to everyone, so that a server that
-//! nobody knows is found, and where there are more than [`SERVERS_MAX`] such ports in a VLAN all of
-//! them do. A rogue server is thus no better off than without a proxy, and no worse; whoever wants
-//! it silenced has to say which servers are real.
+//! For frames from ports that are no links between switches. Either the servers are configured
+//! ([`Trust::Only`]), and what others offer is dropped. Or they are learnt ([`Trust::AnyServer`],
+//! the default): a host that answers clients is a server, and requests go to the ports where one
+//! answered. Now and then a request is flooded, so that an unknown server is found; where a VLAN
+//! has more than [`SERVERS_MAX`] such ports, each request is. A rogue server is thus no better off
+//! than without a proxy, and no worse; to silence it, the real servers have to be configured.
 //!
-//! A switch may have cut the frame: then only the ports tell who speaks.
+//! A switch may have cut the frame: then only the ports tell clients and servers apart.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,12 +35,12 @@ const VLANS_MAX: usize = 4096;
 /// every client asks anew.
 pub const REMEMBERED_FOR: Duration = Duration::from_secs(12 * 3600);
 
-/// For so long after a server spoke for which there was no room, questions go to everyone. Those
+/// For so long after an answer of a server for which there was no room, requests are flooded. Those
 /// that are there answer such a question, and it begins anew.
 const CROWDED_FOR: Duration = Duration::from_secs(300);
 
-/// How often a question goes to everyone though servers are known. A new server gets to hear of
-/// clients that much later.
+/// How often a request is flooded though servers are known. A new server hears of clients that much
+/// later.
 pub const SEARCH_EVERY: Duration = Duration::from_secs(300);
 
 /// A server that is known and speaks again is news after so long.
@@ -58,21 +57,21 @@ pub struct Server {
     pub at: SwitchPort,
 }
 
-/// Who is believed to be a DHCP server.
+/// Which hosts are believed to be DHCP servers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Trust {
-    /// Whoever answers clients.
+    /// Every host that answers clients.
     #[default]
-    Anyone,
-    /// These, and nobody else.
+    AnyServer,
+    /// These, and no other.
     Only(Vec<Server>),
 }
 
 /// The servers that were heard, by VLAN, with when they last spoke: a part of the World.
 #[derive(Clone, Debug, Default)]
-pub struct Heard(BTreeMap<u16, Spoke>);
+pub struct KnownServers(BTreeMap<u16, Spoke>);
 
-/// Who spoke as a server in one VLAN.
+/// The hosts that answered as servers in one VLAN.
 #[derive(Clone, Debug, Default)]
 struct Spoke {
     /// One of each port, and when it spoke last.
@@ -81,9 +80,9 @@ struct Spoke {
     crowded: Option<Time>,
 }
 
-impl Heard {
+impl KnownServers {
     /// The servers of a VLAN that spoke lately enough to be asked, one of each port; none where
-    /// there are more than a question can be sent to: whoever says to be many servers would keep
+    /// there are more than a question can be sent to: a host that poses as many servers would keep
     /// the real ones from being asked.
     pub fn of(&self, now: Time, vlan: u16) -> impl Iterator<Item = Server> {
         let is_crowded = |then: Time| now.since(then) < CROWDED_FOR;
@@ -117,7 +116,7 @@ impl Heard {
     }
 }
 
-impl Part for Heard {
+impl Part for KnownServers {
     type Report = (Time, Server);
     const NAME: &'static str = "dhcp-servers";
 }
@@ -125,13 +124,13 @@ impl Part for Heard {
 struct Keeper;
 
 impl Publisher for Keeper {
-    type Part = Heard;
+    type Part = KnownServers;
 
-    fn begin(&mut self) -> Heard {
-        Heard::default()
+    fn begin(&mut self) -> KnownServers {
+        KnownServers::default()
     }
 
-    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, Heard>) -> Option<Heard> {
+    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, KnownServers>) -> Option<KnownServers> {
         let mut heard = ctx.current().clone();
         while let Some((now, server)) = ctx.report() {
             heard.remember(now, server);
@@ -144,7 +143,7 @@ impl Publisher for Keeper {
 #[derive(Clone, Debug)]
 pub struct Servers {
     trust: Trust,
-    /// When a question of a VLAN went to everyone last.
+    /// When a request of a VLAN was last flooded.
     searched: BTreeMap<u16, Time>,
     /// Servers that spoke and were not heard lately.
     news: Vec<(Time, Server)>,
@@ -211,7 +210,7 @@ impl Servers {
         frame: &[u8],
         at: SwitchPort,
         hosts: &Hosts,
-        heard: &Heard,
+        heard: &KnownServers,
     ) -> Decision {
         let message = Ethernet::new(frame).and_then(|frame| Message::new(&frame));
         let Some(message) = message else { return Decision::Pass };
@@ -241,14 +240,14 @@ impl Servers {
         message: &Message<'_>,
         server: Server,
         hosts: &Hosts,
-        heard: &Heard,
+        heard: &KnownServers,
     ) -> Decision {
         match &self.trust {
             Trust::Only(servers) if !servers.contains(&server) => {
                 return Decision::Drop(Reason::Rogue);
             }
-            Trust::Anyone if heard.is_news(now, server) => self.news.push((now, server)),
-            Trust::Only(_) | Trust::Anyone => {}
+            Trust::AnyServer if heard.is_news(now, server) => self.news.push((now, server)),
+            Trust::Only(_) | Trust::AnyServer => {}
         }
         let client = message.dhcp.as_ref().and_then(|dhcp| dhcp.chaddr());
         match client.and_then(|mac| hosts.by_mac(MacAddr(mac), message.vlan())) {
@@ -263,7 +262,7 @@ impl Servers {
         now: Time,
         message: &Message<'_>,
         at: SwitchPort,
-        heard: &Heard,
+        heard: &KnownServers,
     ) -> Decision {
         let vlan = message.vlan();
         let places: Vec<SwitchPort> = match &self.trust {
@@ -271,9 +270,9 @@ impl Servers {
                 let here = servers.iter().filter(|server| server.vlan == vlan);
                 here.map(|server| server.at).collect()
             }
-            Trust::Anyone => heard.of(now, vlan).map(|server| server.at).collect(),
+            Trust::AnyServer => heard.of(now, vlan).map(|server| server.at).collect(),
         };
-        if places.is_empty() || self.trust == Trust::Anyone && self.searches(now, vlan) {
+        if places.is_empty() || self.trust == Trust::AnyServer && self.searches(now, vlan) {
             return Decision::Flood;
         }
         let elsewhere: Vec<_> = places.into_iter().filter(|&place| place != at).collect();
@@ -283,7 +282,7 @@ impl Servers {
         }
     }
 
-    /// Whether it is time to ask everyone; then it is done.
+    /// Whether it is time to flood a request; the time is noted.
     fn searches(&mut self, now: Time, vlan: u16) -> bool {
         let searched = self.searched.get(&vlan);
         let is_due = searched.is_none_or(|then| now.since(*then) >= SEARCH_EVERY);
@@ -320,10 +319,10 @@ impl App for DhcpProxy {
 
     const NAME: &'static str = "dhcp";
     const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
-    const READS: &'static [PartId] = &[Hosts::ID, Map::ID, Heard::ID];
+    const READS: &'static [PartId] = &[Hosts::ID, Map::ID, KnownServers::ID];
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, ()>, out: &mut Output) {
-        let heard = batch.world.part::<Heard>();
+        let heard = batch.world.part::<KnownServers>();
         let DhcpProxy(servers) = self;
         // Nearly all packets of IPv4 have another protocol or other ports: seen without reading
         // their headers whole.
@@ -333,7 +332,7 @@ impl App for DhcpProxy {
         });
         for news in servers.news.drain(..) {
             // Where there is no room for it, the server speaks again.
-            let _ = out.report::<Heard>(news);
+            let _ = out.report::<KnownServers>(news);
         }
     }
 
@@ -398,10 +397,10 @@ mod tests {
     }
 
     /// A proxy, and what it published.
-    struct Lab(Servers, Heard);
+    struct Lab(Servers, KnownServers);
 
     fn lab(trust: Trust) -> Lab {
-        Lab(Servers::new(trust), Heard::default())
+        Lab(Servers::new(trust), KnownServers::default())
     }
 
     fn decided(lab: &mut Lab, s: u64, frame: &[u8], from: u64) -> Decision {
@@ -413,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_server_that_was_heard_is_asked_and_others_are_looked_for_now_and_then() {
-        let mut servers = lab(Trust::Anyone);
+        let mut servers = lab(Trust::AnyServer);
         assert_eq!(decided(&mut servers, 10, &discover(1), 1), Decision::Flood);
         assert_eq!(decided(&mut servers, 11, &offer(2, 1), 2), Decision::send_to(place(1)));
         assert_eq!(decided(&mut servers, 12, &discover(1), 1), Decision::Flood);
@@ -430,7 +429,7 @@ mod tests {
 
     #[test]
     fn who_says_to_be_many_servers_does_not_push_out_the_real_one() {
-        let mut servers = lab(Trust::Anyone);
+        let mut servers = lab(Trust::AnyServer);
         let offers = |Lab(servers, heard): &mut Lab, s, server, at| {
             servers.decide(at_s(s), &offer(server, 1), at, &network(), heard);
             servers.news.drain(..).for_each(|(now, server)| heard.remember(now, server));
@@ -443,7 +442,7 @@ mod tests {
         }
         let both = Decision::SendTo([place(2), liars].into_iter().collect());
         assert_eq!(decided(&mut servers, 13, &discover(1), 1), both);
-        // From more ports than a question can be sent to: everyone is asked, as without a proxy.
+        // From more ports than a request can be sent to: it is flooded, as without a proxy.
         for port in 2..2 + SERVERS_MAX as u32 {
             offers(&mut servers, 14, 200 + u64::from(port), SwitchPort::new(9, port));
         }
@@ -468,7 +467,7 @@ mod tests {
 
     #[test]
     fn nobody_asks_or_answers_in_the_name_of_another() {
-        let mut servers = lab(Trust::Anyone);
+        let mut servers = lab(Trust::AnyServer);
         let spoofed = Decision::Drop(Reason::Spoofed);
         let asks = said(DhcpMessageType::Discover, 1, None, 3);
         assert_eq!(decided(&mut servers, 10, &asks, 1), spoofed);
@@ -481,7 +480,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_a_switch_cut_finds_its_server() {
-        let mut servers = lab(Trust::Anyone);
+        let mut servers = lab(Trust::AnyServer);
         decided(&mut servers, 10, &offer(2, 1)[..128], 2);
         decided(&mut servers, 11, &discover(1)[..128], 1);
         assert_eq!(decided(&mut servers, 12, &discover(1)[..128], 1), Decision::send_to(place(2)));
@@ -491,7 +490,7 @@ mod tests {
         /// No bytes do harm; what is remembered is bounded.
         #[test]
         fn any_bytes_are_harmless(frames in prop::collection::vec((0usize..280, prop::collection::vec(any::<u8>(), 0..80), any::<bool>()), 1..40)) {
-            let mut servers = lab(Trust::Anyone);
+            let mut servers = lab(Trust::AnyServer);
             for (at, (keep, bytes, server)) in frames.iter().enumerate() {
                 let whole = if *server { offer(2, 1) } else { discover(2) };
                 let frame = [&whole[..*keep], bytes].concat();

@@ -17,29 +17,30 @@
 //! gains nothing: then the cache rests for a while.
 
 use crate::learning_switch::Seed;
-use crate::learning_switch::machine::prefetch;
+use crate::learning_switch::simd::prefetch;
 
 /// Lines of a cache at most: four megabytes.
 const LINES_MAX: usize = 1 << 16;
 
-/// Questions after which a cache looks at how many of them it could answer.
-const TRIAL: u32 = 1 << 13;
+/// Questions for each of its entries after which a cache looks at how many of them it could answer:
+/// keys that come again had the time to.
+const TRIAL: usize = 4;
 
 /// One of so many has to be answered for the cache to go on.
-const WORTH: u32 = 8;
+const WORTH: usize = 8;
 
 /// Trials for which it rests otherwise.
-const REST: u32 = 16;
+const REST: usize = 16;
 
 /// One worker's cache of values `V`, with lines of `N` entries.
 #[derive(Debug)]
 pub(crate) struct ExactCache<V, const N: usize> {
     seed: Seed,
     lines: Vec<Line<V, N>>,
-    asked: u32,
-    answered: u32,
+    asked: usize,
+    answered: usize,
     /// Questions for which it still rests.
-    rests: u32,
+    rests: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -118,14 +119,18 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     /// it did not rest.
     pub(crate) fn count(&mut self, asked: usize, answered: usize) {
         if self.rests > 0 {
-            self.rests = self.rests.saturating_sub(asked as u32);
+            self.rests = self.rests.saturating_sub(asked);
             return;
         }
-        (self.asked, self.answered) = (self.asked + asked as u32, self.answered + answered as u32);
-        if self.asked >= TRIAL {
-            self.rests = if self.answered < self.asked / WORTH { REST * TRIAL } else { 0 };
+        (self.asked, self.answered) = (self.asked + asked, self.answered + answered);
+        if self.asked >= self.trial() {
+            self.rests = if self.answered < self.asked / WORTH { REST * self.asked } else { 0 };
             (self.asked, self.answered) = (0, 0);
         }
+    }
+
+    fn trial(&self) -> usize {
+        TRIAL * N * self.lines.len()
     }
 
     #[inline]
@@ -175,16 +180,17 @@ mod tests {
     #[test]
     fn it_rests_where_keys_do_not_come_again_and_tries_again_later() {
         let mut cache: ExactCache<(), 8> = ExactCache::new(seed());
-        for _ in 0..TRIAL / 64 {
+        cache.fit(1000);
+        let blocks = cache.trial() / 64;
+        for _ in 0..blocks {
             assert!(!cache.rests());
             cache.count(64, 7);
         }
-        assert!(cache.rests());
-        for _ in 0..REST * TRIAL / 64 {
+        for _ in 0..REST * blocks {
             assert!(cache.rests());
             cache.count(64, 0);
         }
-        for _ in 0..TRIAL / 64 {
+        for _ in 0..blocks {
             assert!(!cache.rests());
             cache.count(64, 8);
         }

@@ -28,14 +28,14 @@ impl App for Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Bench, request};
+    use crate::testing::switch::{TestSwitch, request};
     use aldis_wire::Version;
     use aldis_wire::msg::Message;
 
     #[test]
     fn every_packet_leaves_by_every_other_port() {
         for version in Version::ALL {
-            let mut bench = Bench::new(version, |app_set| app_set.with(|| Hub));
+            let mut bench = TestSwitch::new(version, |app_set| app_set.with(|| Hub));
             let frame = [[0xff; 6], [2; 6]].concat();
             let said = bench.request(&mut [request(3, &frame), request(4, &frame)]);
             let ports: Vec<_> = said

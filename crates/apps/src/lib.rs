@@ -9,27 +9,23 @@ pub mod dhcp;
 mod exact_cache;
 pub mod hosts;
 pub mod hub;
-pub mod kept;
-#[cfg(test)]
-mod lab;
 pub mod learning_switch;
-pub mod leftovers;
 pub mod log;
 pub mod monitor;
 pub mod nd_proxy;
+pub mod orphan_flows;
 pub mod proxy;
-#[cfg(test)]
-mod random;
-pub mod recent;
+pub mod recent_set;
+pub mod reconcile;
 pub mod route_flow;
 pub mod routing;
-mod say;
+mod send;
 pub mod spanning;
 pub mod static_flows;
+mod sync;
 #[cfg(test)]
 mod testing;
 pub mod topology;
-mod word;
 
 pub use acl::Acl;
 pub use aldis_control::SwitchPort;
@@ -37,6 +33,6 @@ pub use arp_proxy::ArpProxy;
 pub use dhcp::DhcpProxy;
 pub use hub::Hub;
 pub use learning_switch::LearningSwitch;
-pub use leftovers::Leftovers;
 pub use monitor::Monitor;
 pub use nd_proxy::NdProxy;
+pub use orphan_flows::OrphanFlows;

@@ -1,5 +1,5 @@
-//! What happened lately, for readers who come back: a part of the World carries it, so that whoever
-//! acts on a publication need not compare the whole of two versions.
+//! A log of recent changes: a part of the World carries it, so that a reader of a publication need
+//! not compare the whole of two versions.
 //!
 //! Entries come in rounds, one for each version at most. Versions share the rounds, and a version
 //! costs a pointer for each.
@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// leave in sixteen milliseconds.
 const ENTRIES_MAX: usize = 16_384;
 
-/// Rounds that are kept: as many milliseconds at the least, for so long whoever acts on
-/// publications may be late.
+/// Rounds that are kept: as many milliseconds at the least, for so long a reader of publications
+/// may be late.
 const ROUNDS_MAX: usize = 256;
 
 /// The last entries of a list that only grows.
@@ -66,8 +66,8 @@ impl<T> Log<T> {
     /// are still here ([`Log::missed`]).
     pub fn since(&self, before: &Log<T>) -> impl Iterator<Item = &T> {
         let wanted = self.ended.saturating_sub(before.ended).min(self.len as u64) as usize;
-        // Rounds that are wanted in part or not at all, from behind: nobody walks over what is
-        // older.
+        // Rounds that are wanted in part or not at all, from behind, so that older ones cost
+        // nothing.
         let mut left = wanted;
         let begun = self.rounds.iter().rev().take_while(|round| {
             let wants = left > 0;
@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A reader who comes back sees what came behind, in order, or how much of it is gone.
+        /// A reader that comes back sees what came behind, in order, or how much of it is gone.
         #[test]
         fn who_comes_back_sees_what_came_behind(rounds in prop::collection::vec(0usize..6000, 1..400), came in any::<prop::sample::Index>()) {
             let (mut log, mut number) = (Log::default(), 0u64);

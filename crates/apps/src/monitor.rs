@@ -10,7 +10,7 @@
 //! the network here that a person would notice: what is gathered is bounded ([`Config::flows_max`],
 //! [`ROWS_MAX`]), and what is left out is counted.
 
-mod gathered;
+mod multipart;
 mod rates;
 mod statistics;
 #[cfg(test)]
@@ -27,10 +27,10 @@ use aldis_control::{App, Commands, EventKind, Output, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsRequest};
 
-use gathered::Gathered;
-use statistics::{Keeper, Report};
+use multipart::Multipart;
+use statistics::{Report, StatisticsPublisher};
 
-pub use gathered::{Kind, ROWS_MAX};
+pub use multipart::{Kind, ROWS_MAX};
 pub use rates::{FlowRates, PortRates, QueueRates, TableRates};
 pub use statistics::{Row, Statistics, SwitchStatistics, Table};
 
@@ -68,12 +68,12 @@ pub struct Monitor {
 struct Open {
     dpid: DatapathId,
     since: Time,
-    gathered: Gathered,
+    multipart: Multipart,
 }
 
 /// When a switch is asked next, and what it refused.
 #[derive(Debug)]
-pub struct Pace {
+pub struct Schedule {
     due: AtomicU64,
     refused: AtomicU8,
 }
@@ -84,7 +84,7 @@ impl Monitor {
         Monitor { config, open: HashMap::new() }
     }
 
-    fn ask(&mut self, ctx: &EventCtx<'_, Parallel<Pace>>, out: &mut Output) {
+    fn ask(&mut self, ctx: &EventCtx<'_, Parallel<Schedule>>, out: &mut Output) {
         if ctx.now.0 < ctx.slot.due.load(Ordering::Relaxed) {
             return;
         }
@@ -95,8 +95,8 @@ impl Monitor {
             if wanted && self.open.len() < OPEN_MAX {
                 let xid = out.xid();
                 if out.say(ctx.switch, xid, StatsRequest::new(kind.request())) {
-                    let gathered = Gathered::new(kind, self.config.flows_max);
-                    let open = Open { dpid: ctx.switch.dpid, since: ctx.now, gathered };
+                    let multipart = Multipart::new(kind, self.config.flows_max);
+                    let open = Open { dpid: ctx.switch.dpid, since: ctx.now, multipart };
                     self.open.insert(xid, open);
                 }
             }
@@ -106,7 +106,7 @@ impl Monitor {
     /// A part of a reply to one of ours.
     fn hear(
         &mut self,
-        ctx: &EventCtx<'_, Parallel<Pace>>,
+        ctx: &EventCtx<'_, Parallel<Schedule>>,
         xid: u32,
         message: &Message,
         out: &mut Output,
@@ -115,7 +115,7 @@ impl Monitor {
             return;
         };
         let more = match message {
-            Message::StatsReply(StatsReply { flags, body }) if open.gathered.add(body) => {
+            Message::StatsReply(StatsReply { flags, body }) if open.multipart.add(body) => {
                 flags.contains(StatsFlags::MORE)
             }
             // What cannot be read is no sample.
@@ -125,7 +125,7 @@ impl Monitor {
             }
         };
         if !more && let Some(open) = self.open.remove(&xid) {
-            let sample = Some((ctx.now, open.gathered));
+            let sample = Some((ctx.now, open.multipart));
             // Where there is no room for it, the next one comes an interval later.
             let _ = out.report::<Statistics>(Report { dpid: open.dpid, sample });
         }
@@ -137,17 +137,17 @@ impl Monitor {
 }
 
 impl App for Monitor {
-    type Slot = Parallel<Pace>;
+    type Slot = Parallel<Schedule>;
 
     const NAME: &'static str = "monitor";
     const EVENTS: &'static [EventKind] =
         &[EventKind::Second, EventKind::Reply, EventKind::Error, EventKind::Down, EventKind::Timer];
 
-    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Pace {
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Schedule {
         let seconds = self.config.interval.as_secs().max(1);
         let own = switch.dpid.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let due = now + Duration::from_secs(own % seconds);
-        Pace { due: AtomicU64::new(due.0), refused: AtomicU8::new(0) }
+        Schedule { due: AtomicU64::new(due.0), refused: AtomicU8::new(0) }
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
@@ -159,7 +159,7 @@ impl App for Monitor {
             }
             Event::Error(error) if self.is_mine(error.xid, ctx.switch.dpid) => {
                 if let Some(open) = self.open.remove(&error.xid) {
-                    ctx.slot.refused.fetch_or(open.gathered.kind().bit(), Ordering::Relaxed);
+                    ctx.slot.refused.fetch_or(open.multipart.kind().bit(), Ordering::Relaxed);
                 }
                 return Next::Stop;
             }
@@ -183,6 +183,6 @@ impl App for Monitor {
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper::new(self.config.interval))
+        Publishers::of(StatisticsPublisher::new(self.config.interval))
     }
 }

@@ -1,8 +1,8 @@
-//! Neighbour Discovery without multicast: as [`crate::arp_proxy`], for IPv6 (RFC 4861).
+//! Neighbour Discovery proxy: as [`crate::arp_proxy`], for IPv6 (RFC 4861).
 //!
 //! What differs: a message has to be whole (§7.1), and an answer says whether the target is a
-//! router. A wrong word there takes a network's default route away (§7.2.5), so a host is spoken
-//! for only if it said which of both it is; else the question goes to the host, and to nobody else.
+//! router. A wrong word there takes a network's default route away (§7.2.5), so the proxy answers
+//! for a host only if the host said which of both it is; else the question goes to the host alone.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -58,7 +58,7 @@ fn discovery<'a>(frame: &Ethernet<'a>) -> Option<(Ipv6<'a>, &'a [u8])> {
 /// Whether a message is one that hosts have to believe (§7.1).
 fn is_whole(ip: &Ipv6<'_>, bytes: &[u8], said: &Neighbour<'_>) -> bool {
     let is_sound = icmpv6::checksum(ip.source(), ip.destination(), bytes) == 0;
-    // Who looks whether an address is free has none, says no link-layer address, and asks a group.
+    // Duplicate address detection has no source, says no link-layer address, and asks a group.
     let looks = !ip.source().is_unspecified()
         || !said.is_advertisement()
             && said.source_link_layer().is_none()
@@ -243,7 +243,7 @@ mod tests {
             }));
         }
 
-        /// No bytes do harm, and nobody is answered but who asked.
+        /// No bytes do harm, and only the sender of a request is answered.
         #[test]
         fn any_bytes_are_harmless(keep in 0usize..86, bytes in prop::collection::vec(any::<u8>(), 0..120)) {
             let frame = [&asks(1, host_ipv6(1), host_ipv6(2))[..keep], &bytes].concat();

@@ -1,4 +1,4 @@
-//! What the proxies have in common: what becomes of a frame that would go to everyone.
+//! What the proxies have in common: what becomes of a frame that would be flooded.
 
 #[cfg(test)]
 mod dialogues;
@@ -20,7 +20,7 @@ pub enum Decision {
     Answer(Vec<u8>),
     /// It goes to these places and nowhere else.
     SendTo(Places),
-    /// It has to go to everyone.
+    /// It is flooded.
     Flood,
     /// It goes nowhere.
     Drop(Reason),
@@ -39,7 +39,7 @@ pub enum Reason {
     Malformed,
     /// Its sender says to be another, or to have another's address.
     Spoofed,
-    /// Who could answer is behind the port that it came in by, or is its sender.
+    /// The host that could answer is behind the port that it came in by, or is its sender.
     Heard,
     /// It is the word of a DHCP server that is none.
     Rogue,

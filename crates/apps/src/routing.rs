@@ -1,10 +1,10 @@
-//! Ways through the network: which switches and links there are, and by which of them a flow goes.
+//! Routing: the graph of switches and links, and the paths that flows take through it.
 //!
 //! Three things, each immutable, so that many workers read them while one publisher makes the next
 //! version:
 //! - [`Graph`]: the switches and the links between them. A changed version shares with the one
 //!   before what is the same.
-//! - [`Engine`]: what makes one way better than another. There are three, by name ([`Engines`]);
+//! - [`Engine`]: what makes one path better than another. There are three, by name ([`Engines`]);
 //!   another is some ten lines.
 //! - [`Routes`]: what an engine finds in a graph. A destination is looked into when first asked
 //!   for; after a change only those destinations are looked into again whose distances are no
@@ -16,26 +16,26 @@
 //! goes beside a way as good costs nothing at all.
 
 mod app;
-mod charter;
-mod doors;
 mod engine;
 mod engines;
 mod graph;
+mod graph_builder;
 mod metric;
+mod next_hops;
+mod node;
+mod paths;
 mod routes;
 mod search;
-mod site;
 #[cfg(test)]
 pub(crate) mod tests;
-mod ways;
 
 pub use app::Routing;
-pub use charter::Charter;
 pub use engine::{Engine, Shortest, Spread, Weight, Widest};
-pub use engines::{Engines, Unknown};
+pub use engines::{Engines, UnknownEngine};
 pub use graph::{Change, Graph, Node, SWITCHES_MAX};
+pub use graph_builder::GraphBuilder;
 pub use metric::Metric;
+pub use node::{LINKS_MAX, Leg};
+pub use paths::EqualCostPaths;
 pub use routes::{Flow, Hop, Routes, Tally};
 pub use search::{FAR, Tree};
-pub use site::{LINKS_MAX, Leg};
-pub use ways::Ways;

@@ -8,7 +8,7 @@
 //!   are equal, so there is one, whatever happened before, and where a link comes or goes at most
 //!   one other changes. What arrives by a link that is not of the forest was sent before its sender
 //!   knew that, and goes no further.
-//! - The [`Recent`](crate::recent::Recent) frames: a switch floods the same frame of the same host
+//! - The [`RecentSet`](crate::recent_set::RecentSet) frames: a switch floods the same frame of the same host
 //!   once a second. This is what holds as long as the links are not all known: a switch of which
 //!   some port was not probed twice ([`Manner::Carefully`]) floods by all ports. It works on a lone
 //!   switch at once. Once all is known the same frame is flooded a few times a second and no more,

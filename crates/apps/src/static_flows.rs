@@ -1,7 +1,7 @@
 //! Named flows, kept on their switches: sent when a switch joins, as far as they are not there
 //! already, read back, restored when they are removed, and their errors shown by name
-//! ([`StaticFlows`] says of each what became of it). Which flows they are is a part of the World
-//! too ([`StaticFlowBook`]), and others take their place while it runs.
+//! ([`StaticFlowStatuses`] says of each what became of it). Which flows they are is a part of the
+//! World too ([`DesiredStaticFlows`]), and others take their place while it runs.
 
 #[cfg(test)]
 mod tests;
@@ -15,11 +15,12 @@ use aldis_control::world::{PartId, Publishers};
 use aldis_control::{App, EventKind, Output, Part, Tables, Time};
 use aldis_wire::msg::{Instruction, Match, TableNo};
 
-use crate::kept::{
-    Book, Clerk, Entry, Keeper, Kept, KeptFlows, Plan, Status, Wanted, Whose, Written,
+use crate::reconcile::{
+    Desired, DesiredFlow, DesiredItem, DesiredPublisher, FlowReconciler, FlowStatus, FlowStatuses,
+    Owner, Plan, Status, StatusPublisher,
 };
 
-pub use crate::kept::FLOWS_MAX;
+pub use crate::reconcile::FLOWS_MAX;
 
 /// The highest priority of a static flow: those of rules about packets are above.
 pub const PRIORITY_MAX: u16 = 60_000;
@@ -45,40 +46,42 @@ pub struct StaticFlow {
 }
 
 /// The part of the World that says of each switch what became of its flows.
-pub type StaticFlows = KeptFlows<Pusher>;
+pub type StaticFlowStatuses = FlowStatuses<StaticFlows>;
 
-/// The part of the World that says which flows there should be. Nobody changes a flow in it: there
-/// is another one then.
-pub type StaticFlowBook = Book<Arc<StaticFlow>>;
+/// The part of the World that says which flows there should be. A flow in it never changes: it is
+/// replaced.
+pub type DesiredStaticFlows = Desired<Arc<StaticFlow>>;
 
-impl Written for Arc<StaticFlow> {
-    const BOOK: &'static str = "static-flow-book";
+impl DesiredItem for Arc<StaticFlow> {
+    const PART: &'static str = "static-flow-book";
 }
 
 /// The application: one instance for each worker.
 #[derive(Clone, Debug)]
-pub struct Pusher {
+pub struct StaticFlows {
     /// Those that it begins with.
     flows: Arc<[Arc<StaticFlow>]>,
     tables: Tables,
 }
 
-impl Pusher {
+impl StaticFlows {
     /// Keeps these flows, [`FLOWS_MAX`] at each switch at most, until there are others.
-    pub fn new(flows: impl IntoIterator<Item = Arc<StaticFlow>>, tables: Tables) -> Pusher {
-        Pusher { flows: flows.into_iter().collect(), tables }
+    pub fn new(flows: impl IntoIterator<Item = Arc<StaticFlow>>, tables: Tables) -> StaticFlows {
+        StaticFlows { flows: flows.into_iter().collect(), tables }
     }
 
-    fn plan(&self, book: &StaticFlowBook, switch: &SwitchInfo) -> Plan {
+    fn plan(&self, desired: &DesiredStaticFlows, switch: &SwitchInfo) -> Plan {
         let here = |flow: &&Arc<StaticFlow>| flow.switches.contains(switch.dpid);
         let (mut wanted, mut others) = (vec![], vec![]);
-        for flow in book.items().iter().filter(here) {
+        for flow in desired.items().iter().filter(here) {
             if wanted.len() < FLOWS_MAX {
                 wanted.push(flow.wanted(switch, self.tables));
             } else {
                 let why = format!("{FLOWS_MAX} flows of one switch are kept, and no more");
-                others
-                    .push(Entry { name: Arc::clone(&flow.name), status: Status::Unsupported(why) });
+                others.push(FlowStatus {
+                    name: Arc::clone(&flow.name),
+                    status: Status::Unsupported(why),
+                });
             }
         }
         (wanted, others)
@@ -86,21 +89,21 @@ impl Pusher {
 }
 
 impl StaticFlow {
-    fn wanted(&self, switch: &SwitchInfo, tables: Tables) -> Wanted {
+    fn wanted(&self, switch: &SwitchInfo, tables: Tables) -> DesiredFlow {
         let mut flow = aldis_wire::msg::FlowMod::add(self.match_.clone())
             .table(self.table.unwrap_or_else(|| tables.forwarding(switch)))
             .priority(self.priority);
         flow.instructions.clone_from(&self.instructions);
-        Wanted { name: Arc::clone(&self.name), flow }
+        DesiredFlow { name: Arc::clone(&self.name), flow }
     }
 }
 
-impl Whose for Pusher {
+impl Owner for StaticFlows {
     const PART: &'static str = "static-flows";
 }
 
-impl App for Pusher {
-    type Slot = Parallel<Kept>;
+impl App for StaticFlows {
+    type Slot = Parallel<FlowReconciler>;
 
     const NAME: &'static str = "static-flows";
     const EVENTS: &'static [EventKind] = &[
@@ -112,23 +115,24 @@ impl App for Pusher {
         EventKind::Second,
     ];
 
-    const READS: &'static [PartId] = &[StaticFlowBook::ID];
+    const READS: &'static [PartId] = &[DesiredStaticFlows::ID];
 
-    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Kept {
-        Kept::new::<Pusher>()
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> FlowReconciler {
+        FlowReconciler::new::<StaticFlows>()
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let book = ctx.world.part::<StaticFlowBook>();
-        let plan = || self.plan(book, ctx.switch);
+        let desired = ctx.world.part::<DesiredStaticFlows>();
+        let plan = || self.plan(desired, ctx.switch);
         let here = (ctx.now, ctx.switch, ctx.account);
-        match ctx.slot.event::<Pusher>(here, event, book.edition(), plan, out) {
+        match ctx.slot.event::<StaticFlows>(here, event, desired.version(), plan, out) {
             true => Next::Stop,
             false => Next::Continue,
         }
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper::<Pusher>::default()).and(Clerk::new(Arc::clone(&self.flows)))
+        Publishers::of(StatusPublisher::<StaticFlows>::default())
+            .and(DesiredPublisher::new(Arc::clone(&self.flows)))
     }
 }

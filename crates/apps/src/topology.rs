@@ -1,49 +1,49 @@
 //! Topology: which ports of which switches are joined by links, found by probes and believed with
 //! care.
 //!
-//! Every port sends LLDP that says which port it is; where it comes in, a link ends. LLDP can be
-//! made by anyone, so each probe carries a tag that only the controller can make, over bytes that
-//! were never sent before (`frame`); it counts once, within two seconds, where it can have come.
-//! What is left to an attacker is to hand on real probes, so a port that showed a host does not
-//! become a link, one that went down and up to have that forgotten has to prove itself, and a link
-//! that takes longer than the others is pointed out (`relay`). Hong et al., "Poisoning Network
+//! Every port sends LLDP that says which port it is; where it comes in, a link ends. Any host can
+//! make LLDP, so each probe carries a tag that only the controller can make, over bytes that were
+//! never sent before (`lldp`); it counts once, within two seconds, where it can have come. What is
+//! left to an attacker is to hand on real probes, so a port that showed a host does not become a
+//! link, one that went down and up to have that forgotten has to prove itself, and a link that
+//! takes longer than the others is pointed out (`relay`). Hong et al., "Poisoning Network
 //! Visibility in Software-Defined Networks" (NDSS 2015), and Skowyra et al., "Effective Topology
 //! Tampering Attacks and Defenses" (DSN 2018), describe these attacks.
 //!
 //! ```text
-//! workers: Discovery                          beside them: the search                        all readers
-//! switches, ports, round trips ──reports──▶  Topology ──▶ switches of which others see something new ──▶ Map
+//! workers: Topology                          beside them: the search                        all readers
+//! switches, ports, round trips ──reports──▶  Discovery ──▶ switches of which others see something new ──▶ Map
 //! PACKET_IN of a probe, read   ──reports──▶           ──▶ the next probes, when they are due
 //! probes to be sent  ◀────────────────────── Search
 //! ```
 //!
 //! What can be said of a frame alone, whether it is ours and was changed, a worker says where it
-//! comes in, so that a flood of forged ones costs nobody else anything.
+//! comes in, so that a flood of forged ones costs no other worker anything.
 //!
 //! Not found: a relay that never showed a host and is as fast as a cable.
 
 mod app;
 mod discovery;
-mod frame;
+mod host_port_history;
 mod link;
+mod lldp;
 mod map;
-mod past;
 mod port;
 mod relay;
 mod schedule;
 mod search;
+mod switch_ports;
 #[cfg(test)]
 mod tests;
-mod watch;
 
-pub use app::Discovery;
-pub use discovery::Topology;
-pub use frame::{FAR_ETHERTYPE, Key, Reach};
+pub use app::Topology;
+pub use discovery::Discovery;
 pub use link::{Ends, Link, State};
+pub use lldp::{FAR_ETHERTYPE, Key, Reach};
 pub use map::{Change, Map, Peer, Port, Switch};
 pub use port::FAR_MAX;
 pub use relay::{MARGIN, SAMPLES, SAMPLES_MIN, SPREADS};
-pub use search::{Search, Told};
+pub use search::{Search, SearchReport};
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// And those of somebody else.
+    /// And those of another worker.
     fn add(&mut self, other: &Counters) {
         *self = Counters {
             sent: self.sent + other.sent,

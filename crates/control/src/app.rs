@@ -12,8 +12,8 @@
 //!    began, and to which it
 //!    reports what is new ([`Output::report`]).
 //!
-//! It returns commands by writing them to the [`Output`], or to the [`Commands`] where no switch is in
-//! hand; it never holds a socket. Time comes as an argument.
+//! It returns commands by writing them to the [`Output`], or to the [`Commands`] where no switch is
+//! in hand; it never holds a socket. Time comes as an argument.
 
 mod event;
 mod event_kind;
@@ -115,10 +115,10 @@ pub trait App: Send + 'static {
         Next::Continue
     }
 
-    /// Flow requests arrived ([`EventKind::FlowRequest`]), or one frame about links ([`EventKind::Lldp`],
-    /// [`Batch::on`]). Requests that are `stopped` are to be passed over; setting `stopped` keeps a
-    /// request from the applications that come later. Before writing an answer, turn the output to
-    /// the run it belongs to ([`Output::select`]).
+    /// Flow requests arrived ([`EventKind::FlowRequest`]), or one frame about links
+    /// ([`EventKind::Lldp`], [`Batch::on`]). Requests that are `stopped` are to be passed over;
+    /// setting `stopped` keeps a request from the applications that come later. Before writing an
+    /// answer, turn the output to the run it belongs to ([`Output::select`]).
     ///
     /// The default calls [`App::packet_in`] for each request. An application overrides it that
     /// looks at the requests of a batch together, for instance to prefetch what it knows of their

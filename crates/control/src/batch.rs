@@ -1,8 +1,8 @@
 //! A batch of flow requests: what a worker gathered, from one switch or many, before it runs the
 //! applications once over all of it.
 //!
-//! The bytes stay where they were received; a [`RequestHeader`] only says where its frame begins. Nothing
-//! here is allocated per request: the worker reuses the same vectors for every batch.
+//! The bytes stay where they were received; a [`RequestHeader`] only says where its frame begins.
+//! Nothing here is allocated per request: the worker reuses the same vectors for every batch.
 
 mod request;
 

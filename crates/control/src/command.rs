@@ -22,7 +22,7 @@ pub type Outcome = Result<Vec<Said>, Failure>;
 pub enum Said {
     /// Nothing, and it was to say nothing: the message took effect.
     Done,
-    /// This.
+    /// The reply of the switch.
     Reply(Reply),
     /// It refused.
     Refused(Box<SwitchError>),

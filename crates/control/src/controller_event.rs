@@ -62,7 +62,8 @@ pub enum ControllerEvent {
         /// What it refused, and why.
         error: Box<SwitchError>,
     },
-    /// An application has something to tell people ([`crate::Commands::note`], [`crate::Commands::news`]).
+    /// An application tells the operator something ([`crate::Commands::warn`],
+    /// [`crate::Commands::info`]).
     Noted {
         /// Its sentence, which begins with its name.
         words: String,
@@ -170,7 +171,7 @@ pub enum HostNow {
     Seen,
     /// It was elsewhere before.
     Moved {
-        /// There.
+        /// Where it was before.
         from: SwitchPort,
     },
     /// It is forgotten.

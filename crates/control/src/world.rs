@@ -91,12 +91,12 @@ impl fmt::Debug for Publishers {
 }
 
 impl Publishers {
-    /// This one.
+    /// One publisher.
     pub fn of(publisher: impl Publisher) -> Publishers {
         Publishers::default().and(publisher)
     }
 
-    /// And that one.
+    /// Adds another one.
     pub fn and(mut self, publisher: impl Publisher) -> Publishers {
         self.0.push(Box::new(Made::new(publisher)));
         self

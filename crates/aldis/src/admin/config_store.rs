@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aldis_apps::Acl;
-use aldis_apps::kept::{KeptFlows, Status, Whose};
-use aldis_apps::static_flows::Pusher;
+use aldis_apps::reconcile::{FlowStatuses, Owner, Status};
+use aldis_apps::static_flows::StaticFlows;
 use aldis_control::App;
 use aldis_control::weights::WeightRule;
 use aldis_http::kept::{
@@ -24,10 +24,10 @@ impl Admin {
         if self.settings.now().runs(A::NAME) { Ok(()) } else { Err(Refused::NotRunning(A::NAME)) }
     }
 
-    fn fates<W: Whose>(&self, name: &str) -> Vec<Fate> {
+    fn fates<W: Owner>(&self, name: &str) -> Vec<Fate> {
         let world = self.engine.world();
-        let Some(part) = world.part::<KeptFlows<W>>() else { return vec![] };
-        let fate = |(switch, entries): (DatapathId, &[aldis_apps::kept::Entry])| {
+        let Some(part) = world.part::<FlowStatuses<W>>() else { return vec![] };
+        let fate = |(switch, entries): (DatapathId, &[aldis_apps::reconcile::FlowStatus])| {
             let entry = entries.iter().find(|entry| *entry.name == *name)?;
             let there = entry.status == Status::There;
             Some(Fate { switch, there, words: entry.status.to_string() })
@@ -36,10 +36,11 @@ impl Admin {
     }
 
     /// Of each name, at how many switches it is and is not.
-    fn counts<W: Whose>(&self) -> HashMap<Arc<str>, (usize, usize)> {
+    fn counts<W: Owner>(&self) -> HashMap<Arc<str>, (usize, usize)> {
         let world = self.engine.world();
         let mut counts: HashMap<Arc<str>, (usize, usize)> = HashMap::new();
-        for (_, entries) in world.part::<KeptFlows<W>>().into_iter().flat_map(KeptFlows::iter) {
+        for (_, entries) in world.part::<FlowStatuses<W>>().into_iter().flat_map(FlowStatuses::iter)
+        {
             for entry in entries {
                 let (there, missing) = counts.entry(Arc::clone(&entry.name)).or_default();
                 *if entry.status == Status::There { there } else { missing } += 1;
@@ -69,8 +70,8 @@ impl Keeps for Admin {
     }
 
     fn static_flows(&self) -> Result<Vec<kept::Kept<Arc<StaticFlow>>>, Refused> {
-        self.runs::<Pusher>()?;
-        let counts = self.counts::<Pusher>();
+        self.runs::<StaticFlows>()?;
+        let counts = self.counts::<StaticFlows>();
         let persisted = self.persisted();
         let theirs = |flow: &Arc<_>| {
             let flow = flows::change::theirs(flow);
@@ -82,7 +83,7 @@ impl Keeps for Admin {
     }
 
     fn fates_of_flow(&self, name: &str) -> Vec<Fate> {
-        self.fates::<Pusher>(name)
+        self.fates::<StaticFlows>(name)
     }
 
     fn change_static_flows(
@@ -91,7 +92,7 @@ impl Keeps for Admin {
         remove: Vec<String>,
         only: Only,
     ) -> Result<(), Refused> {
-        self.runs::<Pusher>()?;
+        self.runs::<StaticFlows>()?;
         let mut persisted = self.persisted();
         persisted.change_flows(set, remove, only)?;
         self.tell_flows(&persisted);

@@ -31,7 +31,7 @@ pub(super) struct Told {
 /// What is wrong.
 pub(super) fn trust(told: &[Told]) -> Result<Trust, String> {
     if told.is_empty() {
-        return Ok(Trust::Anyone);
+        return Ok(Trust::AnyServer);
     }
     told.iter().map(Told::server).collect::<Result<_, _>>().map(Trust::Only)
 }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn servers_are_named_or_anyone_is_one() {
-        assert_eq!(read("").unwrap().dhcp_servers(), Trust::Anyone);
+        assert_eq!(read("").unwrap().dhcp_servers(), Trust::AnyServer);
         let text = "[[dhcp-server]]\nmac = \"02:00:00:00:00:fe\"\nswitch = 1\nport = 3\nvlan = 10";
         let at = SwitchPort::new(1, 3);
         let server = Server { vlan: 10, mac: MacAddr([2, 0, 0, 0, 0, 0xfe]), at };

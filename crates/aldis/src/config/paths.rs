@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn every_key_is_read_and_what_cannot_be_is_refused() {
         let routing: Routing = toml::from_str("engine = \"widest\"\nweight = \"latency\"").unwrap();
-        let (engine, heeds_latency) = routing.engine();
-        assert_eq!((engine.name(), heeds_latency), ("widest", true));
+        let (engine, uses_latency) = routing.engine();
+        assert_eq!((engine.name(), uses_latency), ("widest", true));
         let flows: RouteFlow = toml::from_str("idle-timeout-s = 20\npaths-max = 7").unwrap();
         assert_eq!(
             (flows.style(Tables::One).idle_timeout_s, flows.paths_max(Room::of(1 << 30))),

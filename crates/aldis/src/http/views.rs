@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use aldis_apps::hosts::Lookout;
-use aldis_apps::kept::{KeptFlows, Status, Whose};
 use aldis_apps::monitor::Statistics;
+use aldis_apps::reconcile::{FlowStatuses, Owner, Status};
 use aldis_apps::routing::{Hop, Node, Routes, Routing};
-use aldis_apps::static_flows::Pusher;
-use aldis_apps::topology::{Discovery, Map, Peer, Search, State};
+use aldis_apps::static_flows::StaticFlows;
+use aldis_apps::topology::{Map, Peer, Search, State, Topology};
 use aldis_apps::{Acl, SwitchPort, hosts, topology};
 use aldis_control::pipeline::Graph;
 use aldis_control::stats::AppSnapshot;
@@ -73,7 +73,7 @@ type Numbers = BTreeMap<&'static str, u64>;
 fn published(app: &str, world: &World) -> (Numbers, Numbers) {
     let (mut own, mut now) = (Numbers::new(), Numbers::new());
     match app {
-        Discovery::NAME => {
+        Topology::NAME => {
             if let Some(search) = world.part::<Search>() {
                 own.extend(probes(search.counters()));
             }
@@ -96,7 +96,7 @@ fn published(app: &str, world: &World) -> (Numbers, Numbers) {
                 now.insert("switches", routes.graph().switches().len() as u64);
             }
         }
-        Pusher::NAME => now.extend(flows::<Pusher>(world)),
+        StaticFlows::NAME => now.extend(flows::<StaticFlows>(world)),
         Acl::NAME => now.extend(flows::<Acl>(world)),
         _ => {}
     }
@@ -135,9 +135,9 @@ fn sightings(counters: &hosts::Counters) -> [(&'static str, u64); 11] {
 }
 
 /// How many flows are on switches, over all of them, and how many should be and are not.
-fn flows<W: Whose>(world: &World) -> [(&'static str, u64); 2] {
-    let part = world.part::<KeptFlows<W>>();
-    let entries = part.into_iter().flat_map(KeptFlows::iter).flat_map(|(_, entries)| entries);
+fn flows<W: Owner>(world: &World) -> [(&'static str, u64); 2] {
+    let part = world.part::<FlowStatuses<W>>();
+    let entries = part.into_iter().flat_map(FlowStatuses::iter).flat_map(|(_, entries)| entries);
     let (there, missing): (Vec<_>, Vec<_>) =
         entries.partition(|entry| entry.status == Status::There);
     [("flows_there", there.len() as u64), ("flows_missing", missing.len() as u64)]
@@ -230,7 +230,7 @@ pub(super) fn ways(
     let (Some(from), Some(to)) = (graph.node(from), graph.node(to)) else { return ways };
     ways.distance = routes.distance(from, to);
     let mut hops = 0;
-    for way in routes.ways(from, to) {
+    for way in routes.equal_cost_paths(from, to) {
         hops += way.len();
         if ways.paths.len() == max || (hops > hops_max && !ways.paths.is_empty()) {
             ways.more = true;

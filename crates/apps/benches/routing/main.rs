@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use aldis_apps::SwitchPort;
-use aldis_apps::recent::Recent;
+use aldis_apps::recent_set::RecentSet;
 use aldis_apps::route_flow::{Answer, IN_FLIGHT, Keeper, Key, Planner};
 use aldis_apps::routing::{
     Change, Engine, Flow, Graph, Node, Routes, Shortest, Spread, Weight, Widest,
@@ -135,7 +135,7 @@ impl Bench {
     fn requests(&self) {
         let routes = self.all(&(Arc::new(Shortest::default()) as Arc<dyn Engine>));
         let dpids: Vec<DatapathId> = self.graph.switches().map(|(dpid, _)| dpid).collect();
-        let recent = Arc::new(Recent::new(1 << 14, IN_FLIGHT));
+        let recent = Arc::new(RecentSet::new(1 << 14, IN_FLIGHT));
         let (mut fresh, mut known) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS as u32 {
             let mut planner = Planner::new(Arc::clone(&recent));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use aldis_wire::msg::{Action, FlowMod, Instruction, Match, PortNo, TableNo};
 
-use super::{Judged, Verdict};
-use crate::kept::{Entry, Plan, Status, Wanted};
+use super::{CompiledRule, Verdict};
+use crate::reconcile::{DesiredFlow, FlowStatus, Plan, Status};
 
 /// The priority of the first rule; those behind have the ones below. One above are the flows by
 /// which switches are found: a network that no packet may cross still knows its links.
@@ -17,11 +17,11 @@ const BEHIND: TableNo = TableNo(1);
 /// The flows, and the rules that have none with what became of them. Guarded: the first table is
 /// for rules alone, and where there are none every packet passes it all the same, to the flows of
 /// others behind it.
-pub(super) fn plan(rules: &[&Judged], guarded: bool) -> Plan {
+pub(super) fn plan(rules: &[&CompiledRule], guarded: bool) -> Plan {
     if !guarded {
         return in_one_table(rules);
     }
-    let all = rules.iter().enumerate().map(|(place, Judged { rule, .. })| {
+    let all = rules.iter().enumerate().map(|(place, CompiledRule { rule, .. })| {
         let flow = FlowMod::add(rule.match_.clone()).priority(FIRST - place as u16);
         let flow = match rule.verdict {
             Verdict::Deny => flow,
@@ -30,34 +30,34 @@ pub(super) fn plan(rules: &[&Judged], guarded: bool) -> Plan {
                 flow.actions([Action::output(port)]).then(Instruction::GotoTable(BEHIND))
             }
         };
-        Wanted { name: Arc::clone(&rule.name), flow }
+        DesiredFlow { name: Arc::clone(&rule.name), flow }
     });
     // What is behind is there before anything is sent there.
     (passage().into_iter().chain(all).collect(), vec![])
 }
 
-/// What no rule matches passes too; and what nobody behind the rules knows comes to the controller.
-/// The passage is one above the flow by which a handshake sends all to the controller, so that a
-/// new connection does not close it.
-fn passage() -> [Wanted; 2] {
+/// What no rule matches passes too; and what no flow behind the rules matches comes to the
+/// controller. The passage is one above the flow by which a handshake sends all to the controller,
+/// so that a new connection does not close it.
+fn passage() -> [DesiredFlow; 2] {
     let behind = FlowMod::add(Match::new())
         .table(BEHIND)
         .priority(0)
         .actions([Action::output(PortNo::CONTROLLER)]);
     let passes = FlowMod::add(Match::new()).priority(1).then(Instruction::GotoTable(BEHIND));
     [("(behind the rules)", behind), ("(everything else passes)", passes)]
-        .map(|(name, flow)| Wanted { name: name.into(), flow })
+        .map(|(name, flow)| DesiredFlow { name: name.into(), flow })
 }
 
 /// What is denied is dropped. What is allowed needs no flow, as long as no rule behind denies a
 /// part of it.
-fn in_one_table(rules: &[&Judged]) -> Plan {
+fn in_one_table(rules: &[&CompiledRule]) -> Plan {
     let (mut wanted, mut others) = (vec![], vec![]);
-    for (place, Judged { rule, pattern }) in rules.iter().enumerate() {
+    for (place, CompiledRule { rule, pattern }) in rules.iter().enumerate() {
         let name = Arc::clone(&rule.name);
         let (before, behind) = (&rules[..place], &rules[place + 1..]);
         let is_dead = before.iter().any(|earlier| earlier.pattern.covers(pattern));
-        let denies_part = |other: &&&Judged| {
+        let denies_part = |other: &&&CompiledRule| {
             let part = &other.pattern;
             other.rule.verdict == Verdict::Deny
                 && !part.is_apart_from(pattern)
@@ -67,7 +67,7 @@ fn in_one_table(rules: &[&Judged]) -> Plan {
             _ if is_dead => Status::There,
             Verdict::Deny => {
                 let flow = FlowMod::add(rule.match_.clone()).priority(FIRST - place as u16);
-                wanted.push(Wanted { name, flow });
+                wanted.push(DesiredFlow { name, flow });
                 continue;
             }
             Verdict::Mirror(_) => Status::Unsupported(
@@ -84,7 +84,7 @@ fn in_one_table(rules: &[&Judged]) -> Plan {
                 )),
             },
         };
-        others.push(Entry { name, status });
+        others.push(FlowStatus { name, status });
     }
     (wanted, others)
 }

@@ -10,10 +10,10 @@ use aldis_wire::{DatapathId, Version};
 use proptest::prelude::*;
 
 use super::*;
-use crate::kept::Status;
-use crate::testing::{Bench, info, request};
+use crate::reconcile::Status;
+use crate::testing::switch::{TestSwitch, info, request};
 
-const READS: &[PartId] = &[AclRules::ID];
+const READS: &[PartId] = &[AclRuleStatuses::ID];
 
 fn match_of(fields: &[(&str, &str)]) -> Match {
     let fields = fields.iter().map(|(name, text)| Field::named(name, text).unwrap());
@@ -33,12 +33,12 @@ fn acl(rules: &[Rule]) -> impl Fn() -> Acl + Clone + use<> {
     move || acl.clone()
 }
 
-fn bench(version: Version, tables: u8, rules: &[Rule]) -> Bench {
-    Bench::of(info(version, tables), |app_set| app_set.with(acl(rules)))
+fn bench(version: Version, tables: u8, rules: &[Rule]) -> TestSwitch {
+    TestSwitch::of(info(version, tables), |app_set| app_set.with(acl(rules)))
 }
 
 /// What is sent to a switch without flows.
-fn sent(bench: &mut Bench) -> Vec<FlowMod> {
+fn sent(bench: &mut TestSwitch) -> Vec<FlowMod> {
     let said = bench.happens(Event::Joining);
     let body = StatsReplyBody::Flow(vec![]);
     let message = Box::new(Message::StatsReply(StatsReply { flags: StatsFlags::EMPTY, body }));
@@ -57,9 +57,9 @@ fn sent(bench: &mut Bench) -> Vec<FlowMod> {
     flows
 }
 
-fn statuses(bench: &mut Bench) -> Vec<(String, Status)> {
+fn statuses(bench: &mut TestSwitch) -> Vec<(String, Status)> {
     let world = bench.world(READS);
-    let entries = world.part::<AclRules>().of(DatapathId(1)).iter();
+    let entries = world.part::<AclRuleStatuses>().of(DatapathId(1)).iter();
     entries.map(|entry| (entry.name.to_string(), entry.status.clone())).collect()
 }
 
@@ -172,8 +172,9 @@ fn a_denied_request_stops_and_nobody_else_sees_it() {
         rule("nor seven", Verdict::Deny, &[("eth-src", "02:00:00:00:00:07")]),
     ];
     for version in Version::ALL {
-        let mut bench =
-            Bench::of(info(version, 2), |app_set| app_set.with(acl(&rules)).with(|| crate::Hub));
+        let mut bench = TestSwitch::of(info(version, 2), |app_set| {
+            app_set.with(acl(&rules)).with(|| crate::Hub)
+        });
         let mut other = question(7);
         other[13] = 9;
         let frames = [question(2), question(3), other, vec![1; 14], vec![]];
@@ -189,9 +190,9 @@ fn other_rules_count_at_once_for_requests_and_within_a_second_at_the_switch() {
     assert_eq!(sent(&mut bench).len(), 2, "without rules every packet passes to the second table");
     let mut frames = [request(1, &question(2)), request(1, &question(3))];
     assert_eq!(bench.stopped(&mut frames), [false, false]);
-    let decide = |bench: &mut Bench, rules: &[Rule]| {
-        let judged: Vec<_> = shared(rules).into_iter().map(Judged::new).collect();
-        bench.decided::<AclBook>(judged.into());
+    let decide = |bench: &mut TestSwitch, rules: &[Rule]| {
+        let compiled: Vec<_> = shared(rules).into_iter().map(CompiledRule::new).collect();
+        bench.decided::<DesiredAclRules>(compiled.into());
     };
     decide(&mut bench, &[rule("two", Verdict::Deny, &[("arp-spa", "10.0.0.2")])]);
     assert_eq!(bench.stopped(&mut frames), [true, false]);

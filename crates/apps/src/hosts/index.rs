@@ -10,7 +10,7 @@
 //! its words to a new one (W. Litwin, Linear Hashing, 1980). No growth costs more than two pages,
 //! and no key is looked for in more than one.
 
-use crate::learning_switch::machine::prefetch;
+use crate::learning_switch::simd::prefetch;
 
 use super::paged::Paged;
 

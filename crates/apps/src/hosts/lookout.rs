@@ -12,9 +12,9 @@ use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use crate::exact_cache::ExactCache;
-use crate::recent::{Recent, Verdict};
-use crate::say::send_out;
-use crate::topology::{self, Map, Search, Switch, Told};
+use crate::recent_set::{RecentSet, Verdict};
+use crate::send::send_out;
+use crate::topology::{self, Map, Search, SearchReport, Switch};
 use aldis_control::SwitchPort;
 
 use super::ask::ASKER;
@@ -39,7 +39,7 @@ const SHOWN_EVERY: Duration = Duration::from_secs(30);
 const SHOWN_MAX: usize = 16_384;
 
 /// Where the table is full somebody else leaves it for each host that is new, which costs a hundred
-/// times what a request does. How often a port may bring one then, as far as [`Recent`] can tell:
+/// times what a request does. How often a port may bring one then, as far as [`RecentSet`] can tell:
 /// some fifty times a second.
 const NEWCOMER_EVERY: Duration = Duration::from_millis(10);
 
@@ -56,9 +56,9 @@ const SWITCH_NEWCOMERS_AT_ONCE: u32 = 8;
 #[derive(Debug)]
 pub struct Lookout {
     config: Config,
-    said: Recent,
-    shown: Recent,
-    newcomers: Recent,
+    said: RecentSet,
+    shown: RecentSet,
+    newcomers: RecentSet,
     /// How many came since then.
     newcome: (Time, u32),
     /// Senders that were no news at their ports, in this version of the World and this second.
@@ -103,9 +103,9 @@ impl Lookout {
     pub fn new(config: Config) -> Lookout {
         Lookout {
             config,
-            said: Recent::new(SAID_MAX, SAID_FOR),
-            shown: Recent::new(SHOWN_MAX, SHOWN_EVERY),
-            newcomers: Recent::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
+            said: RecentSet::new(SAID_MAX, SAID_FOR),
+            shown: RecentSet::new(SHOWN_MAX, SHOWN_EVERY),
+            newcomers: RecentSet::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
             newcome: (Time::START, 0),
             no_news: ExactCache::new(config.seed),
             block: None,
@@ -140,7 +140,7 @@ impl Lookout {
             None => return,
         };
         if set.note(now, set.hash(at)) != Verdict::Known {
-            let _ = out.report::<Search>(Told::host_shown(now, at));
+            let _ = out.report::<Search>(SearchReport::host_shown(now, at));
         }
     }
 

@@ -7,7 +7,7 @@ use aldis_control::{Part, Time};
 use aldis_wire::{DatapathId, MacAddr};
 
 use crate::learning_switch::Seed;
-use crate::learning_switch::machine::prefetch;
+use crate::learning_switch::simd::prefetch;
 use crate::log::Log;
 use aldis_control::SwitchPort;
 

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::learning_switch::Seed;
-use crate::random::Random;
+use crate::testing::random::Random;
 use aldis_control::SwitchPort;
 
 const HERE: SwitchPort = SwitchPort::new(1, 1);

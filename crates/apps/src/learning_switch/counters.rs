@@ -13,8 +13,8 @@ pub struct Counters {
     /// Dropped: a frame that bridges keep to themselves (LLDP and the addresses of IEEE 802.1D), or
     /// shorter than its header.
     pub ignored: u64,
-    /// Of those to be sent on, packets that the switch neither keeps nor sent whole, so that nobody
-    /// can.
+    /// Of those to be sent on, packets that the switch neither keeps nor sent whole, so that they
+    /// cannot be.
     pub cut: u64,
     /// Hosts seen behind another port than before.
     pub moves: u64,

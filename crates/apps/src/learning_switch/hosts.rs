@@ -2,7 +2,7 @@
 //!
 //! Several workers use it at once. What they share is a [`Map`], immutable, behind one pointer that
 //! they read once for many requests; the tables that it leads to are lock-free ([`super::table`]).
-//! A new port, a new VLAN or a larger table makes another map. Somebody who still holds the one
+//! A new port, a new VLAN or a larger table makes another map. A worker that still holds the one
 //! before is led on by the tables themselves.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::Config;
 use super::age::{AGES, Ageing, Epoch};
-use super::clerk::Sheet;
+use super::batch::SwitchView;
 use super::moves::Moves;
 use super::ports::{PortSlot, Ports, is_learnable};
 use super::table::{Key, LINES_MIN, Put, Seed, Seen, Table, WORDS};
@@ -125,8 +125,8 @@ impl Hosts {
 
     /// What is known before requests are looked at.
     #[inline]
-    pub(super) fn sheet(&self, now: Time) -> Sheet {
-        Sheet { map: self.map(now), epoch: self.ageing.epoch(now) }
+    pub(super) fn view(&self, now: Time) -> SwitchView {
+        SwitchView { map: self.map(now), epoch: self.ageing.epoch(now) }
     }
 
     /// The port that the host is behind.
@@ -169,8 +169,8 @@ impl Hosts {
         self.change(|map| map.ports = map.ports.without(port, passes));
     }
 
-    /// A second passed: forgets, in a part of each table, who was silent for too long. Answers the
-    /// ports that so many hosts left that all flows there are to go.
+    /// A second passed: forgets, in a part of each table, the hosts that were silent for too long.
+    /// Answers the ports that so many hosts left that all flows there are to go.
     pub(super) fn second(&self, now: Time) -> impl Iterator<Item = u32> {
         let map = self.map(now);
         let epoch = self.ageing.epoch(now);
@@ -213,8 +213,8 @@ impl Hosts {
         self.map.load().shared_table(vlan).map_or(fresh, Arc::clone)
     }
 
-    /// Moves on from a crowded table to one with room: twice as large, or as large but without
-    /// those who do not count any more, or, where it may not grow, without those who were silent
+    /// Moves on from a crowded table to one with room: twice as large, or as large but without the
+    /// hosts that do not count any more, or, where it may not grow, without those that were silent
     /// longest. Answers how many those were.
     #[cold]
     fn grow(&self, vlan: Vlan, table: &Arc<Table>, epoch: Epoch) -> usize {
@@ -260,7 +260,7 @@ impl Hosts {
         if taken { 2 * lines } else { lines }
     }
 
-    /// Forgets every host: nobody swept for so long that old words may look young.
+    /// Forgets every host: there was no sweep for so long that old words may look young.
     #[cold]
     fn forget_all(&self, now: Time) {
         self.change(|map| {
@@ -291,7 +291,7 @@ fn most(lines: usize) -> usize {
 }
 
 /// How many of some hosts are kept, evenly over the table: taken from one end, they would leave it
-/// lopsided, and its full end could learn nobody any more.
+/// lopsided, and its full end could learn no host any more.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     kept: usize,

@@ -1,4 +1,4 @@
-//! What a learning switch says rarely, and therefore in the neutral words of
+//! The rare messages of a learning switch, in the version-independent types of
 //! [`msg`](aldis_wire::msg): flows to be removed, and kept packets that go nowhere.
 
 use aldis_control::{Output, RequestHeader};
@@ -10,7 +10,7 @@ use super::hosts::{UNTAGGED, Vlan};
 /// The transaction id of what answers no request.
 const XID_NONE: u32 = 0;
 
-/// An action that nobody carries out.
+/// An action that no switch carries out.
 const OUT: Action = Action::Output { port: PortNo::CONTROLLER, max_len: 0 };
 
 /// Says it to switches of one version.

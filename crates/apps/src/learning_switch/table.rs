@@ -12,11 +12,11 @@
 //! by the one that wins the free word; a search may stop at the first free word; and what changes
 //! about a host, its port and epoch, changes in one compare-and-swap.
 //!
-//! Room is made by moving on to another table. The one who found this one full makes the
+//! Room is made by moving on to another table. The worker that found this one full makes the
 //! [`next`](Table::next), then *freezes* this one word by word (a bit that no host's MAC has) and
-//! carries what is worth keeping across, unless it is there already. Whoever meets a frozen word
-//! goes on in the next table. A host is thus written in one place only at any time: here while its
-//! word is not frozen, there from then on; a port learnt meanwhile is never lost.
+//! carries what is worth keeping across, unless it is there already. A worker that meets a frozen
+//! word goes on in the next table. A host is thus written in one place only at any time: here while
+//! its word is not frozen, there from then on; a port learnt meanwhile is never lost.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -26,9 +26,9 @@ use std::sync::{Arc, OnceLock};
 use aldis_wire::MacAddr;
 
 use super::age::Epoch;
-use super::machine;
 use super::ports::PortSlot;
-use crate::word::Word;
+use super::simd;
+use crate::sync::AtomicWord;
 
 /// Words of a line.
 pub(super) const WORDS: usize = 8;
@@ -78,7 +78,7 @@ impl Key {
         self.0 >> 16
     }
 
-    /// Whether it can be a host: neither a group nor nobody.
+    /// Whether it can be a host: neither a group nor the zero address.
     #[inline]
     pub(super) fn is_host(self) -> bool {
         self.0 & FROZEN == 0 && self.0 != 0
@@ -144,10 +144,10 @@ impl Seen {
 #[repr(align(64))]
 pub(super) struct Line<W>([W; WORDS]);
 
-/// A line without hosts, for those who have no table.
+/// A line without hosts, for look-ups without a table.
 pub(super) static EMPTY: Line<AtomicU64> = Line([const { AtomicU64::new(0) }; WORDS]);
 
-impl<W: Word> Line<W> {
+impl<W: AtomicWord> Line<W> {
     /// Whether one of its words says just this of `key`.
     #[inline]
     pub(super) fn holds(&self, key: Key, seen: Seen) -> bool {
@@ -155,10 +155,10 @@ impl<W: Word> Line<W> {
     }
 
     /// What the line says of `key`; nowhere, if none of its words is that of `key` and not frozen.
-    /// Without a branch on each word, since nobody could foretell it.
+    /// Without a branch on each word, which could not be predicted.
     #[inline]
     pub(super) fn seen(&self, key: Key) -> Seen {
-        let words = self.0.iter().map(Word::load);
+        let words = self.0.iter().map(AtomicWord::load);
         words.fold(Seen::NOWHERE, |found, word| key.seen_in(word).unwrap_or(found))
     }
 }
@@ -169,39 +169,39 @@ impl Line<AtomicU64> {
     #[target_feature(enable = "avx2")]
     #[inline]
     pub(super) fn holds_by_four(&self, key: Key, seen: Seen) -> bool {
-        machine::holds_by_four(&self.0, key.with(seen))
+        simd::holds_by_four(&self.0, key.with(seen))
     }
 
     /// As [`Line::seen`], four words at a time.
     #[target_feature(enable = "avx2")]
     #[inline]
     pub(super) fn seen_by_four(&self, key: Key) -> Seen {
-        Seen(machine::rest_by_four(&self.0, key.0) as u16)
+        Seen(simd::rest_by_four(&self.0, key.0) as u16)
     }
 
     /// As [`Line::holds`], eight words at a time.
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
     pub(super) fn holds_by_eight(&self, key: Key, seen: Seen) -> bool {
-        machine::holds_by_eight(&self.0, key.with(seen))
+        simd::holds_by_eight(&self.0, key.with(seen))
     }
 
     /// As [`Line::seen`], eight words at a time.
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
     pub(super) fn seen_by_eight(&self, key: Key) -> Seen {
-        Seen(machine::rest_by_eight(&self.0, key.0) as u16)
+        Seen(simd::rest_by_eight(&self.0, key.0) as u16)
     }
 }
 
-/// What spreads MACs over the lines: random, made once for the process, so that nobody can aim at a
-/// line.
+/// What spreads MACs over the lines: random, made once for the process, so that no sender can aim
+/// at a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Seed(u64, u64);
 
 impl Seed {
-    /// One that nobody outside can know: of the keys that the standard library draws from the
-    /// system for its hash maps.
+    /// One that cannot be known outside the process: of the keys that the standard library draws
+    /// from the system for its hash maps.
     pub fn random() -> Seed {
         let draw = || RandomState::new().build_hasher().finish();
         Seed(draw(), draw() | 1)
@@ -245,7 +245,7 @@ impl fmt::Debug for Seed {
 pub(super) enum Put {
     /// Nothing.
     New,
-    /// This.
+    /// It was there already, and this was known of it.
     Known(Seen),
     /// This host was seen elsewhere at the same time, and that was kept.
     Yielded,
@@ -272,7 +272,7 @@ impl<W> fmt::Debug for Table<W> {
     }
 }
 
-impl<W: Word> Table<W> {
+impl<W: AtomicWord> Table<W> {
     /// An empty table of so many lines, a power of two.
     pub(super) fn new(seed: Seed, lines: usize) -> Table<W> {
         debug_assert!(lines.is_power_of_two() && lines >= LINES_MIN);
@@ -414,12 +414,12 @@ impl<W: Word> Table<W> {
 
     /// Where and when each host was last seen, for counting.
     pub(super) fn each(&self) -> impl Iterator<Item = Seen> {
-        let words = self.lines.iter().flat_map(|line| &line.0).map(Word::load);
+        let words = self.lines.iter().flat_map(|line| &line.0).map(AtomicWord::load);
         words.filter(|bits| bits & !(FROZEN | SEEN) != 0).map(|bits| Seen(bits as u16))
     }
 
     /// Takes over a host from the table before, unless it has come by itself. This table is not
-    /// left before that is over, for nobody but the latecomers of the one before has it yet.
+    /// left before that is over, for only the latecomers of the one before have it yet.
     fn adopt(&self, key: Key, seen: Seen) -> bool {
         loop {
             match self.spot(key) {
@@ -480,8 +480,8 @@ enum Spot<'t, W> {
     None,
 }
 
-/// Whether who only wanted to say "still there" has to keep quiet: the host was seen elsewhere
-/// since it looked first.
+/// Whether a worker that only wanted to say "still there" has to keep quiet: the host was seen
+/// elsewhere since it looked first.
 fn yields(first: Seen, there: Seen, seen: Seen) -> bool {
     first.slot() == seen.slot() && there.slot() != seen.slot() && there.slot() != PortSlot::NONE
 }

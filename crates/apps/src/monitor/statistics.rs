@@ -10,7 +10,7 @@ use aldis_control::world::{Part, PublishCtx, Publisher, Shards};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{FlowStats, PortStats, QueueStats, TableStats};
 
-use super::gathered::{Gathered, Rows};
+use super::multipart::{Multipart, Rows};
 use super::rates::Counted;
 
 /// Pieces that the versions share: of a thousand switches, one report copies eight pointers.
@@ -99,7 +99,7 @@ impl Statistics {
 #[derive(Debug)]
 pub struct Report {
     pub(super) dpid: DatapathId,
-    pub(super) sample: Option<(Time, Gathered)>,
+    pub(super) sample: Option<(Time, Multipart)>,
 }
 
 impl Part for Statistics {
@@ -109,14 +109,17 @@ impl Part for Statistics {
 
 /// Makes it.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct StatisticsPublisher {
     stays: Duration,
     sweep_at: Time,
 }
 
-impl Keeper {
-    pub(super) fn new(interval: Duration) -> Keeper {
-        Keeper { stays: SWEEP_EVERY.max(3 * interval), sweep_at: Time::START + SWEEP_EVERY }
+impl StatisticsPublisher {
+    pub(super) fn new(interval: Duration) -> StatisticsPublisher {
+        StatisticsPublisher {
+            stays: SWEEP_EVERY.max(3 * interval),
+            sweep_at: Time::START + SWEEP_EVERY,
+        }
     }
 
     /// Forgets switches whose farewell did not come through.
@@ -130,7 +133,7 @@ impl Keeper {
     }
 }
 
-impl Publisher for Keeper {
+impl Publisher for StatisticsPublisher {
     type Part = Statistics;
 
     fn begin(&mut self) -> Statistics {
@@ -144,8 +147,8 @@ impl Publisher for Keeper {
             changed = true;
             let switches = statistics.0.of_mut(dpid.0);
             match sample {
-                Some((at, gathered)) => {
-                    add(Arc::make_mut(switches.entry(dpid).or_default()), at, gathered);
+                Some((at, multipart)) => {
+                    add(Arc::make_mut(switches.entry(dpid).or_default()), at, multipart);
                 }
                 None => drop(switches.remove(&dpid)),
             }
@@ -158,10 +161,10 @@ impl Publisher for Keeper {
     }
 }
 
-fn add(switch: &mut SwitchStatistics, at: Time, gathered: Gathered) {
+fn add(switch: &mut SwitchStatistics, at: Time, multipart: Multipart) {
     switch.at = switch.at.max(at);
-    let left_out = gathered.left_out;
-    match gathered.rows {
+    let left_out = multipart.left_out;
+    match multipart.rows {
         Rows::Ports(rows) => switch.ports = Table::after(&switch.ports, at, rows, left_out),
         Rows::Flows(rows) => switch.flows = Table::after(&switch.flows, at, rows, left_out),
         Rows::Tables(rows) => switch.tables = Table::after(&switch.tables, at, rows, left_out),

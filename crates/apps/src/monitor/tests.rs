@@ -10,12 +10,12 @@ use aldis_wire::msg::{
 };
 
 use super::*;
-use crate::testing::Bench;
+use crate::testing::switch::TestSwitch;
 
 const READS: &[PartId] = &[Statistics::ID];
 
-fn bench(version: Version, config: Config) -> Bench {
-    Bench::new(version, |app_set| app_set.with(move || Monitor::new(config)))
+fn bench(version: Version, config: Config) -> TestSwitch {
+    TestSwitch::new(version, |app_set| app_set.with(move || Monitor::new(config)))
 }
 
 fn every(seconds: u64) -> Config {
@@ -23,7 +23,7 @@ fn every(seconds: u64) -> Config {
 }
 
 /// The requests of the second in which the switch is asked.
-fn request(bench: &mut Bench) -> Vec<(u32, StatsRequestBody)> {
+fn request(bench: &mut TestSwitch) -> Vec<(u32, StatsRequestBody)> {
     let said = (0..20).map(|_| bench.second()).find(|said| !said.is_empty());
     let request = |(xid, message)| match message {
         Message::StatsRequest(StatsRequest { body, .. }) => (xid, body),
@@ -32,7 +32,7 @@ fn request(bench: &mut Bench) -> Vec<(u32, StatsRequestBody)> {
     said.expect("it is asked").into_iter().map(request).collect()
 }
 
-fn answer(bench: &mut Bench, xid: u32, more: bool, body: StatsReplyBody) {
+fn answer(bench: &mut TestSwitch, xid: u32, more: bool, body: StatsReplyBody) {
     let flags = if more { StatsFlags::MORE } else { StatsFlags::EMPTY };
     let message = Box::new(Message::StatsReply(StatsReply { flags, body }));
     assert!(bench.happens(Event::Reply { xid, message }).is_empty());
@@ -98,7 +98,7 @@ fn replies_in_parts_become_one_sample_and_two_samples_rates() {
     assert!(bench.world(READS).part::<Statistics>().of(DatapathId(1)).is_none());
     answer(&mut bench, requests[0].0, false, StatsReplyBody::PortStats(vec![port(2, 7, u64::MAX)]));
     let dpid = DatapathId(1);
-    let ports = |bench: &mut Bench| {
+    let ports = |bench: &mut TestSwitch| {
         let world = bench.world(READS);
         let switch = world.part::<Statistics>().of(dpid).expect("it was counted");
         switch.ports.rows.iter().map(|row| (row.stats.port_no.0, row.rates)).collect::<Vec<_>>()

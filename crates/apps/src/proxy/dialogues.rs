@@ -10,19 +10,19 @@ use aldis_wire::msg::{Action, Message, PortNo};
 
 use crate::hosts::{self, Lookout};
 use crate::learning_switch::Seed;
-use crate::testing::{Bench, request};
-use crate::topology::{self, Discovery, Key};
+use crate::testing::switch::{TestSwitch, request};
+use crate::topology::{self, Key, Topology};
 use crate::{ArpProxy, DhcpProxy, Hub, NdProxy, dhcp};
 
-fn bench(version: Version) -> Bench {
+fn bench(version: Version) -> TestSwitch {
     let key = Key::new([5; 32]);
-    let mut bench = Bench::new(version, |app_set| {
+    let mut bench = TestSwitch::new(version, |app_set| {
         app_set
-            .with(move || Discovery::new(topology::Config::default(), key.clone()))
+            .with(move || Topology::new(topology::Config::default(), key.clone()))
             .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
             .with(|| ArpProxy)
             .with(|| NdProxy)
-            .with(|| DhcpProxy::new(dhcp::Trust::Anyone))
+            .with(|| DhcpProxy::new(dhcp::Trust::AnyServer))
             .with(|| Hub)
     });
     bench.happens(Event::Joining);
@@ -32,7 +32,7 @@ fn bench(version: Version) -> Bench {
 }
 
 /// Everything that was reported is published, and what follows from it.
-fn settle(bench: &mut Bench) {
+fn settle(bench: &mut TestSwitch) {
     for _ in 0..4 {
         bench.now = bench.now + Duration::from_millis(5);
         bench.world(&[]);
@@ -72,7 +72,7 @@ fn who_is_known_is_spoken_for_and_nobody_else_is_asked() {
         assert_eq!(sent(bench.request(&mut [request(2, &asks(2, 1))])), [(PortNo(2), true)]);
         settle(&mut bench);
         assert_eq!(sent(bench.request(&mut [request(1, &asks(1, 2))])), [(PortNo(1), true)]);
-        // Who says to be another is not heard, whatever it asks.
+        // A host that claims to be another is not heard, whatever it asks.
         assert!(sent(bench.request(&mut [request(3, &asks(1, 2))])).is_empty());
         assert_eq!(sent(bench.request(&mut [request(3, &asks(3, 9))])), flooded);
     }

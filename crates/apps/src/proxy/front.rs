@@ -11,7 +11,7 @@ use aldis_wire::msg::{Action, PacketOut};
 
 use super::Decision;
 use crate::hosts::{Edges, Hosts};
-use crate::say::send_out;
+use crate::send::send_out;
 use crate::topology::Map;
 use aldis_control::SwitchPort;
 
@@ -19,7 +19,7 @@ use aldis_control::SwitchPort;
 pub(crate) const READS: &[PartId] = &[Hosts::ID, Map::ID];
 
 /// Carries out what `decide` says of each request that is the proxy's business, by its frame, and
-/// comes from a port that is no link between switches. What has to go to everyone goes on to the
+/// comes from a port that is no link between switches. What has to be flooded goes on to the
 /// applications that know how.
 ///
 /// Nearly all frames are none of a proxy's business. They cost it a look at their ethertype and no
@@ -51,7 +51,7 @@ pub(crate) fn serve(
                 out.answer(request, PacketOut::frame(frame).actions(back));
             }
             Decision::SendTo(places) => {
-                // What the switch cut nobody can send on from here.
+                // What the switch cut cannot be sent on from here.
                 if request.header.frame_len < request.header.total_len {
                     return Next::Continue;
                 }

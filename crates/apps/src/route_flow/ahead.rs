@@ -12,6 +12,7 @@ use super::rule::Key;
 use crate::exact_cache::ExactCache;
 use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
 use crate::learning_switch::Seed;
+use crate::recent_set::Tick;
 use crate::routing::{Graph, Node};
 
 /// What the requests of a batch are about, by their places there.
@@ -23,7 +24,7 @@ pub(super) struct Ahead {
     seen: Box<[Seen; RING]>,
     /// So many of them were looked into.
     found: usize,
-    installed: Installed,
+    in_flight: InFlight,
 }
 
 /// Flows that are at hand: those that are looked into together, and those before them that wait for
@@ -56,8 +57,8 @@ pub(super) enum Seen {
     Nothing,
     /// It is about such a flow.
     Flow(Flow),
-    /// This worker installed its flow a moment ago, which leads out of this port of its switch.
-    Installed(PortNo),
+    /// Its flow is on its way, and leads out of this port of its switch.
+    InFlight(PortNo),
 }
 
 /// A flow from one host to another whose place is known.
@@ -107,10 +108,10 @@ pub(super) struct Known<'w> {
 }
 
 impl Ahead {
-    /// Nothing is known. What may be on its way is in the cache as long as it is in that set.
+    /// Nothing is known. The seed spreads flows over the cache.
     pub(super) fn new(seed: Seed) -> Ahead {
         let seen = Box::new([Seen::Nothing; RING]);
-        Ahead { asks: vec![], runs: vec![], seen, found: 0, installed: Installed::new(seed) }
+        Ahead { asks: vec![], runs: vec![], seen, found: 0, in_flight: InFlight::new(seed) }
     }
 
     /// Reads the frames of a batch; whether any of its requests is left to be answered.
@@ -119,11 +120,11 @@ impl Ahead {
         self.asks.clear();
         self.asks.resize(batch.requests.len(), Ask { key: None, in_port: 0, run: 0 });
         self.runs.clear();
-        self.installed.fit(known.hosts.len());
+        self.in_flight.fit(known.hosts.len());
         let mut is_left = false;
         for (at, run) in batch.runs.iter().enumerate() {
             let dpid = batch.switches[run.switch].info.dpid;
-            let salt = self.installed.salt(dpid, known.version);
+            let salt = self.in_flight.salt(dpid, known.version);
             self.runs.push(From { dpid, node: known.graph.node(dpid), salt });
             let requests = &batch.requests[run.requests.clone()];
             for (ask, request) in self.asks[run.requests.clone()].iter_mut().zip(requests) {
@@ -148,16 +149,17 @@ impl Ahead {
             // Blocks of half of the ring: the one before it is not written over.
             let first = some.start % RING;
             let seen = &mut self.seen[first..first + some.len()];
-            find((&self.asks[some], &self.runs), known, (planner, &mut self.installed), seen);
+            find((&self.asks[some], &self.runs), known, (planner, &mut self.in_flight), seen);
         }
         self.seen[at % RING]
     }
 
-    /// A flow was installed that begins and ends in one switch.
+    /// A flow that comes in there is on its way since then. It is kept if it begins and ends in one
+    /// switch: for others' packets more has to be looked at.
     #[inline]
-    pub(super) fn installed(&mut self, now: Time, flow: &Flow) {
-        if flow.cached_as != 0 {
-            self.installed.put(now, flow.cached_as, flow.to.port);
+    pub(super) fn in_flight(&mut self, since: Tick, (from, flow): (SwitchPort, &Flow)) {
+        if flow.cached_as != 0 && from.dpid == flow.to.dpid && !flow.first.leads_on {
+            self.in_flight.put(since, flow.cached_as, flow.to.port);
         }
     }
 }
@@ -166,11 +168,11 @@ impl Ahead {
 fn find(
     (asks, runs): (&[Ask], &[From]),
     known: Known<'_>,
-    (planner, installed): (&Planner, &mut Installed),
+    (planner, in_flight): (&Planner, &mut InFlight),
     seen: &mut [Seen],
 ) {
     let mut hashes = [0; AT_ONCE];
-    installed.look_up(known.now, (asks, runs), &mut hashes, seen);
+    in_flight.look_up(known.now, (asks, runs), &mut hashes, seen);
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
     // The places of those of which nothing is known yet, and their receivers.
     let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
@@ -196,21 +198,14 @@ fn find(
     }
 }
 
-/// The flows within one switch that this worker installed a moment ago: their packets that were on
-/// the way are sent on, and nothing needs to be looked for.
+/// The flows within one switch of which this worker found out that they are on their way: further
+/// packets of them are sent on, and nothing needs to be looked for.
 #[derive(Debug)]
-struct Installed(ExactCache<(u32, u32), 4>);
+struct InFlight(ExactCache<(u32, Tick), 4>);
 
-/// Bits of a time in nanoseconds that a tick leaves out.
-const TICK: u32 = 24;
-
-fn ticks(now: Time) -> u32 {
-    (now.0 >> TICK) as u32
-}
-
-impl Installed {
-    fn new(seed: Seed) -> Installed {
-        Installed(ExactCache::new(seed))
+impl InFlight {
+    fn new(seed: Seed) -> InFlight {
+        InFlight(ExactCache::new(seed))
     }
 
     /// Makes room for a flow of each of so many hosts.
@@ -222,8 +217,8 @@ impl Installed {
         self.0.salt(dpid.0, version)
     }
 
-    fn put(&mut self, now: Time, hash: u64, port: PortNo) {
-        self.0.put(hash, (port.0, ticks(now)));
+    fn put(&mut self, since: Tick, hash: u64, port: PortNo) {
+        self.0.put(hash, (port.0, since));
     }
 
     /// Writes down which flows are known, and the hashes of all that were asked for.
@@ -247,12 +242,11 @@ impl Installed {
                 *hash = self.0.ask_for(runs[ask.run as usize].salt, low, high);
             }
         }
-        let (now, mut answered) = (ticks(now), 0);
-        let stay = (IN_FLIGHT.as_nanos() >> TICK) as u32;
+        let (now, mut answered) = (Tick::of(now), 0);
         for (&hash, seen) in hashes.iter().zip(&mut *seen) {
             match self.0.get(hash) {
-                Some((port, then)) if hash != 0 && now.wrapping_sub(then) <= stay => {
-                    *seen = Seen::Installed(PortNo(port));
+                Some((port, since)) if hash != 0 && since.is_young(IN_FLIGHT, now) => {
+                    *seen = Seen::InFlight(PortNo(port));
                     answered += 1;
                 }
                 _ => {}

@@ -18,7 +18,7 @@ use super::pen::{FRAME_LEN_MAX, Packet, Pen};
 use super::planner::{Answer, Foreseen, Planner};
 use super::rule::{Key, Rule, Style};
 use crate::hosts::{Effect, Host, Hosts, Identity};
-use crate::recent::Verdict;
+use crate::recent_set::{Tick, Verdict};
 use crate::routing::Routes;
 use crate::topology::{Change, Map};
 use aldis_control::SwitchPort;
@@ -63,7 +63,7 @@ impl RouteFlow {
         let RouteFlow { book, pen, planner, page, ahead } = self;
         let flow = match ahead.seen(request.index, sight.known, planner) {
             Seen::Nothing => return Next::Continue,
-            Seen::Installed(port) => {
+            Seen::InFlight(port) => {
                 let to = SwitchPort::of(request.switch.dpid, port);
                 release(pen, request, to, sight.fleet, out);
                 return Next::Stop;
@@ -88,14 +88,16 @@ impl RouteFlow {
             _ if !is_full && first.leads_on && is_copy(book, request, (to, sight)) => {
                 forget(request, out);
             }
+            Answer::InFlight { release: to, since } => {
+                ahead.in_flight(since, (from, &flow));
+                release(pen, request, to, sight.fleet, out);
+            }
             Answer::Release(to) => release(pen, request, to, sight.fleet, out),
             Answer::Install { rules, release } => {
                 if !install(pen, request, (&key, rules, release), sight.fleet, out) {
                     return Next::Continue;
                 }
-                if from.dpid == to.dpid && !first.leads_on {
-                    ahead.installed(sight.now, &flow);
-                }
+                ahead.in_flight(Tick::of(sight.now), (from, &flow));
                 page.installed(key, (from, to), rules);
             }
         }

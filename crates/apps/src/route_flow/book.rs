@@ -18,7 +18,7 @@ use super::pen::Pen;
 use super::planner::IN_FLIGHT;
 use super::rule::{Key, Rule};
 use crate::learning_switch::Seed;
-use crate::recent::Recent;
+use crate::recent_set::RecentSet;
 use aldis_control::SwitchPort;
 
 /// Requests whose flows may be on their way at once: what a core answers in [`IN_FLIGHT`]. Where
@@ -36,8 +36,8 @@ const SPARE_MAX: usize = 16;
 #[derive(Debug)]
 pub struct Book {
     seed: Seed,
-    in_flight: Arc<Recent>,
-    strays: Recent,
+    in_flight: Arc<RecentSet>,
+    strays: RecentSet,
     desk: Mutex<Desk>,
     keeper: Mutex<Keeper>,
 }
@@ -101,8 +101,8 @@ impl Book {
     pub fn new(paths_max: usize) -> Book {
         Book {
             seed: Seed::random(),
-            in_flight: Arc::new(Recent::new(IN_FLIGHT_MAX, IN_FLIGHT)),
-            strays: Recent::new(IN_FLIGHT_MAX, IN_FLIGHT),
+            in_flight: Arc::new(RecentSet::new(IN_FLIGHT_MAX, IN_FLIGHT)),
+            strays: RecentSet::new(IN_FLIGHT_MAX, IN_FLIGHT),
             desk: Mutex::default(),
             keeper: Mutex::new(Keeper::new(paths_max)),
         }
@@ -122,12 +122,12 @@ impl Book {
     }
 
     /// The flows that are on their way.
-    pub(super) fn in_flight(&self) -> Arc<Recent> {
+    pub(super) fn in_flight(&self) -> Arc<RecentSet> {
         Arc::clone(&self.in_flight)
     }
 
     /// The packets that were met between switches.
-    pub(super) fn strays(&self) -> &Recent {
+    pub(super) fn strays(&self) -> &RecentSet {
         &self.strays
     }
 

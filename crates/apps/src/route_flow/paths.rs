@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 use super::rule::{Key, Rule};
 use crate::hosts::Identity;
-use crate::learning_switch::machine::prefetch;
+use crate::learning_switch::simd::prefetch;
 use aldis_control::SwitchPort;
 use blocks::{Block, Blocks};
 use named::Named;

@@ -7,7 +7,7 @@ use aldis_control::Time;
 
 use super::rule::{Key, Rule};
 use super::way::{Found, Way};
-use crate::recent::{Recent, Verdict};
+use crate::recent_set::{RecentSet, Tick, Verdict};
 use crate::routing::{Node, Routes};
 use aldis_control::SwitchPort;
 
@@ -26,7 +26,14 @@ pub enum Answer<'p> {
         /// The destination's port.
         release: SwitchPort,
     },
-    /// No flows are needed, or they are on their way already: send the packet out of this port.
+    /// The flows are on their way already: send the packet out of `release`.
+    InFlight {
+        /// The destination's port.
+        release: SwitchPort,
+        /// Since when they are.
+        since: Tick,
+    },
+    /// No flows are needed: send the packet out of this port.
     Release(SwitchPort),
     /// The destination is where the packet came from: it heard the packet, and nothing is to be
     /// done.
@@ -48,13 +55,13 @@ pub(super) struct Foreseen {
 #[derive(Debug)]
 pub struct Planner {
     // Of all workers: the requests of one switch may come to several of them.
-    in_flight: Arc<Recent>,
+    in_flight: Arc<RecentSet>,
     way: Way,
 }
 
 impl Planner {
     /// With what all workers share, for members that stay [`IN_FLIGHT`].
-    pub fn new(in_flight: Arc<Recent>) -> Planner {
+    pub fn new(in_flight: Arc<RecentSet>) -> Planner {
         Planner { in_flight, way: Way::default() }
     }
 
@@ -100,8 +107,8 @@ impl Planner {
             Found::Way => {}
         }
         // Where there is no room to remember, flows are sent once too often.
-        if self.in_flight.note(now, hash) == Verdict::Known {
-            return Answer::Release(to);
+        if let (Verdict::Known, since) = self.in_flight.note_since(now, hash) {
+            return Answer::InFlight { release: to, since };
         }
         Answer::Install { rules: self.way.rules(), release: to }
     }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::hosts::Identity;
-use crate::recent::Recent;
+use crate::recent_set::RecentSet;
 use crate::routing::tests::{a_history, ring};
 use crate::routing::{Change, Graph, Routes, Shortest};
 use aldis_control::SwitchPort;
@@ -75,7 +75,7 @@ struct Desk {
 
 impl Desk {
     fn new(paths_max: usize) -> Desk {
-        let planner = Planner::new(Arc::new(Recent::new(1 << 12, IN_FLIGHT)));
+        let planner = Planner::new(Arc::new(RecentSet::new(1 << 12, IN_FLIGHT)));
         Desk { planner, keeper: Keeper::new(paths_max), remove: vec![] }
     }
 
@@ -228,7 +228,7 @@ fn requests_that_were_on_their_way_get_no_flows_again() {
                 let count = rules.len();
                 format!("install {count} remove {}", planner.remove.len())
             }
-            Answer::Release(end) => format!("release {end}"),
+            Answer::InFlight { release: end, .. } => format!("release {end}"),
             other => format!("{other:?}"),
         }
     };

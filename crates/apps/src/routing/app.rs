@@ -5,8 +5,8 @@ use std::sync::Arc;
 use aldis_control::world::{PartId, PublishCtx, Publishers};
 use aldis_control::{App, EventKind, Part, Publisher, Time};
 
-use super::charter::Charter;
 use super::engine::Engine;
+use super::graph_builder::GraphBuilder;
 use super::routes::Routes;
 use crate::topology::Map;
 
@@ -14,13 +14,13 @@ use crate::topology::Map;
 #[derive(Clone, Debug)]
 pub struct Routing {
     engine: Arc<dyn Engine>,
-    heeds_latency: bool,
+    uses_latency: bool,
 }
 
 impl Routing {
-    /// With this engine; `heeds_latency` says whether what links take is something to it.
-    pub fn new(engine: Arc<dyn Engine>, heeds_latency: bool) -> Routing {
-        Routing { engine, heeds_latency }
+    /// With this engine; `uses_latency` says whether what links take is something to it.
+    pub fn new(engine: Arc<dyn Engine>, uses_latency: bool) -> Routing {
+        Routing { engine, uses_latency }
     }
 }
 
@@ -30,38 +30,43 @@ impl App for Routing {
     const EVENTS: &'static [EventKind] = &[];
 
     fn publishers(&self) -> Publishers {
-        let charter = Charter::new(self.heeds_latency);
-        Publishers::of(Finder { engine: Arc::clone(&self.engine), charter, searches: false })
+        let graph_builder = GraphBuilder::new(self.uses_latency);
+        Publishers::of(RoutePublisher {
+            engine: Arc::clone(&self.engine),
+            graph_builder,
+            searches: false,
+        })
     }
 }
 
 impl Part for Routes {
-    /// Nobody reports to it: it is made of the map.
+    /// It takes no reports: it is made of the map.
     type Report = ();
     const NAME: &'static str = "routes";
 }
 
 /// Makes the routes. They are published at once, and destinations that a change made untrue are
-/// looked into afterwards, some at a time: who cannot wait for one looks into it himself.
+/// searched for afterwards, some at a time. A reader that cannot wait for one searches for it
+/// itself.
 #[derive(Debug)]
-struct Finder {
+struct RoutePublisher {
     engine: Arc<dyn Engine>,
-    charter: Charter,
+    graph_builder: GraphBuilder,
     searches: bool,
 }
 
-impl Publisher for Finder {
+impl Publisher for RoutePublisher {
     type Part = Routes;
     const READS: &'static [PartId] = &[Map::ID];
 
     fn begin(&mut self) -> Routes {
-        Routes::new(Arc::clone(&self.engine), Arc::clone(self.charter.graph()))
+        Routes::new(Arc::clone(&self.engine), Arc::clone(self.graph_builder.graph()))
     }
 
     fn revise(&mut self, _: Time, ctx: PublishCtx<'_, Routes>) -> Option<Routes> {
-        if ctx.changed::<Map>() && self.charter.follow(ctx.world().part::<Map>()) {
+        if ctx.changed::<Map>() && self.graph_builder.follow(ctx.world().part::<Map>()) {
             self.searches = true;
-            return Some(ctx.current().after(Arc::clone(self.charter.graph())));
+            return Some(ctx.current().after(Arc::clone(self.graph_builder.graph())));
         }
         self.searches = self.searches && ctx.current().search_some();
         None

@@ -15,9 +15,9 @@ use core::fmt;
 
 use super::graph::{Graph, Node};
 use super::metric::Metric;
+use super::node::Leg;
 use super::routes::{Flow, Hop, Routes};
 use super::search::{FAR, Tree};
-use super::site::Leg;
 
 pub use shortest::{Shortest, Weight};
 pub use spread::Spread;

@@ -34,21 +34,21 @@ impl Engines {
     /// The engine of this name.
     ///
     /// # Errors
-    /// [`Unknown`], which says what there is.
-    pub fn named(&self, name: &str) -> Result<Arc<dyn Engine>, Unknown> {
+    /// [`UnknownEngine`], which says what there is.
+    pub fn named(&self, name: &str) -> Result<Arc<dyn Engine>, UnknownEngine> {
         let found = self.engines.iter().find(|engine| engine.name() == name).cloned();
-        found.ok_or_else(|| Unknown { name: name.into(), known: self.names().collect() })
+        found.ok_or_else(|| UnknownEngine { name: name.into(), known: self.names().collect() })
     }
 }
 
 /// No routing engine has this name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unknown {
+pub struct UnknownEngine {
     name: String,
     known: Vec<&'static str>,
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for UnknownEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -59,7 +59,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-impl core::error::Error for Unknown {}
+impl core::error::Error for UnknownEngine {}
 
 #[cfg(test)]
 mod tests {

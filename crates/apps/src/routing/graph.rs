@@ -17,7 +17,7 @@ use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::metric::Metric;
-use super::site::{Far, Leg, Side, Site};
+use super::node::{FarEnd, Leg, NodeLinks, Side};
 use aldis_control::SwitchPort;
 
 /// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left
@@ -70,10 +70,10 @@ impl Node {
 /// Switches and links at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    sites: Vec<Arc<Site>>,
+    nodes: Vec<Arc<NodeLinks>>,
     // By name.
     places: Arc<Vec<(DatapathId, Node)>>,
-    // The same, for who looks for one.
+    // The same, for look-ups.
     by_name: Arc<HashMap<DatapathId, Node, RandomState>>,
     layout: Layout,
 }
@@ -98,9 +98,9 @@ impl Graph {
         touched.sort_unstable();
         touched.dedup();
         for node in touched {
-            next.site_mut(node).settle();
+            next.links_of_mut(node).settle();
         }
-        next.layout = Layout::of(&next.sites);
+        next.layout = Layout::of(&next.nodes);
         next
     }
 
@@ -124,13 +124,13 @@ impl Graph {
     /// Places in the graph, those counted that no switch has just now: every [`Node`] is below.
     #[inline]
     pub fn places(&self) -> usize {
-        self.sites.len()
+        self.nodes.len()
     }
 
     /// The links of a switch that can be used, by port.
     #[inline]
     pub fn legs(&self, node: Node) -> &[Leg] {
-        self.sites.get(node.index()).map_or(&[], |site| site.legs())
+        self.nodes.get(node.index()).map_or(&[], |node_links| node_links.legs())
     }
 
     /// The links that can be used, each once, from its lower end.
@@ -147,7 +147,7 @@ impl Graph {
     /// The ports of a switch that lead to a switch or where one was heard, by number; also those of
     /// links that cannot be used because they are known from one end alone.
     pub fn ends(&self, node: Node) -> impl Iterator<Item = PortNo> {
-        self.sites.get(node.index()).into_iter().flat_map(|site| site.ends())
+        self.nodes.get(node.index()).into_iter().flat_map(|node_links| node_links.ends())
     }
 
     /// Whether a port is one of those.
@@ -159,13 +159,13 @@ impl Graph {
     /// Whether the port of this number of the switch in a place is one of those.
     #[inline]
     pub(crate) fn is_end_of(&self, node: Node, port: PortNo) -> bool {
-        self.site(node).knows(port.0)
+        self.links_of(node).knows(port.0)
     }
 
     /// What is known of the switch in a place.
     #[inline]
-    pub(super) fn site(&self, node: Node) -> &Site {
-        &self.sites[node.index()]
+    pub(super) fn links_of(&self, node: Node) -> &NodeLinks {
+        &self.nodes[node.index()]
     }
 
     /// The neighbours of a switch, one for each link that can be used, with what the link costs
@@ -180,7 +180,7 @@ impl Graph {
     /// The places where this graph differs from the one that it was made from, or that was made
     /// from it.
     pub(super) fn differences(&self, other: &Graph) -> impl Iterator<Item = Node> {
-        let differs = |at: &usize| match (self.sites.get(*at), other.sites.get(*at)) {
+        let differs = |at: &usize| match (self.nodes.get(*at), other.nodes.get(*at)) {
             (Some(a), Some(b)) => !Arc::ptr_eq(a, b),
             _ => true,
         };
@@ -218,15 +218,15 @@ impl Graph {
 
     fn add(&mut self, dpid: DatapathId) {
         let Err(at) = self.place(dpid) else { return };
-        let vacant = self.sites.iter().position(|site| site.dpid.is_none());
-        let place = vacant.unwrap_or(self.sites.len());
+        let vacant = self.nodes.iter().position(|node_links| node_links.dpid.is_none());
+        let place = vacant.unwrap_or(self.nodes.len());
         if place >= SWITCHES_MAX {
             return;
         }
-        let site = Arc::new(Site::of(dpid));
+        let node_links = Arc::new(NodeLinks::of(dpid));
         match vacant {
-            Some(place) => self.sites[place] = site,
-            None => self.sites.push(site),
+            Some(place) => self.nodes[place] = node_links,
+            None => self.nodes.push(node_links),
         }
         Arc::make_mut(&mut self.places).insert(at, (dpid, Node::at(place)));
         Arc::make_mut(&mut self.by_name).insert(dpid, Node::at(place));
@@ -236,37 +236,37 @@ impl Graph {
         let Ok(at) = self.place(dpid) else { return };
         let (_, node) = Arc::make_mut(&mut self.places).remove(at);
         Arc::make_mut(&mut self.by_name).remove(&dpid);
-        let ends: Vec<_> = self.site(node).far_ends().collect();
+        let ends: Vec<_> = self.links_of(node).far_ends().collect();
         for (port, side, _) in ends {
             self.cut(node, port, side, touched);
         }
-        *self.site_mut(node) = Site::default();
+        *self.links_of_mut(node) = NodeLinks::default();
     }
 
     fn link(&mut self, from: SwitchPort, to: SwitchPort, metric: Metric, touched: &mut Vec<Node>) {
         let (Some(source), Some(target)) = (self.node(from.dpid), self.node(to.dpid)) else {
             return;
         };
-        let out = Far { node: target, port: to.port.0, metric };
-        let back = Far { node: source, port: from.port.0, metric };
-        let known = self.site(source).far(from.port.0, Side::Out) == Some(out);
-        let room = |node, port| self.site(node).has_room_for(port);
+        let out = FarEnd { node: target, port: to.port.0, metric };
+        let back = FarEnd { node: source, port: from.port.0, metric };
+        let known = self.links_of(source).far(from.port.0, Side::Out) == Some(out);
+        let room = |node, port| self.links_of(node).has_room_for(port);
         if known || from == to || !room(source, from.port.0) || !room(target, to.port.0) {
             return;
         }
         self.cut(source, from.port.0, Side::Out, touched);
         self.cut(target, to.port.0, Side::Back, touched);
-        self.site_mut(source).note(from.port.0, Side::Out, Some(out));
-        self.site_mut(target).note(to.port.0, Side::Back, Some(back));
+        self.links_of_mut(source).note(from.port.0, Side::Out, Some(out));
+        self.links_of_mut(target).note(to.port.0, Side::Back, Some(back));
         touched.extend([source, target]);
     }
 
     /// Forgets one direction at a port, at its other end too.
     fn cut(&mut self, node: Node, port: u32, side: Side, touched: &mut Vec<Node>) {
-        let Some(far) = self.site(node).far(port, side) else { return };
+        let Some(far) = self.links_of(node).far(port, side) else { return };
         let other = if side == Side::Out { Side::Back } else { Side::Out };
-        self.site_mut(node).note(port, side, None);
-        self.site_mut(far.node).note(far.port, other, None);
+        self.links_of_mut(node).note(port, side, None);
+        self.links_of_mut(far.node).note(far.port, other, None);
         touched.extend([node, far.node]);
     }
 
@@ -274,22 +274,22 @@ impl Graph {
         self.places.binary_search_by_key(&dpid, |&(dpid, _)| dpid)
     }
 
-    fn site_mut(&mut self, node: Node) -> &mut Site {
-        Arc::make_mut(&mut self.sites[node.index()])
+    fn links_of_mut(&mut self, node: Node) -> &mut NodeLinks {
+        Arc::make_mut(&mut self.nodes[node.index()])
     }
 }
 
 impl Layout {
-    fn of(sites: &[Arc<Site>]) -> Layout {
-        let links = sites.iter().map(|site| site.legs().len()).sum();
+    fn of(nodes: &[Arc<NodeLinks>]) -> Layout {
+        let links = nodes.iter().map(|node_links| node_links.legs().len()).sum();
         let mut neighbours = Vec::with_capacity(links);
-        let mut starts = Vec::with_capacity(sites.len() + 1);
+        let mut starts = Vec::with_capacity(nodes.len() + 1);
         starts.push(0);
-        for site in sites {
-            neighbours.extend(site.legs().iter().map(|leg| (leg.node, leg.back)));
+        for node_links in nodes {
+            neighbours.extend(node_links.legs().iter().map(|leg| (leg.node, leg.back)));
             starts.push(neighbours.len() as u32);
         }
-        let names = sites.iter().map(|site| site.dpid).collect();
+        let names = nodes.iter().map(|node_links| node_links.dpid).collect();
         Layout { starts, neighbours, names }
     }
 }

@@ -33,7 +33,7 @@ impl Metric {
     }
 }
 
-/// A link of which nobody knows more than that it is there.
+/// A link of unknown latency and capacity.
 impl Default for Metric {
     fn default() -> Metric {
         Metric::new(0, 0)

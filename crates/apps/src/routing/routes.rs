@@ -1,4 +1,4 @@
-//! The ways that an engine finds in a graph, found when asked for.
+//! The routes that an engine finds in a graph, found when asked for.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
-use super::doors::{Doors, Leading};
 use super::engine::Engine;
 use super::graph::{Graph, Node};
+use super::next_hops::{Leading, NextHops};
+use super::node::Leg;
+use super::paths::EqualCostPaths;
 use super::search::{AT_ONCE, FAR, Tree};
-use super::site::Leg;
-use super::ways::Ways;
 
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -72,16 +72,16 @@ pub struct Tally {
     pub dropped: u64,
 }
 
-/// Ways between all switches of a graph.
+/// Routes between all switches of a graph.
 ///
-/// Immutable to whoever reads it: trees are added when first asked for, and two who ask at once
+/// Immutable to its readers: trees are added when first asked for, and two readers that ask at once
 /// find the same.
 #[derive(Debug)]
 pub struct Routes {
     graph: Arc<Graph>,
     engine: Arc<dyn Engine>,
     trees: Box<[OnceLock<Arc<Tree>>]>,
-    doors: Box<[OnceLock<Doors>]>,
+    next_hop_sets: Box<[OnceLock<NextHops>]>,
     searched: Arc<AtomicU64>,
     kept: u64,
     dropped: u64,
@@ -91,8 +91,8 @@ impl Routes {
     /// Through this graph, none of them looked for yet.
     pub fn new(engine: Arc<dyn Engine>, graph: Arc<Graph>) -> Routes {
         let trees = (0..graph.places()).map(|_| OnceLock::new()).collect();
-        let (doors, searched) = (closed(&graph), Arc::default());
-        Routes { graph, engine, trees, doors, searched, kept: 0, dropped: 0 }
+        let (next_hop_sets, searched) = (none_found(&graph), Arc::default());
+        Routes { graph, engine, trees, next_hop_sets, searched, kept: 0, dropped: 0 }
     }
 
     /// Through the graph that became of this one. Trees that hold for it too are taken over.
@@ -112,8 +112,8 @@ impl Routes {
         };
         let trees = (0..graph.places()).map(take_over).collect();
         let (engine, searched) = (Arc::clone(&self.engine), Arc::clone(&self.searched));
-        let doors = closed(&graph);
-        Routes { graph, engine, trees, doors, searched, kept, dropped }
+        let next_hop_sets = none_found(&graph);
+        Routes { graph, engine, trees, next_hop_sets, searched, kept, dropped }
     }
 
     /// The switches and links that they lead over.
@@ -122,13 +122,13 @@ impl Routes {
         &self.graph
     }
 
-    /// Who finds them.
+    /// The engine that finds them.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
     }
 
-    /// How far every switch is from a destination; looked for if nobody did yet. `to` is a place of
-    /// this graph.
+    /// How far every switch is from a destination; searched for if that was not done yet. `to` is a
+    /// place of this graph.
     #[inline]
     pub fn tree(&self, to: Node) -> &Tree {
         match self.trees[to.index()].get() {
@@ -137,13 +137,13 @@ impl Routes {
         }
     }
 
-    /// Looks into all destinations that nobody asked for yet, many at once.
+    /// Searches for all destinations that were not asked for yet, many at once.
     pub fn search_all(&self) {
         while self.search_some() {}
     }
 
-    /// Looks into some of the destinations that nobody asked for yet, at once; whether there may be
-    /// more. For whoever publishes the routes, so that those who read them seldom have to.
+    /// Searches for some of the destinations that were not asked for yet, at once; whether there
+    /// may be more. For the publisher of the routes, so that their readers seldom have to.
     pub fn search_some(&self) -> bool {
         let missing = |&node: &Node| self.trees[node.index()].get().is_none();
         let nodes = self.graph.switches().map(|(_, node)| node);
@@ -170,10 +170,10 @@ impl Routes {
         self.graph.legs(from).iter().filter(move |leg| self.engine.leads(tree, leg, here))
     }
 
-    /// All ways of equal cost from one switch to another, by their ports: found one after the
+    /// All paths of equal cost from one switch to another, by their ports: found one after the
     /// other, and none twice. There may be very many.
-    pub fn ways(&self, from: Node, to: Node) -> Ways<'_> {
-        Ways::new(self, from, to)
+    pub fn equal_cost_paths(&self, from: Node, to: Node) -> EqualCostPaths<'_> {
+        EqualCostPaths::new(self, from, to)
     }
 
     /// Appends the links that a flow takes from one switch to another, none if they are the same;
@@ -188,10 +188,11 @@ impl Routes {
     #[inline]
     pub fn follow(&self, (from, to): (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
         let (tree, begun, mut node) = (self.tree(to), path.len(), from);
-        let doors = self.doors[to.index()].get_or_init(|| Doors::new(self.graph.places()));
+        let next_hop_sets =
+            self.next_hop_sets[to.index()].get_or_init(|| NextHops::new(self.graph.places()));
         while node != to {
             let find = |leg: &Leg| self.engine.leads(tree, leg, tree.distance(node));
-            let leg = match doors.leading(node, self.graph.legs(node), find) {
+            let leg = match next_hop_sets.leading(node, self.graph.legs(node), find) {
                 Some(legs) => self.choose(node, legs, flow),
                 None => self.engine.next(&self.graph, tree, node, flow),
             };
@@ -230,7 +231,7 @@ impl Routes {
     fn search(&self, to: Node) -> &Tree {
         let tree = Arc::new(self.engine.tree(&self.graph, to));
         self.searched.fetch_add(1, Ordering::Relaxed);
-        // Nobody waits for somebody else's search: who is second throws away what is the same.
+        // No reader waits for the search of another: the second one throws away the same result.
         self.trees[to.index()].get_or_init(|| tree)
     }
 
@@ -240,7 +241,7 @@ impl Routes {
     }
 }
 
-/// Nobody knows yet which links of a graph lead where.
-fn closed(graph: &Graph) -> Box<[OnceLock<Doors>]> {
+/// No next hops are known yet of a graph.
+fn none_found(graph: &Graph) -> Box<[OnceLock<NextHops>]> {
     (0..graph.places()).map(|_| OnceLock::new()).collect()
 }

@@ -177,7 +177,7 @@ impl Breadth {
     fn spread(&mut self, graph: &Graph, node: Node, mut queued: usize) -> usize {
         let distance = self.distances[node.index()] + 1;
         let neighbours = graph.neighbours(node);
-        let row = if neighbours.len() > NEIGHBOURS_FEW { graph.site(node).row() } else { None };
+        let row = if neighbours.len() > NEIGHBOURS_FEW { graph.links_of(node).row() } else { None };
         let Some((from, row)) = row else {
             for &(neighbour, _) in neighbours {
                 queued = self.reach(neighbour, distance, queued);
@@ -196,8 +196,7 @@ impl Breadth {
         queued
     }
 
-    /// Reaches a switch, if it was not reached before. Without a branch: whether it was is
-    /// anybody's guess.
+    /// Reaches a switch, if it was not reached before. Without a branch: it could not be predicted.
     #[inline(always)]
     fn reach(&mut self, node: Node, distance: u32, queued: usize) -> usize {
         let before = self.distances[node.index()];

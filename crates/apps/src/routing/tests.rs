@@ -17,7 +17,7 @@ use aldis_control::SwitchPort;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     up: BTreeSet<DatapathId>,
-    ways: BTreeMap<SwitchPort, (SwitchPort, Metric)>,
+    links: BTreeMap<SwitchPort, (SwitchPort, Metric)>,
 }
 
 impl Model {
@@ -26,23 +26,23 @@ impl Model {
             Change::SwitchUp(dpid) => _ = self.up.insert(dpid),
             Change::SwitchDown(dpid) => {
                 self.up.remove(&dpid);
-                self.ways.retain(|from, (to, _)| from.dpid != dpid && to.dpid != dpid);
+                self.links.retain(|from, (to, _)| from.dpid != dpid && to.dpid != dpid);
             }
             Change::Link { from, to, metric } => {
                 let up = self.up.contains(&from.dpid) && self.up.contains(&to.dpid);
                 if up && from != to {
-                    self.ways.retain(|_, (other, _)| *other != to);
-                    self.ways.insert(from, (to, metric));
+                    self.links.retain(|_, (other, _)| *other != to);
+                    self.links.insert(from, (to, metric));
                 }
             }
-            Change::NoLink { from } => _ = self.ways.remove(&from),
+            Change::NoLink { from } => _ = self.links.remove(&from),
         }
     }
 
     /// Links known from both ends: from, to and what they cost in this direction.
     fn links(&self) -> impl Iterator<Item = (SwitchPort, SwitchPort, Metric)> {
-        self.ways.iter().filter_map(|(&from, &(to, metric))| {
-            let back = self.ways.get(&to)?;
+        self.links.iter().filter_map(|(&from, &(to, metric))| {
+            let back = self.links.get(&to)?;
             (back.0 == from).then_some((from, to, metric))
         })
     }
@@ -203,9 +203,9 @@ proptest! {
             prop_assert_eq!(graph.links().count() * 2, model.links().count());
             for (dpid, node) in graph.switches() {
                 prop_assert_eq!(graph.node(dpid), Some(node));
-                let out = model.ways.keys().copied();
+                let out = model.links.keys().copied();
                 let ends: BTreeSet<SwitchPort> =
-                    out.chain(model.ways.values().map(|(to, _)| *to)).collect();
+                    out.chain(model.links.values().map(|(to, _)| *to)).collect();
                 for port in 0..2 * PORTS {
                     let at = SwitchPort::new(dpid.0, port);
                     prop_assert_eq!(graph.is_end(at), ends.contains(&at));
@@ -249,12 +249,12 @@ proptest! {
         for (to_dpid, to) in graph.switches() {
             let counts = model.counts(to_dpid, weight);
             for (dpid, from) in graph.switches() {
-                let ways: Vec<_> = routes.ways(from, to).collect();
-                prop_assert_eq!(ways.len(), counts.get(&dpid).copied().unwrap_or(0));
-                let said = ways.iter().map(|way| in_words(&graph, way)).collect::<BTreeSet<_>>();
-                prop_assert_eq!(said.len(), ways.len());
-                prop_assert!(said.into_iter().eq(ways.iter().map(|way| in_words(&graph, way))));
-                for way in &ways {
+                let paths: Vec<_> = routes.equal_cost_paths(from, to).collect();
+                prop_assert_eq!(paths.len(), counts.get(&dpid).copied().unwrap_or(0));
+                let said = paths.iter().map(|way| in_words(&graph, way)).collect::<BTreeSet<_>>();
+                prop_assert_eq!(said.len(), paths.len());
+                prop_assert!(said.into_iter().eq(paths.iter().map(|way| in_words(&graph, way))));
+                for way in &paths {
                     let (mut here, mut costs) = (from, 0);
                     for hop in way {
                         prop_assert_eq!(hop.node, here);
@@ -375,8 +375,8 @@ proptest! {
         let mut model = Model::default();
         history.concat().iter().for_each(|change| model.apply(change));
         let mut changes: Vec<Change> = model.up.iter().map(|&dpid| Change::SwitchUp(dpid)).collect();
-        let ways = model.ways.iter();
-        changes.extend(ways.map(|(&from, &(to, metric))| Change::Link { from, to, metric }));
+        let links = model.links.iter();
+        changes.extend(links.map(|(&from, &(to, metric))| Change::Link { from, to, metric }));
         let scratch = Routes::new(engine, Arc::new(Graph::default().with(&changes)));
         for (from, to) in pairs(scratch.graph()) {
             let here = |node| routes.graph().node(scratch.graph().dpid(node).unwrap()).unwrap();

@@ -15,7 +15,7 @@ use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 use super::heads::{Head, Heads};
 use super::outlets::{Outlets, Spans};
 use super::shares::{DIVIDED, Divided, LEAST, Of, Shares, Spent};
-use crate::recent::{Recent, Verdict};
+use crate::recent_set::{RecentSet, Verdict};
 
 /// For so long a frame that was flooded is not flooded again. Hosts that repeat what they said do
 /// it after a second, as ARP does; a little less, for clocks differ.
@@ -66,9 +66,9 @@ pub struct Joined {
 /// Shared by the instances of the application.
 #[derive(Debug)]
 pub struct Repeats {
-    frames: Recent,
+    frames: RecentSet,
     /// Those of them that were flooded while it was not known what all ports lead to.
-    careful: Recent,
+    careful: RecentSet,
     shares: Shares,
     /// Frames for which there was no room, and that nobody was told of.
     refused: AtomicU64,
@@ -90,7 +90,7 @@ impl Repeats {
     /// Nothing was flooded yet, with room for so many frames: where there is little memory.
     pub fn with_room(frames_max: usize) -> Repeats {
         let [frames, careful] =
-            [frames_max, CAREFUL_MAX].map(|room| Recent::new(room, REPEAT_WITHIN));
+            [frames_max, CAREFUL_MAX].map(|room| RecentSet::new(room, REPEAT_WITHIN));
         let (shares, refused, tell_at) = (Shares::default(), AtomicU64::new(0), AtomicU64::new(0));
         Repeats { frames, careful, shares, refused, tell_at }
     }

@@ -8,7 +8,7 @@ use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::Forest;
-use crate::routing::Charter;
+use crate::routing::GraphBuilder;
 use crate::topology::{Map, Port, Switch};
 use aldis_control::SwitchPort;
 
@@ -137,7 +137,7 @@ fn is_closed(at: SwitchPort, port: &Port, forest: &Forest) -> bool {
 /// Makes them.
 #[derive(Debug)]
 pub(super) struct Spans {
-    charter: Charter,
+    charter: GraphBuilder,
     forest: Forest,
     due: Time,
     waits: bool,
@@ -145,7 +145,7 @@ pub(super) struct Spans {
 
 impl Spans {
     pub(super) fn new() -> Spans {
-        let (charter, forest) = (Charter::new(false), Forest::default());
+        let (charter, forest) = (GraphBuilder::new(false), Forest::default());
         Spans { charter, forest, due: Time::START, waits: false }
     }
 }

@@ -393,7 +393,7 @@ fn a_large_network_floods_less_while_it_is_being_found_out() {
         let (version, since) = (Version::V13, Time::START);
         let switch = |dpid| Switch { dpid, version, since, ports: vec![port(1), port(2)] };
         let map: Map = dpids.clone().map(switch).collect();
-        let mut charter = crate::routing::Charter::default();
+        let mut charter = crate::routing::GraphBuilder::default();
         charter.follow(&map);
         let outlets = Outlets::of(&map, &Forest::of(charter.graph()));
         let repeats = Repeats::default();
@@ -435,7 +435,7 @@ fn behind_a_switch_that_is_not_ours_one_port_is_open_to_its_hosts() {
         Switch { dpid: DatapathId(dpid), version, since, ports }
     });
     let map: Map = switches.collect();
-    let mut charter = crate::routing::Charter::default();
+    let mut charter = crate::routing::GraphBuilder::default();
     assert!(charter.follow(&map));
     let ends: Vec<_> = charter.graph().links().map(|(from, to, _)| (from, to)).collect();
     let cable = (SwitchPort::new(1, 2), SwitchPort::new(2, 2));

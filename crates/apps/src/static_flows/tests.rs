@@ -12,9 +12,9 @@ use aldis_wire::msg::{
 use aldis_wire::{DatapathId, Version};
 
 use super::*;
-use crate::testing::{Bench, info};
+use crate::testing::switch::{TestSwitch, info};
 
-const READS: &[PartId] = &[StaticFlows::ID];
+const READS: &[PartId] = &[StaticFlowStatuses::ID];
 
 fn flow(name: &str, port: u32, to: u32) -> StaticFlow {
     StaticFlow {
@@ -33,7 +33,7 @@ fn shared(flows: &[StaticFlow]) -> Vec<Arc<StaticFlow>> {
 
 /// A switch as a test sees it: the flows that it has.
 struct Lab {
-    bench: Bench,
+    bench: TestSwitch,
     flows: Vec<FlowStats>,
     /// What it says that flows do, where that is not what it was told.
     renders: Option<Vec<Instruction>>,
@@ -58,9 +58,9 @@ fn has(flow: &FlowMod) -> FlowStats {
 
 impl Lab {
     fn new(version: Version, flows: &[StaticFlow]) -> Lab {
-        let pusher = Pusher::new(shared(flows), Tables::One);
+        let pusher = StaticFlows::new(shared(flows), Tables::One);
         let push = move || pusher.clone();
-        let bench = Bench::of(info(version, 254), |app_set| app_set.with(push));
+        let bench = TestSwitch::of(info(version, 254), |app_set| app_set.with(push));
         Lab { bench, flows: vec![], renders: None }
     }
 
@@ -129,7 +129,7 @@ impl Lab {
 
     fn statuses(&mut self) -> Vec<(String, Status)> {
         let world = self.bench.world(READS);
-        let entries = world.part::<StaticFlows>().of(DatapathId(1)).iter();
+        let entries = world.part::<StaticFlowStatuses>().of(DatapathId(1)).iter();
         entries.map(|entry| (entry.name.to_string(), entry.status.clone())).collect()
     }
 }
@@ -203,7 +203,7 @@ fn what_is_removed_comes_back_at_once_and_what_was_not_told_after_a_while() {
         let gone = lab.flows.remove(0);
         let said = lab.bench.happens(removed(&gone));
         assert_eq!(lab.carry_out(said), ["add [InPort(1)]"]);
-        // Whoever removes it again at once is not raced, and waits for the next second.
+        // A flow that is removed again at once comes back in the next second.
         let gone = lab.flows.pop().unwrap();
         assert!(lab.bench.happens(removed(&gone)).is_empty());
         assert_eq!(lab.passes(1), ["add [InPort(1)]"]);
@@ -315,19 +315,19 @@ fn others_take_their_place_while_it_runs_and_only_the_difference_is_sent() {
         let (one, two) = (flow("one", 1, 2), flow("two", 2, 1));
         let mut lab = Lab::new(version, &[one.clone(), two]);
         lab.joins();
-        lab.bench.decided::<StaticFlowBook>(shared(&[one.clone(), flow("three", 3, 1)]).into());
+        lab.bench.decided::<DesiredStaticFlows>(shared(&[one.clone(), flow("three", 3, 1)]).into());
         assert_eq!(lab.passes(1), ["remove [InPort(2)]", "add [InPort(3)]"]);
         assert_eq!(lab.statuses(), there(&["one", "three"]));
         // The same under another name is the same.
         let named = StaticFlow { name: "uno".into(), ..one };
-        lab.bench.decided::<StaticFlowBook>(shared(&[named]).into());
+        lab.bench.decided::<DesiredStaticFlows>(shared(&[named]).into());
         assert_eq!(lab.passes(1), ["remove [InPort(3)]"]);
         assert_eq!(lab.statuses(), there(&["uno"]));
-        lab.bench.decided::<StaticFlowBook>(shared(&[]).into());
+        lab.bench.decided::<DesiredStaticFlows>(shared(&[]).into());
         assert_eq!(lab.passes(2), ["remove [InPort(1)]"]);
         assert!(lab.statuses().is_empty() && lab.passes(301).is_empty());
-        // Who connects later finds what was decided meanwhile.
-        lab.bench.decided::<StaticFlowBook>(shared(&[flow("late", 4, 1)]).into());
+        // A switch that connects later gets what was decided meanwhile.
+        lab.bench.decided::<DesiredStaticFlows>(shared(&[flow("late", 4, 1)]).into());
         lab.bench.joins();
         assert_eq!(lab.joins(), ["add [InPort(4)]"]);
     });
@@ -342,9 +342,9 @@ fn what_was_on_its_way_is_judged_though_others_took_its_place() {
         body: StatsReplyBody::Flow(vec![]),
     }));
     let said = lab.bench.happens(Event::Reply { xid: request[0].0, message: none });
-    lab.bench.decided::<StaticFlowBook>(shared(&[flow("two", 2, 1)]).into());
+    lab.bench.decided::<DesiredStaticFlows>(shared(&[flow("two", 2, 1)]).into());
     assert_eq!(lab.bench.second().len(), 1, "it is read again");
-    // The refusal of what is not wanted any more is told to nobody, that of the other is its own.
+    // The refusal of a flow that is not desired any more is not told; that of the other is its own.
     refuse(&mut lab, &said[1..], "OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM");
     let refused = Status::Refused("OFPET_FLOW_MOD_FAILED/OFPFMFC_EPERM; ask less".into());
     assert_eq!(lab.statuses(), [("two".into(), refused)]);

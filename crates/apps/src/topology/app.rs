@@ -14,15 +14,15 @@ use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, Message, PacketOut, PortNo};
 
-use crate::recent::{Recent, Verdict};
-use crate::say::{XID_NONE, send_out};
+use crate::recent_set::{RecentSet, Verdict};
+use crate::send::{XID_NONE, send_out};
 use aldis_control::SwitchPort;
 
-use super::frame::{FAR_ETHERTYPE, Key, Probe, Reach, Read};
 use super::link::State;
+use super::lldp::{FAR_ETHERTYPE, Key, Probe, Reach, Read};
 use super::map::{Change, Map, Peer, Port};
-use super::search::{Mapper, Search, Searcher, Told, What};
-use super::watch::Watch;
+use super::search::{MapPublisher, ReportBody, Search, SearchPublisher, SearchReport};
+use super::switch_ports::SwitchPorts;
 use super::{Config, Counters};
 
 /// How often what was put off is told.
@@ -41,38 +41,38 @@ const REMEMBERED: Duration = Duration::from_secs(3);
 const REMEMBERED_MAX: usize = 1 << 17;
 
 /// The mark on the flows that bring probes to the controller.
-const COOKIE: Cookie = Cookie::of(Discovery::NAME);
+const COOKIE: Cookie = Cookie::of(Topology::NAME);
 
 /// Above every other flow: LLDP that is forwarded makes links that there are not.
 const PRIORITY: u16 = 0xffff;
 
 /// The application: one instance for each worker, all with the same key.
 #[derive(Debug)]
-pub struct Discovery {
+pub struct Topology {
     config: Config,
     key: Key,
-    heard: Recent,
+    heard: RecentSet,
     refused: Counters,
     untrue: u32,
     /// Connections that are gone and of which the search was not told.
-    gone: Vec<Told>,
+    gone: Vec<SearchReport>,
 }
 
-impl Discovery {
+impl Topology {
     /// An instance; those of other workers get the same settings and the same key.
-    pub fn new(config: Config, key: Key) -> Discovery {
-        Discovery {
+    pub fn new(config: Config, key: Key) -> Topology {
+        Topology {
             config,
             key,
-            heard: Recent::new(REMEMBERED_MAX, REMEMBERED),
+            heard: RecentSet::new(REMEMBERED_MAX, REMEMBERED),
             refused: Counters::default(),
             untrue: 0,
             gone: Vec::new(),
         }
     }
 
-    /// What becomes of a frame that says to be LLDP or the like. Ours is nobody else's; a probe
-    /// that would be flooded would make links that there are not.
+    /// What becomes of a frame that says to be LLDP or the like. A probe of ours stops here; one
+    /// that was flooded would make links that there are not.
     fn hear(&mut self, now: Time, request: &Request<'_>, out: &mut Output) -> Next {
         let read = Probe::read(&self.key, request.frame);
         if read == Read::Foreign {
@@ -87,7 +87,7 @@ impl Discovery {
         let at = SwitchPort::of(request.switch.dpid, request.in_port());
         if self.is_worth_a_look(now, at, &read) {
             // Where there is no room, it is as if it had been lost on its way.
-            let _ = out.report::<Search>(Told(What::Heard { now, at, read }));
+            let _ = out.report::<Search>(SearchReport(ReportBody::Heard { now, at, read }));
         }
         Next::Stop
     }
@@ -128,7 +128,7 @@ fn listen(switch: &SwitchInfo, out: &mut Output) {
     }
 }
 
-/// Says to people which links came and went. Each is told at its lower end.
+/// Tells the operator which links came and went. Each is told at its lower end.
 fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
     let Change::Port { at, before, now } = *change else { return };
     let peers = |port: Option<&Port>| -> BTreeMap<SwitchPort, Peer> {
@@ -147,7 +147,7 @@ fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
                 State::OneWay => LinkNow::OneWay,
                 State::Unproven => LinkNow::Unproven,
             };
-            commands.found(Discovery::NAME, link(at, *to, now));
+            commands.found(Topology::NAME, link(at, *to, now));
             let is_cable = now_port.and_then(|port| port.link).is_some_and(|link| link.at == *to);
             let reach = if is_cable { Reach::Direct } else { Reach::Far };
             tell_doubt(commands, (at, *to), (was, peer), config.patience(reach));
@@ -159,12 +159,12 @@ fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
         }
     }
     for to in before.keys().filter(|to| !now.contains_key(to)) {
-        commands.found(Discovery::NAME, link(at, *to, LinkNow::Gone));
+        commands.found(Topology::NAME, link(at, *to, LinkNow::Gone));
     }
 }
 
-/// A link that has to prove itself looks like one and carries nothing: who waits for traffic has to
-/// know why, for how long, and when it is over.
+/// A link that has to prove itself looks like one and carries nothing: the operator has to know
+/// why, for how long, and when that is over.
 fn tell_doubt(
     commands: &mut Commands,
     (at, to): (SwitchPort, SwitchPort),
@@ -194,19 +194,19 @@ fn has_links(world: View<'_>, switch: &SwitchInfo) -> bool {
 }
 
 /// Tells the search of a switch as a whole, where it was not told of a change.
-fn catch_up(now: Time, watch: &Watch, out: &mut Output) {
-    watch.look(|watched| {
-        if let Some(whole) = watched.whole(now) {
-            let told = Told(What::Switch(Box::new(whole)));
-            watched.behind = out.report::<Search>(told).is_err();
+fn catch_up(now: Time, switch_ports: &SwitchPorts, out: &mut Output) {
+    switch_ports.with(|state| {
+        if let Some(whole) = state.whole(now) {
+            let told = SearchReport(ReportBody::Switch(Box::new(whole)));
+            state.behind = out.report::<Search>(told).is_err();
         }
     });
 }
 
-/// Says to people that a switch has more ports than there is room for on its account.
-fn say_over(switch: &SwitchInfo, account: &Account, watch: &Watch, out: &mut Output) {
-    if watch.look(|watched| watched.takes_notice()) {
-        let (dpid, kept) = (switch.dpid, watch.look(|watched| watched.now.ports.len()));
+/// Tells the operator that a switch has more ports than there is room for on its account.
+fn say_over(switch: &SwitchInfo, account: &Account, switch_ports: &SwitchPorts, out: &mut Output) {
+    if switch_ports.with(|state| state.takes_notice()) {
+        let (dpid, kept) = (switch.dpid, switch_ports.with(|state| state.now.ports.len()));
         let max = account.max();
         out.commands().warn(format!(
             "topology: switch {dpid} has more ports than the {max} bytes that are kept of it have room for; further ones than {kept} \
@@ -215,8 +215,8 @@ fn say_over(switch: &SwitchInfo, account: &Account, watch: &Watch, out: &mut Out
     }
 }
 
-impl App for Discovery {
-    type Slot = Parallel<Watch>;
+impl App for Topology {
+    type Slot = Parallel<SwitchPorts>;
 
     const NAME: &'static str = "topology";
     const EVENTS: &'static [EventKind] = &[
@@ -233,8 +233,8 @@ impl App for Discovery {
     ];
     const READS: &'static [PartId] = &[Search::ID, Map::ID];
 
-    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Watch {
-        Watch::new(now, switch)
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> SwitchPorts {
+        SwitchPorts::new(now, switch)
     }
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, _: Slots<'_, Self::Slot>, out: &mut Output) {
@@ -243,54 +243,52 @@ impl App for Discovery {
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        let EventCtx { now, switch, account, slot: watch, .. } = ctx;
+        let EventCtx { now, switch, account, slot: switch_ports, .. } = ctx;
         match event {
             Event::Joining => {
-                watch.look(|watched| watched.charge(account));
-                say_over(switch, account, watch, out);
+                switch_ports.with(|state| state.charge(account));
+                say_over(switch, account, switch_ports, out);
                 listen(switch, out);
             }
             Event::FlowRemoved(removed) if removed.cookie == COOKIE.0 => {
-                watch.look(|watched| watched.is_deaf = true);
+                switch_ports.with(|state| state.is_deaf = true);
                 return Next::Stop;
             }
-            Event::Up => catch_up(now, watch, out),
+            Event::Up => catch_up(now, switch_ports, out),
             Event::Port(change) => {
-                watch.look(|watched| {
-                    let (dpid, since, number) =
-                        (switch.dpid, watched.now.since, change.port.number);
-                    if watched.change(now, change) {
-                        let port = watched.now.ports.get(&number).copied();
-                        let told = Told(What::Port { dpid, since, number, port });
-                        watched.behind = !watched.may_tell() || out.report::<Search>(told).is_err();
+                switch_ports.with(|state| {
+                    let (dpid, since, number) = (switch.dpid, state.now.since, change.port.number);
+                    if state.change(now, change) {
+                        let port = state.now.ports.get(&number).copied();
+                        let told = SearchReport(ReportBody::Port { dpid, since, number, port });
+                        state.behind = !state.may_tell() || out.report::<Search>(told).is_err();
                     }
                 });
-                say_over(switch, account, watch, out);
+                say_over(switch, account, switch_ports, out);
             }
             Event::Second => {
-                watch.look(|watched| watched.second());
-                catch_up(now, watch, out);
-                // Whoever removed them may have removed everything; they come back once a second at
-                // most.
-                if watch.look(|watched| std::mem::take(&mut watched.is_deaf)) {
+                switch_ports.with(|state| state.second());
+                catch_up(now, switch_ports, out);
+                // More may have been removed with them; they come back once a second at most.
+                if switch_ports.with(|state| std::mem::take(&mut state.is_deaf)) {
                     listen(switch, out);
                 }
-                if watch.look(|watched| watched.asks(now)) && has_links(ctx.world, switch) {
+                if switch_ports.with(|state| state.asks(now)) && has_links(ctx.world, switch) {
                     let xid = out.xid();
-                    watch.look(|watched| watched.ask(now, xid));
+                    switch_ports.with(|state| state.ask(now, xid));
                     out.say(switch, xid, Message::BarrierRequest);
                 }
             }
             Event::Reply { xid, .. } => {
-                if let Some(took) = watch.look(|watched| watched.answered(now, *xid)) {
+                if let Some(took) = switch_ports.with(|state| state.answered(now, *xid)) {
                     // One sample less.
-                    let told = Told(What::RoundTrip { dpid: switch.dpid, took });
+                    let told = SearchReport(ReportBody::RoundTrip { dpid: switch.dpid, took });
                     let _ = out.report::<Search>(told);
                 }
             }
             Event::Down => {
-                let since = watch.look(|watched| watched.now.since);
-                let told = Told(What::Gone { dpid: switch.dpid, since });
+                let since = switch_ports.with(|state| state.now.since);
+                let told = SearchReport(ReportBody::Gone { dpid: switch.dpid, since });
                 self.gone.extend(out.report::<Search>(told).err());
             }
             _ => {}
@@ -307,7 +305,7 @@ impl App for Discovery {
         let gone = std::mem::take(&mut self.gone);
         self.gone.extend(gone.into_iter().filter_map(|told| commands.report::<Search>(told).err()));
         if self.refused != Counters::default()
-            && commands.report::<Search>(Told(What::Refused(self.refused))).is_ok()
+            && commands.report::<Search>(SearchReport(ReportBody::Refused(self.refused))).is_ok()
         {
             self.refused = Counters::default();
         }
@@ -324,13 +322,13 @@ impl App for Discovery {
             send_out(commands, probe.version, probe.from, &probe.frame);
         }
         // Where it is not told, the next round tells it of this one too.
-        let told = Told(What::Left { now: ctx.now, ended: new.probes().ended() });
+        let told = SearchReport(ReportBody::Left { now: ctx.now, ended: new.probes().ended() });
         let _ = commands.report::<Search>(told);
     }
 
     fn publishers(&self) -> Publishers {
-        let searcher = Searcher::new(self.config, self.key.clone());
-        Publishers::of(searcher).and(Mapper)
+        let searcher = SearchPublisher::new(self.config, self.key.clone());
+        Publishers::of(searcher).and(MapPublisher)
     }
 }
 

@@ -8,12 +8,12 @@ use aldis_wire::{DatapathId, MacAddr};
 
 use aldis_control::SwitchPort;
 
-use super::frame::{Key, Probe, Reach, Read};
+use super::host_port_history::HostPortHistory;
 use super::link::{Ends, Link, State};
+use super::lldp::{Key, Probe, Reach, Read};
 use super::map;
-use super::past::Past;
 use super::port::{FAR_MAX, FAST_TURNS, Port};
-use super::relay::{SAMPLES_MIN, Usual, Window};
+use super::relay::{Baseline, SAMPLES_MIN, Window};
 use super::schedule::Schedule;
 use super::{Config, Counters, Refusal};
 
@@ -24,7 +24,7 @@ const FAST: Duration = Duration::from_millis(500);
 /// not.
 const FAR_TURN: u32 = 3;
 
-/// How long a probe may take: a control channel that is slower is no use to anyone.
+/// How long a probe may take: a slower control channel is of no use.
 const LIFE: Duration = Duration::from_secs(2);
 
 /// A direction in which so many probes in a row did not come through is gone: at a loss of one in a
@@ -37,13 +37,13 @@ const LOST_AFTER: u8 = 4;
 const FRESH: Duration = Duration::from_secs(5);
 
 /// How long a host that showed stands against a link; after that one has to prove itself. That the
-/// host is elsewhere by now shortens nothing: whoever relays probes between two ports could let a
-/// host of theirs move about.
+/// host is elsewhere by now shortens nothing: an attacker that relays probes between two ports
+/// could let a host of its own move about.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
 
 /// Probes that a link which has to prove itself needs, where there is nothing to compare it with:
-/// half a second apart they are twelve seconds. Nobody who hands probes on is found out by a longer
-/// wait, and until it is over a link carries nothing.
+/// half a second apart they are twelve seconds. A longer wait does not expose a relay, and until it
+/// is over a link carries nothing.
 const PATIENCE: u32 = 24;
 
 /// Slow probes leave at multiples of this: each moment at which any leaves wakes the publisher and
@@ -51,7 +51,7 @@ const PATIENCE: u32 = 24;
 const MOMENTS: Duration = Duration::from_millis(100);
 
 /// How often it is looked at what links are usually like.
-const USUAL_EVERY: Duration = Duration::from_secs(1);
+const BASELINE_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 struct Switch {
@@ -68,9 +68,9 @@ struct Switch {
 enum Doubt {
     /// Nothing.
     None,
-    /// There was a host once: the link may be somebody who hands probes on, and has to prove that
-    /// it is none.
-    Past,
+    /// There was a host once: the link may be hosts that hand probes on, and has to prove that it
+    /// is a cable.
+    HostPortHistory,
     /// There is a host.
     Host,
 }
@@ -90,37 +90,37 @@ impl Config {
 
 /// All ports and links.
 #[derive(Debug)]
-pub struct Topology {
+pub struct Discovery {
     config: Config,
     key: Key,
     switches: BTreeMap<DatapathId, Switch>,
     /// Those that are up.
     ports: BTreeMap<SwitchPort, Port>,
-    past: Past,
+    past: HostPortHistory,
     links: BTreeMap<Ends, Link>,
     schedule: Schedule,
     sequence: u64,
-    usual: Usual,
-    usual_at: Time,
+    baseline: Baseline,
+    baseline_at: Time,
     counters: Counters,
     /// Switches of which something changed that others can see.
     touched: BTreeSet<DatapathId>,
 }
 
-impl Topology {
+impl Discovery {
     /// Nothing is known yet.
-    pub fn new(config: Config, key: Key) -> Topology {
-        Topology {
+    pub fn new(config: Config, key: Key) -> Discovery {
+        Discovery {
             config,
             key,
             switches: BTreeMap::new(),
             ports: BTreeMap::new(),
-            past: Past::default(),
+            past: HostPortHistory::default(),
             links: BTreeMap::new(),
             schedule: Schedule::new(config.probes_per_s_max),
             sequence: 0,
-            usual: Usual::default(),
-            usual_at: Time::START,
+            baseline: Baseline::default(),
+            baseline_at: Time::START,
             counters: Counters::default(),
             touched: BTreeSet::new(),
         }
@@ -183,7 +183,7 @@ impl Topology {
         self.links.get(&ends).map(|link| link.peer_from(from))
     }
 
-    /// A switch joined. Its ports come by [`Topology::port_up`].
+    /// A switch joined. Its ports come by [`Discovery::port_up`].
     pub fn switch_up(&mut self, now: Time, dpid: DatapathId) {
         self.switches.insert(dpid, Switch { up_at: now, round: now, control: Window::EMPTY });
         self.touched.insert(dpid);
@@ -250,7 +250,7 @@ impl Topology {
         }
     }
 
-    /// When [`Topology::probe`] has something to send.
+    /// When [`Discovery::probe`] has something to send.
     pub fn next(&self) -> Option<Time> {
         self.schedule.next()
     }
@@ -335,7 +335,7 @@ impl Topology {
         }
         match self.doubt(now, ends, probe.reach) {
             Doubt::Host => Err(Refusal::HostPort),
-            Doubt::Past | Doubt::None => Ok(sent_at),
+            Doubt::HostPortHistory | Doubt::None => Ok(sent_at),
         }
     }
 
@@ -363,7 +363,7 @@ impl Topology {
         match port.shown.filter(|_| !self.is_excused(now, port, ends.across(at))) {
             Some(shown) if now.since(shown) < SHOWN_FOR => Doubt::Host,
             None if port.history.is_none() => Doubt::None,
-            _ => Doubt::Past,
+            _ => Doubt::HostPortHistory,
         }
     }
 
@@ -435,23 +435,23 @@ impl Topology {
 
     /// Looks what links are usually like, now and then.
     fn look_around(&mut self, now: Time) {
-        if now < self.usual_at {
+        if now < self.baseline_at {
             return;
         }
-        self.usual_at = now + USUAL_EVERY;
+        self.baseline_at = now + BASELINE_EVERY;
         let believed = self
             .links
             .values()
             .filter(|link| link.state == State::Up && link.reach == Reach::Direct && !link.slow);
         let halves = believed.flat_map(|link| link.halves.iter().flatten());
         let ready = halves.filter(|half| half.window.len() >= SAMPLES_MIN);
-        self.usual = Usual::of(ready.filter_map(|half| half.window.quartile()).collect());
+        self.baseline = Baseline::of(ready.filter_map(|half| half.window.quartile()).collect());
     }
 
     /// What state a link is in after a probe came or did not come.
     fn judge(&mut self, now: Time, ends: Ends, is_new: bool) {
         let Some(link) = self.links.get_mut(&ends) else { return };
-        let slow = |half: &super::link::Half| self.usual.stands_out(&half.window);
+        let slow = |half: &super::link::Half| self.baseline.stands_out(&half.window);
         let slow: Vec<_> = link.halves.iter().flatten().map(slow).collect();
         let stands_out = slow.contains(&Some(true));
         let is_slow = link.reach == Reach::Direct && stands_out;
@@ -553,17 +553,17 @@ mod tests {
     /// A switch can name four billion ports.
     #[test]
     fn ports_that_are_gone_are_forgotten_but_for_some_that_showed_hosts() {
-        let mut topology = Topology::new(Config::default(), Key::new([1; 32]));
-        topology.switch_up(Time::START, DatapathId(1));
+        let mut discovery = Discovery::new(Config::default(), Key::new([1; 32]));
+        discovery.switch_up(Time::START, DatapathId(1));
         for number in 1..1000 {
             let at = SwitchPort::new(1, number);
-            topology.port_up(Time::START, at, MacAddr::from_u64(1));
+            discovery.port_up(Time::START, at, MacAddr::from_u64(1));
             if number % 2 == 0 {
-                topology.host_shown(Time::START, at);
+                discovery.host_shown(Time::START, at);
             }
-            topology.port_down(Time::START, at);
+            discovery.port_down(Time::START, at);
         }
-        assert_eq!((topology.ports.len(), topology.past.len()), (0, 499));
-        assert_eq!(topology.next(), None);
+        assert_eq!((discovery.ports.len(), discovery.past.len()), (0, 499));
+        assert_eq!(discovery.next(), None);
     }
 }

@@ -6,7 +6,7 @@ use aldis_control::Time;
 
 use aldis_control::SwitchPort;
 
-use super::frame::Reach;
+use super::lldp::Reach;
 use super::map::Peer;
 use super::relay::{SAMPLES_MIN, Window};
 
@@ -90,7 +90,7 @@ pub struct Link {
     pub state: State,
     /// Since when it has been in this state.
     pub since: Time,
-    /// Whether it takes so much longer than other links that somebody may be in between.
+    /// Whether it takes so much longer than other links that it may be a relay.
     pub slow: bool,
     pub(super) must_prove: bool,
     pub(super) halves: [Option<Half>; 2],

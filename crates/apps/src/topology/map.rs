@@ -2,9 +2,9 @@
 //! up, and what those ports lead to.
 //!
 //! A copy costs a pointer. A version shares with the one before every switch of which nothing
-//! changed, and two versions are compared by comparing pointers ([`Map::changes_since`]). Whoever
-//! builds something of it (a graph of the links, the ports that floods leave by) begins with an
-//! empty map and follows the changes.
+//! changed, and two versions are compared by comparing pointers ([`Map::changes_since`]). A reader
+//! that builds something of it (a graph of the links, the flood ports) begins with an empty map and
+//! follows the changes.
 
 use core::cmp::Ordering;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Map {
 }
 
 impl Part for Map {
-    /// Nobody reports to it: it is made of [`Search`](super::Search).
+    /// It takes no reports: it is made of [`Search`](super::Search).
     type Report = ();
     const NAME: &'static str = "topology";
 }
@@ -76,7 +76,7 @@ pub struct Peer {
     pub out: bool,
     /// Whether probes from there arrive here.
     pub back: bool,
-    /// Whether it takes so much longer than other links that somebody may be in between.
+    /// Whether it takes so much longer than other links that it may be a relay.
     pub slow: bool,
     /// What it takes from here to there, in microseconds, to a quarter; 0 where that is not known.
     pub latency_us: u32,
@@ -90,11 +90,11 @@ pub enum Change<'m> {
     /// A port is another than before, or is up now (`before` is none), or is not up any more (`now`
     /// is none).
     Port {
-        /// Which one.
+        /// The port.
         at: SwitchPort,
         /// As it was.
         before: Option<&'m Port>,
-        /// As it is.
+        /// The port now; none where it is not up any more.
         now: Option<&'m Port>,
     },
     /// A switch is gone. Its ports went before.
@@ -285,7 +285,7 @@ mod tests {
     }
 
     proptest! {
-        /// Who follows the changes has the map.
+        /// To follow the changes leads to the same map.
         #[test]
         fn the_changes_lead_from_one_map_to_the_other(before in map(), mut after in map(), keep in any::<[bool; 8]>()) {
             for dpid in (1..8).map(DatapathId) {

@@ -8,8 +8,8 @@ use aldis_wire::MacAddr;
 
 use aldis_control::SwitchPort;
 
-use super::frame::{Nonce, Probe, Reach};
 use super::link::Ends;
+use super::lldp::{Nonce, Probe, Reach};
 
 /// Probes of a port that may be on their way: those of two seconds in its first, fast ones.
 const SENT_MAX: usize = 6;

@@ -68,20 +68,20 @@ impl Window {
 
 /// What links are like that are believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Usual {
+pub(super) struct Baseline {
     limit: Option<Duration>,
 }
 
-impl Usual {
+impl Baseline {
     /// Of the latencies of links that are believed, in any order.
-    pub(super) fn of(mut links: Vec<Duration>) -> Usual {
+    pub(super) fn of(mut links: Vec<Duration>) -> Baseline {
         if links.len() < LINKS_MIN {
-            return Usual::default();
+            return Baseline::default();
         }
         let median = median(&mut links);
         let mut distances: Vec<_> = links.iter().map(|link| link.abs_diff(median)).collect();
         let spread = self::median(&mut distances);
-        Usual { limit: Some(median + (spread * SPREADS).max(MARGIN)) }
+        Baseline { limit: Some(median + (spread * SPREADS).max(MARGIN)) }
     }
 
     /// Whether a link with these samples stands out; `None` where that cannot be said yet.
@@ -101,7 +101,7 @@ fn median(values: &mut [Duration]) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::testing::random::Random;
 
     #[test]
     fn a_window_forgets_what_is_old_and_passes_over_what_waited() {
@@ -119,11 +119,11 @@ mod tests {
         let us = Duration::from_micros;
         let mut window = Window::EMPTY;
         (0..SAMPLES_MIN - 1).for_each(|_| window.add(us(50_000)));
-        let usual = Usual::of([100, 90, 110, 120].map(us).to_vec());
-        assert_eq!(usual.stands_out(&window), None);
+        let baseline = Baseline::of([100, 90, 110, 120].map(us).to_vec());
+        assert_eq!(baseline.stands_out(&window), None);
         window.add(us(50_000));
-        assert_eq!(usual.stands_out(&window), Some(true));
-        assert_eq!(Usual::of([100, 90, 110].map(us).to_vec()).stands_out(&window), None);
+        assert_eq!(baseline.stands_out(&window), Some(true));
+        assert_eq!(Baseline::of([100, 90, 110].map(us).to_vec()).stands_out(&window), None);
     }
 
     /// A network as a seed makes it: what its links and control channels take, and how long things
@@ -181,9 +181,9 @@ mod tests {
                 })
                 .collect();
             let relay = network.window(60.0 + relay_us, [control[0], control[1]]);
-            let usual = Usual::of(real.iter().filter_map(Window::quartile).collect());
-            found += usize::from(usual.stands_out(&relay) == Some(true));
-            wrong += real.iter().filter(|link| usual.stands_out(link) == Some(true)).count();
+            let baseline = Baseline::of(real.iter().filter_map(Window::quartile).collect());
+            found += usize::from(baseline.stands_out(&relay) == Some(true));
+            wrong += real.iter().filter(|link| baseline.stands_out(link) == Some(true)).count();
         }
         (found as f64 / NETWORKS as f64, wrong as f64 / (NETWORKS as f64 * LINKS as f64))
     }

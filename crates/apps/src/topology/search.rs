@@ -1,6 +1,6 @@
 //! The search for links, beside the workers: it takes what they report, and publishes the probes
 //! that are to be sent. The map of what was found is another part, made of this one: probes leave
-//! all the time, and who reads the map is not called for that.
+//! all the time, and readers of the map are not called for that.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -13,10 +13,10 @@ use aldis_wire::{DatapathId, Version};
 use crate::log::Log;
 use aldis_control::SwitchPort;
 
-use super::frame::{Key, Read};
+use super::lldp::{Key, Read};
 use super::map::{self, Map};
-use super::watch::{PortNow, SwitchNow};
-use super::{Config, Counters, Topology};
+use super::switch_ports::{PortNow, SwitchNow};
+use super::{Config, Counters, Discovery};
 
 /// Between two rounds of probes: each is a version of the World. What is due meanwhile leaves with
 /// the next.
@@ -38,8 +38,8 @@ const DRAWN_PER_PORT: Duration = Duration::from_micros(20);
 /// Ports of a switch that is drawn whenever something changed.
 const DRAWN_AT_ONCE: usize = 128;
 
-/// Probes that nobody said have left, of which it is remembered which they are: as many as the log
-/// of them holds.
+/// Probes that were not reported to have left, of which it is remembered which they are: as many as
+/// the log of them holds.
 const UNSENT_MAX: usize = 16_384;
 
 /// The search, as it is published.
@@ -51,7 +51,7 @@ pub struct Search {
 }
 
 impl Part for Search {
-    type Report = Told;
+    type Report = SearchReport;
     const NAME: &'static str = "search";
 }
 
@@ -77,11 +77,11 @@ pub(super) struct Outgoing {
 
 /// What applications report to the search.
 #[derive(Debug)]
-pub struct Told(pub(super) What);
+pub struct SearchReport(pub(super) ReportBody);
 
 /// What there is to be told.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ReportBody {
     /// A switch can be programmed, or is told of once more: as it is now.
     Switch(Box<SwitchNow>),
     /// A port of a connection of a switch, which came up at `since`, changed; none where it is not
@@ -101,16 +101,16 @@ pub(super) enum What {
     Shown { now: Time, at: SwitchPort },
 }
 
-impl Told {
+impl SearchReport {
     /// A host was seen at a port: a link from there is looked at with care.
-    pub fn host_shown(now: Time, at: SwitchPort) -> Told {
-        Told(What::Shown { now, at })
+    pub fn host_shown(now: Time, at: SwitchPort) -> SearchReport {
+        SearchReport(ReportBody::Shown { now, at })
     }
 }
 
 /// What is known of a switch and nothing to the search itself.
 #[derive(Debug)]
-struct Facts {
+struct SwitchRecord {
     version: Version,
     since: Time,
     ports: BTreeMap<PortNo, PortNow>,
@@ -118,12 +118,13 @@ struct Facts {
 
 /// The searcher: the publisher of [`Search`].
 #[derive(Debug)]
-pub(super) struct Searcher {
-    topology: Topology,
-    facts: BTreeMap<DatapathId, Facts>,
+pub(super) struct SearchPublisher {
+    discovery: Discovery,
+    records: BTreeMap<DatapathId, SwitchRecord>,
     map: Map,
     probes: Log<Outgoing>,
-    /// The probes that nobody said have left, from `left` of the log on: their ports and numbers.
+    /// The probes that were not reported to have left, from `left` of the log on: their ports and
+    /// numbers.
     unsent: VecDeque<(SwitchPort, u64)>,
     left: u64,
     /// Switches of which something changed that is none of the search's business, as the speeds of
@@ -135,11 +136,11 @@ pub(super) struct Searcher {
     round_at: Time,
 }
 
-impl Searcher {
-    pub(super) fn new(config: Config, key: Key) -> Searcher {
-        Searcher {
-            topology: Topology::new(config, key),
-            facts: BTreeMap::new(),
+impl SearchPublisher {
+    pub(super) fn new(config: Config, key: Key) -> SearchPublisher {
+        SearchPublisher {
+            discovery: Discovery::new(config, key),
+            records: BTreeMap::new(),
             map: Map::default(),
             probes: Log::default(),
             unsent: VecDeque::new(),
@@ -151,32 +152,34 @@ impl Searcher {
         }
     }
 
-    fn hear(&mut self, now: Time, Told(news): Told) {
+    fn hear(&mut self, now: Time, SearchReport(news): SearchReport) {
         match news {
-            What::Switch(switch) => self.switch(now, *switch),
-            What::Port { dpid, since, number, port } => self.port(now, (dpid, since), number, port),
-            What::Gone { dpid, since } => self.gone(now, dpid, since),
-            What::Heard { now, at, read } => self.topology.hear(now, at, read),
-            What::Left { now, ended } => self.left(now, ended),
-            What::RoundTrip { dpid, took } => self.topology.control_rtt(dpid, took),
-            What::Refused(counters) => self.refused.add(&counters),
-            What::Shown { now, at } => self.topology.host_shown(now, at),
+            ReportBody::Switch(switch) => self.switch(now, *switch),
+            ReportBody::Port { dpid, since, number, port } => {
+                self.port(now, (dpid, since), number, port)
+            }
+            ReportBody::Gone { dpid, since } => self.gone(now, dpid, since),
+            ReportBody::Heard { now, at, read } => self.discovery.hear(now, at, read),
+            ReportBody::Left { now, ended } => self.left(now, ended),
+            ReportBody::RoundTrip { dpid, took } => self.discovery.control_rtt(dpid, took),
+            ReportBody::Refused(counters) => self.refused.add(&counters),
+            ReportBody::Shown { now, at } => self.discovery.host_shown(now, at),
         }
     }
 
     /// A switch as it is now. Of two connections the later one counts.
     fn switch(&mut self, now: Time, switch: SwitchNow) {
         let SwitchNow { dpid, version, since, ports } = switch;
-        let known = self.facts.get(&dpid).map(|facts| facts.since);
+        let known = self.records.get(&dpid).map(|record| record.since);
         if known.is_some_and(|known| known > since) {
             return;
         }
         if known != Some(since) {
-            self.topology.switch_down(now, dpid);
-            self.topology.switch_up(now, dpid);
-            self.facts.insert(dpid, Facts { version, since, ports: BTreeMap::new() });
+            self.discovery.switch_down(now, dpid);
+            self.discovery.switch_up(now, dpid);
+            self.records.insert(dpid, SwitchRecord { version, since, ports: BTreeMap::new() });
         }
-        let known = self.facts.get(&dpid).into_iter().flat_map(|facts| facts.ports.keys());
+        let known = self.records.get(&dpid).into_iter().flat_map(|record| record.ports.keys());
         let gone: Vec<_> = known.filter(|number| !ports.contains_key(number)).copied().collect();
         for number in gone {
             self.port(now, (dpid, since), number, None);
@@ -193,28 +196,29 @@ impl Searcher {
         number: PortNo,
         port: Option<PortNow>,
     ) {
-        let Some(facts) = self.facts.get_mut(&dpid).filter(|facts| facts.since == since) else {
+        let Some(record) = self.records.get_mut(&dpid).filter(|record| record.since == since)
+        else {
             return;
         };
         let at = SwitchPort::of(dpid, number);
         let before = match port {
-            Some(port) => facts.ports.insert(number, port),
-            None => facts.ports.remove(&number),
+            Some(port) => record.ports.insert(number, port),
+            None => record.ports.remove(&number),
         };
-        // It may have gone down and come up again before anybody could be told.
+        // It may have gone down and come up again before that could be reported.
         if before.map(|before| before.up_at) != port.map(|port| port.up_at) {
-            self.topology.port_down(now, at);
+            self.discovery.port_down(now, at);
         }
         if let Some(port) = port {
             self.touched.insert(dpid);
-            self.topology.port_up(now, at, port.mac);
+            self.discovery.port_up(now, at, port.mac);
         }
     }
 
     fn gone(&mut self, now: Time, dpid: DatapathId, since: Time) {
-        if self.facts.get(&dpid).is_some_and(|facts| facts.since == since) {
-            self.facts.remove(&dpid);
-            self.topology.switch_down(now, dpid);
+        if self.records.get(&dpid).is_some_and(|record| record.since == since) {
+            self.records.remove(&dpid);
+            self.discovery.switch_down(now, dpid);
         }
     }
 
@@ -222,7 +226,7 @@ impl Searcher {
         let count = ended.saturating_sub(self.left).min(self.unsent.len() as u64);
         self.left += count;
         for (from, sequence) in self.unsent.drain(..count as usize) {
-            self.topology.left(now, from, sequence);
+            self.discovery.left(now, from, sequence);
         }
     }
 
@@ -233,11 +237,11 @@ impl Searcher {
             return round;
         }
         let mut frame = Vec::new();
-        while let Some(from) = self.topology.probe(now, &mut frame) {
-            let Some(facts) = self.facts.get(&from.dpid) else { continue };
-            let version = facts.version;
+        while let Some(from) = self.discovery.probe(now, &mut frame) {
+            let Some(record) = self.records.get(&from.dpid) else { continue };
+            let version = record.version;
             round.push(Outgoing { from, version, frame: frame.as_slice().into() });
-            self.unsent.push_back((from, self.topology.sequence()));
+            self.unsent.push_back((from, self.discovery.sequence()));
         }
         let forgotten = self.unsent.len().saturating_sub(UNSENT_MAX);
         self.left += self.unsent.drain(..forgotten).count() as u64;
@@ -250,11 +254,11 @@ impl Searcher {
     /// Brings the map up to date; whether it is another. Switches with many ports are drawn once in
     /// a while.
     fn draw(&mut self, now: Time) -> bool {
-        let mut touched = self.topology.take_touched();
+        let mut touched = self.discovery.take_touched();
         touched.append(&mut self.touched);
         let mut changed = false;
         for dpid in touched {
-            let Some(facts) = self.facts.get(&dpid) else {
+            let Some(record) = self.records.get(&dpid) else {
                 self.rests.remove(&dpid);
                 changed |= self.map.take(dpid);
                 continue;
@@ -263,7 +267,7 @@ impl Searcher {
                 self.touched.insert(dpid);
                 continue;
             }
-            let picture = facts.picture(dpid, &self.topology);
+            let picture = record.picture(dpid, &self.discovery);
             if picture.ports.len() > DRAWN_AT_ONCE {
                 let rest = DRAWN_PER_PORT * u32::try_from(picture.ports.len()).unwrap_or(u32::MAX);
                 self.rests.insert(dpid, now + rest);
@@ -280,18 +284,18 @@ impl Searcher {
     }
 }
 
-impl Facts {
-    fn picture(&self, dpid: DatapathId, topology: &Topology) -> map::Switch {
+impl SwitchRecord {
+    fn picture(&self, dpid: DatapathId, discovery: &Discovery) -> map::Switch {
         let with_speed = |port: map::Port| {
             let speed_kbps = self.ports.get(&port.number).map_or(0, |port| port.speed_kbps);
             map::Port { speed_kbps, ..port }
         };
-        let ports = topology.ports_of(dpid).map(with_speed).collect();
+        let ports = discovery.ports_of(dpid).map(with_speed).collect();
         map::Switch { dpid, version: self.version, since: self.since, ports }
     }
 }
 
-impl Publisher for Searcher {
+impl Publisher for SearchPublisher {
     type Part = Search;
 
     fn begin(&mut self) -> Search {
@@ -307,22 +311,22 @@ impl Publisher for Searcher {
             return None;
         }
         self.probes.push(round);
-        let mut counters = *self.topology.counters();
+        let mut counters = *self.discovery.counters();
         counters.add(&self.refused);
         Some(Search { probes: self.probes.clone(), map: self.map.clone(), counters })
     }
 
     fn next(&self) -> Time {
-        let probe = self.topology.next().map_or(Time::NEVER, |next| next.max(self.round_at));
+        let probe = self.discovery.next().map_or(Time::NEVER, |next| next.max(self.round_at));
         probe.min(self.draw_at())
     }
 }
 
 /// The publisher of the map.
 #[derive(Debug)]
-pub(super) struct Mapper;
+pub(super) struct MapPublisher;
 
-impl Publisher for Mapper {
+impl Publisher for MapPublisher {
     type Part = Map;
 
     const READS: &'static [PartId] = &[Search::ID];

@@ -12,7 +12,7 @@ use aldis_wire::{DatapathId, MacAddr};
 use proptest::prelude::*;
 
 use super::*;
-use crate::random::Random;
+use crate::testing::random::Random;
 use aldis_control::SwitchPort;
 
 const MS: Duration = Duration::from_millis(1);
@@ -20,14 +20,14 @@ const KEY: [u8; 32] = [3; 32];
 
 /// A network, and what the topology thinks of it.
 struct Net {
-    topology: Topology,
+    discovery: Discovery,
     cables: BTreeMap<SwitchPort, SwitchPort>,
     up: BTreeSet<SwitchPort>,
     /// Probes on their way: when they arrive, and where.
     wire: BTreeMap<(Time, u64), (SwitchPort, Vec<u8>)>,
     sent: u64,
     now: Time,
-    /// The network as others see it who are told which switches to look at again.
+    /// The network as readers see it that are told which switches to look at again.
     seen_by_others: BTreeMap<DatapathId, Vec<map::Port>>,
     /// Every probe that left, and by which port.
     seen: Vec<(SwitchPort, Vec<u8>)>,
@@ -40,7 +40,7 @@ fn port(dpid: u64, port: u32) -> SwitchPort {
 impl Net {
     fn new(config: Config) -> Net {
         Net {
-            topology: Topology::new(config, Key::new(KEY)),
+            discovery: Discovery::new(config, Key::new(KEY)),
             cables: BTreeMap::new(),
             up: BTreeSet::new(),
             wire: BTreeMap::new(),
@@ -52,21 +52,21 @@ impl Net {
     }
 
     fn join(&mut self, dpid: u64) {
-        self.topology.switch_up(self.now, DatapathId(dpid));
+        self.discovery.switch_up(self.now, DatapathId(dpid));
     }
 
     fn leave(&mut self, dpid: u64) {
-        self.topology.switch_down(self.now, DatapathId(dpid));
+        self.discovery.switch_down(self.now, DatapathId(dpid));
         self.up.retain(|port| port.dpid.0 != dpid);
     }
 
     fn port_up(&mut self, at: SwitchPort) {
-        self.topology.port_up(self.now, at, MacAddr::from_u64(0x0600_0000_0000 | at.dpid.0 << 8));
+        self.discovery.port_up(self.now, at, MacAddr::from_u64(0x0600_0000_0000 | at.dpid.0 << 8));
         self.up.insert(at);
     }
 
     fn port_down(&mut self, at: SwitchPort) {
-        self.topology.port_down(self.now, at);
+        self.discovery.port_down(self.now, at);
         self.up.remove(&at);
     }
 
@@ -92,7 +92,7 @@ impl Net {
         }
         net.run(10_000);
         for dpid in 1..3 {
-            (2..4).for_each(|number| net.topology.host_shown(net.now, port(dpid, number)));
+            (2..4).for_each(|number| net.discovery.host_shown(net.now, port(dpid, number)));
         }
         assert_eq!(net.states(), net.real());
         net
@@ -106,27 +106,27 @@ impl Net {
 
     /// The links that are found.
     fn states(&self) -> BTreeMap<Ends, State> {
-        self.topology.links().map(|link| (link.ends, link.state)).collect()
+        self.discovery.links().map(|link| (link.ends, link.state)).collect()
     }
 
     /// No link was found that there is not.
     fn is_true(&self) -> bool {
         let real = self.real();
-        self.topology.links().all(|link| real.contains_key(&link.ends))
+        self.discovery.links().all(|link| real.contains_key(&link.ends))
     }
 
     fn heard(&mut self, at: SwitchPort, frame: &[u8]) {
-        self.topology.hear(self.now, at, frame::Probe::read(&Key::new(KEY), frame));
+        self.discovery.hear(self.now, at, lldp::Probe::read(&Key::new(KEY), frame));
     }
 
     /// Others see the network as it is.
     fn is_told(&mut self) -> bool {
-        for dpid in self.topology.take_touched() {
-            self.seen_by_others.insert(dpid, self.topology.ports_of(dpid).collect());
+        for dpid in self.discovery.take_touched() {
+            self.seen_by_others.insert(dpid, self.discovery.ports_of(dpid).collect());
         }
         self.seen_by_others
             .iter()
-            .all(|(dpid, ports)| self.topology.ports_of(*dpid).eq(ports.iter().cloned()))
+            .all(|(dpid, ports)| self.discovery.ports_of(*dpid).eq(ports.iter().cloned()))
     }
 
     fn send(&mut self, after: Duration, to: SwitchPort, frame: Vec<u8>) {
@@ -139,11 +139,11 @@ impl Net {
         self.run_with(ms, |_, _, _| {});
     }
 
-    /// The same, with somebody who sees each probe that leaves.
+    /// The same; `sees` is called with each probe that leaves.
     fn run_with(&mut self, ms: u64, mut sees: impl FnMut(&mut Net, SwitchPort, &[u8])) {
         let end = self.now + MS * ms as u32;
         loop {
-            let probe = self.topology.next();
+            let probe = self.discovery.next();
             let arrival = self.wire.first_key_value().map(|(&(time, _), _)| time);
             let Some(next) = probe.into_iter().chain(arrival).min().filter(|&next| next <= end)
             else {
@@ -157,7 +157,7 @@ impl Net {
                 self.heard(to, &frame);
             }
             let mut frame = Vec::new();
-            while let Some(from) = self.topology.probe(self.now, &mut frame) {
+            while let Some(from) = self.discovery.probe(self.now, &mut frame) {
                 if let Some(&to) = self.cables.get(&from) {
                     self.send(MS, to, frame.clone());
                 }
@@ -176,14 +176,14 @@ fn a_link_is_found_both_ways_and_gone_with_its_port() {
     net.join(1);
     net.port_up(port(1, 1));
     net.run(20_000);
-    assert!(!net.topology.is_link(port(1, 1)));
+    assert!(!net.discovery.is_link(port(1, 1)));
     net.join(2);
     net.port_up(port(2, 1));
     net.run(10);
     assert_eq!(net.states(), BTreeMap::from([(ends, State::Up)]));
-    assert!(net.topology.is_link(port(1, 1)) && net.topology.is_link(port(2, 1)));
+    assert!(net.discovery.is_link(port(1, 1)) && net.discovery.is_link(port(2, 1)));
     net.port_down(port(1, 1));
-    assert!(!net.topology.is_link(port(2, 1)) && net.topology.links().next().is_none());
+    assert!(!net.discovery.is_link(port(2, 1)) && net.discovery.links().next().is_none());
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_cable_that_works_one_way_is_no_link() {
         net.port_up(port(dpid, 1));
     }
     net.run(30_000);
-    let link = net.topology.links().next().unwrap();
+    let link = net.discovery.links().next().unwrap();
     assert_eq!((link.state, link.seen_from(port(2, 1))), (State::OneWay, None));
 }
 
@@ -219,8 +219,8 @@ fn where_a_cable_leads_is_not_known_before_it_works_both_ways_or_had_its_time_to
         net.port_up(port(dpid, 1));
     }
     net.run(20);
-    let known = |net: &Net| [port(1, 1), port(2, 1)].map(|port| net.topology.is_known(port));
-    assert!(net.topology.is_link(port(2, 1)));
+    let known = |net: &Net| [port(1, 1), port(2, 1)].map(|port| net.discovery.is_known(port));
+    assert!(net.discovery.is_link(port(2, 1)));
     assert_eq!(known(&net), [false; 2]);
     // One that never works the other way is left out in the end.
     net.run(10_000);
@@ -239,7 +239,7 @@ fn where_a_cable_leads_is_not_known_before_it_works_both_ways_or_had_its_time_to
 fn one_lost_probe_in_three_loses_no_link() {
     let mut net = Net::of_two();
     let mut random = Random::new(5);
-    let since = net.topology.links().next().map(|link| link.since);
+    let since = net.discovery.links().next().map(|link| link.since);
     for _ in 0..200 {
         net.run(1000);
         if random.below(3) == 0 {
@@ -247,7 +247,7 @@ fn one_lost_probe_in_three_loses_no_link() {
         }
     }
     assert_eq!(net.states(), net.real());
-    assert_eq!(net.topology.links().next().map(|link| link.since), since, "it was never lost");
+    assert_eq!(net.discovery.links().next().map(|link| link.since), since, "it was never lost");
 }
 
 #[test]
@@ -269,19 +269,19 @@ fn a_link_through_a_switch_that_is_not_ours_is_found_by_broadcasts() {
         };
         net.run_with(6000, everywhere);
         assert!(
-            net.topology.links().all(|link| (link.reach, link.state) == (Reach::Far, State::Up))
+            net.discovery.links().all(|link| (link.reach, link.state) == (Reach::Far, State::Up))
         );
-        assert_eq!((net.topology.links().count(), net.topology.is_link(port(1, 1))), (3, false));
+        assert_eq!((net.discovery.links().count(), net.discovery.is_link(port(1, 1))), (3, false));
         net.port_down(port(1, 1));
-        assert_eq!(net.topology.links().count(), 1);
+        assert_eq!(net.discovery.links().count(), 1);
         // Hosts of that switch show behind it.
-        segment.iter().for_each(|&at| net.topology.host_shown(net.now, at));
+        segment.iter().for_each(|&at| net.discovery.host_shown(net.now, at));
         net.run_with(20_000, everywhere);
         net.port_up(port(1, 1));
         net.run(10_000);
-        net.topology.host_shown(net.now, port(1, 1));
+        net.discovery.host_shown(net.now, port(1, 1));
         net.run_with(40_000, everywhere);
-        assert_eq!(net.topology.links().count(), if far_with_hosts { 3 } else { 1 });
+        assert_eq!(net.discovery.links().count(), if far_with_hosts { 3 } else { 1 });
     }
 }
 
@@ -298,7 +298,7 @@ fn a_link_through_others_that_is_cut_where_no_port_sees_it_is_missed_after_more_
             net.send(MS, Ends::new(ends[0], ends[1]).across(from), frame.to_vec());
         }
     });
-    assert_eq!(net.topology.links().map(|link| link.reach).collect::<Vec<_>>(), [Reach::Far]);
+    assert_eq!(net.discovery.links().map(|link| link.reach).collect::<Vec<_>>(), [Reach::Far]);
     net.run(41_000);
     assert_eq!(net.states(), BTreeMap::new());
 }
@@ -320,12 +320,12 @@ fn a_cable_takes_the_place_of_a_link_through_others() {
             across(net, from, frame);
         }
     });
-    assert_eq!(net.topology.links().next().map(|link| link.reach), Some(Reach::Far));
+    assert_eq!(net.discovery.links().next().map(|link| link.reach), Some(Reach::Far));
     net.plug(port(1, 1), port(2, 1));
     net.run(20_000);
-    let link = net.topology.links().next().unwrap();
+    let link = net.discovery.links().next().unwrap();
     assert_eq!(
-        (link.reach, link.state, net.topology.links().count()),
+        (link.reach, link.state, net.discovery.links().count()),
         (Reach::Direct, State::Up, 1)
     );
 }
@@ -341,7 +341,7 @@ fn attack(seed: u64, mut lie: impl FnMut(&mut Random, &mut Net, SwitchPort, &[u8
     });
     net.run(2500);
     assert_eq!(net.states(), net.real(), "seed {seed}");
-    *net.topology.counters()
+    *net.discovery.counters()
 }
 
 fn any_port(random: &mut Random) -> SwitchPort {
@@ -354,7 +354,7 @@ fn nothing_forged_is_believed() {
         let counters = attack(seed, |random, net, _, _| {
             let said = any_port(random);
             let (sequence, nonce) = (random.below(200), [random.next() as u8; 16]);
-            let probe = frame::Probe { from: said, reach: Reach::Direct, sequence, nonce };
+            let probe = lldp::Probe { from: said, reach: Reach::Direct, sequence, nonce };
             let mut frame = Vec::new();
             probe.write(&Key::new([random.next() as u8 | 4; 32]), MacAddr::from_u64(2), &mut frame);
             let at = any_port(random);
@@ -419,7 +419,7 @@ fn a_port_that_went_down_to_be_forgotten_has_to_prove_itself() {
     net.plug(one, other);
     net.run(10_000);
     assert_eq!(net.states()[&Ends::new(one, other)], State::Unproven);
-    assert!(net.topology.is_link(one));
+    assert!(net.discovery.is_link(one));
     net.run(80_000);
     assert_eq!(net.states(), net.real());
 }
@@ -430,7 +430,7 @@ fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
     for dpid in 1..8 {
         net.join(dpid);
         (1..3).for_each(|number| net.port_up(port(dpid, number)));
-        (0..20).for_each(|_| net.topology.control_rtt(DatapathId(dpid), MS / 2));
+        (0..20).for_each(|_| net.discovery.control_rtt(DatapathId(dpid), MS / 2));
         net.plug(port(dpid, 2), port(dpid + 1, 1));
     }
     let relay = Ends::new(port(1, 1), port(7, 2));
@@ -441,9 +441,9 @@ fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
         }
     });
     let slow: Vec<Ends> =
-        net.topology.links().filter(|link| link.slow).map(|link| link.ends).collect();
-    assert_eq!((slow, net.topology.counters().slow), (vec![relay], 1));
-    let latency = net.topology.link(relay).unwrap().latency_from(port(1, 1));
+        net.discovery.links().filter(|link| link.slow).map(|link| link.ends).collect();
+    assert_eq!((slow, net.discovery.counters().slow), (vec![relay], 1));
+    let latency = net.discovery.link(relay).unwrap().latency_from(port(1, 1));
     assert_eq!(latency, Some(Duration::from_micros(3500)));
 }
 
@@ -470,9 +470,9 @@ fn the_links_of_1347_switches_are_found_within_three_seconds() {
     net.run(3000);
     assert_eq!(net.states().len(), 3 * SWITCHES as usize);
     assert_eq!(net.states(), net.real());
-    let sent = net.topology.counters().sent;
+    let sent = net.discovery.counters().sent;
     net.run(10_000);
-    let more = net.topology.counters().sent - sent;
+    let more = net.discovery.counters().sent - sent;
     let ports = net.up.len() as u64;
     assert!(
         more <= 2 * ports + ports / 2 + 40_000,
@@ -561,7 +561,7 @@ fn apply(net: &mut Net, step: Step) {
             ends.iter().for_each(|&at| net.port_up(at));
         }
         // A host is where no cable is.
-        Step::Host(at) if !net.cables.contains_key(&at) => net.topology.host_shown(net.now, at),
+        Step::Host(at) if !net.cables.contains_key(&at) => net.discovery.host_shown(net.now, at),
         Step::Loss => net.wire.clear(),
         Step::Pass(ms) => net.run(ms),
         _ => {}

@@ -28,8 +28,8 @@ pub enum Event {
     /// It refused something, or complains. Where the transaction id is one of
     /// [`crate::output::Commands::xid`], the worker is the one that took that.
     Error(Box<SwitchError>),
-    /// It replied to a message with a transaction id of [`crate::output::Commands::xid`], on the worker
-    /// that took that. A reply in parts comes part by part.
+    /// It replied to a message with a transaction id of [`crate::output::Commands::xid`], on the
+    /// worker that took that. A reply in parts comes part by part.
     Reply {
         /// The transaction id.
         xid: u32,

@@ -1,4 +1,4 @@
-//! How many hosts a switch remembers, and whom it forgets.
+//! How many hosts a switch remembers, and which it forgets.
 
 use core::time::Duration;
 
@@ -56,7 +56,7 @@ fn where_the_room_ends_those_silent_longest_go_and_are_counted() {
     let known: Vec<u64> = (1..=4000).filter(|&host| hosts.knows(UNTAGGED, host, 200)).collect();
     assert_eq!(known.len() + evicted, 4000);
     assert!(known.len() >= 1000 && hosts.lines() * WORDS <= 2048);
-    // Of the youngest epoch, and of the one before it, nobody had to go.
+    // Of the youngest epoch, and of the one before it, no host had to go.
     assert!((3100..=4000).all(|host| hosts.knows(UNTAGGED, host, 200)));
 }
 

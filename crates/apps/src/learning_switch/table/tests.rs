@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 #[cfg(target_arch = "x86_64")]
-use crate::learning_switch::machine::Width;
+use crate::learning_switch::simd::Width;
 
 const HOST: u64 = 0x0200_0000_0099;
 
@@ -58,7 +58,7 @@ proptest! {
         for (host, seen) in map {
             let kept = (seen.slot().0 % 2 == 0).then_some(seen);
             prop_assert_eq!(next.find(key(host)), kept);
-            // Who still holds the old table is led on.
+            // A worker that still holds the old table is led on.
             prop_assert_eq!(old.put(key(host), Seen::new(PortSlot(9), seen.epoch())), Put::Known(seen));
             prop_assert_eq!(next.find(key(host)).map(Seen::slot), Some(PortSlot(9)));
         }
@@ -193,8 +193,9 @@ fn a_host_without_room_in_the_next_table_is_said_to_be_where_it_was() {
 /// said last is known.
 ///
 /// A thread that is put aside in the middle of a growth may leave the others a full table. Hosts
-/// may be forgotten then, and that is counted: who comes with an older table finds what was said of
-/// them before. Where none was, what is remembered is never older than what was said last.
+/// may be forgotten then, and that is counted: a thread that comes with an older table finds what
+/// was said of them before. Where none was, what is remembered is never older than what was said
+/// last.
 #[test]
 fn a_moved_host_stays_moved_whoever_grows_the_table() {
     const THREADS: u64 = 3;

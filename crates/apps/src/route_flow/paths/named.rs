@@ -8,7 +8,7 @@
 //! At most half of the words are in use. What leaves is filled from behind, so that nothing has to
 //! be remembered of it.
 
-use crate::learning_switch::machine::prefetch;
+use crate::learning_switch::simd::prefetch;
 
 /// Words to begin with.
 const WORDS_MIN: usize = 16;

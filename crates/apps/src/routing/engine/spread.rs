@@ -1,5 +1,5 @@
 //! Ways over a switch drawn by the flow's hash (Valiant's load balancing): twice as long, and no
-//! two links can be overloaded by whom the flows happen to be between.
+//! two links can be overloaded by the choice of senders and receivers.
 
 use super::{Engine, Metric, Shortest, Weight};
 use crate::routing::graph::{Graph, Node};

@@ -9,7 +9,7 @@
 //! ```
 
 use super::*;
-use crate::random::Random;
+use crate::testing::random::Random;
 
 const SWITCHES: u64 = 100;
 /// Cables of a switch to others, by which it is one end: a ring, and two far across.
@@ -99,7 +99,7 @@ impl Churn {
             }
             1..=2 => {
                 let host = port(self.draws.below(SWITCHES), HOSTS_FROM);
-                self.net.topology.host_shown(self.net.now, host);
+                self.net.discovery.host_shown(self.net.now, host);
             }
             _ => {
                 let at = self.draws.below(self.cables.len() as u64) as usize;

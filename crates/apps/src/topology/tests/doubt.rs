@@ -37,12 +37,12 @@ fn a_slow_relay_of_broadcasts_never_proves_itself() {
     for dpid in 1..8 {
         net.join(dpid);
         (1..4).for_each(|number| net.port_up(port(dpid, number)));
-        (0..20).for_each(|_| net.topology.control_rtt(DatapathId(dpid), MS / 2));
+        (0..20).for_each(|_| net.discovery.control_rtt(DatapathId(dpid), MS / 2));
         net.plug(port(dpid, 2), port(dpid % 7 + 1, 1));
     }
     let relay = Ends::new(port(1, 3), port(4, 3));
     net.run(10_000);
-    relay.ports().iter().for_each(|&at| net.topology.host_shown(net.now, at));
+    relay.ports().iter().for_each(|&at| net.discovery.host_shown(net.now, at));
     flap(&mut net, relay);
     net.run_with(200_000, |net, from, frame| {
         if relay.ports().contains(&from) && far(frame) {
@@ -78,7 +78,7 @@ fn a_link_whose_probes_were_lost_for_a_while_comes_back_though_frames_came_throu
     net.unplug(port(1, 1));
     net.run(20_000);
     assert!(net.states().is_empty());
-    cable.ports().iter().for_each(|&at| net.topology.host_shown(net.now, at));
+    cable.ports().iter().for_each(|&at| net.discovery.host_shown(net.now, at));
     net.plug(port(1, 1), port(2, 1));
     net.run(10_000);
     assert_eq!(net.states(), net.real());
@@ -92,7 +92,7 @@ fn a_link_comes_back_with_one_of_its_ports_though_a_frame_was_first() {
     net.port_down(port(1, 1));
     net.run(3000);
     net.port_up(port(1, 1));
-    net.topology.host_shown(net.now, port(2, 1));
+    net.discovery.host_shown(net.now, port(2, 1));
     net.run(2000);
     assert_eq!(net.states(), net.real());
 }
@@ -104,7 +104,7 @@ fn a_link_of_switches_that_went_and_came_has_nothing_to_prove() {
     let mut net = Net::of_two();
     for dpid in [2, 1] {
         net.leave(dpid);
-        net.topology.host_shown(net.now, port(1, 1));
+        net.discovery.host_shown(net.now, port(1, 1));
         net.run(1000);
     }
     for dpid in 1..3 {
@@ -146,7 +146,7 @@ fn a_port_with_another_address_is_another_port() {
         net.plug(port(1, 2), port(2, 2));
         for at in cable.ports() {
             if other_mac {
-                net.topology.port_up(net.now, at, MacAddr::from_u64(0x0a00_0000_0000));
+                net.discovery.port_up(net.now, at, MacAddr::from_u64(0x0a00_0000_0000));
             }
             net.port_up(at);
         }
@@ -176,11 +176,11 @@ fn where_a_link_was_no_other_one_is_excused() {
     net.run(10_000);
     net.unplug(port(1, 1));
     net.run(20_000);
-    net.topology.host_shown(net.now, port(1, 1));
+    net.discovery.host_shown(net.now, port(1, 1));
     net.plug(port(1, 1), port(3, 1));
     net.run(10_000);
     assert_eq!(net.states(), BTreeMap::new());
-    assert!(net.topology.counters().host_port > 0);
+    assert!(net.discovery.counters().host_port > 0);
 }
 
 /// With so many ports that the first probe of most leaves late, after frames of hosts came through
@@ -196,7 +196,7 @@ fn a_link_is_found_however_long_its_first_probe_had_to_wait() {
     }
     for _ in 0..60 {
         net.run(1000);
-        ends.iter().for_each(|&at| net.topology.host_shown(net.now, at));
+        ends.iter().for_each(|&at| net.discovery.host_shown(net.now, at));
     }
     assert_eq!(net.states(), net.real());
 }
@@ -233,7 +233,7 @@ fn a_link_through_a_crowded_switch_of_others_stays() {
 fn a_port_that_is_given_another_address_sends_probes_with_it() {
     let mut net = Net::of_two();
     let (at, mac) = (port(1, 1), MacAddr::from_u64(0x0a0a_0a0a_0a0a));
-    net.topology.port_up(net.now, at, mac);
+    net.discovery.port_up(net.now, at, mac);
     let mut left = vec![];
     net.run_with(10_000, |_, from, frame| {
         if from == at {
@@ -241,7 +241,7 @@ fn a_port_that_is_given_another_address_sends_probes_with_it() {
         }
     });
     assert!(!left.is_empty() && left.iter().all(|source| *source == mac.0));
-    assert_eq!(net.topology.ports_of(at.dpid).next().map(|port| port.mac), Some(mac));
+    assert_eq!(net.discovery.ports_of(at.dpid).next().map(|port| port.mac), Some(mac));
     assert_eq!(net.states(), net.real());
 }
 
@@ -251,13 +251,13 @@ fn a_port_that_is_given_another_address_sends_probes_with_it() {
 fn what_was_sent_in_a_run_before_is_not_believed_in_this_one() {
     let run = |drawn: u8, lie: &mut dyn FnMut(&mut Net, SwitchPort, &[u8])| {
         let mut net = Net::new(Config::default());
-        net.topology = Topology::new(Config::default(), Key::kept(KEY, [drawn; 32]));
+        net.discovery = Discovery::new(Config::default(), Key::kept(KEY, [drawn; 32]));
         for at in [port(1, 1), port(2, 1)] {
             net.join(at.dpid.0);
             net.port_up(at);
         }
         net.run_with(30_000, lie);
-        (net.states(), *net.topology.counters())
+        (net.states(), *net.discovery.counters())
     };
     let mut before = BTreeMap::new();
     run(1, &mut |_, from, frame| {

@@ -1,4 +1,4 @@
-//! The graph of a map: which links carry traffic, and what they cost.
+//! The graph builder: makes the graph of a map, of the links that carry traffic, with their costs.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use aldis_control::SwitchPort;
 /// A link is used once probes come through both ways and it has nothing to prove. Through a switch
 /// that is not ours it is used where it has two ends; of more the two lowest are taken for a link.
 #[derive(Debug, Default)]
-pub struct Charter {
-    heeds_latency: bool,
+pub struct GraphBuilder {
+    uses_latency: bool,
     map: Map,
     graph: Arc<Graph>,
 }
 
-impl Charter {
-    /// Of an empty map. Where `heeds_latency` is false all links take the same time: latency is a
+impl GraphBuilder {
+    /// Of an empty map. Where `uses_latency` is false all links take the same time: latency is a
     /// matter of chance, and each change of it is one of the graph.
-    pub fn new(heeds_latency: bool) -> Charter {
-        Charter { heeds_latency, ..Charter::default() }
+    pub fn new(uses_latency: bool) -> GraphBuilder {
+        GraphBuilder { uses_latency, ..GraphBuilder::default() }
     }
 
     /// The graph of the map that was followed last.
@@ -90,7 +90,7 @@ impl Charter {
             Some(peer) => peer,
             None => partner(at, &port.far)?,
         };
-        let latency_us = if self.heeds_latency { peer.latency_us } else { 0 };
+        let latency_us = if self.uses_latency { peer.latency_us } else { 0 };
         let other = map.port(peer.at).map_or(0, |port| port.speed_kbps);
         let speed_kbps = if other == 0 { port.speed_kbps } else { port.speed_kbps.min(other) };
         (peer.state == State::Up).then(|| (peer.at, Metric::new(latency_us, speed_kbps)))

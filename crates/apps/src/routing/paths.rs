@@ -1,29 +1,30 @@
-//! All ways of equal cost from one switch to another, one after the other, without a list of them.
+//! All paths of equal cost from one switch to another, one after the other, without a list of them.
 //!
 //! Each next hop leads closer by exactly what it costs, so that no step has to be taken back but to
-//! take another: the next way is the one before up to the last switch that has a further port, and
-//! from there on by that. Between two ways lies no more work than a way is long.
+//! take another: the next path is the one before up to the last switch that has a further port, and
+//! from there on by that. Between two paths lies no more work than a path is long.
 
 use super::graph::Node;
+use super::node::Leg;
 use super::routes::{Hop, Routes};
-use super::site::Leg;
 
-/// The ways from one switch to another, by their ports. See [`Routes::ways`].
+/// The paths of equal cost from one switch to another, by their ports. See
+/// [`Routes::equal_cost_paths`].
 #[derive(Debug)]
-pub struct Ways<'r> {
+pub struct EqualCostPaths<'r> {
     routes: &'r Routes,
     to: Node,
-    /// The way that is next, as far as it is known: where each hop is among the next hops of its
-    /// switch, from 0.
+    /// The next path, as far as it is known: where each hop is among the next hops of its switch,
+    /// from 0.
     hops: Vec<(Hop, usize)>,
-    /// The switch behind the last of them; none where there is no further way.
+    /// The switch behind the last of them; none where there is no further path.
     at: Option<Node>,
 }
 
-impl<'r> Ways<'r> {
-    pub(super) fn new(routes: &'r Routes, from: Node, to: Node) -> Ways<'r> {
+impl<'r> EqualCostPaths<'r> {
+    pub(super) fn new(routes: &'r Routes, from: Node, to: Node) -> EqualCostPaths<'r> {
         let at = routes.distance(from, to).map(|_| from);
-        Ways { routes, to, hops: vec![], at }
+        EqualCostPaths { routes, to, hops: vec![], at }
     }
 
     /// The next hop of this number at a switch.
@@ -47,7 +48,7 @@ impl<'r> Ways<'r> {
     }
 }
 
-impl Iterator for Ways<'_> {
+impl Iterator for EqualCostPaths<'_> {
     type Item = Vec<Hop>;
 
     fn next(&mut self) -> Option<Vec<Hop>> {

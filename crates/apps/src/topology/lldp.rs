@@ -1,4 +1,4 @@
-//! The frame of a probe: LLDP that every tool can read, and in it what makes it ours.
+//! The LLDP frame of a probe: every tool can read it, and a tag makes it ours.
 //!
 //! ```text
 //! | Ethernet | chassis "of:dpid" | port "number" | ttl | name "aldis" | ours | end |
@@ -36,7 +36,7 @@ const BODY_LEN: usize = 38;
 const TAG_LEN: usize = 16;
 const END: [u8; 2] = [0, 0];
 
-/// The key that tags are made with: random, known to nobody else. Whoever has it can make links.
+/// The key that tags are made with: random, and secret: a host that has it can make links.
 #[derive(Clone)]
 pub struct Key {
     tags: Hmac<Sha256>,
@@ -71,7 +71,7 @@ impl Key {
         self.tags.clone().chain_update(bytes).verify_truncated_left(tag).is_ok()
     }
 
-    /// Bytes that nobody can guess, different for each sequence number: no frame begins like what
+    /// Bytes that cannot be guessed, different for each sequence number: no frame begins like what
     /// is tagged here.
     pub(super) fn nonce(&self, sequence: u64) -> Nonce {
         first_half(self.nonces.clone().chain_update(b"nonce").chain_update(sequence.to_be_bytes()))
@@ -138,8 +138,8 @@ impl Probe {
         frame.extend(END);
     }
 
-    /// What stands for this probe having come in at a port, to be remembered for a while. Nobody
-    /// who does not have the key can foresee it.
+    /// What stands for this probe having come in at a port, to be remembered for a while. Without
+    /// the key it cannot be foreseen.
     pub(super) fn mark(&self, at: SwitchPort) -> u64 {
         let nonce = self.nonce.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
         let place = at.dpid.0.rotate_left(24) ^ u64::from(at.port.0);

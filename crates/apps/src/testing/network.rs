@@ -21,7 +21,7 @@ const MS: Duration = Duration::from_millis(1);
 /// A frame on its way into a switch.
 type Arrival = (SwitchPort, Vec<u8>);
 
-pub(crate) struct Lab {
+pub(crate) struct TestNetwork {
     pipeline: Pipeline,
     out: Output,
     world_builder: WorldBuilder,
@@ -52,12 +52,12 @@ fn port(at: SwitchPort, up: bool) -> Port {
     }
 }
 
-impl Lab {
-    pub(crate) fn new(app_set: &AppSet) -> Lab {
+impl TestNetwork {
+    pub(crate) fn new(app_set: &AppSet) -> TestNetwork {
         let pipelines = app_set.build().unwrap();
         let (pipeline, out, world) =
             (pipelines.pipeline(0), pipelines.output(0), pipelines.world());
-        Lab {
+        TestNetwork {
             pipeline,
             out,
             world_builder: pipelines.world_builder(),

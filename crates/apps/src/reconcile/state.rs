@@ -1,4 +1,4 @@
-//! Where a switch stands: what was asked, what was sent, and what came of it.
+//! The state of one switch: what was asked, what was sent, and what came of it.
 
 use core::time::Duration;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -15,19 +15,21 @@ use aldis_wire::msg::{
     TableNo,
 };
 
-use crate::leftovers::removal;
+use crate::orphan_flows::removal;
 
-use super::{CHECK_EVERY, CHECK_EVERY_V10, Entry, FLOWS_MAX, ROOM_WITHIN, Status, Wanted};
+use super::{
+    CHECK_EVERY, CHECK_EVERY_V10, DesiredFlow, FLOWS_MAX, FlowStatus, ROOM_WITHIN, Status,
+};
 
 /// How long a switch may take to name its flows before it is asked again.
 const READ_WITHIN: Duration = Duration::from_secs(20);
 
-/// A flow that was restored is restored again a second later at the earliest: with whoever removes
-/// it nobody races.
+/// A flow that was restored is restored again a second later at the earliest: there is no race with
+/// another controller that removes it.
 const RESTORE_EVERY: Duration = Duration::from_secs(1);
 
-/// Flows of ours that a switch may have and nobody wants, as far as they are looked at in one
-/// round.
+/// Flows of ours that a switch may have and that are not desired, as far as they are looked at in
+/// one round.
 const STALE_MAX: usize = 2 * FLOWS_MAX;
 
 /// Changes that are sent in one round, with a barrier behind them; the next round follows when that
@@ -39,14 +41,14 @@ pub(super) const ROUND_MAX: usize = 128;
 /// Bytes after which a round is over, too: a flow may say 64 KB.
 pub(super) const ROUND_BYTES: usize = 16 * 1024;
 
-/// See the file.
+/// What was asked of a switch and sent to it, and what came of it.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct SwitchState {
     app: &'static str,
     cookie: Cookie,
     flows: Vec<Flow>,
     /// What is shown and not sent.
-    others: Vec<Entry>,
+    others: Vec<FlowStatus>,
     places: HashMap<u64, usize>,
     /// What the switch has, as far as it said so.
     reading: Option<Reading>,
@@ -58,13 +60,13 @@ pub(super) struct State {
     barrier: Option<(u32, Time)>,
     check_at: Time,
     changed: bool,
-    /// Of what people want; 0 before any.
-    edition: u64,
+    /// The version of the desired flows; 0 before the first.
+    version: u64,
 }
 
 #[derive(Debug)]
 struct Flow {
-    wanted: Wanted,
+    wanted: DesiredFlow,
     status: Status,
     /// When it was sent last.
     sent_at: Time,
@@ -94,9 +96,9 @@ struct Reading {
     held: Option<Held>,
 }
 
-impl State {
-    pub(super) fn new(app: &'static str) -> State {
-        State {
+impl SwitchState {
+    pub(super) fn new(app: &'static str) -> SwitchState {
+        SwitchState {
             app,
             cookie: Cookie::of(app),
             flows: vec![],
@@ -108,23 +110,28 @@ impl State {
             barrier: None,
             check_at: Time::NEVER,
             changed: true,
-            edition: 0,
+            version: 0,
         }
     }
 
-    /// Whether people want something else than what was planned; from now on it is as they want.
-    pub(super) fn has_to_follow(&mut self, edition: u64) -> bool {
-        core::mem::replace(&mut self.edition, edition) != edition
+    /// Whether the desired flows are of another version than the planned ones; notes the version.
+    pub(super) fn has_to_follow(&mut self, version: u64) -> bool {
+        core::mem::replace(&mut self.version, version) != version
     }
 
     /// From now on these should be there. Of those that should be there already, what became of
     /// them is still known.
-    pub(super) fn keep(&mut self, switch: &SwitchInfo, wanted: Vec<Wanted>, others: Vec<Entry>) {
+    pub(super) fn keep(
+        &mut self,
+        switch: &SwitchInfo,
+        wanted: Vec<DesiredFlow>,
+        others: Vec<FlowStatus>,
+    ) {
         let before: Vec<u64> = self.flows.iter().map(|flow| flow.wanted.flow.cookie).collect();
         let mut old: HashMap<u64, Flow> =
             self.flows.drain(..).map(|flow| (flow.wanted.flow.cookie, flow)).collect();
         let mut scratch = Vec::new();
-        let flow = |wanted: Wanted| match old.remove(&wanted.flow.cookie) {
+        let flow = |wanted: DesiredFlow| match old.remove(&wanted.flow.cookie) {
             Some(flow) if flow.wanted.flow == wanted.flow => Flow { wanted, ..flow },
             _ => Flow::new(wanted, switch, &mut scratch),
         };
@@ -215,7 +222,7 @@ impl State {
                     self.compare(now, switch, reading.flows, out);
                 }
             }
-            // Nobody knows what is there: what is sent again changes nothing where it is.
+            // It is not known what is there: what is sent again changes nothing where it is.
             _ => self.compare(now, switch, vec![], out),
         }
         true
@@ -351,11 +358,11 @@ impl State {
 
     /// What became of the flows, if anything did since this was last asked; not after each of many
     /// rounds, but each second and at their end.
-    pub(super) fn take_status(&mut self, second: bool) -> Option<Arc<[Entry]>> {
+    pub(super) fn take_status(&mut self, second: bool) -> Option<Arc<[FlowStatus]>> {
         if !self.changed || !second && !self.to_do.is_empty() {
             return None;
         }
-        let entry = |Flow { wanted, status, .. }: &Flow| Entry {
+        let entry = |Flow { wanted, status, .. }: &Flow| FlowStatus {
             name: Arc::clone(&wanted.name),
             status: status.clone(),
         };
@@ -381,7 +388,7 @@ impl Reading {
 }
 
 impl Flow {
-    fn new(wanted: Wanted, switch: &SwitchInfo, scratch: &mut Vec<u8>) -> Flow {
+    fn new(wanted: DesiredFlow, switch: &SwitchInfo, scratch: &mut Vec<u8>) -> Flow {
         scratch.clear();
         let message = Message::FlowMod(wanted.flow.clone());
         let status = match message.encode(switch.version, 0, scratch) {

@@ -1,4 +1,4 @@
-//! What a worker knows of a switch: its ports as they are now, and whether the search was told.
+//! The ports of a switch as the workers see them now, and whether the search was told.
 //!
 //! The queue to the search may be full, and ports may flap. What was not told is not lost: the
 //! switch is *behind*, and told of as a whole, once a second, until there is room; the more ports
@@ -55,10 +55,10 @@ pub(super) struct SwitchNow {
 /// What is kept for each switch. Several workers may hold it, and none for long: it is looked at
 /// where a port changes, and once a second.
 #[derive(Debug)]
-pub struct Watch(Mutex<Watched>);
+pub struct SwitchPorts(Mutex<PortsState>);
 
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct PortsState {
     pub(super) now: SwitchNow,
     /// Whether the search was not told of the last change.
     pub(super) behind: bool,
@@ -79,12 +79,12 @@ pub(super) struct Watched {
     ask_at: Time,
 }
 
-impl Watch {
-    pub(super) fn new(now: Time, switch: &SwitchInfo) -> Watch {
+impl SwitchPorts {
+    pub(super) fn new(now: Time, switch: &SwitchInfo) -> SwitchPorts {
         let up = switch.ports.iter().filter(|port| port.number.is_real() && port.is_up());
         let ports = up.map(|port| (port.number, PortNow::of(port, now))).collect();
         let (dpid, version) = (switch.dpid, switch.version);
-        Watch(Mutex::new(Watched {
+        SwitchPorts(Mutex::new(PortsState {
             now: SwitchNow { dpid, version, since: now, ports },
             behind: true,
             whole_at: now,
@@ -99,13 +99,13 @@ impl Watch {
     }
 
     /// Looks at it, alone.
-    pub(super) fn look<R>(&self, look: impl FnOnce(&mut Watched) -> R) -> R {
-        // Whoever panicked here left it as it was: each change is one assignment.
-        look(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    pub(super) fn with<R>(&self, act: impl FnOnce(&mut PortsState) -> R) -> R {
+        // A panic here leaves it as it was: each change is one assignment.
+        act(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
-impl Watched {
+impl PortsState {
     /// Puts its ports on its account, by their numbers; those for which there is no room are passed
     /// over.
     pub(super) fn charge(&mut self, account: &Account) {
@@ -210,21 +210,21 @@ mod tests {
         PortChange { reason, port }
     }
 
-    fn watched() -> Watched {
+    fn state() -> PortsState {
         let ports = [(1, true), (2, false)];
         let ports = ports.map(|(number, up)| change(PortChangeReason::Added, number, 1, up).port);
         let (dpid, version) = (DatapathId(1), Version::V13);
         let info = SwitchInfo { dpid, version, buffers: 0, tables: 1, ports: ports.to_vec() };
-        Watch::new(Time(5), &info).0.into_inner().unwrap()
+        SwitchPorts::new(Time(5), &info).0.into_inner().unwrap()
     }
 
     #[test]
     fn a_port_that_came_anew_is_another_one() {
         use PortChangeReason::{Added, Modified, Removed};
-        let mut watched = watched();
+        let mut state = state();
         let mut tell = |now, reason, number, mac, up| {
-            let tells = watched.change(Time(now), &change(reason, number, mac, up));
-            let is = watched.now.ports.get(&PortNo(number));
+            let tells = state.change(Time(now), &change(reason, number, mac, up));
+            let is = state.now.ports.get(&PortNo(number));
             (tells, is.map(|port| (port.mac.to_u64(), port.up_at.0)))
         };
         assert_eq!(tell(6, Modified, 1, 1, true), (false, Some((1, 5))));
@@ -239,44 +239,44 @@ mod tests {
 
     #[test]
     fn no_more_ports_are_kept_than_there_is_room_for_on_the_account() {
-        let mut watched = watched();
+        let mut state = state();
         let account = Account::new(3 * PORT_BYTES + 1);
-        watched.charge(&account);
+        state.charge(&account);
         let mut tell = |number, up| {
-            watched.change(Time(9), &change(PortChangeReason::Added, number, 1, up));
-            (watched.now.ports.len(), watched.takes_notice())
+            state.change(Time(9), &change(PortChangeReason::Added, number, 1, up));
+            (state.now.ports.len(), state.takes_notice())
         };
         assert_eq!([tell(5, true), tell(6, true)], [(2, false), (3, false)]);
         assert_eq!([tell(7, true), tell(8, true)], [(3, true), (3, false)], "said once");
         assert_eq!([tell(5, false), tell(7, true)], [(2, false), (3, false)]);
-        drop(watched);
+        drop(state);
         assert_eq!(account.used(), 0);
     }
 
     #[test]
     fn ports_that_flap_are_told_together_and_the_less_often_the_more_there_are() {
-        let mut watched = watched();
-        watched.behind = false;
-        assert_eq!((0..1000).filter(|_| watched.may_tell()).count(), TOLD_PER_S as usize);
-        watched.behind = true;
+        let mut state = state();
+        state.behind = false;
+        assert_eq!((0..1000).filter(|_| state.may_tell()).count(), TOLD_PER_S as usize);
+        state.behind = true;
         (10..2010).for_each(|number| {
-            watched.change(Time(9), &change(PortChangeReason::Added, number, 1, true));
+            state.change(Time(9), &change(PortChangeReason::Added, number, 1, true));
         });
         let second = Duration::from_secs(1);
-        assert_eq!(watched.whole(Time(9)).map(|now| now.ports.len()), Some(2001));
-        assert!(watched.whole(Time(9) + second).is_none(), "a second for 2000 of them");
-        assert!(watched.whole(Time(9) + 2 * second).is_some());
+        assert_eq!(state.whole(Time(9)).map(|now| now.ports.len()), Some(2001));
+        assert!(state.whole(Time(9) + second).is_none(), "a second for 2000 of them");
+        assert!(state.whole(Time(9) + 2 * second).is_some());
     }
 
     #[test]
     fn no_more_ports_are_kept_than_a_switch_may_have() {
-        let mut watched = watched();
+        let mut state = state();
         let numbers = 1..=PORTS_MAX as u32 + 10;
-        let tell = |watched: &mut Watched, number, up| {
-            watched.change(Time(9), &change(PortChangeReason::Added, number, 1, up))
+        let tell = |state: &mut PortsState, number, up| {
+            state.change(Time(9), &change(PortChangeReason::Added, number, 1, up))
         };
-        assert_eq!(numbers.filter(|&number| tell(&mut watched, number, true)).count(), PORTS_MAX);
-        assert_eq!(watched.now.ports.len(), PORTS_MAX);
-        assert!(tell(&mut watched, 7, false) && tell(&mut watched, u32::MAX >> 8, true));
+        assert_eq!(numbers.filter(|&number| tell(&mut state, number, true)).count(), PORTS_MAX);
+        assert_eq!(state.now.ports.len(), PORTS_MAX);
+        assert!(tell(&mut state, 7, false) && tell(&mut state, u32::MAX >> 8, true));
     }
 }

@@ -1,14 +1,14 @@
-//! Which links of each switch lead closer to one destination: a word of bits for each switch, found
-//! when first asked for.
+//! The next hops towards one destination: for each switch a bit set of the links that lead closer,
+//! found when first asked for.
 //!
-//! A flow that looks for its way asks at each switch on it, and a switch in the middle of a network
+//! A search for a flow's path asks at each switch on it, and a switch in the middle of a network
 //! has many links of which few lead where it wants to go. The words are of one version of the
 //! routes: a link's place among those of its switch is of one graph.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::graph::Node;
-use super::site::Leg;
+use super::node::Leg;
 
 /// Links of a switch that a word has bits for.
 const LEGS: usize = 63;
@@ -18,12 +18,12 @@ const FOUND: u64 = 1 << LEGS;
 
 /// The links that lead closer to one destination.
 #[derive(Debug)]
-pub(super) struct Doors(Box<[AtomicU64]>);
+pub(super) struct NextHops(Box<[AtomicU64]>);
 
-impl Doors {
+impl NextHops {
     /// Of so many switches, nothing found yet.
-    pub(super) fn new(places: usize) -> Doors {
-        Doors((0..places).map(|_| AtomicU64::new(0)).collect())
+    pub(super) fn new(places: usize) -> NextHops {
+        NextHops((0..places).map(|_| AtomicU64::new(0)).collect())
     }
 
     /// Those of the links of a switch that lead closer, as `leads` says; none where the switch has
@@ -42,7 +42,7 @@ impl Doors {
                 return None;
             }
             let leading = legs.iter().enumerate().filter(|(_, leg)| leads(leg));
-            // Two who find it at once find the same.
+            // Two workers that find it at once find the same.
             bits = leading.fold(FOUND, |bits, (at, _)| bits | 1 << at);
             word.store(bits, Ordering::Relaxed);
         }

@@ -1,4 +1,4 @@
-//! A reply in many parts, put together.
+//! A multipart reply, put together of its parts.
 
 use core::cmp::Reverse;
 
@@ -59,7 +59,7 @@ impl Kind {
 
 /// What came so far.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct Multipart {
     pub(super) rows: Rows,
     /// Rows for which there is no room.
     pub(super) left_out: u64,
@@ -74,15 +74,15 @@ pub(super) enum Rows {
     Queues(Vec<QueueStats>),
 }
 
-impl Gathered {
-    pub(super) fn new(kind: Kind, flows_max: usize) -> Gathered {
+impl Multipart {
+    pub(super) fn new(kind: Kind, flows_max: usize) -> Multipart {
         let rows = match kind {
             Kind::Ports => Rows::Ports(vec![]),
             Kind::Flows => Rows::Flows(vec![]),
             Kind::Tables => Rows::Tables(vec![]),
             Kind::Queues => Rows::Queues(vec![]),
         };
-        Gathered { rows, left_out: 0, flows_max }
+        Multipart { rows, left_out: 0, flows_max }
     }
 
     pub(super) fn kind(&self) -> Kind {

@@ -1,4 +1,4 @@
-//! What is known of kept flows, for readers: a part of the World for each application that keeps
+//! The status of reconciled flows, for readers: a part of the World for each application that owns
 //! some.
 
 use core::fmt;
@@ -13,39 +13,39 @@ use aldis_wire::DatapathId;
 /// Pieces that the versions share.
 const SHARDS: usize = 128;
 
-/// Whose flows they are.
-pub trait Whose: Send + Sync + 'static {
+/// The application that owns the flows.
+pub trait Owner: Send + Sync + 'static {
     /// The name of the part.
     const PART: &'static str;
 }
 
 /// Of each switch, the flows that an application keeps there.
-pub struct KeptFlows<W>(Shards<BTreeMap<DatapathId, Entries>>, PhantomData<W>);
+pub struct FlowStatuses<W>(Shards<BTreeMap<DatapathId, Entries>>, PhantomData<W>);
 
 /// The flows of one switch, in the order of the configuration.
-type Entries = Arc<[Entry]>;
+type Entries = Arc<[FlowStatus]>;
 
-impl<W> fmt::Debug for KeptFlows<W> {
+impl<W> fmt::Debug for FlowStatuses<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().flatten()).finish()
     }
 }
 
-/// One of them.
+/// One flow and its status.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct FlowStatus {
     /// Its name.
     pub name: Arc<str>,
-    /// What became of it.
+    /// Whether it is on the switch.
     pub status: Status,
 }
 
-/// What became of a flow that should be there.
+/// Whether a desired flow is on its switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Status {
     /// It was sent, or is about to be.
     Sent,
-    /// It is there.
+    /// It is on the switch.
     There,
     /// The switch's table is full: it comes when there is room.
     NoRoom,
@@ -70,48 +70,52 @@ impl fmt::Display for Status {
     }
 }
 
-impl<W> KeptFlows<W> {
+impl<W> FlowStatuses<W> {
     /// The flows that should be at this switch; none where it is not connected.
-    pub fn of(&self, dpid: DatapathId) -> &[Entry] {
+    pub fn of(&self, dpid: DatapathId) -> &[FlowStatus] {
         self.0.of(dpid.0).get(&dpid).map_or(&[], |entries| entries)
     }
 
     /// Those of every switch that is connected.
-    pub fn iter(&self) -> impl Iterator<Item = (DatapathId, &[Entry])> {
+    pub fn iter(&self) -> impl Iterator<Item = (DatapathId, &[FlowStatus])> {
         self.0.iter().flatten().map(|(dpid, entries)| (*dpid, &**entries))
     }
 }
 
-/// What is told of a switch: its flows, or that it is gone.
+/// A report about a switch: its flows, or that it is gone.
 #[derive(Debug)]
 pub struct Report {
     pub(crate) dpid: DatapathId,
     pub(crate) entries: Option<Entries>,
 }
 
-impl<W: Whose> Part for KeptFlows<W> {
+impl<W: Owner> Part for FlowStatuses<W> {
     type Report = Report;
     const NAME: &'static str = W::PART;
 }
 
-/// Makes it.
-pub(crate) struct Keeper<W>(PhantomData<W>);
+/// Publishes [`FlowStatuses`].
+pub(crate) struct StatusPublisher<W>(PhantomData<W>);
 
-impl<W> Default for Keeper<W> {
+impl<W> Default for StatusPublisher<W> {
     fn default() -> Self {
-        Keeper(PhantomData)
+        StatusPublisher(PhantomData)
     }
 }
 
-impl<W: Whose> Publisher for Keeper<W> {
-    type Part = KeptFlows<W>;
+impl<W: Owner> Publisher for StatusPublisher<W> {
+    type Part = FlowStatuses<W>;
 
-    fn begin(&mut self) -> KeptFlows<W> {
-        KeptFlows(Shards::new(SHARDS), PhantomData)
+    fn begin(&mut self) -> FlowStatuses<W> {
+        FlowStatuses(Shards::new(SHARDS), PhantomData)
     }
 
-    fn revise(&mut self, _: Time, mut ctx: PublishCtx<'_, KeptFlows<W>>) -> Option<KeptFlows<W>> {
-        let mut flows = KeptFlows(ctx.current().0.clone(), PhantomData);
+    fn revise(
+        &mut self,
+        _: Time,
+        mut ctx: PublishCtx<'_, FlowStatuses<W>>,
+    ) -> Option<FlowStatuses<W>> {
+        let mut flows = FlowStatuses(ctx.current().0.clone(), PhantomData);
         while let Some(Report { dpid, entries }) = ctx.report() {
             let switches = flows.0.of_mut(dpid.0);
             match entries {

@@ -1,5 +1,5 @@
-//! Ports that showed a host before they went down: whoever takes his port down and up again is not
-//! forgotten.
+//! Host port history: the ports that showed a host before they went down. A host cannot clear it by
+//! taking its port down and up again.
 //!
 //! A port is its number, its own address and the session of its switch. One that comes back with
 //! another address is another port, and a switch that connects again may be one of another network:
@@ -25,12 +25,12 @@ const REMEMBERED_MAX: usize = 1 << 19;
 
 /// Ports that are down, and when each of them went down with a host, by which address of its own.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct HostPortHistory {
     since: BTreeMap<SwitchPort, (Time, MacAddr)>,
     order: BTreeSet<(Time, SwitchPort)>,
 }
 
-impl Past {
+impl HostPortHistory {
     /// A port with this address is down, which went down with a host at `then`: now, or the last
     /// time.
     pub(super) fn note(&mut self, now: Time, (at, mac): (SwitchPort, MacAddr), then: Time) {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_host_is_remembered_for_ten_minutes() {
-        let (mut past, then) = (Past::default(), Time(5));
+        let (mut past, then) = (HostPortHistory::default(), Time(5));
         past.note(then, (at(1), MAC), then);
         past.note(then, (at(2), MAC), then);
         let late = then + REMEMBERED_FOR;
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_port_with_another_address_or_of_another_session_is_another_port() {
-        let mut past = Past::default();
+        let mut past = HostPortHistory::default();
         (1..4).for_each(|port| past.note(Time(5), (at(port), MAC), Time(5)));
         past.note(Time(5), (SwitchPort::new(2, 1), MAC), Time(5));
         assert_eq!(past.take(Time(6), at(1), MacAddr([2, 0, 0, 0, 0, 8])), None);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn so_many_ports_are_remembered_and_no_more() {
-        let mut past = Past::default();
+        let mut past = HostPortHistory::default();
         for port in 0..REMEMBERED_MAX as u32 + 3 {
             past.note(Time(u64::from(port)), (at(port), MAC), Time(u64::from(port)));
         }

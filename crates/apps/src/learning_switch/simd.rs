@@ -1,11 +1,12 @@
-//! The two things that the language cannot say to the processor: which memory will be wanted, and to compare many words
-//! at a time.
+//! Prefetching and SIMD comparison: the two instructions that the language has no word for.
 //!
-//! Measured with `cargo bench -p aldis-apps --bench learning_switch`, nanoseconds a request with 16 and 64 switches of 100,000
-//! hosts: 10.1 and 10.4, and prefetched into the innermost cache instead hardly anything else (9.8 and 10.3, against 9.7 and
-//! 9.9, with another form of the loop). On another machine, with blocks of 8, it was 15.6 and 22.9 there against 15.3 and
-//! 19.2: fewer lines can be on their way to it than to the second, and lines of the second are at hand in time. Without any prefetch,
-//! and word by word with the instructions of every x86-64, an earlier form of the loop took ten and four nanoseconds more.
+//! Measured with `cargo bench -p aldis-apps --bench learning_switch`, nanoseconds a request with 16
+//! and 64 switches of 100,000 hosts: 10.1 and 10.4, and prefetched into the innermost cache instead
+//! hardly anything else (9.8 and 10.3, against 9.7 and 9.9, with another form of the loop). On
+//! another machine, with blocks of 8, it was 15.6 and 22.9 there against 15.3 and 19.2: fewer lines
+//! can be on their way to it than to the second, and lines of the second are at hand in time.
+//! Without any prefetch, and word by word with the instructions of every x86-64, an earlier form of
+//! the loop took ten and four nanoseconds more.
 
 use core::sync::atomic::AtomicU64;
 
@@ -13,7 +14,8 @@ use core::sync::atomic::AtomicU64;
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and faults on no address, and the instruction is part of every x86-64.
+    // SAFETY: a prefetch reads nothing and faults on no address, and the instruction is part of
+    // every x86-64.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T1>(core::ptr::from_ref(value).cast());
@@ -47,9 +49,10 @@ impl Width {
     }
 }
 
-// The vectors below are loads of each word as `AtomicU64` would do them: the processor tears no aligned word of a vector,
-// and does not move loads behind later ones. The compiler sees none of it, so it is written in assembly; vector
-// intrinsics would read shared memory as if nobody else wrote there.
+// The vectors below are loads of each word as `AtomicU64` would do them: the processor tears no
+// aligned word of a vector, and does not move loads behind later ones. The compiler sees none of
+// it, so it is written in assembly; vector intrinsics would read shared memory as if no other
+// thread wrote there.
 
 /// Whether one of the words is `word`.
 #[cfg(target_arch = "x86_64")]
@@ -57,7 +60,8 @@ impl Width {
 #[inline]
 pub(super) fn holds_by_four(words: &[AtomicU64; 8], word: u64) -> bool {
     let found: u32;
-    // SAFETY: AVX2 is there, for the caller has it; the 64 bytes read are those of `words`; nothing is written.
+    // SAFETY: AVX2 is there, for the caller has it; the 64 bytes read are those of `words`; nothing
+    // is written.
     unsafe {
         core::arch::asm!(
             "vmovq {wanted:x}, {word}",
@@ -77,8 +81,8 @@ pub(super) fn holds_by_four(words: &[AtomicU64; 8], word: u64) -> bool {
     found != 0
 }
 
-/// The lower 16 bits of the word that agrees with `key` in all others; 0 where none does. The lower 16 bits of `key` are 0,
-/// and no two words agree with it.
+/// The lower 16 bits of the word that agrees with `key` in all others; 0 where none does. The lower
+/// 16 bits of `key` are 0, and no two words agree with it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -123,7 +127,8 @@ pub(super) fn rest_by_four(words: &[AtomicU64; 8], key: u64) -> u64 {
 #[inline]
 pub(super) fn holds_by_eight(words: &[AtomicU64; 8], word: u64) -> bool {
     let found: u32;
-    // SAFETY: AVX-512 is there, for the caller has it; the 64 bytes read are those of `words`; nothing is written.
+    // SAFETY: AVX-512 is there, for the caller has it; the 64 bytes read are those of `words`;
+    // nothing is written.
     unsafe {
         core::arch::asm!(
             "vpbroadcastq {wanted}, {word}",

@@ -1,5 +1,5 @@
-//! Flows that are kept on a switch: what is there when it connects is compared with what should be,
-//! only the difference is sent, and what goes missing comes back.
+//! Flow reconciliation: the flows that a switch has are compared with the desired ones, when it
+//! connects and from time to time; only the difference is sent.
 //!
 //! ```text
 //!   joining ──▶ which flows of ours are there? ──▶ compare ──▶ what is too much goes, what is missing comes ──▶ barrier
@@ -12,9 +12,9 @@
 //! same, whatever way the switch puts it, and traffic through it goes on. What another one changed
 //! about a flow, its cookie left alone, shows in what it does.
 
-mod book;
-mod part;
+mod desired;
 mod state;
+mod status;
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,11 +24,11 @@ use aldis_control::{Account, App, Cookie, Event, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{FlowMod, FlowModFlags, Message};
 
-pub(crate) use book::Clerk;
-pub use book::{Book, Written};
-pub use part::{Entry, KeptFlows, Status, Whose};
-pub(crate) use part::{Keeper, Report};
-use state::State;
+pub(crate) use desired::DesiredPublisher;
+pub use desired::{Desired, DesiredItem};
+use state::SwitchState;
+pub use status::{FlowStatus, FlowStatuses, Owner, Status};
+pub(crate) use status::{Report, StatusPublisher};
 
 /// Flows that one application may keep on a switch: as many as the smallest hardware switches have
 /// room for.
@@ -38,16 +38,16 @@ pub const FLOWS_MAX: usize = 4096;
 /// switch at once; this finds what was changed, and what was not told.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
 
-/// The same with OpenFlow 1.0, which has to name all of its flows, whoever made them.
+/// The same with OpenFlow 1.0, which has to name all flows of the switch, of every owner.
 const CHECK_EVERY_V10: Duration = Duration::from_secs(300);
 
 /// How long after a switch had no room for a flow it is tried again, whatever the version.
 const ROOM_WITHIN: Duration = Duration::from_secs(30);
 
-/// A flow that should be there.
+/// A desired flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wanted {
-    /// By this name it is shown.
+pub struct DesiredFlow {
+    /// The name under which it is shown.
     pub name: Arc<str>,
     /// The ADD. Its cookie is filled in.
     pub flow: FlowMod,
@@ -55,35 +55,35 @@ pub struct Wanted {
 
 /// The flows that an application keeps on one switch.
 #[derive(Debug)]
-pub struct Kept {
-    /// Whose they are.
+pub struct FlowReconciler {
+    /// The application that owns them.
     cookie: Cookie,
-    // Its own messages are all that a switch has to say about it: nobody waits here for long.
-    state: Mutex<State>,
+    // Only messages of this switch take the lock: no worker waits for long.
+    state: Mutex<SwitchState>,
 }
 
 /// The flows that should be on a switch, and what is shown beside them without being sent.
-pub(crate) type Plan = (Vec<Wanted>, Vec<Entry>);
+pub(crate) type Plan = (Vec<DesiredFlow>, Vec<FlowStatus>);
 
-impl Kept {
+impl FlowReconciler {
     /// None yet: what should be there is planned when the switch joins.
-    pub(crate) fn new<A: App>() -> Kept {
-        Kept { cookie: Cookie::of(A::NAME), state: Mutex::new(State::new(A::NAME)) }
+    pub(crate) fn new<A: App>() -> FlowReconciler {
+        FlowReconciler { cookie: Cookie::of(A::NAME), state: Mutex::new(SwitchState::new(A::NAME)) }
     }
 
-    /// Something happened. Whether it was about these flows, and nobody else's business. What
-    /// should be there is planned anew with each edition of what people want. What the switch's
-    /// version cannot say is not sent.
-    pub(crate) fn event<W: Whose>(
+    /// Something happened. Returns whether it was about these flows alone. `plan` is called for
+    /// each new version of the desired flows. What the switch's version of OpenFlow cannot express
+    /// is not sent.
+    pub(crate) fn event<W: Owner>(
         &self,
         (now, switch, account): (Time, &SwitchInfo, &Account),
         event: &Event,
-        edition: u64,
+        version: u64,
         plan: impl FnOnce() -> Plan,
         out: &mut Output,
     ) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(event, Event::Joining | Event::Second) && state.has_to_follow(edition) {
+        if matches!(event, Event::Joining | Event::Second) && state.has_to_follow(version) {
             let (wanted, others) = plan();
             state.keep(switch, marked(self.cookie, wanted), others);
             if *event == Event::Second {
@@ -112,25 +112,25 @@ impl Kept {
         if let Some(entries) = state.take_status(*event == Event::Second) {
             // Where there is no room for it, the next change tells it.
             let _ =
-                out.report::<KeptFlows<W>>(Report { dpid: switch.dpid, entries: Some(entries) });
+                out.report::<FlowStatuses<W>>(Report { dpid: switch.dpid, entries: Some(entries) });
         }
         if *event == Event::Down {
-            let _ = out.report::<KeptFlows<W>>(Report { dpid: switch.dpid, entries: None });
+            let _ = out.report::<FlowStatuses<W>>(Report { dpid: switch.dpid, entries: None });
         }
         mine
     }
 }
 
 /// The flows with their cookies, each with one of its own. They tell when they are removed.
-fn marked(cookie: Cookie, wanted: Vec<Wanted>) -> Vec<Wanted> {
+fn marked(cookie: Cookie, wanted: Vec<DesiredFlow>) -> Vec<DesiredFlow> {
     let mut taken = std::collections::HashSet::new();
-    let mark = |Wanted { name, flow }: Wanted| {
+    let mark = |DesiredFlow { name, flow }: DesiredFlow| {
         let flow = flow.flags(FlowModFlags::SEND_FLOW_REM);
         let mut digest = digest(&flow);
         while !taken.insert(digest) {
             digest = digest.wrapping_add(1);
         }
-        Wanted { name, flow: flow.cookie(cookie.generation(digest).0) }
+        DesiredFlow { name, flow: flow.cookie(cookie.generation(digest).0) }
     };
     wanted.into_iter().map(mark).collect()
 }

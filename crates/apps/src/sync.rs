@@ -1,9 +1,9 @@
-//! An atomic word, as what workers share without a lock is made of: the standard library's, or, in
-//! models, one that loom watches.
+//! An atomic word, of which lock-free shared state is made: the standard library's, or, in models,
+//! one that loom watches.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-pub(crate) trait Word: Default + Send + Sync + 'static {
+pub(crate) trait AtomicWord: Default + Send + Sync + 'static {
     fn load(&self) -> u64;
     /// Replaces `from` by `to`, or says what is there instead.
     fn replace(&self, from: u64, to: u64) -> Result<(), u64>;
@@ -11,11 +11,11 @@ pub(crate) trait Word: Default + Send + Sync + 'static {
     fn set(&self, bits: u64) -> u64;
 }
 
-// Whoever meets a word sees what was done before it was written: with a frozen one of a table, the
+// A reader of a word sees what was done before it was written: with a frozen one of a table, the
 // next table.
 macro_rules! word {
     ($word:ty) => {
-        impl Word for $word {
+        impl AtomicWord for $word {
             #[inline]
             fn load(&self) -> u64 {
                 self.load(Ordering::Acquire)

@@ -1,4 +1,4 @@
-//! What applications say to switches that are not in hand.
+//! Sending frames to switches other than the one in hand.
 
 use aldis_control::Commands;
 use aldis_wire::Version;

@@ -1,8 +1,8 @@
-//! Flows that stayed on a switch when their application was taken out of the configuration: nobody
-//! looks after them any more, and a rule that was to be no more would go on denying. They are
-//! removed when the switch joins.
+//! Orphan flows: those that stayed on a switch when their application was taken out of the
+//! configuration. No application looks after them, and a rule that is configured no more would go
+//! on denying. They are removed when the switch joins.
 //!
-//! By its cookie a flow says whose it is. Of those of the applications named here, the ones that no
+//! The cookie of a flow names its owner. Of those of the applications named here, the ones that no
 //! timeout ends are removed, each by itself; the others end by themselves, and until then traffic
 //! goes on. Flows of others, and of applications that run, are left alone.
 
@@ -20,7 +20,7 @@ use aldis_wire::msg::{
 
 /// The application: one instance for each worker.
 #[derive(Clone, Debug)]
-pub struct Leftovers {
+pub struct OrphanFlows {
     absent: Arc<[Absent]>,
 }
 
@@ -33,21 +33,21 @@ struct Absent {
 
 /// What a switch was asked and has not said all of yet, by transaction id.
 #[derive(Debug, Default)]
-pub struct Asked(Mutex<Vec<Open>>);
+pub struct PendingReads(Mutex<Vec<Open>>);
 
 #[derive(Debug)]
 struct Open {
     xid: u32,
-    /// Flows that were removed since, and whose they were.
+    /// Flows that were removed since, and their owners.
     removed: usize,
-    whose: BTreeSet<&'static str>,
+    owners: BTreeSet<&'static str>,
 }
 
-impl Leftovers {
+impl OrphanFlows {
     /// Of the applications with these names, which do not run.
-    pub fn new(absent: impl IntoIterator<Item = &'static str>) -> Leftovers {
+    pub fn new(absent: impl IntoIterator<Item = &'static str>) -> OrphanFlows {
         let absent = absent.into_iter().map(|name| Absent { name, cookie: Cookie::of(name) });
-        Leftovers { absent: absent.collect() }
+        OrphanFlows { absent: absent.collect() }
     }
 
     /// Asks a switch for them: OpenFlow 1.3 for those of each application, 1.0 for all flows, for
@@ -70,26 +70,26 @@ impl Leftovers {
             };
             let xid = out.xid();
             let is_said = out.say(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
-            is_said.then(|| Open { xid, removed: 0, whose: BTreeSet::new() })
+            is_said.then(|| Open { xid, removed: 0, owners: BTreeSet::new() })
         };
         marks.into_iter().filter_map(ask).collect()
     }
 
     /// The application whose leftover the flow is, if it is one.
-    fn whose(&self, flow: &FlowStats) -> Option<&'static str> {
+    fn owner(&self, flow: &FlowStats) -> Option<&'static str> {
         let its = |absent: &&Absent| Cookie(flow.cookie).same_app(absent.cookie);
         let stays = (flow.idle_timeout, flow.hard_timeout) == (0, 0);
         self.absent.iter().find(its).filter(|_| stays).map(|absent| absent.name)
     }
 
-    /// A reply, or a part of one: what it names and nobody wants goes.
+    /// A reply, or a part of one: the orphans that it names are removed.
     fn remove(&self, switch: &SwitchInfo, flows: &[FlowStats], open: &mut Open, out: &mut Output) {
         for flow in flows {
-            if let Some(name) = self.whose(flow) {
+            if let Some(name) = self.owner(flow) {
                 let xid = out.xid();
                 out.say(switch, xid, removal(switch.version, flow));
                 open.removed += 1;
-                open.whose.insert(name);
+                open.owners.insert(name);
             }
         }
     }
@@ -105,18 +105,18 @@ pub(crate) fn removal(version: Version, flow: &FlowStats) -> FlowMod {
     }
 }
 
-impl App for Leftovers {
-    type Slot = Parallel<Asked>;
+impl App for OrphanFlows {
+    type Slot = Parallel<PendingReads>;
 
     const NAME: &'static str = "leftovers";
     const EVENTS: &'static [EventKind] = &[EventKind::Joining, EventKind::Reply, EventKind::Error];
 
-    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> Asked {
-        Asked::default()
+    fn init_switch(&mut self, _: Time, _: &SwitchInfo) -> PendingReads {
+        PendingReads::default()
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
-        // Its own messages are all that a switch has to say about it: nobody waits here for long.
+        // Only messages of this switch take the lock: no worker waits for long.
         let mut asked = ctx.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (xid, message) = match event {
             Event::Joining => {
@@ -149,12 +149,12 @@ impl App for Leftovers {
 
 impl Open {
     fn words(&self, switch: &SwitchInfo) -> String {
-        let names: Vec<_> = self.whose.iter().copied().collect();
+        let names: Vec<_> = self.owners.iter().copied().collect();
         let (count, dpid, names) = (self.removed, switch.dpid, names.join(", "));
         let flows = if count == 1 { "flow" } else { "flows" };
         format!(
             "{}: {count} {flows} of {names}, not among the applications any more, removed from switch {dpid}",
-            Leftovers::NAME
+            OrphanFlows::NAME
         )
     }
 }
@@ -162,15 +162,15 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Bench, info};
+    use crate::testing::switch::{TestSwitch, info};
     use aldis_control::session::SwitchError;
     use aldis_wire::msg::{FlowModCommand, FlowModFlags};
 
     const NAMES: [&str; 2] = ["acl", "learning-switch"];
 
-    fn bench(version: Version, absent: &[&'static str]) -> Bench {
-        let leftovers = Leftovers::new(absent.iter().copied());
-        Bench::of(info(version, 2), |app_set| app_set.with(move || leftovers.clone()))
+    fn bench(version: Version, absent: &[&'static str]) -> TestSwitch {
+        let leftovers = OrphanFlows::new(absent.iter().copied());
+        TestSwitch::of(info(version, 2), |app_set| app_set.with(move || leftovers.clone()))
     }
 
     fn flow(app: &str, priority: u16, idle_timeout: u16) -> FlowStats {

@@ -6,17 +6,17 @@ use aldis_wire::msg::{PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
 use aldis_wire::{v10, v13};
 
+use super::Counters;
 use super::age::Epoch;
-use super::ahead::Sight;
 use super::hosts::{Hosts, Learnt, Vlan};
-use super::look::Look;
+use super::lookup::Lookup;
 use super::ports::{PortSlot, Ports};
+use super::prefetch::{Kind, Lookahead, header, is_for_bridges};
 use super::removal::Removal;
 use super::table::{Key, Seen};
-use super::{Counters, answer};
 
-/// How a version says what a learning switch has to say.
-pub(super) trait Dialect {
+/// Encodes the answers in one version of OpenFlow.
+pub(super) trait Encoder {
     /// Adds a flow.
     fn flow(&self, hit: &L2Hit, out: &mut Output);
 
@@ -39,7 +39,7 @@ pub(super) struct Templates<F, R> {
     release: R,
 }
 
-macro_rules! dialect {
+macro_rules! encoder {
     ($name:ident, $version:ident) => {
         /// The answers in this version.
         pub(super) type $name = Templates<$version::template::L2Flow, $version::template::Release>;
@@ -52,7 +52,7 @@ macro_rules! dialect {
             }
         }
 
-        impl Dialect for $name {
+        impl Encoder for $name {
             #[inline(always)]
             fn flow(&self, hit: &L2Hit, out: &mut Output) {
                 self.flow.stamp(out.stamp(), hit);
@@ -79,8 +79,8 @@ macro_rules! dialect {
     };
 }
 
-dialect!(V10, v10);
-dialect!(V13, v13);
+encoder!(V10, v10);
+encoder!(V13, v13);
 
 impl V13 {
     /// With flows for this table.
@@ -89,10 +89,10 @@ impl V13 {
     }
 }
 
-/// Where requests of one switch are answered.
-pub(super) struct Desk<'d, 'm, D> {
+/// Answers the requests of one switch.
+pub(super) struct Responder<'d, 'm, D> {
     /// The switch's version and its templates.
-    pub(super) dialect: &'d D,
+    pub(super) encoder: &'d D,
     /// What is known of its hosts.
     pub(super) hosts: &'d Hosts,
     /// Its ports.
@@ -101,7 +101,7 @@ pub(super) struct Desk<'d, 'm, D> {
     pub(super) epoch: Epoch,
     /// The received bytes.
     pub(super) batch: &'d Batch<'d>,
-    /// How to say what is said rarely.
+    /// The rare messages.
     pub(super) removal: Removal<'d>,
     /// Where answers go.
     pub(super) out: &'d mut Output,
@@ -109,15 +109,15 @@ pub(super) struct Desk<'d, 'm, D> {
     pub(super) counters: &'d mut Counters,
 }
 
-impl<'d, 'm> Desk<'d, 'm, ()> {
-    /// In this dialect.
-    pub(super) fn of<D>(self, dialect: &'d D) -> Desk<'d, 'm, D> {
-        let Desk { hosts, ports, epoch, batch, removal, out, counters, .. } = self;
-        Desk { dialect, hosts, ports, epoch, batch, removal, out, counters }
+impl<'d, 'm> Responder<'d, 'm, ()> {
+    /// With the encoder of the switch's version.
+    pub(super) fn of<D>(self, encoder: &'d D) -> Responder<'d, 'm, D> {
+        let Responder { hosts, ports, epoch, batch, removal, out, counters, .. } = self;
+        Responder { encoder, hosts, ports, epoch, batch, removal, out, counters }
     }
 }
 
-impl<D: Dialect> Desk<'_, '_, D> {
+impl<D: Encoder> Responder<'_, '_, D> {
     /// Answers requests in order.
     ///
     /// Nearly all of them, in a network that has been running for a while, are from a host where it
@@ -127,16 +127,16 @@ impl<D: Dialect> Desk<'_, '_, D> {
     pub(super) fn answer_all(
         mut self,
         requests: &[RequestHeader],
-        sights: &[Sight<'_>],
-        look: impl Look,
+        lookaheads: &[Lookahead<'_>],
+        lookup: impl Lookup,
     ) {
         let (ports, epoch) = (self.ports, self.epoch);
         let mut installed = 0;
-        for (request, sight) in requests.iter().zip(sights) {
+        for (request, lookahead) in requests.iter().zip(lookaheads) {
             let slot = ports.slot(request.in_port);
-            let seen = look.seen(sight.dst_line, sight.dst);
+            let seen = lookup.seen(lookahead.dst_line, lookahead.dst);
             let port = ports.number(seen.slot());
-            if look.holds(sight.src_line, sight.src, Seen::new(slot, epoch))
+            if lookup.holds(lookahead.src_line, lookahead.src, Seen::new(slot, epoch))
                 && slot != PortSlot::NONE
                 && epoch.counts(seen.epoch())
                 && port != 0
@@ -144,7 +144,7 @@ impl<D: Dialect> Desk<'_, '_, D> {
                 && !request.stopped
             {
                 installed += 1;
-                self.flow(request, sight.vlan, (sight.src, sight.dst), port);
+                self.flow(request, lookahead.vlan, (lookahead.src, lookahead.dst), port);
             } else {
                 self.answer(request);
             }
@@ -207,7 +207,7 @@ impl<D: Dialect> Desk<'_, '_, D> {
             buffer_id: request.buffer_id,
             out_port: port,
         };
-        self.dialect.flow(&hit, self.out);
+        self.encoder.flow(&hit, self.out);
         if request.buffer_id == NO_BUFFER {
             self.send(request, port);
         }
@@ -239,8 +239,21 @@ impl<D: Dialect> Desk<'_, '_, D> {
             _ => &[],
         };
         let whole = request.buffer_id != NO_BUFFER || request.total_len <= request.frame_len;
-        if !whole || !self.dialect.release(request, port, frame, self.out) {
+        if !whole || !self.encoder.release(request, port, frame, self.out) {
             self.counters.cut += 1;
         }
+    }
+}
+
+/// Decides about one request.
+fn answer(responder: &mut Responder<'_, '_, impl Encoder>, request: &RequestHeader) {
+    let (dst, src, kind) = header(responder.batch.frame(request));
+    let Kind::Data(vlan) = kind else { return responder.ignore(request) };
+    responder.learn(request, vlan, src);
+    match responder.look_up(vlan, dst) {
+        Some(port) if port != request.in_port => responder.install(request, vlan, (src, dst), port),
+        Some(_) => responder.filter(request),
+        None if is_for_bridges(dst) => responder.ignore(request),
+        None => responder.flood(request),
     }
 }

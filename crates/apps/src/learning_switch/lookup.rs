@@ -1,14 +1,14 @@
-//! How a line is looked at, by the instructions that the processor has.
+//! Look-up in a line of the table, by the instructions that the processor has.
 
 use core::sync::atomic::AtomicU64;
 
 use super::table::{Key, Line, Seen};
 
-/// A way of looking at lines: whether one of the words says just this, and what is said of a host.
+/// A look-up: whether one of the words says just this, and what is said of a host.
 ///
 /// It is a pair of closures, made and handed on by value where the instructions may be used: a
 /// function would not be compiled into the loop around it.
-pub(super) trait Look: Copy {
+pub(super) trait Lookup: Copy {
     /// As [`Line::holds`].
     fn holds(self, line: &Line<AtomicU64>, key: Key, seen: Seen) -> bool;
 
@@ -16,7 +16,7 @@ pub(super) trait Look: Copy {
     fn seen(self, line: &Line<AtomicU64>, key: Key) -> Seen;
 }
 
-impl<H, S> Look for (H, S)
+impl<H, S> Lookup for (H, S)
 where
     H: Fn(&Line<AtomicU64>, Key, Seen) -> bool + Copy,
     S: Fn(&Line<AtomicU64>, Key) -> Seen + Copy,

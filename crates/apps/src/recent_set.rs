@@ -1,5 +1,5 @@
-//! What happened a moment ago: a bounded set whose members leave by themselves, shared by several
-//! workers without a lock.
+//! Duplicate suppression: a bounded set of what happened a moment ago. Its members leave by
+//! themselves, and several workers share it without a lock.
 //!
 //! Asking whether a key is new notes it in the same step, so that of two workers that ask at once
 //! exactly one is told yes. The set is an array of rows of eight words: a row is one cache line, so
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A tick is 2²⁴ ns (17 ms). `times` is how often the member was noted since it came, less one: a
-//! caller may let a key come several times before it is known ([`Recent::note_times`]). A key has
-//! one row, and in it the place of the oldest member is the next to be taken: whatever the clocks
-//! of the workers say, all choose the same place, and one of them wins it.
+//! caller may let a key come several times before it is known ([`RecentSet::note_times`]). A key
+//! has one row, and in it the place of the oldest member is the next to be taken: whatever the
+//! clocks of the workers say, all choose the same place, and one of them wins it.
 //!
 //! Two keys are taken for one another once in five hundred million look-ups. A member whose row
 //! nothing was noted in for 52 days may seem young again, for as long as a young one stays.
@@ -26,8 +26,8 @@ use foldhash::quality::RandomState;
 
 use aldis_control::Time;
 
-use crate::learning_switch::machine::prefetch;
-use crate::word::Word;
+use crate::learning_switch::simd::prefetch;
+use crate::sync::AtomicWord;
 
 /// Members of a row: a cache line.
 const ROW: usize = 8;
@@ -50,7 +50,7 @@ const APART_MAX: u32 = 64;
 
 /// Members that left their places by themselves a while after they came.
 #[derive(Debug)]
-pub struct Recent {
+pub struct RecentSet {
     rows: Box<[Row]>,
     // In ticks, and as much as clocks may be apart.
     stay: u32,
@@ -72,16 +72,16 @@ pub enum Verdict {
     Full,
 }
 
-impl Recent {
+impl RecentSet {
     /// Of members that stay for `stay`, rounded up to ticks and at most 12 days, with room for
     /// about `room` of them: rounded up to a power of two, and at the least eight. A row may be
     /// full while others are not.
-    pub fn new(room: usize, stay: Duration) -> Recent {
+    pub fn new(room: usize, stay: Duration) -> RecentSet {
         let rows = room.div_ceil(ROW).max(1).next_power_of_two();
         let ticks = (stay.as_nanos() >> TICK) + 1;
         let stay = u32::try_from(ticks).unwrap_or(u32::MAX).min(1 << (TICK_BITS - 2)) + APART_MAX;
         let hasher = RandomState::default();
-        Recent { rows: (0..rows).map(|_| Row::default()).collect(), stay, hasher }
+        RecentSet { rows: (0..rows).map(|_| Row::default()).collect(), stay, hasher }
     }
 
     /// The hash of a key, by a function that this set alone has.
@@ -107,34 +107,59 @@ impl Recent {
     /// of them leave together, when the first would have left.
     #[inline]
     pub fn note_times(&self, now: Time, hash: u64, times: u64) -> Verdict {
-        note(&self.row(hash).0, self.stay, (now.0 >> TICK) as u32, (hash, times))
+        note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, times)).0
+    }
+
+    /// As [`RecentSet::note`], and since when a known key is there; of another key, now.
+    #[inline]
+    pub(crate) fn note_since(&self, now: Time, hash: u64) -> (Verdict, Tick) {
+        let (verdict, tick) = note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, 1));
+        (verdict, Tick(tick))
     }
 }
 
-impl Recent {
+/// A time as a set keeps it: in ticks, modulo 52 days.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tick(u32);
+
+impl Tick {
+    /// The tick of a time.
+    #[inline]
+    pub(crate) fn of(now: Time) -> Tick {
+        Tick((now.0 >> TICK) as u32 & (ONCE as u32 - 1))
+    }
+
+    /// Whether a member that came then is still in a set whose members stay for `stay`.
+    #[inline]
+    pub(crate) fn is_young(self, stay: Duration, now: Tick) -> bool {
+        let age = now.0.wrapping_sub(self.0) & (ONCE as u32 - 1);
+        u128::from(age) <= stay.as_nanos() >> TICK
+    }
+}
+
+impl RecentSet {
     #[inline]
     fn row(&self, hash: u64) -> &Row {
         &self.rows[hash as usize & (self.rows.len() - 1)]
     }
 }
 
-/// [`Recent::note_times`] in one row, of eight places at most.
+/// [`RecentSet::note_times`] in one row, of eight places at most, and the tick of the member.
 #[inline]
-fn note<W: Word, const N: usize>(
+fn note<W: AtomicWord, const N: usize>(
     row: &[W; N],
     stay: u32,
     tick: u32,
     (hash, times): (u64, u64),
-) -> Verdict {
+) -> (Verdict, u32) {
     debug_assert!((1..=TIMES_MAX).contains(&times), "{times} times");
     let name = (hash >> 32) as u32;
     // Never 0, by which a place is free.
     let name = if name == 0 { 1 } else { name };
-    let tick = tick & (ONCE as u32 - 1);
     loop {
         // All of it is decided on one look at the row: what another worker changes meanwhile makes
         // the replacement fail.
-        let found = row.each_ref().map(Word::load);
+        let found = row.each_ref().map(AtomicWord::load);
         // Without a branch for each place: where a member is cannot be foreseen.
         let mut known = 0;
         for (at, word) in found.iter().enumerate() {
@@ -147,19 +172,19 @@ fn note<W: Word, const N: usize>(
             |(_, word): &(usize, u64)| (*word >> 32) as u32 == name && age(*word, tick) < stay;
         if let Some((at, word)) = known.find(is_young) {
             if (word >> TICK_BITS) % TIMES_MAX + 1 >= times {
-                return Verdict::Known;
+                return (Verdict::Known, word as u32 & (ONCE as u32 - 1));
             }
             if row[at].replace(word, word + ONCE).is_ok() {
-                return Verdict::New;
+                return (Verdict::New, tick);
             }
             continue;
         }
         let (at, word) = oldest(&found, tick);
         if word != 0 && age(word, tick) < stay {
-            return Verdict::Full;
+            return (Verdict::Full, tick);
         }
         if row[at].replace(word, u64::from(name) << 32 | u64::from(tick)).is_ok() {
-            return Verdict::New;
+            return (Verdict::New, tick);
         }
     }
 }
@@ -217,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_came_a_moment_ago_is_known_and_later_it_is_new() {
-        let recent = Recent::new(64, SECOND);
+        let recent = RecentSet::new(64, SECOND);
         let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
         assert_eq!(recent.note(at(100), hash(1)), Verdict::New);
         assert_eq!(recent.note(at(100), hash(2)), Verdict::New);
@@ -229,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_full_row_takes_nobody_until_somebody_left() {
-        let recent = Recent::new(1, SECOND);
+        let recent = RecentSet::new(1, SECOND);
         let late = Time::START + 2 * SECOND;
         assert!((1..=8).all(|key| recent.note(Time::START, hash(key)) == Verdict::New));
         assert_eq!(recent.note(Time::START, hash(9)), Verdict::Full);
@@ -238,8 +263,8 @@ mod tests {
         assert_eq!(recent.note(late, hash(1)), Verdict::Full);
     }
 
-    /// Every interleaving of two who ask for the same, by clocks that are apart, while a third
-    /// takes the place that is next.
+    /// Every interleaving of two workers that ask for the same, by clocks that are apart, while a
+    /// third takes the place that is next.
     #[test]
     fn whoever_else_comes_one_of_two_who_ask_is_told_yes() {
         use loom::sync::Arc;
@@ -250,14 +275,14 @@ mod tests {
             let row = Arc::new([Watched::new(0), Watched::new(hash(7) >> 32 << 32)]);
             let asks = |tick, key| {
                 let row = Arc::clone(&row);
-                loom::thread::spawn(move || note(&row, 60 + APART_MAX, tick, (hash(key), 1)))
+                loom::thread::spawn(move || note(&row, 60 + APART_MAX, tick, (hash(key), 1)).0)
             };
             let others = [asks(101, 1), asks(100, 2)];
-            let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 1));
+            let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 1)).0;
             let [same, third] = others.map(|other| other.join().unwrap());
             assert!((mine == Verdict::New) != (same == Verdict::New), "{mine:?} and {same:?}");
             assert_eq!(third, Verdict::New);
-            let again = [1, 2].map(|key| note(&row, 60 + APART_MAX, 101, (hash(key), 1)));
+            let again = [1, 2].map(|key| note(&row, 60 + APART_MAX, 101, (hash(key), 1)).0);
             assert_eq!(again, [Verdict::Known; 2]);
         });
     }
@@ -273,9 +298,9 @@ mod tests {
             let row = Arc::new([Watched::new(0), Watched::new(0)]);
             let others = [100, 101].map(|tick| {
                 let row = Arc::clone(&row);
-                loom::thread::spawn(move || note(&row, 60 + APART_MAX, tick, (hash(1), 2)))
+                loom::thread::spawn(move || note(&row, 60 + APART_MAX, tick, (hash(1), 2)).0)
             });
-            let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 2));
+            let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 2)).0;
             let verdicts = others.map(|other| other.join().unwrap());
             let new = verdicts.iter().chain([&mine]).filter(|&&verdict| verdict == Verdict::New);
             assert_eq!(new.count(), 2, "{mine:?}, {verdicts:?}");
@@ -284,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_key_that_may_come_several_times_leaves_when_its_first_time_would() {
-        let recent = Recent::new(64, SECOND);
+        let recent = RecentSet::new(64, SECOND);
         let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
         let note = |milliseconds| recent.note_times(at(milliseconds), hash(1), 3);
         assert_eq!([0, 300, 900].map(note), [Verdict::New; 3]);
@@ -293,7 +318,7 @@ mod tests {
         let all = (0..TIMES_MAX + 4).map(|_| recent.note_times(at(0), hash(2), TIMES_MAX));
         assert_eq!(all.filter(|&verdict| verdict == Verdict::New).count(), TIMES_MAX as usize);
         // It takes one place of its row, however often it came.
-        let row = Recent::new(1, SECOND);
+        let row = RecentSet::new(1, SECOND);
         (0..8).for_each(|_| assert_eq!(row.note_times(at(0), hash(9), 8), Verdict::New));
         assert!((1..=7).all(|key| row.note(at(0), hash(key)) == Verdict::New));
     }
@@ -302,7 +327,7 @@ mod tests {
     fn a_member_from_long_ago_does_not_hold_its_place() {
         const DAY: Duration = Duration::from_secs(24 * 3600);
         for days in [1, 12, 25, 27, 40, 51, 53, 100, 1000] {
-            let recent = Recent::new(1, SECOND);
+            let recent = RecentSet::new(1, SECOND);
             let all = |now| (1..=8).all(|key| recent.note(now, hash(key)) == Verdict::New);
             assert!(all(Time::START) && all(Time::START + days * DAY), "{days} days");
         }
@@ -311,7 +336,7 @@ mod tests {
     #[test]
     fn of_many_who_ask_at_once_one_is_told_yes() {
         const KEYS: u64 = 500;
-        let recent = Recent::new(4096, SECOND);
+        let recent = RecentSet::new(4096, SECOND);
         let new: Vec<AtomicUsize> = (0..KEYS).map(|_| AtomicUsize::new(0)).collect();
         std::thread::scope(|scope| {
             for worker in 0..4 {
@@ -333,7 +358,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_says_what_a_map_would_say(asks in prop::collection::vec((0..40u64, 0..400u64), 1..200)) {
-            let recent = Recent::new(1 << 12, SECOND);
+            let recent = RecentSet::new(1 << 12, SECOND);
             let (mut now, mut map) = (Time::START, BTreeMap::new());
             for (key, pause) in asks {
                 now = now + Duration::from_millis(pause);

@@ -1,4 +1,4 @@
-//! A switch's place in the graph: what is known of its ports, and the links that can be used.
+//! A node of the graph: what is known of the ports of its switch, and the links that can be used.
 
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
@@ -27,7 +27,7 @@ pub struct Leg {
 
 /// A switch, or a place that no switch has just now.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Site {
+pub(super) struct NodeLinks {
     /// The switch; none where the place is free.
     pub(super) dpid: Option<DatapathId>,
     // By port.
@@ -47,13 +47,13 @@ pub(super) struct Site {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Known {
     port: u32,
-    out: Option<Far>,
-    back: Option<Far>,
+    out: Option<FarEnd>,
+    back: Option<FarEnd>,
 }
 
 /// The other end of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Far {
+pub(super) struct FarEnd {
     /// The switch.
     pub(super) node: Node,
     /// Its port.
@@ -77,10 +77,10 @@ fn bit(port: u32) -> u64 {
     1 << (port.wrapping_mul(0x9e37_79b9) >> 26)
 }
 
-impl Site {
+impl NodeLinks {
     /// The place of a switch without links.
-    pub(super) fn of(dpid: DatapathId) -> Site {
-        Site { dpid: Some(dpid), ..Site::default() }
+    pub(super) fn of(dpid: DatapathId) -> NodeLinks {
+        NodeLinks { dpid: Some(dpid), ..NodeLinks::default() }
     }
 
     /// The links that can be used, by port.
@@ -109,7 +109,7 @@ impl Site {
     }
 
     /// Every other end that is known, with the port here and the direction.
-    pub(super) fn far_ends(&self) -> impl Iterator<Item = (u32, Side, Far)> {
+    pub(super) fn far_ends(&self) -> impl Iterator<Item = (u32, Side, FarEnd)> {
         self.ends.iter().flat_map(|known| {
             let out = known.out.map(|far| (known.port, Side::Out, far));
             let back = known.back.map(|far| (known.port, Side::Back, far));
@@ -118,7 +118,7 @@ impl Site {
     }
 
     /// What is known of one direction at `port`.
-    pub(super) fn far(&self, port: u32, side: Side) -> Option<Far> {
+    pub(super) fn far(&self, port: u32, side: Side) -> Option<FarEnd> {
         let known = &self.ends[self.place(port).ok()?];
         match side {
             Side::Out => known.out,
@@ -132,7 +132,7 @@ impl Site {
     }
 
     /// Notes one direction at `port`; nothing is kept of a port that leads nowhere.
-    pub(super) fn note(&mut self, port: u32, side: Side, far: Option<Far>) {
+    pub(super) fn note(&mut self, port: u32, side: Side, far: Option<FarEnd>) {
         let at = self.place(port).unwrap_or_else(|at| {
             self.ends.insert(at, Known { port, out: None, back: None });
             self.may_know |= bit(port);

@@ -1,5 +1,5 @@
-//! Looking ahead: what a request will need of the tables is on its way while those before it are
-//! answered.
+//! Prefetching: the lines of the tables that a request will need are fetched while the requests
+//! before it are answered.
 //!
 //! A host's word is a cache miss, and often an address translation too; one after the other they
 //! would cost more than everything else. So requests go by in blocks, and each block twice: its
@@ -13,7 +13,7 @@ use core::sync::atomic::AtomicU64;
 use aldis_control::{Batch, RequestHeader};
 
 use super::hosts::{Map, UNTAGGED, Vlan};
-use super::machine::prefetch;
+use super::simd::prefetch;
 use super::table::{EMPTY, Key, Line, Router, Table};
 
 /// Requests of a block. A line is asked for one to two blocks before it is needed, which has to be
@@ -76,9 +76,9 @@ pub(super) fn is_for_bridges(dst: Key) -> bool {
     dst.mac().to_u64() & !0xf == BRIDGES
 }
 
-/// One request, looked ahead.
+/// A request, and the lines of the table that it needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sight<'m> {
+pub(super) struct Lookahead<'m> {
     /// Where the frame goes.
     pub(super) dst: Key,
     /// Where it comes from.
@@ -91,9 +91,9 @@ pub(super) struct Sight<'m> {
     pub(super) vlan: Vlan,
 }
 
-impl<'m> Sight<'m> {
-    /// Of nothing that can be told in passing.
-    const NONE: Sight<'m> = Sight {
+impl<'m> Lookahead<'m> {
+    /// Of a frame that needs a closer look.
+    const NONE: Lookahead<'m> = Lookahead {
         dst: Key::NOBODY,
         src: Key::NOBODY,
         dst_line: &EMPTY,
@@ -103,39 +103,39 @@ impl<'m> Sight<'m> {
 
     /// Of a frame from one host to another and without a tag, as nearly all are.
     #[inline(always)]
-    fn of_usual(frame: &[u8], untagged: Router<'m>) -> Option<Sight<'m>> {
+    fn of_usual(frame: &[u8], untagged: Router<'m>) -> Option<Lookahead<'m>> {
         let (dst, src, ethertype) = addresses(frame.first_chunk()?);
         if matches!(ethertype, TYPE_VLAN | TYPE_PROVIDER_VLAN | TYPE_LLDP) || src.is_group_or(dst) {
             return None;
         }
         let (dst_line, src_line) = (untagged.home(dst), untagged.home(src));
-        Some(Sight { dst, src, dst_line, src_line, vlan: UNTAGGED })
+        Some(Lookahead { dst, src, dst_line, src_line, vlan: UNTAGGED })
     }
 
     #[inline(never)]
-    fn of_other(frame: &[u8], map: &'m Map) -> Sight<'m> {
-        let (dst, src, Kind::Data(vlan)) = header(frame) else { return Sight::NONE };
+    fn of_other(frame: &[u8], map: &'m Map) -> Lookahead<'m> {
+        let (dst, src, Kind::Data(vlan)) = header(frame) else { return Lookahead::NONE };
         if src.is_group_or(dst) {
-            return Sight::NONE;
+            return Lookahead::NONE;
         }
-        let Some(router) = map.table(vlan).map(Table::router) else { return Sight::NONE };
+        let Some(router) = map.table(vlan).map(Table::router) else { return Lookahead::NONE };
         let (dst_line, src_line) = (router.home(dst), router.home(src));
         prefetch(dst_line);
         prefetch(src_line);
-        Sight { dst, src, dst_line, src_line, vlan }
+        Lookahead { dst, src, dst_line, src_line, vlan }
     }
 }
 
-/// Requests of one run, looked ahead.
+/// Requests of one run, and the lines that they need.
 #[derive(Debug)]
 pub(super) struct Block<'m> {
-    sights: [Sight<'m>; BLOCK],
+    lookaheads: [Lookahead<'m>; BLOCK],
     len: usize,
 }
 
 impl<'m> Block<'m> {
     /// An empty block.
-    pub(super) const EMPTY: Block<'m> = Block { sights: [Sight::NONE; BLOCK], len: 0 };
+    pub(super) const EMPTY: Block<'m> = Block { lookaheads: [Lookahead::NONE; BLOCK], len: 0 };
 
     /// Reads the frames of requests, at most [`BLOCK`], in place of those before, and asks for the
     /// lines of their hosts.
@@ -143,23 +143,23 @@ impl<'m> Block<'m> {
     pub(super) fn read(&mut self, batch: &Batch<'_>, requests: &[RequestHeader], map: &'m Map) {
         let untagged = map.untagged().router();
         self.len = requests.len().min(BLOCK);
-        for (place, request) in self.sights.iter_mut().zip(requests) {
+        for (place, request) in self.lookaheads.iter_mut().zip(requests) {
             let frame = batch.frame(request);
-            match Sight::of_usual(frame, untagged) {
-                Some(sight) => {
-                    prefetch(sight.dst_line);
-                    prefetch(sight.src_line);
-                    *place = sight;
+            match Lookahead::of_usual(frame, untagged) {
+                Some(lookahead) => {
+                    prefetch(lookahead.dst_line);
+                    prefetch(lookahead.src_line);
+                    *place = lookahead;
                 }
-                None => *place = Sight::of_other(frame, map),
+                None => *place = Lookahead::of_other(frame, map),
             }
         }
     }
 
     /// The requests, in order.
     #[inline(always)]
-    pub(super) fn sights(&self) -> &[Sight<'m>] {
-        &self.sights[..self.len]
+    pub(super) fn lookaheads(&self) -> &[Lookahead<'m>] {
+        &self.lookaheads[..self.len]
     }
 }
 
@@ -174,13 +174,13 @@ mod tests {
         let table = Table::new(Seed::new([7; 16]), LINES_MIN);
         let is_usual = |dst, src, ethertype: [u8; 2]| {
             let frame = [&[dst, 0, 0, 0, 0, 1, src, 0, 0, 0, 0, 2], &ethertype[..], &[0; 46]];
-            Sight::of_usual(&frame.concat(), table.router()).is_some()
+            Lookahead::of_usual(&frame.concat(), table.router()).is_some()
         };
         assert!(is_usual(2, 2, [0x08, 0x00]) && is_usual(2, 2, [0x86, 0xdd]));
         assert!(!is_usual(3, 2, [0x08, 0x00]) && !is_usual(2, 3, [0x08, 0x00]));
         for ethertype in [TYPE_VLAN, TYPE_PROVIDER_VLAN, TYPE_LLDP] {
             assert!(!is_usual(2, 2, ethertype.to_be_bytes()));
         }
-        assert!(Sight::of_usual(&[2; HEADER_LEN - 1], table.router()).is_none());
+        assert!(Lookahead::of_usual(&[2; HEADER_LEN - 1], table.router()).is_none());
     }
 }
