@@ -106,12 +106,21 @@ impl Publishers {
 /// What is known of the network, at one moment.
 pub struct World {
     version: u64,
-    parts: Vec<(PartId, Arc<dyn Any + Send + Sync>)>,
+    parts: Vec<Published>,
+}
+
+/// A part as it was published.
+#[derive(Clone)]
+struct Published {
+    id: PartId,
+    /// The version of the World in which it last changed.
+    since: u64,
+    value: Arc<dyn Any + Send + Sync>,
 }
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.parts.iter().map(|(id, _)| id.name);
+        let names = self.parts.iter().map(|part| part.id.name);
         write!(f, "version {} of ", self.version)?;
         f.debug_list().entries(names).finish()
     }
@@ -130,11 +139,11 @@ impl World {
     /// A part of it, where it is published: for readers outside the workers. Applications ask their
     /// [`View`].
     pub fn part<P: Part>(&self) -> Option<&P> {
-        self.find(P::ID).and_then(|part| part.downcast_ref())
+        self.find(P::ID).and_then(|part| part.value.downcast_ref())
     }
 
-    fn find(&self, id: PartId) -> Option<&Arc<dyn Any + Send + Sync>> {
-        self.parts.iter().find(|(there, _)| *there == id).map(|(_, part)| part)
+    fn find(&self, id: PartId) -> Option<&Published> {
+        self.parts.iter().find(|part| part.id == id)
     }
 }
 
@@ -164,10 +173,12 @@ impl<'w> View<'w> {
         View { reads, ..self }
     }
 
-    /// The version of the whole: what was made of one need not be made again before the next.
-    #[inline]
+    /// The version of the World in which one of these parts last changed: what was made of them
+    /// need not be made again before the next. For example, a probe that leaves makes another World,
+    /// and leaves the hosts as they are.
     pub fn version(&self) -> u64 {
-        self.world.version
+        let read = self.world.parts.iter().filter(|part| self.reads.contains(&part.id));
+        read.map(|part| part.since).max().unwrap_or(0)
     }
 
     /// A part of it.
@@ -178,7 +189,7 @@ impl<'w> View<'w> {
     #[inline]
     pub fn part<P: Part>(&self) -> &'w P {
         assert!(self.reads.contains(&P::ID), "READS has to name the part \"{}\"", P::NAME);
-        let part = self.world.find(P::ID).and_then(|part| part.downcast_ref());
+        let part = self.world.find(P::ID).and_then(|part| part.value.downcast_ref());
         part.expect("a part that is read is published, or the start is refused")
     }
 
@@ -192,7 +203,7 @@ impl World {
     /// Whether a part is another one than it was in `before`.
     pub(crate) fn differs(&self, before: &World, id: PartId) -> bool {
         match (self.find(id), before.find(id)) {
-            (Some(now), Some(then)) => !Arc::ptr_eq(now, then),
+            (Some(now), Some(then)) => !Arc::ptr_eq(&now.value, &then.value),
             (now, then) => now.is_some() || then.is_some(),
         }
     }

@@ -8,7 +8,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::queue::{self, PublishCtx, Queue};
-use super::{Part, PartId, Publisher, World};
+use super::{Part, PartId, Published, Publisher, World};
 use crate::time::Time;
 
 /// The least time between two versions: what comes in between is published together.
@@ -114,8 +114,12 @@ impl fmt::Debug for WorldBuilder {
 impl WorldBuilder {
     /// With these, in an order in which none is made of one that comes later.
     pub(crate) fn new(mut makers: Vec<Box<dyn Maker>>) -> WorldBuilder {
-        let parts: Vec<_> = makers.iter_mut().map(|maker| (maker.part(), maker.begin())).collect();
-        let version = u64::from(!parts.is_empty());
+        let version = u64::from(!makers.is_empty());
+        let begin = |maker: &mut Box<dyn Maker>| {
+            let (id, value) = (maker.part(), maker.begin());
+            Published { id, since: version, value }
+        };
+        let parts = makers.iter_mut().map(begin).collect();
         let world = Arc::new(World { version, parts });
         WorldBuilder { makers, world, not_before: Time::START }
     }
@@ -144,7 +148,7 @@ impl WorldBuilder {
             if (made_of || maker.has_reports() || maker.next() <= now)
                 && let Some(part) = maker.revise(now, &next, &self.world)
             {
-                next.parts[place].1 = part;
+                (next.parts[place].value, next.parts[place].since) = (part, next.version);
                 changed = true;
             }
         }

@@ -110,7 +110,11 @@ fn a_publisher_may_ask_for_a_time() {
     let mut press = WorldBuilder::new(makers);
     assert_eq!(press.next(), Time(50));
     assert!(press.step(Time(49)).is_none());
-    assert_eq!(seen(&press.step(Time(50)).unwrap()).2, u32::MAX);
+    let world = press.step(Time(50)).unwrap();
+    assert_eq!(seen(&world).2, u32::MAX);
+    // The numbers stayed as they were.
+    let version = |reads| View::of(&world, reads).version();
+    assert_eq!([version(&[Numbers::ID]), version(&[Sum::ID]), version(READS)], [1, 2, 2]);
 }
 
 #[test]
