@@ -89,9 +89,9 @@ impl Bench {
     fn look_up(&mut self) {
         let hosts = self.ledger.hosts().clone();
         let batch = |bench: &mut Bench| {
-            let request: Vec<u64> = (0..BATCH).map(|_| bench.draw()).collect();
-            let macs: Vec<Identity> = request.iter().map(|&host| identity(host)).collect();
-            let ips: Vec<(IpAddr, u16)> = request.iter().map(|&host| (ipv4(host), 0)).collect();
+            let keys: Vec<u64> = (0..BATCH).map(|_| bench.draw()).collect();
+            let macs: Vec<Identity> = keys.iter().map(|&host| identity(host)).collect();
+            let ips: Vec<(IpAddr, u16)> = keys.iter().map(|&host| (ipv4(host), 0)).collect();
             (macs, ips)
         };
         measure("ns by MAC, 64 at a time", || {
@@ -129,9 +129,9 @@ impl Bench {
 fn timed<B>(bench: &mut Bench, batch: fn(&mut Bench) -> B, mut run: impl FnMut(B)) -> f64 {
     let mut spent = Duration::ZERO;
     for _ in 0..ROUND {
-        let request = batch(bench);
+        let keys = batch(bench);
         let begun = Instant::now();
-        run(request);
+        run(keys);
         spent += begun.elapsed();
     }
     spent.as_nanos() as f64 / (ROUND * BATCH) as f64
@@ -143,25 +143,25 @@ fn measure(what: &str, mut round: impl FnMut() -> f64) {
     println!("{what:<32}  {:>8.1}  {:>8.1}", rounds[0], rounds[ROUNDS / 2]);
 }
 
-fn by_macs(hosts: &Hosts, request: &[Identity]) {
+fn by_macs(hosts: &Hosts, keys: &[Identity]) {
     let mut found = Vec::with_capacity(BATCH);
-    hosts.by_macs(request, &mut found);
+    hosts.by_macs(keys, &mut found);
     assert!(black_box(found).iter().all(Option::is_some));
 }
 
-fn by_ips(hosts: &Hosts, request: &[(IpAddr, u16)]) {
+fn by_ips(hosts: &Hosts, keys: &[(IpAddr, u16)]) {
     let mut found = Vec::with_capacity(BATCH);
-    hosts.by_ips(request, &mut found);
+    hosts.by_ips(keys, &mut found);
     assert!(black_box(found).iter().all(Option::is_some));
 }
 
 /// Each look-up needs what the one before found.
-fn by_mac(hosts: &Hosts, request: &[Identity]) {
-    request.iter().fold(0, |vlan, id| hosts.by_mac(id.mac, black_box(vlan)).unwrap().id().vlan);
+fn by_mac(hosts: &Hosts, keys: &[Identity]) {
+    keys.iter().fold(0, |vlan, id| hosts.by_mac(id.mac, black_box(vlan)).unwrap().id().vlan);
 }
 
-fn by_ip(hosts: &Hosts, request: &[(IpAddr, u16)]) {
-    request.iter().fold(0, |vlan, ask| hosts.by_ip(ask.0, black_box(vlan)).unwrap().id().vlan);
+fn by_ip(hosts: &Hosts, keys: &[(IpAddr, u16)]) {
+    keys.iter().fold(0, |vlan, ask| hosts.by_ip(ask.0, black_box(vlan)).unwrap().id().vlan);
 }
 
 fn identity(host: u64) -> Identity {

@@ -39,13 +39,13 @@ const ROUNDS: usize = 101;
 const ROUND: usize = 100_000 / BATCH;
 
 fn main() {
-    let request: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
+    let counts: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
     let request = if request.is_empty() { vec![1, 16, 64] } else { request };
     println!(
         "{:>8}  {:>8}  {:>9}  {:>6}  {:>6}",
         "switches", "version", "buffered", "min", "median"
     );
-    for switches in request {
+    for switches in counts {
         for version in Version::ALL {
             let mut bench = Bench::new(switches, version);
             for buffered in [true, false] {

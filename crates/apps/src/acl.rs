@@ -19,8 +19,8 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::match_bits::{Seen, TernaryMatch};
 use aldis_control::app::{Event, EventCtx, Next, Parallel, Slots};
-use aldis_control::match_bits::{Seen, TernaryMatch};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::weights::Switches;
 use aldis_control::world::{PartId, Publishers};

@@ -164,14 +164,14 @@ mod tests {
     proptest! {
         /// smoltcp reads the answer as one to its question.
         #[test]
-        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, request in 0u64..8) {
-            let (ours, theirs) = ([10, 0, 0, asking as u8], [10, 0, 0, request as u8]);
+        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, target in 0u64..8) {
+            let (ours, theirs) = ([10, 0, 0, asking as u8], [10, 0, 0, target as u8]);
             let Decision::Answer(frame) = decided(asking, 10, ours, theirs) else {
-                prop_assert!(place(asking) == place(request));
+                prop_assert!(place(asking) == place(target));
                 return Ok(());
             };
             let frame = EthernetFrame::new_checked(&frame[..]).unwrap();
-            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(request).0));
+            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(target).0));
             prop_assert_eq!(frame.ethertype(), EthernetProtocol::Arp);
             let reply = ArpRepr::parse(&ArpPacket::new_checked(frame.payload()).unwrap()).unwrap();
             prop_assert_eq!(reply, ArpRepr::EthernetIpv4 {

@@ -11,6 +11,7 @@ pub mod hosts;
 pub mod hub;
 pub mod learning_switch;
 pub mod log;
+pub mod match_bits;
 pub mod monitor;
 pub mod nd_proxy;
 pub mod orphan_flows;
@@ -26,6 +27,7 @@ mod sync;
 #[cfg(test)]
 mod testing;
 pub mod topology;
+pub mod trace;
 
 pub use acl::Acl;
 pub use aldis_control::SwitchPort;

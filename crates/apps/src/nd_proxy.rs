@@ -217,28 +217,28 @@ mod tests {
     proptest! {
         /// smoltcp reads the answer, checksum and all, as one to its question.
         #[test]
-        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, request in 0u64..8) {
-            let frame = match decided(&asks(asking, host_ipv6(asking), host_ipv6(request)), asking) {
+        fn an_answer_is_read_by_smoltcp(asking in 0u64..8, target in 0u64..8) {
+            let frame = match decided(&asks(asking, host_ipv6(asking), host_ipv6(target)), asking) {
                 Decision::Answer(frame) => frame,
                 Decision::SendTo(_) => {
-                    prop_assert!(request % 2 == 1 && request != 7);
+                    prop_assert!(target % 2 == 1 && target != 7);
                     return Ok(());
                 }
                 other => {
-                    prop_assert_eq!((other, place(asking)), (Decision::Drop(Reason::Heard), place(request)));
+                    prop_assert_eq!((other, place(asking)), (Decision::Drop(Reason::Heard), place(target)));
                     return Ok(());
                 }
             };
             let frame = EthernetFrame::new_checked(&frame[..]).unwrap();
-            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(request).0));
+            prop_assert_eq!((frame.dst_addr().0, frame.src_addr().0), (host_mac(asking).0, host_mac(target).0));
             let ip = Ipv6Packet::new_checked(frame.payload()).unwrap();
-            prop_assert_eq!((ip.src_addr(), ip.dst_addr(), ip.hop_limit()), (host_ipv6(request), host_ipv6(asking), 255));
+            prop_assert_eq!((ip.src_addr(), ip.dst_addr(), ip.hop_limit()), (host_ipv6(target), host_ipv6(asking), 255));
             let icmp = Icmpv6Packet::new_checked(ip.payload()).unwrap();
             let read = Icmpv6Repr::parse(&ip.src_addr(), &ip.dst_addr(), &icmp, &ChecksumCapabilities::default()).unwrap();
-            let router = if request == 7 { NdiscNeighborFlags::ROUTER } else { NdiscNeighborFlags::empty() };
+            let router = if target == 7 { NdiscNeighborFlags::ROUTER } else { NdiscNeighborFlags::empty() };
             prop_assert_eq!(read, Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert {
                 flags: router | NdiscNeighborFlags::SOLICITED | NdiscNeighborFlags::OVERRIDE,
-                target_addr: host_ipv6(request),
+                target_addr: host_ipv6(target),
                 lladdr: Some(frame.src_addr().into()),
             }));
         }

@@ -15,7 +15,6 @@ pub mod controller_event;
 pub mod fair;
 pub mod flows;
 pub mod limits;
-pub mod match_bits;
 pub mod outbox;
 pub mod output;
 pub mod parse;
@@ -26,7 +25,6 @@ pub mod stats;
 pub mod switch;
 pub mod switch_port;
 pub mod time;
-pub mod trace;
 pub mod weights;
 pub mod world;
 

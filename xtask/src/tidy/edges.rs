@@ -11,7 +11,7 @@ use std::path::Path;
 const EDGES: &[(&str, &[&str])] = &[
     ("aldis-wire", &[]),
     ("aldis-packet", &[]),
-    ("aldis-control", &["aldis-wire", "aldis-packet"]),
+    ("aldis-control", &["aldis-wire"]),
     ("aldis-apps", &["aldis-control", "aldis-packet", "aldis-wire"]),
     ("aldis-engine", &["aldis-wire", "aldis-control"]),
     ("aldis-emulator", &["aldis-wire", "aldis-packet"]),

@@ -127,7 +127,7 @@ fn sightings(counters: &hosts::Counters) -> [(&'static str, u64); 11] {
         ("on_links", counters.on_links),
         ("on_down", counters.on_down),
         ("no_room", counters.no_room),
-        ("claims_asked", counters.request),
+        ("claims_asked", counters.asked),
         ("claims_refuted", counters.refuted),
         ("claims_refused", counters.refused),
         ("claims_beyond_room", counters.disputes_full),

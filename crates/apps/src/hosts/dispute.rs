@@ -152,8 +152,8 @@ impl Disputes {
         while let Some((&what, dispute)) = self.0.iter_mut().find(|(_, dispute)| dispute.due <= now)
         {
             match dispute.state {
-                State::Asking(request) if request < ASKS => {
-                    (dispute.state, dispute.due) = (State::Asking(request + 1), now + ASK_EVERY);
+                State::Asking(times) if times < ASKS => {
+                    (dispute.state, dispute.due) = (State::Asking(times + 1), now + ASK_EVERY);
                     return Some(Due::Ask(dispute.claim));
                 }
                 State::Asking(_) => return self.end(what).map(Due::Granted),

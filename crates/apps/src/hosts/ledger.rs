@@ -130,7 +130,7 @@ pub struct Counters {
     /// Sightings at a port with as many hosts as it may have, or at one that is none.
     pub no_room: u64,
     /// Claims that were opened: the owner was asked.
-    pub request: u64,
+    pub asked: u64,
     /// Claims that the owner's answer refuted.
     pub refuted: u64,
     /// Claims refused without asking: refuted shortly before, or no address to ask by.
@@ -485,7 +485,7 @@ impl Ledger {
     fn dispute(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
         match self.disputes.claim(now, claim) {
             Verdict::Ask if self.asks(claim).next().is_some() => {
-                self.counters.request += 1;
+                self.counters.asked += 1;
                 self.ask(claim, out);
             }
             Verdict::Ask => {

@@ -72,30 +72,30 @@ impl Hosts {
 
     /// The hosts with these addresses, in their order, behind those in `found`. Faster than one
     /// after the other: what one needs of the memory is on its way while others are looked for.
-    pub fn by_macs<'a>(&'a self, request: &[Identity], found: &mut Vec<Option<&'a Host>>) {
+    pub fn by_macs<'a>(&'a self, keys: &[Identity], found: &mut Vec<Option<&'a Host>>) {
         let hash = |id: &Identity| self.hash(*id);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
-        self.batched(&self.by_mac, request, (hash, |host, id| host.id() == *id, get), found);
+        self.batched(&self.by_mac, keys, (hash, |host, id| host.id() == *id, get), found);
     }
 
     /// The same of the first [`BATCH`] of them, each found in its place.
     pub(crate) fn by_few_macs<'a>(
         &'a self,
-        request: &[Identity],
+        keys: &[Identity],
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let (hash, request) =
-            (|id: &Identity| self.hash(*id), &request[..request.len().min(BATCH)]);
+        let (hash, keys) =
+            (|id: &Identity| self.hash(*id), &keys[..keys.len().min(BATCH)]);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
-        self.together(&self.by_mac, request, (hash, |host, id| host.id() == *id, get), found);
+        self.together(&self.by_mac, keys, (hash, |host, id| host.id() == *id, get), found);
     }
 
     /// The hosts that have these IP addresses in these VLANs, likewise.
-    pub fn by_ips<'a>(&'a self, request: &[(IpAddr, u16)], found: &mut Vec<Option<&'a Host>>) {
-        let hash = |request: &(IpAddr, u16)| self.hash_ip(request.0, request.1);
-        let is = |host: &Host, request: &(IpAddr, u16)| host.owns(request.0, request.1);
-        let get = |request: &(IpAddr, u16)| self.by_ip(request.0, request.1);
-        self.batched(&self.by_ip, request, (hash, is, get), found);
+    pub fn by_ips<'a>(&'a self, keys: &[(IpAddr, u16)], found: &mut Vec<Option<&'a Host>>) {
+        let hash = |keys: &(IpAddr, u16)| self.hash_ip(keys.0, keys.1);
+        let is = |host: &Host, keys: &(IpAddr, u16)| host.owns(keys.0, keys.1);
+        let get = |keys: &(IpAddr, u16)| self.by_ip(keys.0, keys.1);
+        self.batched(&self.by_ip, keys, (hash, is, get), found);
     }
 
     /// All hosts, in no order. Reads the whole table, as the next two do: for people, not for
@@ -151,7 +151,7 @@ impl Hosts {
     fn batched<'a, K>(
         &'a self,
         index: &'a Index,
-        request: &[K],
+        keys: &[K],
         (hash, is, get): (
             impl Fn(&K) -> Hash,
             impl Fn(&Host, &K) -> bool,
@@ -159,10 +159,10 @@ impl Hosts {
         ),
         found: &mut Vec<Option<&'a Host>>,
     ) {
-        for request in request.chunks(BATCH) {
+        for keys in keys.chunks(BATCH) {
             let mut hosts = [None; BATCH];
-            self.together(index, request, (&hash, &is, &get), &mut hosts);
-            found.extend(&hosts[..request.len()]);
+            self.together(index, keys, (&hash, &is, &get), &mut hosts);
+            found.extend(&hosts[..keys.len()]);
         }
     }
 
@@ -171,7 +171,7 @@ impl Hosts {
     fn together<'a, K>(
         &'a self,
         index: &'a Index,
-        request: &[K],
+        keys: &[K],
         (hash, is, get): (
             impl Fn(&K) -> Hash,
             impl Fn(&Host, &K) -> bool,
@@ -181,15 +181,15 @@ impl Hosts {
     ) {
         let nothing = Hash::new(0);
         let mut hashes = [(nothing, index.ask_for(nothing)); BATCH];
-        for (key, place) in request.iter().zip(&mut hashes) {
+        for (key, place) in keys.iter().zip(&mut hashes) {
             let hash = hash(key);
             *place = (hash, index.ask_for(hash));
         }
-        for ((hash, page), place) in hashes.iter().zip(&mut *found).take(request.len()) {
+        for ((hash, page), place) in hashes.iter().zip(&mut *found).take(keys.len()) {
             *place = page.first(*hash).map(|number| self.hosts.item(number as usize));
             place.inspect(|host| prefetch(*host));
         }
-        for (key, place) in request.iter().zip(found) {
+        for (key, place) in keys.iter().zip(found) {
             *place = match *place {
                 Some(host) if is(host, key) => Some(host),
                 None => None,

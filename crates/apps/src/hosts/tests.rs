@@ -392,11 +392,11 @@ fn a_port_cannot_open_all_disputes() {
     let mut lab = Lab::new(config());
     (0..2000).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
     (0..1000).for_each(|host| drop(lab.see(10, seen(host, THERE))));
-    assert_eq!(lab.ledger.counters().request, PORT_DISPUTES_MAX as u64);
+    assert_eq!(lab.ledger.counters().asked, PORT_DISPUTES_MAX as u64);
     for host in 100..2000 {
         lab.see(20, seen(host, SwitchPort::new(3, host as u32)));
     }
-    assert_eq!(lab.ledger.counters().request, DISPUTES_MAX as u64);
+    assert_eq!(lab.ledger.counters().asked, DISPUTES_MAX as u64);
 }
 
 /// What may happen to a table.

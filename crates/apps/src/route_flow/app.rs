@@ -253,8 +253,8 @@ impl App for RouteFlow {
 fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, commands: &mut Commands) {
     let (hosts, fleet) = (world.part::<Hosts>(), world.part::<Fleet>());
     let mut found = Vec::new();
-    let places = |request: &[Identity], places: &mut Vec<_>| {
-        hosts.by_macs(request, &mut found);
+    let places = |ids: &[Identity], places: &mut Vec<_>| {
+        hosts.by_macs(ids, &mut found);
         places.extend(found.drain(..).map(|host| host.and_then(Host::place)));
     };
     keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, commands));

@@ -286,10 +286,10 @@ fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
     let (mut looked_at, mut removed) = (vec![], 0);
     planner.keeper.doubt_all();
     while planner.keeper.is_in_doubt() {
-        let mut request = 0;
+        let mut asked = 0;
         planner.keeper.look_again(
             |ids, places| {
-                request += ids.len();
+                asked += ids.len();
                 let at = |id: &Identity| match id.mac.to_u64() {
                     host if is_there(host) => Some(end(host)),
                     host if host.is_multiple_of(2) => Some(end(host + 1)),
@@ -302,7 +302,7 @@ fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
                 removed += 1;
             },
         );
-        looked_at.push(request);
+        looked_at.push(asked);
     }
     assert_eq!(looked_at, [8192, all - 8192]);
     assert_eq!((removed, planner.paths().len()), (all / 3, all - all / 3));

@@ -274,13 +274,13 @@ proptest! {
     fn many_destinations_at_once_are_as_far_as_one_by_one(
         history in a_history(),
         engine in an_engine(),
-        request: prop::sample::Index,
+        asked: prop::sample::Index,
     ) {
         let graph = Arc::new(Graph::default().with(&history.concat()));
         let [one, all] = [0; 2].map(|_| Routes::new(Arc::clone(&engine), Arc::clone(&graph)));
         let up: Vec<Node> = graph.switches().map(|(_, node)| node).collect();
         if !up.is_empty() {
-            all.tree(*request.get(&up));
+            all.tree(*asked.get(&up));
         }
         all.search_all();
         prop_assert_eq!(all.tally().searched, up.len() as u64);
@@ -342,15 +342,15 @@ proptest! {
     fn after_any_changes_routes_are_what_they_would_be_from_scratch(
         history in a_history(),
         engine in an_engine(),
-        request in prop::collection::vec((1..=SWITCHES).prop_map(DatapathId), 1..40),
+        asked in prop::collection::vec((1..=SWITCHES).prop_map(DatapathId), 1..40),
         flow: u64,
     ) {
         let graph = Graph::default().with(&history[0]);
         let mut routes = Routes::new(Arc::clone(&engine), Arc::new(graph));
-        let mut request = request.iter().cycle();
+        let mut asked = asked.iter().cycle();
         for changes in &history[1..] {
             // Some trees are there, others are not.
-            let some = request.by_ref().take(4).filter_map(|&dpid| routes.graph().node(dpid));
+            let some = asked.by_ref().take(4).filter_map(|&dpid| routes.graph().node(dpid));
             some.for_each(|node| _ = routes.tree(node));
             let graph = Arc::new(routes.graph().with(changes));
             let next = routes.after(Arc::clone(&graph));

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aldis_apps::trace::{Budget, Cut, Each, Listing, Out, Packet, Program, trace};
 use aldis_control::command::Reply;
 use aldis_control::switch::Seen;
-use aldis_control::trace::{Budget, Cut, Each, Listing, Out, Packet, Program, trace};
 use aldis_wire::msg::{Action, FlowStats, FlowStatsRequest, GroupDesc, PortNo, StatsRequestBody};
 use aldis_wire::{DatapathId, MacAddr, Version};
 use axum::Json;

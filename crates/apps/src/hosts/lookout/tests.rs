@@ -207,7 +207,7 @@ fn a_broadcast_that_comes_in_by_a_new_link_moves_nobody() {
         assert_eq!(place_of(&net, 1), Some(HERE));
     }
     assert_eq!(net.part::<Map>().links().count(), 2, "and shows no host there");
-    assert_eq!(net.part::<Hosts>().counters().request, 0);
+    assert_eq!(net.part::<Hosts>().counters().asked, 0);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn what_was_seen_in_one_session_of_a_switch_is_not_believed_in_the_next() {
     net.join(2, Version::V13, 3);
     net.pass(4000);
     assert!(net.part::<Map>().port(THERE).is_some_and(|port| port.known));
-    assert_eq!((place_of(&net, 1), net.part::<Hosts>().counters().request), (Some(HERE), 0));
+    assert_eq!((place_of(&net, 1), net.part::<Hosts>().counters().asked), (Some(HERE), 0));
 }
 
 #[test]

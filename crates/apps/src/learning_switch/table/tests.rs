@@ -76,10 +76,10 @@ fn many_words_at_a_time_are_as_good_as_one_by_one() {
                 let host = if at == place { key(HOST).0 } else { near & !FROZEN | 1 << 40 };
                 AtomicU64::store(word, host | near & FROZEN | (at as u64 + 1), Ordering::Relaxed);
             }
-            for request in [place, (place + 1) % WORDS] {
-                let (key, there) = (key(HOST), Seen(request as u16 + 1));
+            for at in [place, (place + 1) % WORDS] {
+                let (key, there) = (key(HOST), Seen(at as u16 + 1));
                 let found = (line.holds(key, there), line.seen(key));
-                assert!(near == FROZEN || found.0 == (request == place && place < WORDS));
+                assert!(near == FROZEN || found.0 == (at == place && place < WORDS));
                 if width >= Width::Four {
                     // SAFETY: the processor has what the functions ask for.
                     let by_four =

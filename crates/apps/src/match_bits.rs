@@ -1,8 +1,6 @@
 //! Matches and packets as bits, so that both can be compared: each field of OpenFlow is a number of
 //! at most 128 bits.
 
-use alloc::boxed::Box;
-
 use aldis_packet::{
     Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, ethertype, icmpv6, protocol,
 };

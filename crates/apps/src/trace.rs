@@ -14,14 +14,9 @@ mod of_v10;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::rc::Rc;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use aldis_packet::{ethertype, protocol};
 use aldis_wire::msg::{

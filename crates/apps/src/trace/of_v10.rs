@@ -1,9 +1,6 @@
 //! Actions of OpenFlow 1.0 that depend on the packet (1.0 §5.2.4): a flow whose match does not say
 //! which packet comes has them under their numbers there. Here the packet is known.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use aldis_wire::msg::{Action, Field, Masked, PortNo};
 use aldis_wire::v10;
 
