@@ -5,8 +5,9 @@
 
 use std::fs;
 
-/// What may lie free in the process before it is given back to the system.
-const IDLE_MAX: usize = 32 * 1024 * 1024;
+/// What may lie free in the process before it is given back to the system. For example, 5,000
+/// switches that connected at once left 17 MB behind, a quarter of what they need.
+const IDLE_MAX: usize = 8 * 1024 * 1024;
 
 /// Gives memory back that the process does not use any more.
 ///
