@@ -2,9 +2,12 @@
 
 use std::process::ExitCode;
 
-use aldis_http::api::acl::{Acl, AclRule, Deed};
+use aldis_apps::acl::{Rule, Verdict};
+use aldis_http::api::acl::Acl;
+use aldis_http::desired::Desired;
+use aldis_wire::msg::PortNo;
 
-use super::static_flows::{fate, source};
+use super::static_flows::{source, status};
 use super::table::Table;
 use super::{Ask, escape, words};
 
@@ -34,35 +37,37 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
 }
 
 fn all(Acl { rules }: &Acl) -> Table {
-    let row = |rule: &AclRule| {
-        let source = source(rule.source).to_owned();
-        vec![rule.name.clone(), deed(rule), words::fields(&rule.matching), switches(rule), source]
+    let row = |rule: &Stored<Rule>| {
+        let (it, source) = (&rule.it, source(rule.source).to_owned());
+        vec![it.name.to_string(), verdict(it), words::match_(&it.match_), switches(it), source]
     };
     let count = format!("{} {}", rules.len(), if rules.len() == 1 { "rule" } else { "rules" });
     let columns = ["name", "action", "match", "switches", "source"];
     Table::new(&columns, rules.iter().map(row).collect()).ending(count)
 }
 
-fn one(rule: &AclRule) -> Table {
+fn one(rule: &Stored<Rule>) -> Table {
+    let it = &rule.it;
     let said = vec![
-        ("name", rule.name.clone()),
-        ("action", deed(rule)),
-        ("match", words::fields(&rule.matching)),
-        ("switches", switches(rule)),
+        ("name", it.name.to_string()),
+        ("action", verdict(it)),
+        ("match", words::match_(&it.match_)),
+        ("switches", switches(it)),
         ("source", source(rule.source).into()),
     ];
-    Table::pairs([said, rule.at.iter().map(fate).collect()].concat())
+    Table::pairs([said, rule.at.iter().map(status).collect()].concat())
 }
 
-fn deed(rule: &AclRule) -> String {
-    match (rule.action, &rule.mirror_to) {
-        (Deed::Allow, _) => "allow".into(),
-        (Deed::Deny, _) => "deny".into(),
-        (Deed::Mirror, Some(port)) => format!("mirror to {port}"),
-        (Deed::Mirror, None) => "mirror".into(),
+fn verdict(rule: &Rule) -> String {
+    match rule.verdict {
+        Verdict::Allow => "allow".into(),
+        Verdict::Deny => "deny".into(),
+        Verdict::Mirror(PortNo::LOCAL) => "mirror to local".into(),
+        Verdict::Mirror(PortNo(port)) => format!("mirror to {port}"),
     }
 }
 
-fn switches(rule: &AclRule) -> String {
-    if rule.switches.is_empty() { "all".into() } else { rule.switches.join(" ") }
+fn switches(rule: &Rule) -> String {
+    let all: Vec<_> = rule.switches.iter().map(ToString::to_string).collect();
+    if all.is_empty() { "all".into() } else { all.join(" ") }
 }

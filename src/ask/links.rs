@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use aldis_http::api::links::{Link, LinkState};
+use aldis_apps::topology::State as LinkState;
+use aldis_http::api::links::Link;
 
 use super::{Ask, query};
 

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use aldis_http::api::static_flows::{AtSwitch, Source, StaticFlow};
+use aldis_apps::static_flows::StaticFlow;
+use aldis_http::desired::{InstallStatus, Source, Stored};
 
 use super::table::Table;
 use super::{Ask, escape, words};
@@ -37,42 +38,43 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     }
 }
 
-fn row(flow: &StaticFlow) -> Vec<String> {
+fn row(flow: &Stored<StaticFlow>) -> Vec<String> {
+    let it = &flow.it;
     vec![
-        flow.name.clone(),
-        flow.switch.clone(),
-        words::count(flow.table),
-        flow.priority.to_string(),
-        words::fields(&flow.matching),
-        words::does(&flow.actions, &flow.then),
+        it.name.to_string(),
+        it.switches.to_string(),
+        words::count(it.table.map(|table| table.0)),
+        it.priority.to_string(),
+        words::match_(&it.match_),
+        words::instructions(&it.instructions),
         there(flow),
         source(flow.source).into(),
     ]
 }
 
-fn one(flow: &StaticFlow) -> Table {
+fn one(flow: &Stored<StaticFlow>) -> Table {
+    let it = &flow.it;
+    let table = it.table.map_or_else(|| "that which forwards".into(), |table| table.0.to_string());
     let said = vec![
-        ("name", flow.name.clone()),
-        ("switches", flow.switch.clone()),
-        (
-            "table",
-            flow.table.map_or_else(|| "that which forwards".into(), |table| table.to_string()),
-        ),
-        ("priority", flow.priority.to_string()),
-        ("match", words::fields(&flow.matching)),
-        ("does", words::does(&flow.actions, &flow.then)),
+        ("name", it.name.to_string()),
+        ("switches", it.switches.to_string()),
+        ("table", table),
+        ("priority", it.priority.to_string()),
+        ("match", words::match_(&it.match_)),
+        ("does", words::instructions(&it.instructions)),
         ("there", there(flow)),
         ("source", source(flow.source).into()),
     ];
-    Table::pairs([said, flow.at.iter().map(fate).collect()].concat())
+    Table::pairs([said, flow.at.iter().map(status).collect()].concat())
 }
 
-fn there(flow: &StaticFlow) -> String {
-    format!("{} of {}", flow.there, flow.there.saturating_add(flow.missing))
+fn there(flow: &Stored<StaticFlow>) -> String {
+    let installed = flow.installed.unwrap_or_default();
+    format!("{} of {}", installed.there, installed.there.saturating_add(installed.missing))
 }
 
 /// What became of something at a switch.
-pub(super) fn fate(at: &AtSwitch) -> (&str, String) {
+pub(super) fn status(at: &InstallStatus) -> (&str, String) {
     let there = if at.there { "there" } else { "not there" };
     (&at.switch, format!("{there}: {}", at.words))
 }

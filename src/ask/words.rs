@@ -2,16 +2,32 @@
 
 use std::collections::BTreeMap;
 
+use aldis_apps::spelling::{Matching, Spelled, spelled};
+use aldis_wire::msg::{Instruction, Match};
+
 /// Which packets a match is about.
 pub(super) fn fields(matching: &BTreeMap<String, String>) -> String {
     let fields: Vec<_> = matching.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if fields.is_empty() { "every packet".into() } else { fields.join(",") }
 }
 
+/// The same of a match that was read.
+pub(super) fn match_(match_: &Match) -> String {
+    fields(&Matching(match_.clone()).in_words())
+}
+
 /// What becomes of them.
 pub(super) fn does(actions: &[String], then: &[String]) -> String {
     let does: Vec<_> = actions.iter().chain(then).map(String::as_str).collect();
     if does.is_empty() { "drop".into() } else { does.join(" ") }
+}
+
+/// The same of instructions that were read.
+pub(super) fn instructions(instructions: &[Instruction]) -> String {
+    let (actions, then) = spelled(instructions);
+    let actions: Vec<_> = actions.iter().map(|Spelled(action)| action.to_string()).collect();
+    let then: Vec<_> = then.iter().map(|Spelled(then)| then.to_string()).collect();
+    does(&actions, &then)
 }
 
 /// A number that not every switch counts.

@@ -27,7 +27,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use aldis_apps::Acl;
+use aldis_apps::acl::Rule;
 use aldis_apps::learning_switch::{self, Seed};
+use aldis_apps::static_flows::StaticFlow;
 use aldis_control::account::SWITCH_BYTES;
 use aldis_control::weights::WeightRule;
 use aldis_control::{App, AppSet, Tables};
@@ -35,6 +37,7 @@ use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
 use serde::Deserialize;
+use tracing::warn;
 
 pub(crate) use initial::Initial;
 use location::location;
@@ -124,10 +127,10 @@ pub(crate) struct Config {
     pub(crate) monitor: monitor::Settings,
     /// The rules of the application `acl`, in order.
     #[serde(rename = "acl")]
-    acl_rules: Vec<rules::AclRule>,
+    acl_rules: Vec<rules::Told<Rule>>,
     /// What the application `static-flows` keeps.
     #[serde(rename = "static-flow")]
-    static_flow: Vec<rules::StaticFlow>,
+    static_flow: Vec<rules::Told<StaticFlow>>,
     topology: network::TopologySettings,
     hosts: network::HostsSettings,
     /// The servers that the application `dhcp` believes.
@@ -270,6 +273,13 @@ impl Config {
     /// Whether an application runs.
     pub(crate) fn runs(&self, name: &str) -> bool {
         self.apps().iter().any(|app| app.name() == name)
+    }
+
+    /// Warns of keys in an old spelling, with what to write instead.
+    pub(crate) fn warn_of_old_spellings(&self) {
+        for (at, why) in self.static_flow.iter().filter_map(rules::Told::old_spelling) {
+            warn!("{}{why}", self.location_at(at));
+        }
     }
 
     /// The applications, which can work together.

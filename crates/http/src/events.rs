@@ -20,9 +20,9 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::api::events::Event;
+use crate::controller::Controller;
 use crate::limits::{EVENTS_MAX, FOLLOWERS_MAX};
 use crate::problem::Problem;
-use crate::source::Controller;
 use crate::when::Calendar;
 
 pub(crate) use follower::Follower;

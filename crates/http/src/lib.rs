@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   browser, curl, aldis ──▶ server ──▶ guard ──▶ gate ──▶ door ──▶ routes ──▶ api/… ──▶ Controller
-//!                            one thread                                          (source)
+//!                            one thread                                                  
 //! ```
 //!
 //! All of it runs on one thread of its own and never on a worker. What it shows it reads from what is published anyway,
@@ -16,7 +16,7 @@
 //! 5. [`extract`], [`problem`] — what was asked, and what was wrong with it, in plain words;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
 //! 7. `ryu`, `floodlight` — the same controller in the words of others, for scripts that were written for those;
-//! 8. [`kept`] — what people set and find again;
+//! 8. [`desired`] — what an operator set and finds again;
 //! 9. [`events`] — what happened, kept for those who follow it.
 //!
 //! Deliberately absent: files. Nothing that is asked for names one.
@@ -25,6 +25,8 @@
 
 pub mod access;
 pub mod api;
+pub mod controller;
+pub mod desired;
 mod docs;
 mod door;
 mod etag;
@@ -33,7 +35,6 @@ pub mod extract;
 mod floodlight;
 mod gate;
 mod guard;
-pub mod kept;
 pub mod limits;
 mod linger;
 mod metrics;
@@ -44,10 +45,9 @@ mod routes;
 mod ryu;
 mod seats;
 pub mod server;
-pub mod source;
 mod when;
 
 pub use access::Access;
+pub use controller::{Commanded, Controller};
 pub use server::{Admission, Listening, Refused, Server};
-pub use source::{Commanded, Controller};
 pub use when::civil as date_of_day;

@@ -12,22 +12,22 @@ use axum::{Extension, Router};
 use tokio::sync::watch;
 
 use crate::access::{Needed, Role};
+use crate::controller::Controller;
+use crate::desired::ConfigStore;
 use crate::door::{self, Door};
 use crate::events::Events;
 use crate::extract::BodyMax;
 use crate::floodlight::entries::Entries;
-use crate::kept::Keeps;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
 use crate::ryu::changes::Lookout;
-use crate::source::Controller;
 use crate::when::Calendar;
 use crate::{api, docs, etag, floodlight, gate, guard, metrics, openapi, ryu};
 
 /// What every resource is made from.
 pub(crate) struct Shared {
     pub(crate) controller: Arc<dyn Controller>,
-    pub(crate) keeps: Arc<dyn Keeps>,
+    pub(crate) config_store: Arc<dyn ConfigStore>,
     pub(crate) calendar: Calendar,
     pub(crate) events: Events,
     /// Who looks for changes of the network, for those who follow them in Ryu's way.

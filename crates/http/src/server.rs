@@ -28,17 +28,17 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Access;
+use crate::controller::Controller;
+use crate::desired::ConfigStore;
 use crate::door::{Door, Leash, Peer};
 use crate::events::{self, Events};
 use crate::floodlight::entries::{self, Entries};
-use crate::kept::Keeps;
 use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
 use crate::linger::{Heard, Lingering, Listened};
 use crate::patient::Patient;
 use crate::routes::{Routes, Shared};
 use crate::ryu::changes::Lookout;
 use crate::seats::{Full, Seat, Seats};
-use crate::source::Controller;
 use crate::when::Calendar;
 
 /// Why an address is not listened on.
@@ -124,7 +124,7 @@ impl Server {
     pub fn start(
         listening: Listening,
         controller: Arc<dyn Controller>,
-        keeps: Arc<dyn Keeps>,
+        config_store: Arc<dyn ConfigStore>,
         incoming: events::Incoming,
         access: Access,
     ) -> io::Result<Server> {
@@ -132,10 +132,10 @@ impl Server {
         let calendar = Calendar::new(controller.now());
         let (stop, stopping) = watch::channel(false);
         let events = Events::new(&calendar);
-        let entries = Arc::new(Entries::found(keeps.floodlight_entries()));
+        let entries = Arc::new(Entries::found(config_store.floodlight_entries()));
         let shared = Arc::new(Shared {
             controller,
-            keeps,
+            config_store,
             calendar,
             events,
             lookout: Lookout::default(),

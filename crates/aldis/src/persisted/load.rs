@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use aldis_control::weights::WeightRule;
-use aldis_http::kept;
+use aldis_http::desired::check_floodlight_entry;
 use aldis_store::{Change, Embedded, Entry, Shelf, Store, Value};
 
 use super::acl::AclRules;
@@ -42,7 +42,7 @@ impl Persisted {
             kept.names.insert(dpid, called);
         }
         for (name, Entry { value, .. }) in entries(Shelf::FloodlightEntries) {
-            let checked = kept::check_floodlight_entry(&name, &value);
+            let checked = check_floodlight_entry(&name, &value);
             checked.map_err(|why| placed(Shelf::FloodlightEntries, &name, &why))?;
         }
         for (name, Entry { value, .. }) in entries(Shelf::Weights) {

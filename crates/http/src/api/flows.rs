@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use aldis_apps::spelling::{Matching, Number, Spelled};
 use aldis_control::command::{Failure, Reply, Said};
 use aldis_control::limits::COMMAND_MESSAGES_MAX;
 use aldis_wire::DatapathId;
@@ -19,8 +20,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
 use super::ask::{beside, failed, refused, replies, unreadable};
+use super::flow::Owners;
 pub use super::flow::{Change, Command, Flow};
-use super::flow::{Matching, Number, Owners, Read};
 use crate::extract::{Dpid, Json as Body, Query, at_most};
 use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTS_MAX, SWITCH_WITHIN};
 use crate::problem::Problem;
@@ -246,7 +247,7 @@ pub(crate) async fn change_many(
     Body(Changes { flows }): Body<Changes>,
 ) -> Result<Response, Problem> {
     let named = flows.into_iter().enumerate().map(|(place, flow)| match flow.switch {
-        Some(Read(dpid)) => Ok((dpid, flow)),
+        Some(Spelled(dpid)) => Ok((dpid, flow)),
         None => {
             let detail = format!("flows[{place}]: `switch` is missing");
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail))
@@ -308,15 +309,15 @@ impl Which {
             command: if self.priority.is_some() { Command::DeleteStrict } else { Command::Delete },
             table: self.table,
             priority: self.priority,
-            cookie: read("cookie", self.cookie.as_deref())?.map(Read),
-            cookie_mask: read("cookie_mask", self.cookie_mask.as_deref())?.map(Read),
+            cookie: read("cookie", self.cookie.as_deref())?.map(Spelled),
+            cookie_mask: read("cookie_mask", self.cookie_mask.as_deref())?.map(Spelled),
             matching: read("match", self.matching.as_deref())?.unwrap_or_default(),
             actions: vec![],
             then: vec![],
             idle_timeout_s: 0,
             hard_timeout_s: 0,
             flags: vec![],
-            out_port: read("out_port", self.out_port.as_deref())?.map(Read),
+            out_port: read("out_port", self.out_port.as_deref())?.map(Spelled),
             out_group: self.out_group,
         };
         let nothing = change.matching.0.fields.is_empty()

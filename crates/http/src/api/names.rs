@@ -44,7 +44,7 @@ pub struct NewName {
 pub(crate) async fn list(State(shared): From) -> Json<Names> {
     let named =
         |(dpid, name): (aldis_wire::DatapathId, String)| Named { dpid: dpid.to_string(), name };
-    Json(Names { names: shared.keeps.names().into_iter().map(named).collect() })
+    Json(Names { names: shared.config_store.names().into_iter().map(named).collect() })
 }
 
 /// Call a switch so, connected or not
@@ -62,7 +62,7 @@ pub(crate) async fn put(
 ) -> Result<Json<Named>, Problem> {
     check_name(&name)?;
     let given = Some(name.clone());
-    set(&shared, move |keeps| keeps.set_name(dpid, given)).await?;
+    set(&shared, move |store| store.set_name(dpid, given)).await?;
     Ok(Json(Named { dpid: dpid.to_string(), name }))
 }
 
@@ -77,6 +77,6 @@ pub(crate) async fn remove(
     State(shared): From,
     Dpid(dpid): Dpid,
 ) -> Result<Json<Changed>, Problem> {
-    set(&shared, move |keeps| keeps.set_name(dpid, None)).await?;
-    Ok(Json(Changed { set: 0, removed: 1, durable: shared.keeps.is_durable() }))
+    set(&shared, move |store| store.set_name(dpid, None)).await?;
+    Ok(Json(Changed { set: 0, removed: 1, durable: shared.config_store.is_durable() }))
 }

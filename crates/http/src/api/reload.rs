@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::set;
-use crate::kept::Reread;
+use crate::desired::Reread;
 use crate::problem::Problem;
 use crate::routes::From;
 
@@ -29,6 +29,6 @@ pub struct Reloaded {
     (status = 422, description = "The file makes no sense; the old settings stay", body = Problem),
 ))]
 pub(crate) async fn reload(State(shared): From) -> Result<Json<Reloaded>, Problem> {
-    let Reread { applied, waiting } = set(&shared, |keeps| keeps.reread()).await?;
+    let Reread { applied, waiting } = set(&shared, |store| store.reread()).await?;
     Ok(Json(Reloaded { applied, waiting }))
 }

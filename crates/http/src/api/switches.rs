@@ -138,7 +138,7 @@ pub(crate) async fn list(
     switches.retain(|seen| filter.lets(seen));
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let dpid = |seen: &Seen| seen.switch.info.dpid;
-    let names = shared.keeps.names();
+    let names = shared.config_store.names();
     let show = |seen: &Seen| Switch::new(&shared, &names, seen);
     Page::cut(&switches, filter.limit, cursor, dpid, show).map(Json)
 }
@@ -153,7 +153,7 @@ pub(crate) async fn list(
 ))]
 pub(crate) async fn show(State(shared): From, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
-    Ok(Json(Switch::new(&shared, &shared.keeps.names(), &seen)))
+    Ok(Json(Switch::new(&shared, &shared.config_store.names(), &seen)))
 }
 
 /// Nothing is known of this switch now.

@@ -7,6 +7,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aldis_apps::SwitchPort;
+use aldis_apps::spelling::{Matching, Spelled};
+use aldis_apps::topology::State as LinkState;
 use aldis_apps::trace::{Budget, Cut, Each, Listing, Out, Packet, Program, trace};
 use aldis_control::command::Reply;
 use aldis_control::switch::Seen;
@@ -21,8 +24,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::ask::{beside, replies, unreadable};
-use super::flow::{Flow, Matching, Owners, Read};
-use super::links::LinkState;
+use super::flow::{Flow, Owners};
 use super::switches::not_connected;
 use crate::extract::Json as Body;
 use crate::limits::{HOPS_MAX, HOSTS_NAMED_MAX, TRACE_HELD_MAX, TRACE_TURN_WITHIN, TRACES_MAX};
@@ -35,10 +37,10 @@ use crate::routes::{From, Shared};
 pub struct Question {
     /// The switch, however its datapath id is written
     #[schema(value_type = String, example = "1")]
-    pub switch: Read<DatapathId>,
+    pub switch: Spelled<DatapathId>,
     /// The port of it by which the packet comes in
     #[schema(value_type = String, example = "1")]
-    pub port: Read<PortNo>,
+    pub port: Spelled<PortNo>,
     /// Its fields, without masks; those that it has besides are zero
     #[serde(default)]
     #[schema(value_type = std::collections::HashMap<String, String>, example = json!({"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2"}))]
@@ -191,7 +193,7 @@ pub(crate) async fn follow(
 ) -> Result<Json<Trace>, Problem> {
     let refused =
         |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-packet", detail);
-    let (Read(dpid), Read(port)) = (question.switch, question.port);
+    let (Spelled(dpid), Spelled(port)) = (question.switch, question.port);
     let packet = Packet::of(port, &question.packet.0).map_err(|why| refused(why.to_string()))?;
     let _turn = turn().await?;
     let first = ask(&shared, dpid).await?;
@@ -224,7 +226,7 @@ struct Walk {
     /// Where they came, in order: the hops.
     ways: Vec<(DatapathId, Packet)>,
     /// The same by switch and port.
-    places: HashMap<(DatapathId, u32), Vec<usize>>,
+    places: HashMap<SwitchPort, Vec<usize>>,
     hops: Vec<Hop>,
     cuts: Vec<String>,
     /// Why nothing more is followed.
@@ -233,7 +235,7 @@ struct Walk {
 
 impl Walk {
     fn new(shared: Arc<Shared>, dpid: DatapathId, packet: Packet) -> Walk {
-        let at = (dpid, packet.in_port().0);
+        let at = SwitchPort::of(dpid, packet.in_port());
         Walk {
             network: Network::of(&shared),
             owners: Owners::new(shared.controller.apps()),
@@ -311,8 +313,8 @@ impl Walk {
             PortNo::LOCAL => return (Beyond::Local, 0),
             port => port,
         };
-        match self.network.links.get(&(dpid, port.0)).copied() {
-            Some((next, by)) => (self.go_on(next, by, out.packet), 0),
+        match self.network.links.get(&SwitchPort::of(dpid, port)).copied() {
+            Some(next) => (self.go_on(next, out.packet), 0),
             None => {
                 let (hosts, more) = self.network.hosts_at(dpid, port);
                 self.take(hosts.len() * HOST_BYTES);
@@ -323,12 +325,13 @@ impl Walk {
     }
 
     /// A packet comes to the next switch by this port.
-    fn go_on(&mut self, next: DatapathId, by: u32, mut packet: Packet) -> Beyond {
+    fn go_on(&mut self, at: SwitchPort, mut packet: Packet) -> Beyond {
+        let next = at.dpid;
         if self.shared.controller.switch(next).is_none() {
             return Beyond::NotFollowed(format!("switch {next} is not connected"));
         }
-        packet.enter(PortNo(by));
-        let before = self.places.entry((next, by)).or_default();
+        packet.enter(at.port);
+        let before = self.places.entry(at).or_default();
         if let Err(cut) = self.budget.step(before.len()) {
             self.cut(&cut.to_string(), cut);
             return Beyond::NotFollowed(format!("cut: {cut}"));
@@ -391,9 +394,9 @@ const HOST_BYTES: usize = 24;
 
 /// What is known of what is between and behind switches.
 struct Network {
-    links: HashMap<(DatapathId, u32), (DatapathId, u32)>,
+    links: HashMap<SwitchPort, SwitchPort>,
     /// Hosts behind each port: some, and how many others there are.
-    hosts: HashMap<(DatapathId, u32), (Vec<MacAddr>, usize)>,
+    hosts: HashMap<SwitchPort, (Vec<MacAddr>, usize)>,
 }
 
 impl Network {
@@ -401,14 +404,14 @@ impl Network {
         let links = shared.controller.links().unwrap_or_default();
         let up = links.iter().filter(|link| link.state == LinkState::Up && link.cable);
         let both = up.flat_map(|link| {
-            let [one, other] = link.ends;
+            let [one, other] = link.ends.ports();
             [(one, other), (other, one)]
         });
         let mut hosts: HashMap<_, (Vec<MacAddr>, usize)> = HashMap::new();
         for host in shared.controller.hosts().unwrap_or_default() {
-            let (named, more) = hosts.entry(host.at).or_default();
+            let (named, more) = hosts.entry(host.at()).or_default();
             match named.len() < HOSTS_NAMED_MAX {
-                true => named.push(host.mac),
+                true => named.push(host.mac()),
                 false => *more += 1,
             }
         }
@@ -416,7 +419,7 @@ impl Network {
     }
 
     fn hosts_at(&self, dpid: DatapathId, port: PortNo) -> (Vec<MacAddr>, usize) {
-        self.hosts.get(&(dpid, port.0)).cloned().unwrap_or_default()
+        self.hosts.get(&SwitchPort::of(dpid, port)).cloned().unwrap_or_default()
     }
 }
 

@@ -8,12 +8,11 @@ use axum::http::header::{HeaderMap, IF_MATCH};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::desired::Source;
 use crate::etag;
 use crate::extract;
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
-
-use super::static_flows::Source;
 
 /// Rules about weights: the first that names a switch counts, and a switch that none names has weight 1.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -29,8 +28,8 @@ pub struct Rules {
 
 impl Rules {
     fn of(shared: &Shared) -> Rules {
-        let (rules, source) = shared.keeps.weights();
-        Rules { rules, source: Some(source.into()) }
+        let (rules, source) = shared.config_store.weights();
+        Rules { rules, source: Some(source) }
     }
 }
 
@@ -100,7 +99,7 @@ pub(crate) async fn set(
         let detail = "the weights are others than those of that ETag: read them again";
         return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", detail));
     }
-    super::set(&shared, move |keeps| keeps.set_weights(Some(rules))).await?;
+    super::set(&shared, move |store| store.set_weights(Some(rules))).await?;
     Ok(Json(Rules::of(&shared)))
 }
 
@@ -110,7 +109,7 @@ pub(crate) async fn set(
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn reset(State(shared): From) -> Result<Json<Rules>, Problem> {
-    super::set(&shared, |keeps| keeps.set_weights(None)).await?;
+    super::set(&shared, |store| store.set_weights(None)).await?;
     Ok(Json(Rules::of(&shared)))
 }
 

@@ -21,9 +21,9 @@ use super::entry::{Entry, name};
 use super::words::{self, does, matching, quoted};
 use crate::api::events::Kind;
 use crate::api::set;
+use crate::desired::{ConfigStore, Refused};
 use crate::extract::Dpid;
 use crate::gate;
-use crate::kept::{Keeps, Refused};
 use crate::limits::{ENTRIES_MAX, EVENTS_AT_ONCE};
 use crate::problem::Problem;
 use crate::routes::{From, Shared};
@@ -65,7 +65,7 @@ impl Entries {
     }
 
     /// Makes a change, on disk first; waits for that.
-    fn make(&self, keeps: &dyn Keeps, change: Change) -> Result<(), Refused> {
+    fn make(&self, store: &dyn ConfigStore, change: Change) -> Result<(), Refused> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = change.kept;
         if kept.as_ref().is_some_and(|entry| self.is_full(&entry.name)) {
@@ -82,7 +82,7 @@ impl Entries {
             gone.iter().map(|(key, entry)| (key.clone(), Some(json!({ GONE: entry.written() })))),
         );
         changes.extend(kept.iter().map(|entry| (entry.name.clone(), Some(entry.written()))));
-        keeps.change_floodlight_entries(changes)?;
+        store.change_floodlight_entries(changes)?;
         let (mut all, mut owed) = (self.all(), self.owed());
         change.forgotten.iter().for_each(|name| drop(all.remove(name)));
         change.settled.iter().for_each(|key| drop(owed.remove(key)));
@@ -237,7 +237,7 @@ async fn put_there(
 
 async fn make(shared: &Shared, change: Change) -> Result<(), Problem> {
     let entries = Arc::clone(&shared.entries);
-    set(shared, move |keeps| entries.make(keeps, change)).await
+    set(shared, move |store| entries.make(store, change)).await
 }
 
 /// Whether one takes the place of the other on its switch by itself.

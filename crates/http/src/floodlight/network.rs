@@ -2,14 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aldis_apps::SwitchPort;
+use aldis_apps::hosts::Host;
+use aldis_apps::routing::Crossing;
+use aldis_apps::topology::{MapLink, State as LinkState};
 use aldis_wire::DatapathId;
+use aldis_wire::msg::PortNo;
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::words::dpid;
-use crate::api::links::LinkState;
 use crate::api::not_published;
 use crate::api::switches::not_connected;
 use crate::extract::{Dpid, Path, Query};
@@ -18,22 +22,21 @@ use crate::problem::Problem;
 use crate::routes::{From, Shared};
 use crate::ryu::body::{beginning, number};
 use crate::ryu::topology::carrying;
-use crate::source::{Crossing, Host, Link};
 
 type Listed = Result<Json<Vec<Value>>, Problem>;
 
-fn all(shared: &Shared) -> Result<Vec<Link>, Problem> {
+fn all(shared: &Shared) -> Result<Vec<MapLink>, Problem> {
     shared.controller.links().ok_or_else(|| not_published("links"))
 }
 
-fn show(links: &[Link], is: impl Fn(&&Link) -> bool) -> Json<Vec<Value>> {
-    let show = |link: &Link| {
-        let [src, dst] = link.ends;
+fn show(links: &[MapLink], is: impl Fn(&&MapLink) -> bool) -> Json<Vec<Value>> {
+    let show = |link: &MapLink| {
+        let [src, dst] = link.ends.ports();
         json!({
-            "src-switch": dpid(src.0),
-            "src-port": src.1,
-            "dst-switch": dpid(dst.0),
-            "dst-port": dst.1,
+            "src-switch": dpid(src.dpid),
+            "src-port": src.port.0,
+            "dst-switch": dpid(dst.dpid),
+            "dst-port": dst.port.0,
             "type": if link.cable { "internal" } else { "external" },
             "direction": if link.state == LinkState::OneWay { "unidirectional" } else { "bidirectional" },
             // Milliseconds, whole ones.
@@ -59,7 +62,7 @@ pub(super) async fn external(State(shared): From) -> Listed {
 pub(super) async fn clusters(State(shared): From) -> Result<Json<Value>, Problem> {
     let switches = shared.controller.switches();
     let switches = switches.iter().map(|seen| seen.switch.info.dpid).collect();
-    let links: Vec<_> = carrying(&all(&shared)?).map(|[a, b]| (a.0, b.0)).collect();
+    let links: Vec<_> = carrying(&all(&shared)?).map(|[a, b]| (a.dpid, b.dpid)).collect();
     let parts = parts(switches, &links);
     let show = |part: &BTreeSet<DatapathId>| part.iter().map(|one| dpid(*one)).collect::<Vec<_>>();
     let shown = parts.iter().map(|(first, part)| (dpid(*first), json!(show(part))));
@@ -91,9 +94,6 @@ fn parts(
     parts
 }
 
-/// A switch and a port of it.
-type Place = (DatapathId, u32);
-
 /// From where to where.
 #[derive(Debug, Deserialize)]
 pub(super) struct Between {
@@ -107,31 +107,31 @@ pub(super) struct Between {
 /// None where no way leads there.
 pub(super) async fn route(State(shared): From, Path(between): Path<Between>) -> Listed {
     let [src, dst] = between.ends()?;
-    for (dpid, _) in [src, dst] {
+    for SwitchPort { dpid, .. } in [src, dst] {
         shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
     }
-    let ways = shared.controller.ways(src.0, dst.0, 1, PATHS_HOPS_MAX);
-    let ways = ways.ok_or_else(|| not_published("ways"))?;
-    let passed = ways.paths.first().map_or(vec![], |path| passed(src, path, dst));
-    let show = |(switch, port): &Place| json!({ "switch": dpid(*switch), "port": port });
+    let found = shared.controller.paths(src.dpid, dst.dpid, 1, PATHS_HOPS_MAX);
+    let found = found.ok_or_else(|| not_published("ways"))?;
+    let passed = found.paths.first().map_or(vec![], |path| passed(src, path, dst));
+    let show = |at: &SwitchPort| json!({ "switch": dpid(at.dpid), "port": at.port.0 });
     Ok(Json(passed.iter().map(show).collect()))
 }
 
 impl Between {
-    fn ends(&self) -> Result<[Place; 2], Problem> {
-        let end = |dpid: &str, port: &str| -> Result<Place, Problem> {
+    fn ends(&self) -> Result<[SwitchPort; 2], Problem> {
+        let end = |dpid: &str, port: &str| -> Result<SwitchPort, Problem> {
             let Dpid(dpid) = Dpid::read(dpid)?;
             let number = number(port).and_then(|number| u32::try_from(number).ok());
             let refused =
                 || Problem::bad("bad-port", format!("{:?} is no port number", beginning(port)));
-            Ok((dpid, number.ok_or_else(refused)?))
+            Ok(SwitchPort::of(dpid, PortNo(number.ok_or_else(refused)?)))
         };
         Ok([end(&self.src_dpid, &self.src_port)?, end(&self.dst_dpid, &self.dst_port)?])
     }
 }
 
 /// No packet leaves by the port that it came in by.
-fn passed(src: Place, path: &[Crossing], dst: Place) -> Vec<Place> {
+fn passed(src: SwitchPort, path: &[Crossing], dst: SwitchPort) -> Vec<SwitchPort> {
     if path.is_empty() && src == dst {
         return vec![];
     }
@@ -153,7 +153,7 @@ pub(super) struct Which {
 /// A list of them, as it was before Floodlight 1.2, and as most scripts read it: ports are numbers.
 pub(super) async fn devices(State(shared): From, Query(which): Query<Which>) -> Listed {
     let hosts = which.found(&shared)?;
-    Ok(Json(hosts.iter().map(|host| show_host(&shared, host, host.at.1.into())).collect()))
+    Ok(Json(hosts.iter().map(|host| show_host(&shared, host, host.at().port.0.into())).collect()))
 }
 
 /// Under the name that they have since 1.2: ports are texts.
@@ -162,7 +162,8 @@ pub(super) async fn all_devices(
     Query(which): Query<Which>,
 ) -> Result<Json<Value>, Problem> {
     let hosts = which.found(&shared)?;
-    let shown = hosts.iter().map(|host| show_host(&shared, host, host.at.1.to_string().into()));
+    let shown =
+        hosts.iter().map(|host| show_host(&shared, host, host.at().port.0.to_string().into()));
     Ok(Json(json!({ "devices": shown.collect::<Vec<_>>() })))
 }
 
@@ -170,40 +171,40 @@ impl Which {
     fn found(&self, shared: &Shared) -> Result<Vec<Host>, Problem> {
         let at = self.dpid.as_deref().map(Dpid::read).transpose()?.map(|Dpid(dpid)| dpid);
         let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
-        hosts.retain(|host| self.lets(host) && at.is_none_or(|at| at == host.at.0));
-        hosts.sort_unstable_by_key(|host| (host.mac.to_u64(), host.vlan));
+        hosts.retain(|host| self.lets(host) && at.is_none_or(|at| at == host.at().dpid));
+        hosts.sort_unstable_by_key(|host| (host.mac().to_u64(), host.id().vlan));
         Ok(hosts)
     }
 
     fn lets(&self, host: &Host) -> bool {
         let is =
             |wanted: &Option<String>, has: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(has);
-        let has_ip = |wanted: &str| host.ips.iter().any(|ip| wanted.parse() == Ok(*ip));
-        is(&self.mac, &|mac| mac.eq_ignore_ascii_case(&host.mac.to_string()))
+        let has_ip = |wanted: &str| host.addresses().any(|ip| wanted.parse() == Ok(ip));
+        is(&self.mac, &|mac| mac.eq_ignore_ascii_case(&host.mac().to_string()))
             && is(&self.ipv4, &has_ip)
             && is(&self.ipv6, &has_ip)
-            && is(&self.vlan, &|vlan| number(vlan) == Some(host.vlan.into()))
-            && is(&self.port, &|port| port == host.at.1.to_string())
+            && is(&self.vlan, &|vlan| number(vlan) == Some(host.id().vlan.into()))
+            && is(&self.port, &|port| port == host.at().port.0.to_string())
     }
 }
 
 /// The switch has the name that it had before 1.2 beside the later one.
 fn show_host(shared: &Shared, host: &Host, port: Value) -> Value {
     let ips = |v4: bool| {
-        let those = host.ips.iter().filter(move |ip| ip.is_ipv4() == v4);
-        those.map(ToString::to_string).collect::<Vec<_>>()
+        let those = host.addresses().filter(move |ip| ip.is_ipv4() == v4);
+        those.map(|ip| ip.to_string()).collect::<Vec<_>>()
     };
-    let switch = dpid(host.at.0);
+    let switch = dpid(host.at().dpid);
     json!({
         "entityClass": "DefaultEntityClass",
-        "mac": [host.mac.to_string()],
+        "mac": [host.mac().to_string()],
         "ipv4": ips(true),
         "ipv6": ips(false),
-        "vlan": [format!("{:#x}", host.vlan)],
+        "vlan": [format!("{:#x}", host.id().vlan)],
         "attachmentPoint": [
             { "switchDPID": switch, "switch": switch, "port": port, "errorStatus": null },
         ],
-        "lastSeen": shared.calendar.millis(host.last_seen),
+        "lastSeen": shared.calendar.millis(host.last_seen()),
     })
 }
 
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_route_is_the_ports_that_a_packet_passes() {
-        let at = |dpid, port| (DatapathId(dpid), port);
+        let at = SwitchPort::new;
         let path =
             [Crossing { from: at(1, 3), to: at(2, 1) }, Crossing { from: at(2, 2), to: at(3, 7) }];
         let all = [at(1, 1), at(1, 3), at(2, 1), at(2, 2), at(3, 7), at(3, 1)];

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aldis_apps::SwitchPort;
 use aldis_control::Time;
 use aldis_wire::DatapathId;
 use axum::Extension;
@@ -82,7 +83,7 @@ async fn look(shared: Arc<Shared>, sender: Sender<Arc<Call>>, mut before: Pictur
 struct Picture {
     /// Since when each is up, and what is said of it.
     switches: BTreeMap<DatapathId, (Time, Value)>,
-    links: BTreeMap<[(DatapathId, u32); 2], Value>,
+    links: BTreeMap<[SwitchPort; 2], Value>,
     hosts: BTreeMap<(u64, u16), Value>,
 }
 
@@ -101,7 +102,7 @@ impl Picture {
             links: both.map(|ends| (ends, link(ends, &ports))).collect(),
             hosts: hosts
                 .iter()
-                .map(|each| ((each.mac.to_u64(), each.vlan), host(each, &ports)))
+                .map(|each| ((each.mac().to_u64(), each.id().vlan), host(each, &ports)))
                 .collect(),
         }
     }
@@ -198,8 +199,8 @@ fn late() -> CloseFrame {
 mod tests {
     use super::*;
 
-    const A: (DatapathId, u32) = (DatapathId(1), 1);
-    const B: (DatapathId, u32) = (DatapathId(2), 1);
+    const A: SwitchPort = SwitchPort::new(1, 1);
+    const B: SwitchPort = SwitchPort::new(2, 1);
 
     fn picture(switches: &[(u64, u64)], linked: bool, hosts: &[u64]) -> Picture {
         Picture {

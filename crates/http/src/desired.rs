@@ -1,90 +1,67 @@
-//! What people set and expect to find again, as the server sees it: whoever serves hands over a [`Keeps`].
+//! Desired state: what an operator set and expects to find again, as the server sees it. The
+//! controller implements [`ConfigStore`].
 //!
-//! What is acknowledged is on disk first, where there is a store; it counts from then on, and again after a restart.
+//! Where there is a store, a change is on disk before it is acknowledged. It counts from then on,
+//! and again after a restart.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-use aldis_control::weights::{Switches, WeightRule};
+use aldis_apps::acl::Rule;
+use aldis_apps::static_flows::StaticFlow;
+use aldis_control::weights::WeightRule;
 use aldis_wire::DatapathId;
-use aldis_wire::msg::{Instruction, Match, PortNo, TableNo};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 pub use crate::floodlight::entries::check as check_floodlight_entry;
 pub use serde_json::Value;
 
-/// A flow that has to be on switches.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StaticFlow {
-    /// Its name; there is no other of the same.
-    pub name: Arc<str>,
-    /// The switches that have it.
-    pub switches: Switches,
-    /// Its table; where none is said, that of the flows that forward.
-    pub table: Option<TableNo>,
-    /// The higher of two matching flows wins.
-    pub priority: u16,
-    /// Which packets, completed by what its fields need.
-    pub match_: Match,
-    /// What it does with them, in the order in which switches do it.
-    pub instructions: Vec<Instruction>,
-}
-
-/// What becomes of the packets that a rule matches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// They pass.
-    Allow,
-    /// They do not.
-    Deny,
-    /// They pass, and this port gets a copy.
-    Mirror(PortNo),
-}
-
-/// A rule about which packets pass.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AclRule {
-    /// Its name; there is no other of the same.
-    pub name: Arc<str>,
-    /// What becomes of its packets.
-    pub verdict: Verdict,
-    /// Which packets, completed by what its fields need.
-    pub match_: Match,
-    /// At which switches; at all of them where none are named.
-    pub switches: Vec<Switches>,
-}
-
 /// Who said it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The configuration, which alone can change it.
+    /// The configuration or the command line
     Configuration,
-    /// Somebody over HTTP.
+    /// Somebody over HTTP
     Http,
 }
 
 /// What became of a flow or rule at a switch.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fate {
-    /// The switch.
-    pub switch: DatapathId,
-    /// Whether it is there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = AtSwitch)]
+pub struct InstallStatus {
+    /// The switch
+    pub switch: String,
+    /// Whether it is there
     pub there: bool,
-    /// What became of it, in words.
+    /// What became of it
     pub words: String,
 }
 
-/// Something that is kept, with whose it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kept<T> {
-    /// It.
-    pub it: T,
-    /// Who said it.
-    pub source: Source,
-    /// Connected switches where it is, and where it is not (yet).
+/// At how many connected switches a flow is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Installed {
+    /// Switches that have it.
     pub there: usize,
-    /// See `there`.
+    /// Switches that should have it and do not, or not yet.
     pub missing: usize,
+}
+
+/// A flow or a rule with its source and with what became of it, as JSON shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Stored<T> {
+    /// The flow or the rule.
+    #[serde(flatten)]
+    pub it: T,
+    /// Whether the configuration or a request set it.
+    pub source: Source,
+    /// Where it is; said of flows alone.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub installed: Option<Installed>,
+    /// What became of it at each connected switch, where one flow or rule was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<InstallStatus>,
 }
 
 /// What has to be so for something to be set.
@@ -101,9 +78,9 @@ pub enum Only {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AclChange {
     /// These, in order, in place of all that were set over HTTP.
-    All(Vec<AclRule>),
-    /// This one in place of that of its name; where there is none, before this one or last.
-    One(AclRule, Option<String>, Only),
+    All(Vec<Rule>),
+    /// This one in place of that of its name; where there is none, before the named one or last.
+    One(Rule, Option<String>, Only),
     /// None of this name.
     Remove(String),
 }
@@ -124,7 +101,7 @@ pub enum Refused {
     NotRunning(&'static str),
     /// There is none of this name.
     Missing(String),
-    /// There is one of this name already, and none was expected; or it is another than was expected.
+    /// There is one of this name although none was expected, or another than was expected.
     NotSo(String),
     /// The configuration says something else, or already says it.
     Configured(String),
@@ -139,8 +116,8 @@ impl fmt::Display for Refused {
         match self {
             Refused::NotRunning(app) => write!(
                 f,
-                "the application \"{app}\" does not run here: start the controller with it among --apps, or in apps of its \
-                 configuration"
+                "the application \"{app}\" does not run here: start the controller with it among \
+                 --apps, or in apps of its configuration"
             ),
             Refused::Missing(name) => write!(f, "there is no \"{name}\""),
             Refused::NotSo(why)
@@ -151,19 +128,19 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Keeps what people set. What changes something may wait for a disk.
-pub trait Keeps: Send + Sync + 'static {
+/// Keeps the desired state. A change may wait for a disk.
+pub trait ConfigStore: Send + Sync + 'static {
     /// Whether what is set outlives the controller.
     fn is_durable(&self) -> bool;
 
-    /// The flows, by name.
+    /// The static flows, by name.
     ///
     /// # Errors
-    /// Nobody would send them.
-    fn static_flows(&self) -> Result<Vec<Kept<Arc<StaticFlow>>>, Refused>;
+    /// The application does not run.
+    fn static_flows(&self) -> Result<Vec<Stored<StaticFlow>>, Refused>;
 
     /// What became of one at each connected switch.
-    fn fates_of_flow(&self, name: &str) -> Vec<Fate>;
+    fn flow_status(&self, name: &str) -> Vec<InstallStatus>;
 
     /// Sets and removes flows: all, or none.
     ///
@@ -179,11 +156,11 @@ pub trait Keeps: Send + Sync + 'static {
     /// The rules about packets, in order.
     ///
     /// # Errors
-    /// Nobody would follow them.
-    fn acl(&self) -> Result<Vec<Kept<Arc<AclRule>>>, Refused>;
+    /// The application does not run.
+    fn acl(&self) -> Result<Vec<Stored<Rule>>, Refused>;
 
     /// What became of one at each connected switch.
-    fn fates_of_rule(&self, name: &str) -> Vec<Fate>;
+    fn rule_status(&self, name: &str) -> Vec<InstallStatus>;
 
     /// Changes the rules about packets.
     ///
@@ -194,19 +171,20 @@ pub trait Keeps: Send + Sync + 'static {
     /// The entries that scripts of Floodlight's keep, by name, each as it was sent.
     fn floodlight_entries(&self) -> BTreeMap<String, Value>;
 
-    /// Keeps such an entry under its name, or none any more: these changes, or none of them.
+    /// Sets entries under their names, or removes those that are none: all, or none of these
+    /// changes.
     ///
     /// # Errors
-    /// It is too long, or the disk.
+    /// An entry is too long, or the disk did not take it.
     fn change_floodlight_entries(
         &self,
         changes: Vec<(String, Option<Value>)>,
     ) -> Result<(), Refused>;
 
-    /// What people call switches.
+    /// The names of switches.
     fn names(&self) -> BTreeMap<DatapathId, String>;
 
-    /// Calls a switch so, or nothing any more.
+    /// Gives a switch a name, or none.
     ///
     /// # Errors
     /// See [`Refused`].
@@ -215,10 +193,11 @@ pub trait Keeps: Send + Sync + 'static {
     /// The rules about weights that count, and whether they were set over HTTP.
     fn weights(&self) -> (Vec<WeightRule>, Source);
 
-    /// These rules about weights in place of all, each of which makes sense; or those of the configuration again.
+    /// These rules about weights, each of which makes sense, in place of all; or those of the
+    /// configuration again.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk did not take them.
     fn set_weights(&self, rules: Option<Vec<WeightRule>>) -> Result<(), Refused>;
 
     /// Reads the configuration again, and applies what is different.
