@@ -53,7 +53,7 @@ use crate::knobs::{Knobs, LIVE, Refused, Setting};
 use crate::room::Room;
 use crate::weights::{Rules, Table};
 
-/// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used
+/// The ports that switches try: the one that IANA gave OpenFlow, and the one that was in use
 /// before.
 const PORTS: [u16; 2] = [6653, 6633];
 
@@ -141,7 +141,7 @@ pub(crate) struct Config {
     source: Option<Source>,
 }
 
-/// The file that it was read from, for those who find something wrong with it later.
+/// The file that it was read from, so that errors found later name their place.
 #[derive(Clone, Debug)]
 struct Source {
     path: PathBuf,
@@ -335,7 +335,7 @@ impl Config {
         }
     }
 
-    /// Who `dhcp` believes to be a server, likewise.
+    /// The servers that `dhcp` believes, likewise.
     pub(crate) fn dhcp_servers(&self) -> aldis_apps::dhcp::Trust {
         dhcp::trust(&self.dhcp_server).unwrap_or_default()
     }

@@ -1,9 +1,8 @@
-//! The resources, one a file: what they look like as JSON, and how they are asked for. Programs of ours that ask read the
-//! same types.
+//! The resources, one a file: what they look like as JSON, and how they are asked for. Programs of
+//! ours that ask read the same types.
 
 pub mod acl;
 pub mod apps;
-pub(crate) mod ask;
 pub mod events;
 mod flow;
 pub mod flows;
@@ -18,6 +17,7 @@ pub mod ports;
 pub mod reload;
 pub mod static_flows;
 pub mod statistics;
+pub(crate) mod switch_request;
 pub mod switches;
 pub mod trace;
 pub mod version;

@@ -22,8 +22,8 @@ use crate::api::weights::Design;
 /// What will have become of a command.
 pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// A controller, as it is seen from outside. Everything but a command is answered at once, from what
-/// is published anyway: no worker waits for a request over HTTP.
+/// A controller, as it is seen from outside. Everything but a command is answered at once, from
+/// what is published anyway: no worker waits for a request over HTTP.
 pub trait Controller: Send + Sync + 'static {
     /// The time of its clock.
     fn now(&self) -> Time;

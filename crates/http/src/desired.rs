@@ -14,16 +14,16 @@ use aldis_wire::DatapathId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use crate::floodlight::entries::check as check_floodlight_entry;
+pub use crate::compat::floodlight::entries::check as check_floodlight_entry;
 pub use serde_json::Value;
 
-/// Who said it.
+/// Where it was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The configuration or the command line
     Configuration,
-    /// Somebody over HTTP
+    /// A request over HTTP
     Http,
 }
 
@@ -205,4 +205,30 @@ pub trait ConfigStore: Send + Sync + 'static {
     /// # Errors
     /// There is none, or it makes no sense; the old settings stay.
     fn reread(&self) -> Result<Reread, Refused>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What REST showed before flows and rules had one type is what it shows.
+    #[test]
+    fn flows_and_rules_are_shown_flat_and_read_again() {
+        let flow = json!({
+            "name": "a", "switch": "*", "table": 3, "priority": 7, "match": {"in_port": "1"},
+            "actions": ["output:2"], "then": ["goto-table:4"], "source": "http", "there": 2,
+            "missing": 0, "at": [{"switch": "0000000000000001", "there": true, "words": "there"}],
+        });
+        let read: Stored<StaticFlow> = serde_json::from_value(flow.clone()).unwrap();
+        assert_eq!(read.installed, Some(Installed { there: 2, missing: 0 }));
+        assert_eq!(serde_json::to_value(&read).unwrap(), flow);
+        let rule = json!({
+            "name": "b", "action": "mirror", "mirror_to": "local", "match": {},
+            "switches": ["0000000000000001"], "source": "configuration",
+        });
+        let read: Stored<Rule> = serde_json::from_value(rule.clone()).unwrap();
+        assert_eq!((read.installed, read.at.len()), (None, 0));
+        assert_eq!(serde_json::to_value(&read).unwrap(), rule);
+    }
 }

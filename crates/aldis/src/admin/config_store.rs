@@ -1,5 +1,5 @@
-//! What HTTP sets and finds again: the server's [`ConfigStore`], over what is persisted and what the
-//! World says of it.
+//! What HTTP sets and finds again: the server's [`ConfigStore`], over what is persisted and what
+//! the World says of it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use crate::desired::{AclChange, InstallStatus, Refused, Source, Stored};
 use crate::etag;
 use crate::extract::{self, Json as Body, Path, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// Rules about which packets pass.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
@@ -45,7 +45,7 @@ struct Shown {
     r#match: BTreeMap<String, String>,
     /// At which switches; at all where there are none
     switches: Vec<String>,
-    /// Who said it; what the configuration says it alone changes
+    /// Its source; what the configuration says it alone changes
     source: Source,
     /// What became of it at each connected switch, where one rule was asked for
     #[schema(required = false)]
@@ -147,7 +147,7 @@ fn one(shared: &Shared, name: &str) -> Result<Stored<Rule>, Problem> {
     (status = 200, description = "Rules, in order", body = Acl),
     (status = 409, description = "The application acl does not run", body = Problem),
 ))]
-pub(crate) async fn list(State(shared): From) -> Result<Json<Acl>, Problem> {
+pub(crate) async fn list(State(shared): Ctx) -> Result<Json<Acl>, Problem> {
     all(&shared).map(Json)
 }
 
@@ -159,7 +159,7 @@ pub(crate) async fn list(State(shared): From) -> Result<Json<Acl>, Problem> {
     (status = 409, description = "The application acl does not run", body = Problem),
 ))]
 pub(crate) async fn show(
-    State(shared): From,
+    State(shared): Ctx,
     Path(name): Path<String>,
 ) -> Result<Json<Stored<Rule>>, Problem> {
     one(&shared, &name).map(Json)
@@ -178,7 +178,7 @@ pub(crate) async fn show(
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn put_all(
-    State(shared): From,
+    State(shared): Ctx,
     headers: HeaderMap,
     Body(NewAcl { rules }): Body<NewAcl>,
 ) -> Result<Json<Acl>, Problem> {
@@ -228,7 +228,7 @@ pub(crate) struct Place {
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn put(
-    State(shared): From,
+    State(shared): Ctx,
     Path(name): Path<String>,
     Query(Place { before }): Query<Place>,
     headers: HeaderMap,
@@ -249,7 +249,7 @@ pub(crate) async fn put(
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn remove(
-    State(shared): From,
+    State(shared): Ctx,
     Path(name): Path<String>,
 ) -> Result<Json<Changed>, Problem> {
     set(&shared, move |store| store.change_acl(AclChange::Remove(name))).await?;

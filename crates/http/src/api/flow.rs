@@ -1,5 +1,5 @@
-//! A flow as JSON: as it is shown, and as it is asked for. Fields and actions are in the words of `docs/http.md`; what is shown
-//! can be said again.
+//! A flow as JSON: as it is shown, and as it is asked for. Fields and actions are in the words of
+//! `docs/http.md`; what is shown can be said again.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ pub struct Flow {
     pub table: u8,
     /// The higher of two that match wins
     pub priority: u16,
-    /// The mark that whoever made it put on it
+    /// The mark that its maker put on it
     #[schema(example = "0xa1d1000000000000")]
     pub cookie: String,
     /// The application that made it, by its cookie; absent where none of those that run did

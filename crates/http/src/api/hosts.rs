@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -65,7 +65,7 @@ pub(crate) struct Filter {
     (status = 404, description = "No application looks for hosts", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Host>>, Problem> {
     let wanted = Wanted::read(&filter)?;

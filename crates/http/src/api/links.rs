@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A link between two switches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -28,7 +28,7 @@ pub struct Link {
     pub since: String,
     /// Whether it is a cable; otherwise it leads through switches that are not ours
     pub cable: bool,
-    /// Whether it takes so much longer than others that somebody may be in between
+    /// Whether it takes so much longer than others that a device may be in between
     pub slow: bool,
     /// What it takes from the lower end to the other, in microseconds, to a quarter; absent where it is not known
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub(crate) struct Filter {
     (status = 404, description = "No application looks for links", body = Problem),
 ))]
 pub(crate) async fn list(
-    extract::State(shared): From,
+    extract::State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Link>>, Problem> {
     let dpid = filter.dpid.as_deref().map(Dpid::read).transpose()?;

@@ -1,7 +1,9 @@
-//! The ways that routing finds between two hosts or two switches: hop by hop, with their ports, all of equal cost.
+//! The ways that routing finds between two hosts or two switches: hop by hop, with their ports, all
+//! of equal cost.
 //!
-//! They are those of the routes as they are published now, and nothing is asked of a switch. Which of several a flow takes depends on
-//! its addresses; which flows lead a packet now is told by `trace`.
+//! They are those of the routes as they are published now, and nothing is asked of a switch. Which
+//! of several a flow takes depends on its addresses; which flows lead a packet now is told by
+//! `trace`.
 
 use std::net::IpAddr;
 
@@ -20,7 +22,7 @@ use super::switches::not_connected;
 use crate::extract::Query;
 use crate::limits::{PATHS, PATHS_HOPS_MAX, PATHS_MAX};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// The ways from one place to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -98,7 +100,7 @@ pub(crate) struct Between {
     (status = 404, description = "There is no such host or switch, or no application looks for ways", body = Problem),
 ))]
 pub(crate) async fn show(
-    State(shared): From,
+    State(shared): Ctx,
     Query(between): Query<Between>,
 ) -> Result<Json<Paths>, Problem> {
     let max = between.max.unwrap_or(PATHS);

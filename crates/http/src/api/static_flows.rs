@@ -1,4 +1,5 @@
-//! Flows that are kept on their switches: named, restored when they are removed, and found again after a restart.
+//! Flows that are kept on their switches: named, restored when they are removed, and found again
+//! after a restart.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::desired::{InstallStatus, Only, Refused, Source, Stored};
 use crate::extract::{self, Json as Body, Path, Query, at_most};
 use crate::limits::CHANGES_MAX;
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A flow that is kept.
 #[derive(ToSchema)]
@@ -39,7 +40,7 @@ struct Shown {
     /// What else it does: `write:ACTION`, `clear`, `goto-table:N`, `meter:N`
     #[schema(required = false)]
     then: Vec<String>,
-    /// Who said it; what the configuration says it alone changes
+    /// Its source; what the configuration says it alone changes
     source: Source,
     /// Connected switches that have it
     there: usize,
@@ -114,7 +115,7 @@ pub(crate) struct Paging {
     (status = 409, description = "The application static-flows does not run", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Query(Paging { limit, cursor }): Query<Paging>,
 ) -> Result<Json<Page<Stored<StaticFlow>>>, Problem> {
     let flows = shared.config_store.static_flows().map_err(|refused| not_set(&refused))?;
@@ -130,7 +131,7 @@ pub(crate) async fn list(
     (status = 409, description = "The application static-flows does not run", body = Problem),
 ))]
 pub(crate) async fn show(
-    State(shared): From,
+    State(shared): Ctx,
     Path(name): Path<String>,
 ) -> Result<Json<Stored<StaticFlow>>, Problem> {
     one(&shared, &name).map(Json)
@@ -156,7 +157,7 @@ fn one(shared: &Shared, name: &str) -> Result<Stored<StaticFlow>, Problem> {
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn put(
-    State(shared): From,
+    State(shared): Ctx,
     Path(name): Path<String>,
     headers: HeaderMap,
     Body(flow): Body<StaticFlow>,
@@ -177,7 +178,7 @@ pub(crate) async fn put(
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn remove(
-    State(shared): From,
+    State(shared): Ctx,
     Path(name): Path<String>,
 ) -> Result<Json<Changed>, Problem> {
     let names = vec![name];
@@ -219,7 +220,7 @@ pub struct Changed {
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn change(
-    State(shared): From,
+    State(shared): Ctx,
     headers: HeaderMap,
     Body(StaticFlowChanges { set: flows, remove }): Body<StaticFlowChanges>,
 ) -> Result<Json<Changed>, Problem> {

@@ -14,7 +14,7 @@ use super::Page;
 use super::version::number;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A switch that is connected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
@@ -131,7 +131,7 @@ pub(crate) struct Filter {
     (status = 400, description = "A filter that cannot be understood", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Switch>>, Problem> {
     let mut switches = shared.controller.switches();
@@ -151,7 +151,7 @@ pub(crate) async fn list(
         (status = 400, description = "No datapath id", body = Problem),
         (status = 404, description = "It is not connected", body = Problem),
 ))]
-pub(crate) async fn show(State(shared): From, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
+pub(crate) async fn show(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
     Ok(Json(Switch::new(&shared, &shared.config_store.names(), &seen)))
 }

@@ -1,8 +1,10 @@
-//! The way of a packet through the network, hop by hop, with the flows that decide: computed from the flows and groups that switches
-//! say they have now, and from the links that are known. Nothing is sent into the network.
+//! The way of a packet through the network, hop by hop, with the flows that decide: computed from
+//! the flows and groups that switches say they have now, and from the links that are known. Nothing
+//! is sent into the network.
 //!
-//! What switches say is hostile, and a network is large: what is held, looked at and answered is bounded, and a bound that is reached
-//! is part of the answer. The thread that serves people only asks; a thread beside it looks.
+//! What switches say is hostile, and a network is large: what is held, looked at and answered is
+//! bounded, and a bound that is reached is part of the answer. The thread that serves people only
+//! asks; a thread beside it looks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,13 +25,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::ask::{beside, replies, unreadable};
 use super::flow::{Flow, Owners};
+use super::switch_request::{beside, replies, unreadable};
 use super::switches::not_connected;
 use crate::extract::Json as Body;
 use crate::limits::{HOPS_MAX, HOSTS_NAMED_MAX, TRACE_HELD_MAX, TRACE_TURN_WITHIN, TRACES_MAX};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A packet, and where it comes in.
 #[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
@@ -113,7 +115,7 @@ pub enum Beyond {
     Loop(usize),
     /// Hosts, by their Ethernet addresses
     Hosts(Vec<String>),
-    /// Nobody who is known
+    /// No device that is known
     Nobody,
     /// The controller
     Controller,
@@ -123,7 +125,8 @@ pub enum Beyond {
     NotFollowed(String),
 }
 
-/// What a switch has, asked once: as it said it, since that takes a tenth of what it is when it is read.
+/// What a switch has, asked once: as it said it, since that takes a tenth of what it is when it is
+/// read.
 #[derive(Debug)]
 struct Has {
     seen: Seen,
@@ -163,7 +166,7 @@ async fn ask(shared: &Shared, dpid: DatapathId) -> Result<Has, Problem> {
     Ok(Has { seen, flows, groups })
 }
 
-/// Those who trace: each holds what switches said, and takes a core.
+/// Traces at once: each holds what switches said, and takes a core.
 static TRACING: Semaphore = Semaphore::const_new(TRACES_MAX);
 
 async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
@@ -188,7 +191,7 @@ async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
     (status = 504, description = "A switch did not answer", body = Problem),
 ))]
 pub(crate) async fn follow(
-    State(shared): From,
+    State(shared): Ctx,
     Body(question): Body<Question>,
 ) -> Result<Json<Trace>, Problem> {
     let refused =
@@ -257,7 +260,8 @@ impl Walk {
         next.map(|(dpid, _)| *dpid)
     }
 
-    /// Follows the packet through the next switch, which has what is known of it already or else this.
+    /// Follows the packet through the next switch, which has what is known of it already or else
+    /// this.
     fn visit(mut self, dpid: DatapathId, has: Option<Has>) -> Result<Walk, Problem> {
         let more = has.as_ref().map_or(0, Has::size);
         let Some(has) = has.or_else(|| self.has.remove(&dpid)) else { return Ok(self) };
@@ -305,8 +309,8 @@ impl Walk {
         Ok(())
     }
 
-    /// What is behind the port by which a packet leaves, which goes on there where that is a switch; and hosts there that are not
-    /// named.
+    /// What is behind the port by which a packet leaves, which goes on there where that is a
+    /// switch; and hosts there that are not named.
     fn beyond(&mut self, dpid: DatapathId, out: Out) -> (Beyond, usize) {
         let port = match out.port {
             PortNo::CONTROLLER => return (Beyond::Controller, 0),

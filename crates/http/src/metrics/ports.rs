@@ -1,6 +1,8 @@
-//! What ports carried: while the application `monitor` runs, which asks the switches; as they said when it last did.
+//! What ports carried: while the application `monitor` runs, which asks the switches; as they said
+//! when it last did.
 //!
-//! A sample for each port and counter would grow with the network: [`METRICS_PORTS_MAX`] ports are shown.
+//! A sample for each port and counter would grow with the network: [`METRICS_PORTS_MAX`] ports are
+//! shown.
 
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortStats;
@@ -23,7 +25,7 @@ const PORT: &[Row] = &[
     ("port_sent_errors_total", "Errors on the way out", |port| port.tx_errors),
 ];
 
-/// Nothing where nobody asks the switches.
+/// Nothing where no application asks the switches.
 pub(super) fn render(text: &mut Text, shared: &Shared) {
     if let Some((ports, left_out)) = shared.controller.port_counters(METRICS_PORTS_MAX) {
         show(text, &ports, left_out);
