@@ -9,7 +9,7 @@ use aldis::app_registry::{AppName, BUILT_IN};
 use aldis_http::api::apps::{Apps, Counted};
 use serde_json::{Value, json};
 
-use crate::ask;
+use crate::client;
 use crate::failure::Failure;
 
 /// Arguments of `aldis apps`.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    http: Option<ask::Base>,
+    http: Option<client::Base>,
 }
 
 /// Prints the applications and the graph on stdout.
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 /// controller that does not answer.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     if let Some(http) = args.http {
-        let asked = ask::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
+        let asked = client::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
         return asked.map_err(Failure::from);
     }
     let controller = args.config.map_or_else(Controller::new, Controller::from_file);

@@ -3,9 +3,9 @@
 
 pub(crate) mod args;
 mod controller;
+mod distributed;
 mod handshakes;
 mod measure;
-mod parts;
 pub(crate) mod probe;
 mod save;
 pub(crate) mod secure;

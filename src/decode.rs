@@ -5,7 +5,7 @@
 
 mod json;
 mod source;
-mod words;
+mod text;
 
 use aldis_wire::{Header, Malformed, Raw, Version, v10, v13};
 use source::{Found, Place, Sink, Stop};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     match outcome
         .and_then(|()| printer.idle().map_err(|error| ("stdout".into(), Stop::Output(error))))
     {
-        // Whoever read our output has seen enough: `aldis decode … | head`.
+        // The reader of the output has seen enough: `aldis decode … | head`.
         Err((_, Stop::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err((_, Stop::Output(error))) => return Err(format!("cannot write to stdout: {error}")),
         Err((name, Stop::Input(error))) => return Err(format!("cannot read {name}: {error}")),
@@ -114,7 +114,7 @@ impl Printer {
     /// before.
     fn complain(&mut self, place: Place<'_>, what: &str) -> io::Result<()> {
         self.out.flush()?;
-        // With stderr closed there is nobody to tell; the exit code still says it.
+        // With stderr closed it cannot be said; the exit code still says it.
         let _ = writeln!(io::stderr(), "aldis: {place}: {what}");
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Printer {
         match Message::decode(version, raw.bytes) {
             Ok(message) => self.print(place, raw.header.xid, &message),
             Err(malformed) => {
-                let title = words::title(version, raw.header.kind, raw.header.xid);
+                let title = text::title(version, raw.header.kind, raw.header.xid);
                 self.malformed(place, &format!("{title} malformed: {malformed}"))
             }
         }
@@ -139,7 +139,7 @@ impl Printer {
 
     fn print(&mut self, place: Place<'_>, xid: u32, message: &Message) -> io::Result<()> {
         match self.form {
-            Form::Words => writeln!(self.out, "{}", words::Words { xid, message }),
+            Form::Words => writeln!(self.out, "{}", text::MessageText { xid, message }),
             Form::Json => json::write(&mut self.out, xid, message),
             Form::Bytes => match reencoded(xid, message) {
                 Ok(hex) => writeln!(self.out, "{hex}"),
@@ -178,5 +178,5 @@ fn reencoded(xid: u32, message: &Message) -> Result<String, aldis_wire::writer::
         Message::V10(message) => message.encode(xid, &mut bytes)?,
         Message::V13(message) => message.encode(xid, &mut bytes)?,
     }
-    Ok(words::hex(&bytes))
+    Ok(text::hex(&bytes))
 }

@@ -3,7 +3,7 @@
 mod json;
 mod load;
 mod progress;
-mod words;
+mod text;
 
 use crate::bench;
 use crate::bench::args::{VersionArg, resolve};
@@ -200,7 +200,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let whole = joined.as_ref().unwrap_or(&reports[0]);
     match args.json {
         true => say(&json::report(&args.topology, &plans, &reports, whole)),
-        false => say(&words::summary(whole)),
+        false => say(&text::summary(whole)),
     }
     Ok(match &whole.partial {
         Some(why) => bench::partial(why),
@@ -304,7 +304,7 @@ fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
     Ok(stop)
 }
 
-/// To standard output, as far as somebody reads it.
+/// To standard output, as long as it is read.
 fn say(text: &str) {
     print!("{text}");
 }
@@ -405,7 +405,7 @@ impl<'a> Teller<'a> {
                 let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
                 self.event(index, &format!("{action}{note}"));
             }
-            Moment::Found(finding) => self.line_of(index, words::finding(finding).trim_end()),
+            Moment::Found(finding) => self.line_of(index, text::finding(finding).trim_end()),
             Moment::Lost(1, switch, why) => {
                 self.event(index, &format!("s{switch} lost its connection: {why}"));
             }

@@ -178,8 +178,8 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The sentence where somebody typed a command that there is not, if that is what is wrong: with
-/// the one that was meant, as far as that can be known.
+/// The sentence for a command that there is not, if that is what is wrong: with the one that was
+/// meant, as far as that can be known.
 pub(crate) fn no_such_command(error: &clap::Error, root: &Command) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     if error.kind() != ErrorKind::InvalidSubcommand {

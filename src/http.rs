@@ -1,5 +1,5 @@
-//! `aldis http`: tokens and passwords for those who ask a controller, of which it knows only
-//! hashes.
+//! `aldis http`: tokens and passwords for programs and people that use a controller, which knows
+//! only their hashes.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Read, Write};
@@ -117,7 +117,7 @@ fn append(file: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Letters and digits that nobody can guess.
+/// Letters and digits that cannot be guessed.
 fn secret() -> Result<String, String> {
     Ok(chance::<SECRET>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }

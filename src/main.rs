@@ -1,19 +1,21 @@
 //! The `aldis` command: one subcommand a module, each with its arguments (`Args`) and `run`.
 
-/// As the standard library's, but for a reader that is gone and a disk that is full: see [`out`].
+/// As the standard library's, but for a reader that is gone and a disk that is full: see
+/// [`stdout`].
 macro_rules! print {
-    ($($text:tt)*) => { $crate::out::print(format_args!($($text)*), "") };
+    ($($text:tt)*) => { $crate::stdout::print(format_args!($($text)*), "") };
 }
 
 /// Likewise, and ends the line.
 macro_rules! println {
-    () => { $crate::out::print(format_args!(""), "\n") };
-    ($($text:tt)*) => { $crate::out::print(format_args!($($text)*), "\n") };
+    () => { $crate::stdout::print(format_args!(""), "\n") };
+    ($($text:tt)*) => { $crate::stdout::print(format_args!($($text)*), "\n") };
 }
 
+mod allocator;
 mod apps;
-mod ask;
 mod bench;
+mod client;
 mod decode;
 mod designs;
 mod emulate;
@@ -21,11 +23,10 @@ mod failure;
 mod help;
 mod http;
 mod lab;
-mod memory;
-mod out;
 mod pki;
 mod run;
 mod shell;
+mod stdout;
 mod store;
 mod tls;
 mod version;
@@ -35,7 +36,7 @@ use failure::{EXIT_FAILED, EXIT_USAGE, Failure};
 use std::process::ExitCode;
 
 #[global_allocator]
-static MEMORY: memory::Pages = memory::Pages;
+static MEMORY: allocator::Pages = allocator::Pages;
 
 /// A fair and fast OpenFlow controller.
 #[derive(Parser)]
@@ -69,43 +70,43 @@ enum Command {
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
     Decode(decode::Args),
     /// Say whether a running controller is there.
-    Health(ask::health::Args),
+    Health(client::health::Args),
     /// List the switches of a running controller.
-    Switches(ask::switches::Args),
+    Switches(client::switches::Args),
     /// List the ports of its switches.
-    Ports(ask::ports::Args),
+    Ports(client::ports::Args),
     /// List the hosts that it has seen.
-    Hosts(ask::hosts::Args),
+    Hosts(client::hosts::Args),
     /// List the links between its switches.
-    Links(ask::links::Args),
+    Links(client::links::Args),
     /// List the ways between two hosts or switches.
-    Paths(ask::paths::Args),
+    Paths(client::paths::Args),
     /// List the flows that its switches have.
-    Flows(ask::flows::Args),
+    Flows(client::flows::Args),
     /// List the groups that its switches have.
-    Groups(ask::groups::Args),
+    Groups(client::groups::Args),
     /// List the meters that its switches have.
-    Meters(ask::meters::Args),
+    Meters(client::meters::Args),
     /// List the queues that its switches have.
-    Queues(ask::queues::Args),
+    Queues(client::queues::Args),
     /// List its rules about which packets pass.
-    Acl(ask::acl::Args),
+    Acl(client::acl::Args),
     /// List the flows that it keeps on its switches.
-    StaticFlows(ask::static_flows::Args),
+    StaticFlows(client::static_flows::Args),
     /// Print what it counts.
-    Stats(ask::stats::Args),
+    Stats(client::stats::Args),
     /// Watch what it counts: a screen that is renewed each second.
-    Top(ask::top::Args),
+    Top(client::top::Args),
     /// Print what it counts, as Prometheus reads it.
-    Metrics(ask::metrics::Args),
+    Metrics(client::metrics::Args),
     /// Follow what happens there.
-    Events(ask::events::Args),
+    Events(client::events::Args),
     /// Print what is due to which of its switches, or change it.
-    Weights(ask::weights::Args),
+    Weights(client::weights::Args),
     /// Say which way a packet would take, hop by hop, with the flows that decide.
-    Trace(ask::trace::Args),
+    Trace(client::trace::Args),
     /// Have it read its configuration again.
-    Reload(ask::reload::Args),
+    Reload(client::reload::Args),
     /// Print what completes this command in a shell.
     Completions(shell::Completions),
     /// Write the manual pages of this command.
@@ -119,7 +120,7 @@ fn main() -> ExitCode {
         Ok(command) => done(command),
         Err(code) => code,
     };
-    out::lost().map_or(code, |sentence| {
+    stdout::lost().map_or(code, |sentence| {
         eprintln!("aldis: {sentence}");
         ExitCode::from(EXIT_FAILED)
     })
@@ -137,7 +138,7 @@ fn read() -> Result<Command, ExitCode> {
             eprintln!("aldis: {sentence}");
             return ExitCode::from(EXIT_USAGE);
         }
-        // Where it cannot be printed there is nobody to tell.
+        // Where it cannot be printed, standard error is closed.
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(EXIT_USAGE) } else { ExitCode::SUCCESS }
     })
@@ -156,25 +157,25 @@ fn done(command: Command) -> ExitCode {
         Command::Pki(args) => pki::run(args).map_err(Failure::from),
         Command::Http(args) => http::run(args),
         Command::Decode(args) => decode::run(args).map_err(Failure::from),
-        Command::Health(args) => ask::health::run(args).map_err(Failure::from),
-        Command::Switches(args) => ask::switches::run(args).map_err(Failure::from),
-        Command::Ports(args) => ask::ports::run(args).map_err(Failure::from),
-        Command::Hosts(args) => ask::hosts::run(args).map_err(Failure::from),
-        Command::Links(args) => ask::links::run(args).map_err(Failure::from),
-        Command::Paths(args) => ask::paths::run(args).map_err(Failure::from),
-        Command::Flows(args) => ask::flows::run(args).map_err(Failure::from),
-        Command::Groups(args) => ask::groups::run(args).map_err(Failure::from),
-        Command::Meters(args) => ask::meters::run(args).map_err(Failure::from),
-        Command::Queues(args) => ask::queues::run(args).map_err(Failure::from),
-        Command::Acl(args) => ask::acl::run(args).map_err(Failure::from),
-        Command::StaticFlows(args) => ask::static_flows::run(args).map_err(Failure::from),
-        Command::Stats(args) => ask::stats::run(args).map_err(Failure::from),
-        Command::Top(args) => ask::top::run(args).map_err(Failure::from),
-        Command::Metrics(args) => ask::metrics::run(args).map_err(Failure::from),
-        Command::Events(args) => ask::events::run(args).map_err(Failure::from),
-        Command::Weights(args) => ask::weights::run(args).map_err(Failure::from),
-        Command::Trace(args) => ask::trace::run(args).map_err(Failure::from),
-        Command::Reload(args) => ask::reload::run(args).map_err(Failure::from),
+        Command::Health(args) => client::health::run(args).map_err(Failure::from),
+        Command::Switches(args) => client::switches::run(args).map_err(Failure::from),
+        Command::Ports(args) => client::ports::run(args).map_err(Failure::from),
+        Command::Hosts(args) => client::hosts::run(args).map_err(Failure::from),
+        Command::Links(args) => client::links::run(args).map_err(Failure::from),
+        Command::Paths(args) => client::paths::run(args).map_err(Failure::from),
+        Command::Flows(args) => client::flows::run(args).map_err(Failure::from),
+        Command::Groups(args) => client::groups::run(args).map_err(Failure::from),
+        Command::Meters(args) => client::meters::run(args).map_err(Failure::from),
+        Command::Queues(args) => client::queues::run(args).map_err(Failure::from),
+        Command::Acl(args) => client::acl::run(args).map_err(Failure::from),
+        Command::StaticFlows(args) => client::static_flows::run(args).map_err(Failure::from),
+        Command::Stats(args) => client::stats::run(args).map_err(Failure::from),
+        Command::Top(args) => client::top::run(args).map_err(Failure::from),
+        Command::Metrics(args) => client::metrics::run(args).map_err(Failure::from),
+        Command::Events(args) => client::events::run(args).map_err(Failure::from),
+        Command::Weights(args) => client::weights::run(args).map_err(Failure::from),
+        Command::Trace(args) => client::trace::run(args).map_err(Failure::from),
+        Command::Reload(args) => client::reload::run(args).map_err(Failure::from),
         Command::Completions(args) => {
             shell::completions(args, Cli::command()).map_err(Failure::from)
         }

@@ -1,4 +1,4 @@
-//! TLS as a client: connections to a controller that proves who it is.
+//! TLS as a client: connections to a controller that proves its identity.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -8,7 +8,7 @@ use aldis::tls::certificates;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// A connection to a server that proved who it is.
+/// A connection to a server that proved its identity.
 pub(crate) type Stream = StreamOwned<ClientConnection, TcpStream>;
 
 /// Speaks TLS over a connection to this host, whose certificate an authority of this file has to

@@ -74,8 +74,8 @@ impl App for Witness {
 
     fn published(&mut self, _: View<'_>, ctx: TickCtx<'_>, _: &mut Commands) {
         let (map, hosts) = (ctx.world.part::<Map>(), ctx.world.part::<Hosts>());
-        let up = map.links().filter(|(_, peer)| peer.state == State::Up);
-        let links = up.map(|(at, peer)| Ends::new(at, peer.at)).collect();
+        let up = map.links().filter(|link| link.state == State::Up);
+        let links = up.map(|link| link.ends).collect();
         let hosts = hosts.iter().map(|host| (host.mac().to_u64(), host.at())).collect();
         self.0.add(links, hosts);
     }

@@ -91,7 +91,7 @@ pub(super) struct LoadArgs {
     /// Keep no packets: requests carry NO_BUFFER, as those of Open vSwitch do.
     #[arg(long)]
     no_buffer: bool,
-    /// Who is spoken to.
+    /// The controller that is measured.
     #[arg(long, value_name = "WHO", default_value = "all")]
     destinations: DestinationsArg,
     /// Do not tell the controller beforehand where the addresses live.

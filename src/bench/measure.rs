@@ -1,8 +1,8 @@
-//! One measurement: the run, whoever looks on, what is printed and what is saved.
+//! One measurement: the run, its observer, what is printed and what is saved.
 
 use super::args::{LoadArgs, ModeArg};
 use super::controller::{Controller, Sample};
-use super::parts::{self, Coordinator};
+use super::distributed::{self, Coordinator};
 use super::{handshakes, save, table};
 use crate::failure::{self, EXIT_PARTIAL};
 use aldis_emulator::load::{self, Failure, Gate, Load, Moment, Part, Watch};
@@ -18,7 +18,8 @@ const QUIET: Duration = Duration::from_secs(2);
 /// Measures, prints and saves.
 pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, failure::Failure> {
     if let Some(coordinator) = args.join {
-        return parts::join(coordinator, &*stop_on_signals()?).map_err(failure::Failure::from);
+        return distributed::join(coordinator, &*stop_on_signals()?)
+            .map_err(failure::Failure::from);
     }
     let load = args.load().map_err(failure::Failure::Usage)?;
     let target = args.save.as_deref().map(save::Target::new).transpose();
@@ -183,7 +184,7 @@ fn publish(
     })
 }
 
-/// Who looks on: says what happens, on a terminal's stderr, once it has taken longer than a person
+/// The observer: says what happens, on a terminal's stderr, once it has taken longer than a person
 /// likes to wait without a word; and looks at the controller's process at the beginning, at the end
 /// of each phase, and at the end.
 struct Onlooker<'a> {

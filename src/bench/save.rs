@@ -1,12 +1,12 @@
 //! Saving a result: one JSON file, or three of CSV, or all four, with what it takes to know where
 //! the figures come from.
 
-mod place;
+mod atomic_file;
 
 use super::table::{self, Row};
 use aldis_emulator::load::{Delays, Served};
 use aldis_lab::calibrate::{Machine, today};
-use place::Place;
+use atomic_file::AtomicFile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ impl Target {
             let object = Value::Object(table::object(finding.rows));
             texts.extend([summary(&origin, &object), switches(finding), delays(finding)]);
         }
-        let places: Vec<Place> =
+        let places: Vec<AtomicFile> =
             self.paths().iter().map(|path| place(path)).collect::<Result<_, _>>()?;
         let written = places.iter().zip(&texts).try_for_each(|(place, text)| {
             place.write(text).map_err(|error| cannot(SAVE, &place.named, &error))
@@ -116,7 +116,7 @@ impl Target {
             })
         });
         if settled.is_err() {
-            places.iter().for_each(Place::forget);
+            places.iter().for_each(AtomicFile::forget);
         }
         let names: Vec<_> = places.iter().map(|place| place.named.display().to_string()).collect();
         settled.map(|()| names.join(", "))
@@ -128,8 +128,8 @@ const TABLES: [&str; 3] = [".csv", "-switches.csv", "-delays.csv"];
 
 const SAVE: &str = "save the result to";
 
-fn place(path: &Path) -> Result<Place, String> {
-    Place::new(path).map_err(|error| cannot(SAVE, path, &error))
+fn place(path: &Path) -> Result<AtomicFile, String> {
+    AtomicFile::new(path).map_err(|error| cannot(SAVE, path, &error))
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {

@@ -89,7 +89,7 @@ pub(super) enum Stop {
     Output(io::Error),
 }
 
-/// Whoever is told what was found.
+/// Gets what is found.
 pub(super) trait Sink {
     /// One message, or what is wrong.
     fn found(&mut self, place: Place<'_>, found: Found<'_>) -> io::Result<()>;

@@ -9,7 +9,7 @@ use aldis_emulator::network::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long it lasts where nobody says.
+/// How long it lasts where the options do not say.
 const LENGTH: Duration = Duration::from_secs(10);
 
 /// Offer load: packets from host to host, over the flows that the controller sets.
@@ -86,7 +86,7 @@ impl LoadArgs {
     }
 }
 
-/// A line for each rate, and one that says who offered the most and the least.
+/// A line for each rate, and one that names the switches that offered the most and the least.
 pub(super) fn words(offered: &Offered) -> Vec<String> {
     let mut lines: Vec<String> = offered.phases.iter().map(phase).collect();
     let by_sent = |switch: &&OfferedSwitch| switch.sent;

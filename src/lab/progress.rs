@@ -13,7 +13,7 @@ use super::list::words;
 /// How often the time that is left is written anew.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Tells people, as far as they are there: a terminal that is gone stops nobody.
+/// Tells people, as far as they are there: the run goes on where a terminal is gone.
 pub(super) fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -156,7 +156,7 @@ fn show(folders: &[PathBuf], out: &Path) {
             Err(refused) => say(&format!("aldis: {refused}\n")),
         }
     }
-    // As it was started: a program that cargo built is in nobody's path.
+    // As it was started: a program that cargo built is not on the path.
     let program = std::env::args_os().next().and_then(|word| word.into_string().ok());
     let program = program.unwrap_or_else(|| "aldis".into());
     let mut words = vec![program, "lab".into(), "report".into()];

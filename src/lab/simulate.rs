@@ -139,7 +139,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
 /// What programs get.
 #[derive(Serialize)]
 struct Report {
-    /// Always: so that nobody takes it for a measurement.
+    /// Always: so that it is not taken for a measurement.
     simulated: bool,
     seed: u64,
     rows: Vec<Row>,

@@ -34,7 +34,7 @@ pub struct Args {
     #[cfg(feature = "http")]
     #[arg(long, value_name = "FILE", requires = "http_certificate")]
     http_key: Option<PathBuf>,
-    /// Answer only who has a token or password of this file, which "aldis http" writes
+    /// Answer only requests with a token or password of this file, which "aldis http" writes
     #[cfg(feature = "http")]
     #[arg(long, value_name = "FILE")]
     http_access: Option<PathBuf>,

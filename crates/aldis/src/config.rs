@@ -27,7 +27,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use aldis_apps::Acl;
+use aldis_apps::acl::Rule;
 use aldis_apps::learning_switch::{self, Seed};
+use aldis_apps::static_flows::StaticFlow;
 use aldis_control::account::SWITCH_BYTES;
 use aldis_control::weights::WeightRule;
 use aldis_control::{App, AppSet, Tables};
@@ -35,6 +37,7 @@ use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
 use serde::Deserialize;
+use tracing::warn;
 
 pub(crate) use initial::Initial;
 use location::location;
@@ -50,7 +53,7 @@ use crate::knobs::{Knobs, LIVE, Refused, Setting};
 use crate::room::Room;
 use crate::weights::{Rules, Table};
 
-/// The ports that switches try: the one that IANA gave OpenFlow, and the one that everybody used
+/// The ports that switches try: the one that IANA gave OpenFlow, and the one that was in use
 /// before.
 const PORTS: [u16; 2] = [6653, 6633];
 
@@ -124,10 +127,10 @@ pub(crate) struct Config {
     pub(crate) monitor: monitor::Settings,
     /// The rules of the application `acl`, in order.
     #[serde(rename = "acl")]
-    acl_rules: Vec<rules::AclRule>,
+    acl_rules: Vec<rules::Told<Rule>>,
     /// What the application `static-flows` keeps.
     #[serde(rename = "static-flow")]
-    static_flow: Vec<rules::StaticFlow>,
+    static_flow: Vec<rules::Told<StaticFlow>>,
     topology: network::TopologySettings,
     hosts: network::HostsSettings,
     /// The servers that the application `dhcp` believes.
@@ -138,7 +141,7 @@ pub(crate) struct Config {
     source: Option<Source>,
 }
 
-/// The file that it was read from, for those who find something wrong with it later.
+/// The file that it was read from, so that errors found later name their place.
 #[derive(Clone, Debug)]
 struct Source {
     path: PathBuf,
@@ -272,6 +275,13 @@ impl Config {
         self.apps().iter().any(|app| app.name() == name)
     }
 
+    /// Warns of keys in an old spelling, with what to write instead.
+    pub(crate) fn warn_of_old_spellings(&self) {
+        for (at, why) in self.static_flow.iter().filter_map(rules::Told::old_spelling) {
+            warn!("{}{why}", self.location_at(at));
+        }
+    }
+
     /// The applications, which can work together.
     ///
     /// # Errors
@@ -325,7 +335,7 @@ impl Config {
         }
     }
 
-    /// Who `dhcp` believes to be a server, likewise.
+    /// The servers that `dhcp` believes, likewise.
     pub(crate) fn dhcp_servers(&self) -> aldis_apps::dhcp::Trust {
         dhcp::trust(&self.dhcp_server).unwrap_or_default()
     }

@@ -9,20 +9,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aldis_apps::hosts::Hosts;
-use aldis_apps::monitor::Statistics;
-use aldis_apps::routing::Routes;
-use aldis_apps::topology::Map;
-use aldis_control::Time;
 use aldis_control::command::Failure;
 use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
+use aldis_control::{Time, World};
 use aldis_engine::{Engine, Handle};
 use aldis_http::api::apps::Apps;
 use aldis_http::api::weights::Design;
 use aldis_http::events::{Incoming, Taker};
-use aldis_http::source::{Host, Link, PortsCounted, Ways};
 use aldis_http::{Access, Commanded, Controller, Listening, Refused, Server};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
@@ -216,22 +211,8 @@ impl Controller for Watched {
         self.engine.snapshot()
     }
 
-    fn hosts(&self) -> Option<Vec<Host>> {
-        self.engine.world().part::<Hosts>().map(|hosts| hosts.iter().map(views::host).collect())
-    }
-
-    fn links(&self) -> Option<Vec<Link>> {
-        self.engine.world().part::<Map>().map(views::links)
-    }
-
-    fn ways(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Option<Ways> {
-        let world = self.engine.world();
-        world.part::<Routes>().map(|routes| views::ways(routes, (from, to), max, hops_max))
-    }
-
-    fn ports_counted(&self, max: usize) -> Option<PortsCounted> {
-        let world = self.engine.world();
-        world.part::<Statistics>().map(|statistics| views::ports_counted(statistics, max))
+    fn world(&self) -> Arc<World> {
+        self.engine.world()
     }
 
     fn apps(&self) -> Apps {

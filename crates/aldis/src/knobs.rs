@@ -1,7 +1,7 @@
 //! `[knobs]` and `--set`: single knobs over those of the design.
 //!
-//! A knob that would do nothing under the design is refused like one that is out of range: whoever
-//! sets it means something.
+//! A knob that would do nothing under the design is refused like one that is out of range: it was
+//! set for a purpose.
 
 use std::time::Duration;
 

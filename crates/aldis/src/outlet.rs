@@ -122,7 +122,7 @@ impl Outlet {
         fits
     }
 
-    /// Tells people, as far as they are there: a terminal that is gone stops nobody.
+    /// Tells people, as far as they are there: the controller goes on where a terminal is gone.
     pub(crate) fn say(&self, text: &str) {
         self.put(text.into());
     }

@@ -107,6 +107,7 @@ impl Persisted {
 
     /// What is kept follows the configuration; where both name the same, that is said.
     pub(crate) fn configure(&mut self, config: &Config) {
+        config.warn_of_old_spellings();
         let flows = self.flows.configure(config.static_flows());
         let rules = self.acl.configure(config.acl());
         for (what, names) in [("flow", flows), ("rule", rules)] {

@@ -1,9 +1,9 @@
 //! What people are told while the controller runs: events become lines of the log, on a thread of
 //! their own.
 //!
-//! Workers hand events over and never wait: when the log cannot keep up, events are dropped and their
-//! number is logged. Lines that somebody outside can cause at will, about strangers and about what
-//! switches refuse, are limited.
+//! Workers hand events over and never wait: when the log cannot keep up, events are dropped and
+//! their number is logged. Lines that a machine outside can cause at will, about strangers and
+//! about what switches refuse, are limited.
 
 mod crowd;
 mod full;
@@ -31,7 +31,7 @@ const EVENTS_MAX: usize = 16_384;
 /// Lines of one kind that are logged within [`LINES_PER`].
 const LINES_MAX: u32 = 20;
 
-/// Lines of news, which are no warnings: so many that somebody who plugs in a rack sees all of it.
+/// Lines of news, which are no warnings: so many that none is left out when a rack is plugged in.
 const NEWS_MAX: u32 = 100;
 
 /// See [`LINES_MAX`].
@@ -62,8 +62,7 @@ impl EventSink for Taker {
 }
 
 impl Reporter {
-    /// Starts the log at the given level and in this format, which never waits for those who read
-    /// it.
+    /// Starts the log at the given level and in this format. It never waits for its readers.
     ///
     /// # Errors
     /// When the system has no thread to spare.

@@ -124,8 +124,8 @@ pub(crate) struct TlsHandles {
 }
 
 impl TlsHandles {
-    /// Certificates and keys as their files are now, for whoever connects or asks from now on.
-    /// No connection ends, and on an error nothing changes.
+    /// Certificates and keys as their files are now, for connections and requests from now on. No
+    /// connection ends, and on an error nothing changes.
     ///
     /// # Errors
     /// One sentence.

@@ -23,7 +23,7 @@ use aldis_control::Time;
 use aldis_wire::MacAddr;
 
 #[allow(unused_imports, reason = "its tests do not run here")]
-#[path = "../../../src/memory.rs"]
+#[path = "../../../src/allocator.rs"]
 mod memory;
 
 /// As in `aldis run`.

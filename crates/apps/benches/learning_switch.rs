@@ -24,7 +24,7 @@ use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
 #[allow(unused_imports, reason = "its tests do not run here")]
-#[path = "../../../src/memory.rs"]
+#[path = "../../../src/allocator.rs"]
 mod memory;
 
 /// As in `aldis run`.

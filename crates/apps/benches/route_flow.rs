@@ -35,7 +35,7 @@ use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version};
 
 #[allow(unused_imports, reason = "its tests do not run here")]
-#[path = "../../../src/memory.rs"]
+#[path = "../../../src/allocator.rs"]
 mod memory;
 
 /// As in `aldis run`.

@@ -12,6 +12,8 @@
 //! rules. Which rules there are is a part of the World ([`DesiredAclRules`]), and others take their
 //! place while it runs.
 
+#[cfg(feature = "serde")]
+mod form;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -49,8 +51,10 @@ pub enum Verdict {
     Mirror(PortNo),
 }
 
-/// One rule.
+/// A rule, as the configuration, a request or the store has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "form::Form", into = "form::Form"))]
 pub struct Rule {
     /// By this name it is shown.
     pub name: Arc<str>,

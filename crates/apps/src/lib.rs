@@ -22,6 +22,8 @@ pub mod route_flow;
 pub mod routing;
 mod send;
 pub mod spanning;
+#[cfg(feature = "serde")]
+pub mod spelling;
 pub mod static_flows;
 mod sync;
 #[cfg(test)]

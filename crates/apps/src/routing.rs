@@ -36,6 +36,6 @@ pub use graph::{Change, Graph, Node, SWITCHES_MAX};
 pub use graph_builder::GraphBuilder;
 pub use metric::Metric;
 pub use node::{LINKS_MAX, Leg};
-pub use paths::EqualCostPaths;
+pub use paths::{Crossing, EqualCostPaths, Paths};
 pub use routes::{Flow, Hop, Routes, Tally};
 pub use search::{FAR, Tree};

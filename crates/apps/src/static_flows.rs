@@ -3,6 +3,8 @@
 //! ([`StaticFlowStatuses`] says of each what became of it). Which flows they are is a part of the
 //! World too ([`DesiredStaticFlows`]), and others take their place while it runs.
 
+#[cfg(feature = "serde")]
+mod form;
 #[cfg(test)]
 mod tests;
 
@@ -28,8 +30,10 @@ pub const PRIORITY_MAX: u16 = 60_000;
 /// The last table that a flow can be in.
 pub const TABLE_MAX: u8 = 254;
 
-/// A flow, as it is configured.
+/// A flow, as the configuration, a request or the store has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "form::Form", into = "form::Form"))]
 pub struct StaticFlow {
     /// By this name it is shown. There is no other of the same name.
     pub name: Arc<str>,
@@ -88,7 +92,39 @@ impl StaticFlows {
     }
 }
 
+/// A value that a flow cannot have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadValue {
+    /// The key that has it.
+    pub key: &'static str,
+    /// Why, in one sentence.
+    pub why: String,
+}
+
 impl StaticFlow {
+    /// Whether its values are in range.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check(&self) -> Result<(), BadValue> {
+        let refused = |key, why| Err(BadValue { key, why });
+        if self.priority > PRIORITY_MAX {
+            let why = format!("priority {}; accepted are 0 to {PRIORITY_MAX}", self.priority);
+            return refused("priority", why);
+        }
+        if let Some(TableNo(table)) = self.table.filter(|table| table.0 > TABLE_MAX) {
+            return refused("table", format!("table {table}; accepted are 0 to {TABLE_MAX}"));
+        }
+        let table = self.table.unwrap_or(TableNo(0));
+        let leads_back =
+            |it: &Instruction| matches!(it, Instruction::GotoTable(to) if to.0 <= table.0);
+        if self.instructions.iter().any(leads_back) {
+            let why = "goto-table leads to later tables only, above the table of the flow";
+            return refused("then", why.into());
+        }
+        Ok(())
+    }
+
     fn wanted(&self, switch: &SwitchInfo, tables: Tables) -> DesiredFlow {
         let mut flow = aldis_wire::msg::FlowMod::add(self.match_.clone())
             .table(self.table.unwrap_or_else(|| tables.forwarding(switch)))

@@ -40,7 +40,7 @@ pub use app::Topology;
 pub use discovery::Discovery;
 pub use link::{Ends, Link, State};
 pub use lldp::{FAR_ETHERTYPE, Key, Reach};
-pub use map::{Change, Map, Peer, Port, Switch};
+pub use map::{Change, Map, MapLink, Peer, Port, Switch};
 pub use port::FAR_MAX;
 pub use relay::{MARGIN, SAMPLES, SAMPLES_MIN, SPREADS};
 pub use search::{Search, SearchReport};

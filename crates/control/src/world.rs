@@ -38,7 +38,26 @@ pub trait Part: Sized + Send + Sync + 'static {
     const NAME: &'static str;
 
     /// What names it in [`crate::App::READS`] and [`Publisher::READS`].
-    const ID: PartId = PartId { name: Self::NAME, of: TypeId::of::<Self>() };
+    const ID: PartId =
+        PartId { name: Self::NAME, of: TypeId::of::<Self>(), counts: counts_of::<Self> };
+
+    /// What its publisher counted since the start, and how much there is in this version.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// Numbers that a part of the World has about itself, each with its name.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Counters: they only grow.
+    pub counters: Vec<(&'static str, u64)>,
+    /// How much there is now.
+    pub now: Vec<(&'static str, u64)>,
+}
+
+fn counts_of<P: Part>(part: &(dyn Any + Send + Sync)) -> Counts {
+    part.downcast_ref().map_or_else(Counts::default, P::counts)
 }
 
 /// Names a part of the World.
@@ -47,6 +66,7 @@ pub struct PartId {
     /// The part's [`Part::NAME`].
     pub name: &'static str,
     pub(crate) of: TypeId,
+    counts: fn(&(dyn Any + Send + Sync)) -> Counts,
 }
 
 impl PartialEq for PartId {
@@ -140,6 +160,12 @@ impl World {
     /// [`View`].
     pub fn part<P: Part>(&self) -> Option<&P> {
         self.find(P::ID).and_then(|part| part.value.downcast_ref())
+    }
+
+    /// What the part of this name has counted; nothing where no application publishes it.
+    pub fn counts(&self, name: &str) -> Option<Counts> {
+        let part = self.parts.iter().find(|part| part.id.name == name)?;
+        Some((part.id.counts)(&*part.value))
     }
 
     fn find(&self, id: PartId) -> Option<&Published> {

@@ -26,7 +26,7 @@ use aldis_engine::sim::in_memory::{InMemory, Plan};
 use aldis_engine::{Design, pin};
 
 #[allow(unused_imports, reason = "its tests do not run here")]
-#[path = "../../../src/memory.rs"]
+#[path = "../../../src/allocator.rs"]
 mod memory;
 
 /// As in `aldis run`.

@@ -1,14 +1,16 @@
-//! Who may do what: the keys that are known, what a request needs, and how often somebody may ask.
+//! Access: the keys that are known, the role that a request needs, and how often an address may
+//! ask.
 //!
-//! A *key* is a token, for programs, or a password, for people. Of either only a hash is known here (Argon2id), so that who
-//! reads the configuration cannot use it. There is no key by default, and so no default password: without keys a server
-//! answers this machine alone, and everybody there may do everything.
+//! A *key* is a token, for programs, or a password, for people. Of either only a hash is known here
+//! (Argon2id), so that a reader of the configuration cannot use it. There is no key by default, and
+//! so no default password: without keys a server answers this machine alone, and every program
+//! there may do everything.
 //!
-//! 1. [`Role`] — what a key is good for, and `Role::needed`, the one table of what each route needs;
-//! 2. `keys` — from what a request says to the key that it has;
+//! 1. [`Role`] — what a key may do, and `Role::needed`, the one table of what each route needs;
+//! 2. `keys` — from the headers of a request to its key;
 //! 3. `rate` — how often.
 //!
-//! Deliberately absent: sessions, cookies and log-in pages. Every request says who sends it.
+//! Deliberately absent: sessions, cookies and log-in pages. Every request carries its key.
 
 pub(crate) mod keys;
 pub(crate) mod rate;
@@ -26,7 +28,8 @@ pub use role::{BadRole, Role};
 use crate::routes::Routes;
 use keys::Keys;
 
-/// Requests a second from one address where keys are needed, if nobody says otherwise.
+/// Requests a second from one address where keys are needed, unless the configuration has another
+/// number.
 pub const REQUESTS_PER_S: u32 = 200;
 
 /// What a route needs.
@@ -36,7 +39,7 @@ pub struct Needed {
     pub method: &'static str,
     /// The path as the router has it, parts of it in braces.
     pub path: &'static str,
-    /// Who has at least this role may ask.
+    /// Requests need a key of at least this role.
     pub role: Role,
 }
 
@@ -79,7 +82,7 @@ pub struct Key {
     pub expires: Option<SystemTime>,
 }
 
-/// Who may ask a server, and how it proves who it is itself.
+/// The keys and the certificate of a server.
 #[derive(Debug)]
 pub struct Access {
     pub(crate) keys: Keys,
@@ -88,18 +91,19 @@ pub struct Access {
 }
 
 impl Access {
-    /// Everybody on this machine may do everything; nobody else gets here.
+    /// Every request from this machine may do everything; requests from elsewhere do not get here.
     pub fn of_this_machine() -> Access {
         Access { keys: Keys::new(vec![]), tls: None, requests_per_s: REQUESTS_PER_S }
     }
 
-    /// Only who has one of these keys. Without any it is [`Access::of_this_machine`].
+    /// Only requests with one of these keys. Without any it is [`Access::of_this_machine`].
     #[must_use]
     pub fn with_keys(self, keys: Vec<Key>) -> Access {
         Access { keys: Keys::new(keys), ..self }
     }
 
-    /// So many requests a second from one address, at most, five times as many at once; only where there are keys.
+    /// So many requests a second from one address, at most, five times as many at once; only where
+    /// there are keys.
     #[must_use]
     pub fn with_rate(self, requests_per_s: u32) -> Access {
         Access { requests_per_s: requests_per_s.max(1), ..self }
@@ -123,7 +127,7 @@ impl Access {
         Ok(Access { tls: Some(Arc::new(config)), ..self })
     }
 
-    /// Whether other machines may be let near: what is said is encrypted, and who says it is known.
+    /// Whether other machines may reach the server: requests are encrypted, and need a key.
     pub fn is_locked(&self) -> bool {
         self.tls.is_some() && !self.keys.is_empty()
     }

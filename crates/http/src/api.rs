@@ -1,9 +1,8 @@
-//! The resources, one a file: what they look like as JSON, and how they are asked for. Programs of ours that ask read the
-//! same types.
+//! The resources, one a file: what they look like as JSON, and how they are asked for. Programs of
+//! ours that ask read the same types.
 
 pub mod acl;
 pub mod apps;
-pub(crate) mod ask;
 pub mod events;
 mod flow;
 pub mod flows;
@@ -18,6 +17,7 @@ pub mod ports;
 pub mod reload;
 pub mod static_flows;
 pub mod statistics;
+pub(crate) mod switch_request;
 pub mod switches;
 pub mod trace;
 pub mod version;
@@ -25,13 +25,14 @@ pub mod weights;
 
 pub use page::Page;
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::StatusCode;
 use axum::http::header::IF_NONE_MATCH;
 
-use crate::kept::{Keeps, Only, Refused};
+use crate::desired::{ConfigStore, Only, Refused};
 use crate::problem::Problem;
 use crate::routes::Shared;
 
@@ -48,13 +49,13 @@ fn bad_cursor(text: &str) -> Problem {
     Problem::bad("bad-query", detail)
 }
 
-/// Does something that may wait for a disk, and keeps nobody else waiting meanwhile.
+/// Makes a change that may wait for a disk, on another thread than the one that serves.
 pub(crate) async fn set<T: Send + 'static>(
     shared: &Shared,
-    change: impl FnOnce(&dyn Keeps) -> Result<T, Refused> + Send + 'static,
+    change: impl FnOnce(&dyn ConfigStore) -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Problem> {
-    let keeps: Arc<dyn Keeps> = Arc::clone(&shared.keeps);
-    let done = tokio::task::spawn_blocking(move || change(&*keeps)).await;
+    let store: Arc<dyn ConfigStore> = Arc::clone(&shared.config_store);
+    let done = tokio::task::spawn_blocking(move || change(&*store)).await;
     match done {
         Ok(done) => done.map_err(|refused| not_set(&refused)),
         Err(_) => {
@@ -75,6 +76,11 @@ fn not_set(refused: &Refused) -> Problem {
         Refused::Disk(_) => (StatusCode::INSUFFICIENT_STORAGE, "not-kept"),
     };
     Problem::new(status, kind, refused)
+}
+
+/// A field of a body cannot be so.
+fn bad_field(detail: impl Display) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail)
 }
 
 /// `If-None-Match: *`: only what is not there yet is set.

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// Scripts, styles and data of this server alone.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -18,7 +18,7 @@ const STILL: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Where somebody arrives who types what the banner says.
+/// Where the address of the banner leads.
 pub(crate) const HOME: &str = "/";
 
 /// The files of the description: path, kind, text.
@@ -34,7 +34,7 @@ pub(crate) fn file(kind: &'static str, text: &'static str) -> impl IntoResponse 
 
 /// Which Aldis this is, how much there is, and where to go on. All that is filled in is made here:
 /// numbers, a date, the version.
-pub(crate) async fn home(State(shared): From) -> impl IntoResponse {
+pub(crate) async fn home(State(shared): Ctx) -> impl IntoResponse {
     let controller = &shared.controller;
     let (links, hosts) = (controller.links(), controller.hosts());
     let rows = [

@@ -1,4 +1,5 @@
-//! Who asks again for what did not change is told so in a few bytes (RFC 9110 §8.8.3, §13.1.2).
+//! Entity tags: a client that asks again for what did not change is told so in a few bytes (RFC
+//! 9110 §8.8.3, §13.1.2).
 
 use std::hash::{DefaultHasher, Hasher};
 

@@ -1,12 +1,13 @@
-//! What happened, kept for those who follow it.
+//! The newest events, kept for their followers.
 //!
 //! ```text
 //!   workers ──try_send──▶ incoming ──▶ ring: the newest EVENTS_KEPT ──▶ each follower, from its own place
 //!   never wait  bounded    (pump)      numbered                          at its own pace
 //! ```
 //!
-//! A follower has a place and no queue: who is slow, or was away, goes on from where it was, and is told how many events it
-//! missed where the ring has them no more. However many follow, they keep no event from being forgotten.
+//! A follower has a place and no queue. One that is slow, or was away, goes on from where it was,
+//! and is told how many events it missed where the ring has them no more. However many followers
+//! there are, they keep no event from being forgotten.
 
 mod follower;
 mod ring;
@@ -20,10 +21,10 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::api::events::Event;
+use crate::controller::Controller;
 use crate::limits::{EVENTS_MAX, FOLLOWERS_MAX};
 use crate::problem::Problem;
-use crate::source::Controller;
-use crate::when::Calendar;
+use crate::timestamp::Calendar;
 
 pub(crate) use follower::Follower;
 pub(crate) use ring::{Kept, Place};
@@ -58,13 +59,13 @@ impl EventSink for Taker {
     }
 }
 
-/// What is kept, and those who follow it.
+/// The newest events, and their followers.
 #[derive(Debug)]
 pub(crate) struct Events {
     ring: Mutex<Ring>,
     /// The number of the newest event.
     news: watch::Sender<u64>,
-    seats: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Events {
@@ -73,11 +74,11 @@ impl Events {
         Events {
             ring: Mutex::new(Ring::new(calendar.run())),
             news: watch::channel(0).0,
-            seats: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
+            permits: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
         }
     }
 
-    /// Keeps what comes in, until nobody can tell anything more.
+    /// Keeps what comes in, until nothing can tell anything more.
     pub(crate) async fn pump(
         &self,
         mut incoming: Incoming,
@@ -116,7 +117,8 @@ impl Events {
         self.ring().read(place, max, at)
     }
 
-    /// The place behind the event that a follower saw last; `oldest` is before all that are kept, and nothing behind them.
+    /// The place behind the event that a follower saw last; `oldest` is before all that are kept,
+    /// and nothing behind them.
     ///
     /// # Errors
     /// The id is none.
@@ -134,7 +136,7 @@ impl Events {
         }
     }
 
-    /// Somebody who serves has something to tell.
+    /// Adds an event of the server's own.
     pub(crate) fn note(&self, text: String, at: &str) {
         self.push(Event::note(text), at);
     }
@@ -144,9 +146,9 @@ impl Events {
         self.news.subscribe()
     }
 
-    /// A seat among those who follow.
-    pub(crate) fn seat(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        Arc::clone(&self.seats).try_acquire_owned().map_err(|_| {
+    /// A permit for one more follower.
+    pub(crate) fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
             let detail = format!("{FOLLOWERS_MAX} follow the events already; try again later");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-followers", detail)
         })

@@ -1,4 +1,5 @@
-//! What was asked: the parts of a path, of a query and of a body, checked, with a [`Problem`] that names what is wrong.
+//! What was asked: the parts of a path, of a query and of a body, checked, with a [`Problem`] that
+//! names what is wrong.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -80,7 +81,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// How many bytes of a body are read where it is not [`BODY_MAX`], to be said to who sends more.
+/// How many bytes of a body are read where it is not [`BODY_MAX`], for the answer to a longer one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyMax(pub(crate) usize);
 
@@ -103,8 +104,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Js
     }
 }
 
-/// A body, whole. One that says that it is too long is not begun, so that nobody is asked to go on sending it
-/// (`100 Continue`); of one that does not say it, no more is kept than what is read here.
+/// A body, whole. One that declares a length that is too long is not begun, so that the client does
+/// not go on sending it (`100 Continue`); of one that declares none, no more is kept than what is
+/// read here.
 ///
 /// # Errors
 /// It is too long, or ends too early.
@@ -123,7 +125,7 @@ pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
     })
 }
 
-/// Those who understand a long body, one at a time: the other cores are the workers'.
+/// Permits to parse a long body, one at a time: the other cores are the workers'.
 static UNDERSTANDING: Semaphore = Semaphore::const_new(1);
 
 /// What a body says; where it is long, beside the thread that serves, which has others to answer.
@@ -142,7 +144,8 @@ pub(crate) async fn understood<T: Send + 'static>(
     tokio::task::spawn_blocking(move || by(&body)).await.map_err(failed)?
 }
 
-/// Reads a list that is refused as soon as it is longer than `MAX`, however much more of it there is.
+/// Reads a list that is refused as soon as it is longer than `MAX`, however much more of it there
+/// is.
 ///
 /// # Errors
 /// It is longer, or something in it is wrong.
@@ -174,7 +177,8 @@ pub(crate) fn at_most<'de, const MAX: usize, D: Deserializer<'de>, T: Deserializ
 /// Reads JSON.
 ///
 /// # Errors
-/// It is no JSON, nested too deep, or not what is expected: the problem names the field, the line and the column.
+/// It is no JSON, nested too deep, or not what is expected: the problem names the field, the line
+/// and the column.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let too_deep = || {
         let detail = format!("the body is nested deeper than {DEPTH_MAX} levels");
@@ -182,11 +186,12 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     };
     let is_too_deep = || is_deeper(&text[..text.len().min(READ_HERE_MAX)], DEPTH_MAX);
     if is_longer(text, LITERAL_MAX) {
-        // Nobody repeats a megabyte in the sentence that says what is wrong with it.
+        // The sentence that says what is wrong does not repeat a megabyte.
         let detail = format!("the body has {LITERAL_MAX} bytes in a row without any string");
         return Err(if is_too_deep() { too_deep() } else { Problem::bad("too-long", detail) });
     }
-    // What is wrong is refused where it begins to be, however much more of it there is; below 128 levels reading ends by itself.
+    // What is wrong is refused where it begins to be, however much more of it there is; below 128
+    // levels reading ends by itself.
     match read(text) {
         Ok(_) if is_deeper(text, DEPTH_MAX) => Err(too_deep()),
         Err(_) if is_too_deep() => Err(too_deep()),
@@ -212,7 +217,8 @@ fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// Whether there is no quotation mark in so many bytes in a row: a string or number that long, or nothing.
+/// Whether there is no quotation mark in so many bytes in a row: a string or number that long, or
+/// nothing.
 fn is_longer(text: &[u8], max: usize) -> bool {
     let mut rest = text;
     while let Some(stretch) = rest.get(..max) {

@@ -1,53 +1,55 @@
-//! What serves people: REST, events and metrics over HTTP, and the document that describes them.
+//! REST, events and metrics over HTTP, and the OpenAPI document that describes them.
 //!
 //! ```text
-//!   browser, curl, aldis ──▶ server ──▶ guard ──▶ gate ──▶ door ──▶ routes ──▶ api/… ──▶ Controller
-//!                            one thread                                          (source)
+//! browser, curl, aldis ──▶ server ──▶ response_limits ──▶ origin ──▶ auth ──▶ routes ──▶ api/…
+//!                          one thread                                                      │
+//!                                                              Controller, ConfigStore ◀───┘
 //! ```
 //!
-//! All of it runs on one thread of its own and never on a worker. What it shows it reads from what is published anyway,
-//! through [`Controller`]; it does not know the engine behind that.
+//! All of it runs on one thread of its own and never on a worker. The server shows what is
+//! published anyway, which it reads through [`Controller`]; it does not know the engine behind
+//! that.
 //!
-//! 1. [`server`] — the thread, its connections and their bounds ([`limits`], `patient`), and
-//!    its end (`linger`);
-//! 2. `gate` — no page of a stranger in a browser;
-//! 3. `door` — who comes in, with which key ([`access`]);
-//! 4. `guard` — how long an answer may take, and what every answer says;
-//! 5. [`extract`], [`problem`] — what was asked, and what was wrong with it, in plain words;
-//! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes all, for people in `docs`;
-//! 7. `ryu`, `floodlight` — the same controller in the words of others, for scripts that were written for those;
-//! 8. [`kept`] — what people set and find again;
-//! 9. [`events`] — what happened, kept for those who follow it.
+//! 1. [`server`] — the thread, its connections and their bounds ([`limits`], `connection_limit`,
+//!    `write_timeout`), and its end (`linger`, a lingering close);
+//! 2. `response_limits` — how long an answer may take, and the headers of every answer;
+//! 3. `origin` — the origin check: no foreign page in a browser gets in;
+//! 4. `auth` — authentication: the key of a request, its role and its rate ([`access`]);
+//! 5. [`extract`], [`problem`] — the parts of a request, and errors in plain words;
+//! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes
+//!    all of them, for people in `docs`;
+//! 7. `compat` — the interfaces of Ryu and Floodlight, for scripts that were written for those;
+//! 8. [`desired`] — the desired state: what an operator set and finds again;
+//! 9. [`events`] — the newest events, for their followers.
 //!
-//! Deliberately absent: files. Nothing that is asked for names one.
+//! Deliberately absent: files. No request can name one.
 
 #![forbid(unsafe_code)]
 
 pub mod access;
 pub mod api;
+mod auth;
+mod compat;
+mod connection_limit;
+pub mod controller;
+pub mod desired;
 mod docs;
-mod door;
 mod etag;
 pub mod events;
 pub mod extract;
-mod floodlight;
-mod gate;
-mod guard;
-pub mod kept;
 pub mod limits;
 mod linger;
 mod metrics;
 pub mod openapi;
-mod patient;
+mod origin;
 pub mod problem;
+mod response_limits;
 mod routes;
-mod ryu;
-mod seats;
 pub mod server;
-pub mod source;
-mod when;
+mod timestamp;
+mod write_timeout;
 
 pub use access::Access;
+pub use controller::{Commanded, Controller};
 pub use server::{Admission, Listening, Refused, Server};
-pub use source::{Commanded, Controller};
-pub use when::civil as date_of_day;
+pub use timestamp::civil as date_of_day;

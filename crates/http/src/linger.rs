@@ -1,9 +1,10 @@
-//! The end of a connection whose peer still has something to say.
+//! The lingering close: the end of a connection whose peer still has something to say.
 //!
-//! Who is refused while it sends may read the answer only once it has sent everything; and where a socket is closed with something
-//! in it that nobody read, the kernel resets the connection, and the answer may be lost with it. So, after the last answer, our
-//! half is closed, and what still comes is read and thrown away: until the peer closes its half, for [`LINGER_MAX`] bytes, or
-//! for [`LINGER_WITHIN`]. Where every request was heard to its end there is nothing to wait for.
+//! A client that is refused while it sends may read the answer only once it has sent everything.
+//! And where a socket is closed with unread bytes in it, the kernel resets the connection, and the
+//! answer may be lost with it. So, after the last answer, our half is closed, and what still comes
+//! is read and thrown away: until the peer closes its half, for [`LINGER_MAX`] bytes, or for
+//! [`LINGER_WITHIN`]. Where every request was read to its end there is nothing to wait for.
 
 use std::io;
 use std::pin::Pin;
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    /// What a peer reads that sends so many bytes first, of which nobody read more than the first.
+    /// What a peer reads that sends so many bytes first, of which no more than the first was read.
     fn read_by_one_who_sends(bytes: usize) -> (usize, String) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {

@@ -1,7 +1,8 @@
-//! `/metrics`: the counters in Prometheus' text format, with its names and base units (seconds, bytes).
+//! `/metrics`: the counters in Prometheus' text format, with its names and base units (seconds,
+//! bytes).
 //!
-//! Everything is read when it is asked for. Distributions are those of all workers together; counters are given for each
-//! worker and for each switch, so that sums are the reader's.
+//! Everything is read when it is asked for. Distributions are those of all workers together;
+//! counters are given for each worker and for each switch, so that sums are the reader's.
 
 mod ports;
 mod process;
@@ -17,7 +18,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
 use crate::api::apps::{Apps, Counted};
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 use text::{NANOSECOND, ONE, Text, Unit};
 
 /// A number of a worker or of a switch: name, unit, what it is.
@@ -88,7 +89,7 @@ const SPREADS: &[Spread] = &[
 #[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "statistics", responses(
     (status = 200, description = "Text of version 0.0.4", content_type = "text/plain", body = String),
 ))]
-pub(crate) async fn show(State(shared): From) -> impl IntoResponse {
+pub(crate) async fn show(State(shared): Ctx) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], render(&shared))
 }
 

@@ -1,4 +1,5 @@
-//! The document that describes every resource: OpenAPI 3.1. `openapi/aldis.json` is a copy of it, which a test keeps fresh.
+//! The document that describes every resource: OpenAPI 3.1. `openapi/aldis.json` is a copy of it,
+//! which a test keeps fresh.
 
 mod examples;
 

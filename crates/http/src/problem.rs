@@ -1,4 +1,4 @@
-//! What is said to somebody whose request was not done: a problem in the form of RFC 9457.
+//! The answer to a request that was not done: a problem in the form of RFC 9457.
 
 use std::fmt::Display;
 
@@ -50,7 +50,7 @@ impl Problem {
     }
 }
 
-/// What somebody sent may be named in it: as much of that as a person reads.
+/// A text of the request may be repeated in it: as much of that as a person reads.
 fn cut(mut detail: String) -> String {
     if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {
         detail.truncate(end);
@@ -67,7 +67,7 @@ impl IntoResponse for Problem {
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, kind);
         if status == StatusCode::PAYLOAD_TOO_LARGE {
-            // Nobody reads what is left of the request, so that no other can follow it.
+            // What is left of the request is not read, so no other can follow it.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response

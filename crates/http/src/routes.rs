@@ -1,4 +1,5 @@
-//! Which path leads where, and the list of them, so that the document that describes them can be held against it.
+//! Which path leads where, and the list of them, so that the document that describes them can be
+//! held against it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,26 +13,27 @@ use axum::{Extension, Router};
 use tokio::sync::watch;
 
 use crate::access::{Needed, Role};
-use crate::door::{self, Door};
+use crate::auth::Authenticator;
+use crate::compat::floodlight::entries::Entries;
+use crate::compat::ryu::changes::TopologyWatcher;
+use crate::compat::{floodlight, ryu};
+use crate::controller::Controller;
+use crate::desired::ConfigStore;
 use crate::events::Events;
 use crate::extract::BodyMax;
-use crate::floodlight::entries::Entries;
-use crate::kept::Keeps;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
-use crate::ryu::changes::Lookout;
-use crate::source::Controller;
-use crate::when::Calendar;
-use crate::{api, docs, etag, floodlight, gate, guard, metrics, openapi, ryu};
+use crate::timestamp::Calendar;
+use crate::{api, auth, docs, etag, metrics, openapi, origin, response_limits};
 
 /// What every resource is made from.
 pub(crate) struct Shared {
     pub(crate) controller: Arc<dyn Controller>,
-    pub(crate) keeps: Arc<dyn Keeps>,
+    pub(crate) config_store: Arc<dyn ConfigStore>,
     pub(crate) calendar: Calendar,
     pub(crate) events: Events,
-    /// Who looks for changes of the network, for those who follow them in Ryu's way.
-    pub(crate) lookout: Lookout,
+    /// Looks for changes of the network, for followers that speak Ryu's protocol.
+    pub(crate) topology_watcher: TopologyWatcher,
     /// What scripts of Floodlight's keep on switches.
     pub(crate) entries: Arc<Entries>,
     /// Whether the end has come.
@@ -45,10 +47,10 @@ impl Shared {
     }
 }
 
-/// As handlers take it.
-pub(crate) type From = axum::extract::State<Arc<Shared>>;
+/// The state of the server, as handlers take it.
+pub(crate) type Ctx = axum::extract::State<Arc<Shared>>;
 
-/// Paths, methods, and who answers.
+/// Paths, methods, and their handlers.
 #[derive(Default)]
 pub(crate) struct Routes {
     router: Router<Arc<Shared>>,
@@ -148,7 +150,7 @@ impl Routes {
         by: MethodRouter<Arc<Shared>>,
     ) -> Routes {
         self.known.insert((method, path));
-        let by = by.layer(from_fn_with_state(Role::needed(method, path), door::need));
+        let by = by.layer(from_fn_with_state(Role::needed(method, path), auth::require));
         Routes { router: self.router.route(path, by), ..self }
     }
 
@@ -198,21 +200,27 @@ impl Routes {
             .collect()
     }
 
-    /// The service, with its door, its gate and its guard, and the pages for browsers.
-    pub(crate) fn serve(self, shared: Arc<Shared>, door: Door, answer_within: Duration) -> Router {
-        let home = routing::get(docs::home).layer(from_fn_with_state(Role::Read, door::need));
+    /// The service behind authentication, the origin check and the limits of answers, with the
+    /// pages for browsers.
+    pub(crate) fn serve(
+        self,
+        shared: Arc<Shared>,
+        authenticator: Authenticator,
+        answer_within: Duration,
+    ) -> Router {
+        let home = routing::get(docs::home).layer(from_fn_with_state(Role::Read, auth::require));
         let router = self.router.route(docs::HOME, home);
         let page = docs::FILES.into_iter().fold(router, |router, (path, kind, text)| {
             let by = routing::get(move || async move { docs::file(kind, text) });
-            router.route(path, by.layer(from_fn_with_state(Role::Read, door::need)))
+            router.route(path, by.layer(from_fn_with_state(Role::Read, auth::require)))
         });
         page.fallback(no_such_resource)
             .method_not_allowed_fallback(no_such_method)
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .layer(from_fn(etag::etag))
-            .layer(from_fn_with_state(Arc::new(door), door::door))
-            .layer(from_fn(gate::gate))
-            .layer(from_fn_with_state(answer_within, guard::guard))
+            .layer(from_fn_with_state(Arc::new(authenticator), auth::authenticate))
+            .layer(from_fn(origin::check))
+            .layer(from_fn_with_state(answer_within, response_limits::limit))
             .with_state(shared)
     }
 }

@@ -1,8 +1,8 @@
 //! The thread that serves, and the connections on it.
 //!
-//! One thread with a runtime of its own; it takes no time from workers but that of its core. Connections are bounded in
-//! number, each in what it may send and how long it may take: a request in time to come whole ([`HEAD_WITHIN`],
-//! [`ANSWER_WITHIN`]), and an answer in time to be read.
+//! One thread with a runtime of its own; it takes no time from workers but that of its core.
+//! Connections are bounded in number, each in what it may send and how long it may take: a request
+//! in time to come whole ([`HEAD_WITHIN`], [`ANSWER_WITHIN`]), and an answer in time to be read.
 
 use std::fmt;
 use std::io;
@@ -28,25 +28,25 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Access;
-use crate::door::{Door, Leash, Peer};
+use crate::auth::{Authenticator, Peer, Revocation};
+use crate::compat::floodlight::entries::{self, Entries};
+use crate::compat::ryu::changes::TopologyWatcher;
+use crate::connection_limit::{ConnectionLimit, ConnectionPermit, Full};
+use crate::controller::Controller;
+use crate::desired::ConfigStore;
 use crate::events::{self, Events};
-use crate::floodlight::entries::{self, Entries};
-use crate::kept::Keeps;
 use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
 use crate::linger::{Heard, Lingering, Listened};
-use crate::patient::Patient;
 use crate::routes::{Routes, Shared};
-use crate::ryu::changes::Lookout;
-use crate::seats::{Full, Seat, Seats};
-use crate::source::Controller;
-use crate::when::Calendar;
+use crate::timestamp::Calendar;
+use crate::write_timeout::WriteTimeout;
 
 /// Why an address is not listened on.
 #[derive(Debug)]
 pub enum Refused {
-    /// Other machines could reach it, and what they say could be read by others, or nobody is asked for a password.
+    /// Other machines could reach it, and requests could be read on the way, or need no password.
     Open(SocketAddr),
-    /// Somebody else listens there.
+    /// Another process listens there.
     Taken(SocketAddr),
     /// The kernel's word.
     Failed(SocketAddr, io::Error),
@@ -74,7 +74,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// An address that is listened on; whoever connects waits until there is a [`Server`].
+/// An address that is listened on; clients wait until there is a [`Server`].
 #[derive(Debug)]
 pub struct Listening {
     listener: std::net::TcpListener,
@@ -124,7 +124,7 @@ impl Server {
     pub fn start(
         listening: Listening,
         controller: Arc<dyn Controller>,
-        keeps: Arc<dyn Keeps>,
+        config_store: Arc<dyn ConfigStore>,
         incoming: events::Incoming,
         access: Access,
     ) -> io::Result<Server> {
@@ -132,19 +132,19 @@ impl Server {
         let calendar = Calendar::new(controller.now());
         let (stop, stopping) = watch::channel(false);
         let events = Events::new(&calendar);
-        let entries = Arc::new(Entries::found(keeps.floodlight_entries()));
+        let entries = Arc::new(Entries::found(config_store.floodlight_entries()));
         let shared = Arc::new(Shared {
             controller,
-            keeps,
+            config_store,
             calendar,
             events,
-            lookout: Lookout::default(),
+            topology_watcher: TopologyWatcher::default(),
             entries,
             stopping: stopping.clone(),
         });
         let (access, accessible) = watch::channel(Arc::new(access));
-        let door = Door::new(accessible.clone());
-        let router = Routes::all().serve(Arc::clone(&shared), door, ANSWER_WITHIN);
+        let authenticator = Authenticator::new(accessible.clone());
+        let router = Routes::all().serve(Arc::clone(&shared), authenticator, ANSWER_WITHIN);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let listener = {
             let _inside = runtime.enter();
@@ -154,7 +154,7 @@ impl Server {
         let pump = async move {
             shared.events.pump(incoming, &*shared.controller, &shared.calendar).await;
         };
-        let room = Seats::new();
+        let room = ConnectionLimit::new();
         let serving = Serving { router, room, access: accessible, stopping };
         let thread = std::thread::Builder::new().name("http".into());
         let thread = thread.spawn(move || {
@@ -176,12 +176,13 @@ impl Server {
         format!("{scheme}://{}", self.address)
     }
 
-    /// Hands for those who change who may ask.
+    /// A handle by which keys and the certificate are changed.
     pub fn admission(&self) -> Admission {
         Admission { address: self.address, access: self.access.clone() }
     }
 
-    /// Accepts nobody more, lets answers on their way out, for half a second at most, and ends.
+    /// Accepts no more connections, lets answers on their way out, for half a second at most, and
+    /// ends.
     pub fn stop(self) {
         let _ = self.stop.send(true);
         // Should it have panicked, that was said already.
@@ -189,7 +190,7 @@ impl Server {
     }
 }
 
-/// Says who may ask a server, from any thread.
+/// Changes the keys and the certificate of a server, from any thread.
 #[derive(Clone, Debug)]
 pub struct Admission {
     address: SocketAddr,
@@ -197,7 +198,8 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Other keys and another certificate, for whoever asks from now on; answers on their way are not disturbed.
+    /// Other keys and another certificate, for requests from now on; answers on their way are not
+    /// disturbed.
     ///
     /// # Errors
     /// Other machines can reach this server, and would need no key or no TLS.
@@ -213,10 +215,10 @@ impl Admission {
 /// What the thread has.
 struct Serving {
     router: Router,
-    /// A seat for each connection.
-    room: Seats,
+    /// A permit for each connection.
+    room: ConnectionLimit,
     access: watch::Receiver<Arc<Access>>,
-    /// Whether the end has come: it says so, or nobody is left who could.
+    /// Whether the end has come: it says so, or its sender is gone.
     stopping: watch::Receiver<bool>,
 }
 
@@ -243,13 +245,19 @@ impl Serving {
                 continue;
             };
             match self.room.take(peer.ip()) {
-                Ok(seat) => self.welcome(&http, stream, peer, seat),
+                Ok(permit) => self.welcome(&http, stream, peer, permit),
                 Err(full) => self.turn_away(&stream, full),
             }
         }
     }
 
-    fn welcome(&self, http: &http1::Builder, stream: TcpStream, address: SocketAddr, seat: Seat) {
+    fn welcome(
+        &self,
+        http: &http1::Builder,
+        stream: TcpStream,
+        address: SocketAddr,
+        permit: ConnectionPermit,
+    ) {
         // Answers are written whole: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
         let tls = self.access.borrow().tls.clone();
@@ -262,11 +270,11 @@ impl Serving {
         };
         tokio::spawn(async move {
             match tls {
-                None => visit.serve(stream, Some(seat)).await,
+                None => visit.serve(stream, Some(permit)).await,
                 Some(tls) => {
                     let shaken = timeout(HEAD_WITHIN, greet(tls, stream)).await;
                     if let Ok(Some(stream)) = shaken {
-                        visit.serve(stream, Some(seat)).await;
+                        visit.serve(stream, Some(permit)).await;
                     }
                 }
             }
@@ -301,23 +309,23 @@ impl Visit {
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         mut self,
         stream: S,
-        seat: Option<Seat>,
+        permit: Option<ConnectionPermit>,
     ) {
         let (router, peer) = (TowerToHyperService::new(self.router), self.peer);
-        let (heard, leash) = (Heard::new(), Leash::new());
-        let stream = Patient::new(Lingering::new(stream, heard.clone()));
-        let io = TokioIo::new(stream.seated(seat));
-        let held = leash.clone();
+        let (heard, revocation) = (Heard::new(), Revocation::new());
+        let stream = WriteTimeout::new(Lingering::new(stream, heard.clone()));
+        let io = TokioIo::new(stream.holding(permit));
+        let held = revocation.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(held.clone());
             router.call(request.map(|body| Listened::new(body, heard.clone())))
         });
         let mut connection = pin!(self.http.serve_connection(io, service).with_upgrades());
-        // What is wrong with a connection concerns nobody but its peer, who was told.
+        // What is wrong with a connection concerns its peer alone, which was told.
         tokio::select! {
             _ = connection.as_mut() => {}
-            () = leash.cut() => {}
+            () = revocation.cut() => {}
             () = told(&mut self.stopping) => {
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
@@ -326,7 +334,7 @@ impl Visit {
     }
 }
 
-/// Begins to speak TLS, with who does.
+/// Begins to speak TLS, with a peer that does.
 async fn greet(tls: Arc<ServerConfig>, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
     let mut first = [0];
     if stream.peek(&mut first).await.ok()? == 1 && first[0].is_ascii_uppercase() {
@@ -367,11 +375,14 @@ mod tests {
     use futures_util::stream::repeat;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    use crate::door::Pass;
+    use crate::auth::Grant;
 
-    /// An answer that has no end, for who has a pass.
-    async fn endless(Extension(leash): Extension<Leash>, Extension(pass): Extension<Pass>) -> Body {
-        leash.hold(pass);
+    /// An answer that has no end, for a request with a grant.
+    async fn endless(
+        Extension(revocation): Extension<Revocation>,
+        Extension(grant): Extension<Grant>,
+    ) -> Body {
+        revocation.hold(grant);
         Body::from_stream(repeat(Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 1024]))))
     }
 
@@ -379,11 +390,11 @@ mod tests {
     fn who_follows_and_does_not_read_leaves_with_the_key() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (withdraw, pass) = Pass::of_nobody();
+            let (withdraw, grant) = Grant::of_no_key();
             let (_stop, stopping) = watch::channel(false);
             let visit = Visit {
                 http: http1::Builder::new(),
-                router: Router::new().route("/", get(endless)).layer(Extension(pass)),
+                router: Router::new().route("/", get(endless)).layer(Extension(grant)),
                 peer: Peer { address: ([127, 0, 0, 1], 1).into(), encrypted: false },
                 stopping,
             };

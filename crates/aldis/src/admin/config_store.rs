@@ -1,22 +1,22 @@
-//! What HTTP sets and finds again: the server's [`Keeps`], over what is persisted and what the
-//! World says of it.
+//! What HTTP sets and finds again: the server's [`ConfigStore`], over what is persisted and what
+//! the World says of it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aldis_apps::Acl;
-use aldis_apps::reconcile::{FlowStatuses, Owner, Status};
-use aldis_apps::static_flows::StaticFlows;
+use aldis_apps::acl::Rule;
+use aldis_apps::reconcile::{FlowStatus, FlowStatuses, Owner, Status};
+use aldis_apps::static_flows::{StaticFlow, StaticFlowStatuses, StaticFlows};
 use aldis_control::App;
 use aldis_control::weights::WeightRule;
-use aldis_http::kept::{
-    self, AclChange, Fate, Keeps, Only, Refused, Reread, Source, StaticFlow, Value,
+use aldis_http::desired::{
+    AclChange, ConfigStore, InstallStatus, Installed, Only, Refused, Reread, Source, Stored, Value,
 };
 use aldis_wire::DatapathId;
 use tracing::info;
 
 use super::Admin;
-use crate::persisted::{acl, flows};
 use crate::weights::{self, Rules};
 
 impl Admin {
@@ -24,66 +24,65 @@ impl Admin {
         if self.settings.now().runs(A::NAME) { Ok(()) } else { Err(Refused::NotRunning(A::NAME)) }
     }
 
-    fn fates<W: Owner>(&self, name: &str) -> Vec<Fate> {
+    fn status<W: Owner>(&self, name: &str) -> Vec<InstallStatus> {
         let world = self.engine.world();
         let Some(part) = world.part::<FlowStatuses<W>>() else { return vec![] };
-        let fate = |(switch, entries): (DatapathId, &[aldis_apps::reconcile::FlowStatus])| {
+        let status = |(switch, entries): (DatapathId, &[FlowStatus])| {
             let entry = entries.iter().find(|entry| *entry.name == *name)?;
             let there = entry.status == Status::There;
-            Some(Fate { switch, there, words: entry.status.to_string() })
+            Some(InstallStatus {
+                switch: switch.to_string(),
+                there,
+                words: entry.status.to_string(),
+            })
         };
-        part.iter().filter_map(fate).collect()
+        part.iter().filter_map(status).collect()
     }
 
-    /// Of each name, at how many switches it is and is not.
-    fn counts<W: Owner>(&self) -> HashMap<Arc<str>, (usize, usize)> {
+    /// Of each flow, by its name, at how many switches it is and is not.
+    fn installed(&self) -> HashMap<Arc<str>, Installed> {
         let world = self.engine.world();
-        let mut counts: HashMap<Arc<str>, (usize, usize)> = HashMap::new();
-        for (_, entries) in world.part::<FlowStatuses<W>>().into_iter().flat_map(FlowStatuses::iter)
+        let mut all: HashMap<Arc<str>, Installed> = HashMap::new();
+        for (_, entries) in
+            world.part::<StaticFlowStatuses>().into_iter().flat_map(FlowStatuses::iter)
         {
             for entry in entries {
-                let (there, missing) = counts.entry(Arc::clone(&entry.name)).or_default();
-                *if entry.status == Status::There { there } else { missing } += 1;
+                let installed = all.entry(Arc::clone(&entry.name)).or_default();
+                match entry.status {
+                    Status::There => installed.there += 1,
+                    _ => installed.missing += 1,
+                }
             }
         }
-        counts
+        all
     }
 }
 
-fn shown<A, B>(
-    of: impl Iterator<Item = (A, bool)>,
-    counts: &HashMap<Arc<str>, (usize, usize)>,
-    theirs: impl Fn(A) -> (Arc<str>, B),
-) -> Vec<kept::Kept<Arc<B>>> {
-    let one = |(it, configured)| {
-        let source = if configured { Source::Configuration } else { Source::Http };
-        let (name, it) = theirs(it);
-        let (there, missing) = counts.get(&name).copied().unwrap_or_default();
-        kept::Kept { it: Arc::new(it), source, there, missing }
-    };
-    of.map(one).collect()
+fn source(configured: bool) -> Source {
+    if configured { Source::Configuration } else { Source::Http }
 }
 
-impl Keeps for Admin {
+impl ConfigStore for Admin {
     fn is_durable(&self) -> bool {
         self.persisted().is_durable()
     }
 
-    fn static_flows(&self) -> Result<Vec<kept::Kept<Arc<StaticFlow>>>, Refused> {
+    fn static_flows(&self) -> Result<Vec<Stored<StaticFlow>>, Refused> {
         self.runs::<StaticFlows>()?;
-        let counts = self.counts::<StaticFlows>();
-        let persisted = self.persisted();
-        let theirs = |flow: &Arc<_>| {
-            let flow = flows::change::theirs(flow);
-            (Arc::clone(&flow.name), flow)
+        let installed = self.installed();
+        let desired = |(flow, configured): (&Arc<StaticFlow>, bool)| Stored {
+            it: StaticFlow::clone(flow),
+            source: source(configured),
+            installed: Some(installed.get(&flow.name).copied().unwrap_or_default()),
+            at: vec![],
         };
-        let mut all = shown(persisted.flows.iter(), &counts, theirs);
+        let mut all: Vec<_> = self.persisted().flows.iter().map(desired).collect();
         all.sort_by(|one, other| one.it.name.cmp(&other.it.name));
         Ok(all)
     }
 
-    fn fates_of_flow(&self, name: &str) -> Vec<Fate> {
-        self.fates::<StaticFlows>(name)
+    fn flow_status(&self, name: &str) -> Vec<InstallStatus> {
+        self.status::<StaticFlows>(name)
     }
 
     fn change_static_flows(
@@ -99,18 +98,19 @@ impl Keeps for Admin {
         Ok(())
     }
 
-    fn acl(&self) -> Result<Vec<kept::Kept<Arc<kept::AclRule>>>, Refused> {
+    fn acl(&self) -> Result<Vec<Stored<Rule>>, Refused> {
         self.runs::<Acl>()?;
-        let counts = self.counts::<Acl>();
-        let theirs = |rule: &Arc<_>| {
-            let rule = acl::change::theirs(rule);
-            (Arc::clone(&rule.name), rule)
+        let desired = |(rule, configured): (&Arc<Rule>, bool)| Stored {
+            it: Rule::clone(rule),
+            source: source(configured),
+            installed: None,
+            at: vec![],
         };
-        Ok(shown(self.persisted().acl.iter(), &counts, theirs))
+        Ok(self.persisted().acl.iter().map(desired).collect())
     }
 
-    fn fates_of_rule(&self, name: &str) -> Vec<Fate> {
-        self.fates::<Acl>(name)
+    fn rule_status(&self, name: &str) -> Vec<InstallStatus> {
+        self.status::<Acl>(name)
     }
 
     fn change_acl(&self, change: AclChange) -> Result<(), Refused> {

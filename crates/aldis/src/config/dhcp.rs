@@ -2,11 +2,11 @@
 
 use aldis_apps::SwitchPort;
 use aldis_apps::dhcp::{Server, Trust};
+use aldis_apps::spelling::Spelled;
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 use serde::Deserialize;
 
-use super::rules::Value;
 use super::value::parsed;
 
 /// One of them.
@@ -17,7 +17,7 @@ pub(super) struct Told {
     #[serde(deserialize_with = "parsed")]
     mac: MacAddr,
     /// The switch that it is attached to.
-    switch: Value,
+    switch: Spelled<String>,
     /// The port there.
     port: u32,
     /// Its VLAN; 0 where frames carry no tag.
@@ -40,7 +40,7 @@ impl Told {
     fn server(&self) -> Result<Server, String> {
         let refused = |what: String| format!("[[dhcp-server]] {}: {what}", self.mac);
         let dpid: DatapathId =
-            self.switch.text().parse().map_err(|why| refused(format!("switch: {why}")))?;
+            self.switch.0.parse().map_err(|why| refused(format!("switch: {why}")))?;
         let port = PortNo(self.port);
         if !port.is_real() && port != PortNo::LOCAL {
             return Err(refused(format!("{} is no port number", self.port)));

@@ -15,135 +15,151 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use aldis_apps::{acl, static_flows};
-use aldis_control::weights::Switches;
-use aldis_wire::msg::{Action, Field, Instruction, Match, MeterNo, PortNo, TableNo};
-use serde::de::{self, MapAccess, Visitor};
+use aldis_apps::acl::{self, Rule};
+use aldis_apps::spelling::{Spelled, Then, instructions, spelled};
+use aldis_apps::static_flows::StaticFlow;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_spanned::Spanned;
 
 use crate::persisted::flows::FLOWS_MAX;
 
-/// The last table that a flow can be in.
-const TABLE_MAX: i64 = static_flows::TABLE_MAX as i64;
-
-/// The highest priority of a flow that is no rule: those of `acl` are above.
-const PRIORITY_MAX: i64 = static_flows::PRIORITY_MAX as i64;
-
 /// What is wrong, and at which byte of the file.
 type Wrong = (usize, String);
 
-/// A rule, as it is written.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct AclRule {
-    name: Spanned<String>,
-    action: Spanned<String>,
-    /// The port that gets the copy.
-    mirror_to: Option<Spanned<Value>>,
-    #[serde(rename = "match", default)]
-    fields: Fields,
-    #[serde(default)]
-    switches: Vec<Spanned<String>>,
+/// Keys that were spelled otherwise before. They are still read, with a warning.
+pub(super) trait OldKeys {
+    const OLD: &'static [&'static str] = &[];
 }
 
-/// A flow, as it is written.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct StaticFlow {
-    name: Spanned<String>,
-    switch: Spanned<Value>,
-    table: Option<Spanned<i64>>,
-    priority: Option<Spanned<i64>>,
-    #[serde(rename = "match", default)]
-    fields: Fields,
-    #[serde(default)]
-    actions: Vec<Spanned<String>>,
-    #[serde(default)]
-    clear_actions: bool,
-    #[serde(default)]
-    write_actions: Vec<Spanned<String>>,
-    meter: Option<Spanned<i64>>,
-    goto_table: Option<Spanned<i64>>,
+impl OldKeys for Rule {}
+
+/// The place of these four has been taken by `then`.
+impl OldKeys for StaticFlow {
+    const OLD: &'static [&'static str] = &["meter", "clear-actions", "write-actions", "goto-table"];
 }
 
-/// A number or a text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Value(String);
+/// A flow or a rule, with the place of each of its keys in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Told<T> {
+    it: T,
+    keys: Vec<(String, usize)>,
+    /// What old keys say, as `then` spells it, each with its key.
+    old: Vec<(&'static str, String)>,
+}
 
-impl Value {
-    /// As text.
-    pub(super) fn text(&self) -> &str {
-        &self.0
+impl<T> Told<T> {
+    /// Where a key is; the first one where the table has none of this name.
+    fn at(&self, key: &str) -> usize {
+        let is = |name: &str| name.replace('-', "_") == key.replace('-', "_");
+        let place = self.keys.iter().find(|(name, _)| is(name));
+        place.or(self.keys.first()).map_or(0, |(_, at)| *at)
+    }
+
+    /// What is wrong with the value of a key.
+    fn wrong(&self, key: &str, why: impl Into<String>) -> Wrong {
+        (self.at(key), why.into())
     }
 }
 
-/// Fields of a match, in the order of the file.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Fields(Vec<(Spanned<String>, Spanned<Value>)>);
-
-impl<'de> Deserialize<'de> for Value {
+impl<'de, T: Deserialize<'de> + OldKeys> Deserialize<'de> for Told<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reads;
+        struct Reads<T>(PhantomData<T>);
 
-        impl Visitor<'_> for Reads {
-            type Value = Value;
+        impl<'de, T: Deserialize<'de> + OldKeys> Visitor<'de> for Reads<T> {
+            type Value = Told<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number or a text")
+                f.write_str("a table of keys and values")
             }
 
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Value, E> {
-                Ok(Value(number.to_string()))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
-                Ok(Value(text.to_owned()))
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Told<T>, M::Error> {
+                let mut noting = Noting { map, old_keys: T::OLD, keys: vec![], old: vec![] };
+                let it = T::deserialize(MapAccessDeserializer::new(&mut noting))?;
+                Ok(Told { it, keys: noting.keys, old: noting.old })
             }
         }
 
-        from.deserialize_any(Reads)
+        from.deserialize_map(Reads(PhantomData))
     }
 }
 
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reads;
+/// A table of the file that notes the place of each key, and takes the old ones aside.
+struct Noting<M> {
+    map: M,
+    old_keys: &'static [&'static str],
+    keys: Vec<(String, usize)>,
+    old: Vec<(&'static str, String)>,
+}
 
-        impl<'de> Visitor<'de> for Reads {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table of match fields, such as { eth-type = 0x0806 }")
+impl<'de, M: MapAccess<'de>> Noting<M> {
+    fn take_old(&mut self, key: &'static str) -> Result<(), M::Error> {
+        let then = match key {
+            "meter" => vec![format!("meter:{}", self.map.next_value::<u32>()?)],
+            "goto-table" => vec![format!("goto-table:{}", self.map.next_value::<u8>()?)],
+            "clear-actions" if self.map.next_value()? => vec!["clear".to_owned()],
+            "clear-actions" => vec![],
+            _ => {
+                let actions: Vec<String> = self.map.next_value()?;
+                actions.iter().map(|action| format!("write:{action}")).collect()
             }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fields, M::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-
-        from.deserialize_map(Reads)
+        };
+        self.old.extend(then.into_iter().map(|then| (key, then)));
+        Ok(())
     }
 }
 
-impl Fields {
-    fn read(&self, of: &Spanned<String>) -> Result<Match, Wrong> {
-        let mut fields = Vec::new();
-        for (name, value) in &self.0 {
-            let field = Field::named(name.get_ref(), &value.get_ref().0);
-            fields.push(
-                field.map_err(|why| (name.span().start, format!("{}: {why}", name.get_ref())))?,
-            );
+impl<'de, M: MapAccess<'de>> MapAccess<'de> for Noting<M> {
+    type Error = M::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, M::Error> {
+        let mut seed = Some(seed);
+        loop {
+            let key = Key { seed: &mut seed, old: self.old_keys, keys: &mut self.keys };
+            match self.map.next_key_seed(key)? {
+                None => return Ok(None),
+                Some(Noted::Known(key)) => return Ok(Some(key)),
+                Some(Noted::Old(key)) => self.take_old(key)?,
+            }
         }
-        let at = self.0.first().map_or(of.span().start, |(name, _)| name.span().start);
-        let match_ = Match { fields }.completed();
-        match_.map_err(|why| (at, format!("match of \"{}\": {why}", of.get_ref())))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, M::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+/// Reads one key, and notes its place.
+struct Key<'n, K> {
+    seed: &'n mut Option<K>,
+    old: &'static [&'static str],
+    keys: &'n mut Vec<(String, usize)>,
+}
+
+enum Noted<K> {
+    Known(K),
+    Old(&'static str),
+}
+
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Key<'_, K> {
+    type Value = Noted<K::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Noted<K::Value>, D::Error> {
+        let key = Spanned::<String>::deserialize(from)?;
+        self.keys.push((key.get_ref().clone(), key.span().start));
+        if let Some(old) = self.old.iter().find(|old| *old == key.get_ref()) {
+            return Ok(Noted::Old(old));
+        }
+        let seed =
+            self.seed.take().ok_or_else(|| serde::de::Error::custom("a key is read twice"))?;
+        seed.deserialize(key.into_inner().into_deserializer()).map(Noted::Known)
     }
 }
 
@@ -151,175 +167,97 @@ impl Fields {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub(super) fn acl(told: &[AclRule]) -> Result<Vec<acl::Rule>, Wrong> {
+pub(super) fn acl(told: &[Told<Rule>]) -> Result<Vec<Rule>, Wrong> {
     let mut names = HashSet::new();
-    let mut rules: Vec<Arc<acl::Rule>> = Vec::new();
+    let mut rules: Vec<Arc<Rule>> = Vec::new();
     for told in told {
-        let at = told.name.span().start;
-        check_name(&told.name, &mut names, "rule")?;
+        check_name(told, &told.it.name, &mut names, "rule")?;
         if rules.len() == acl::RULES_MAX {
-            return Err((
-                at,
-                format!("there are {} rules already; accepted are no more", acl::RULES_MAX),
-            ));
+            let most = acl::RULES_MAX;
+            let why = format!("there are {most} rules already; accepted are no more");
+            return Err(told.wrong("name", why));
         }
-        let rule = acl::Rule {
-            name: told.name.get_ref().as_str().into(),
-            verdict: told.verdict()?,
-            match_: told.fields.read(&told.name)?,
-            switches: told.switches.iter().map(switches).collect::<Result<_, _>>()?,
-        };
-        rules.push(Arc::new(rule));
+        rules.push(Arc::new(told.it.clone()));
     }
     if let Some((early, late)) = acl::never_reached(&rules) {
         let (name, before) = (&rules[late].name, &rules[early].name);
         let why = format!(
-            "the rule \"{name}\" is never reached: \"{before}\", before it, matches all that it does; put it first, or leave it \
-             out"
+            "the rule \"{name}\" is never reached: \"{before}\", before it, matches all that it \
+             does; put it first, or leave it out"
         );
-        return Err((told[late].name.span().start, why));
+        return Err(told[late].wrong("name", why));
     }
     Ok(rules.into_iter().map(Arc::unwrap_or_clone).collect())
-}
-
-impl AclRule {
-    fn verdict(&self) -> Result<acl::Verdict, Wrong> {
-        let at = self.action.span().start;
-        match (self.action.get_ref().as_str(), &self.mirror_to) {
-            ("allow", None) => Ok(acl::Verdict::Allow),
-            ("deny", None) => Ok(acl::Verdict::Deny),
-            ("mirror", Some(to)) => {
-                let port: Option<PortNo> = to.get_ref().0.parse().ok();
-                let real = port.filter(|port| port.is_real() || *port == PortNo::LOCAL);
-                let (start, text) = (to.span().start, &to.get_ref().0);
-                let why = || {
-                    format!("\"{text}\" is no port for copies; accepted: a port number, or local")
-                };
-                real.map(acl::Verdict::Mirror).ok_or_else(|| (start, why()))
-            }
-            ("mirror", None) => {
-                Err((at, "a mirror needs mirror-to, the port that gets the copies".into()))
-            }
-            ("allow" | "deny", Some(to)) => {
-                Err((to.span().start, "mirror-to is for the action \"mirror\" only".into()))
-            }
-            (other, _) => {
-                Err((at, format!("\"{other}\" is no action; accepted: allow, deny, mirror")))
-            }
-        }
-    }
 }
 
 /// The flows.
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub(super) fn static_flows(told: &[StaticFlow]) -> Result<Vec<static_flows::StaticFlow>, Wrong> {
+pub(super) fn static_flows(told: &[Told<StaticFlow>]) -> Result<Vec<StaticFlow>, Wrong> {
     let mut names = HashSet::new();
-    let mut flows: Vec<static_flows::StaticFlow> = Vec::new();
+    let mut flows: Vec<StaticFlow> = Vec::new();
     for told in told {
-        let at = told.name.span().start;
-        check_name(&told.name, &mut names, "flow")?;
+        check_name(told, &told.it.name, &mut names, "flow")?;
         if flows.len() == FLOWS_MAX {
-            return Err((at, format!("there are {FLOWS_MAX} flows already; accepted are no more")));
+            let why = format!("there are {FLOWS_MAX} flows already; accepted are no more");
+            return Err(told.wrong("name", why));
         }
         let flow = told.flow()?;
-        let is_same = |other: &&static_flows::StaticFlow| {
+        let is_same = |other: &&StaticFlow| {
             (&other.switches, other.table, other.priority)
                 == (&flow.switches, flow.table, flow.priority)
                 && other.match_ == flow.match_
         };
         if let Some(other) = flows.iter().find(is_same) {
-            let (name, other) = (&flow.name, &other.name);
-            return Err((
-                at,
-                format!(
-                    "the flow \"{name}\" has the switch, the table, the match and the priority of \"{other}\": one would overwrite \
-                     the other"
-                ),
-            ));
+            let why = format!(
+                "the flow \"{}\" has the switch, the table, the match and the priority of \"{}\": \
+                 one would overwrite the other",
+                flow.name, other.name
+            );
+            return Err(told.wrong("name", why));
         }
         flows.push(flow);
     }
     Ok(flows)
 }
 
-impl StaticFlow {
-    fn flow(&self) -> Result<static_flows::StaticFlow, Wrong> {
-        let table = self.table.as_ref().map(|it| within(it, "table", TABLE_MAX)).transpose()?;
-        let priority = self.priority.as_ref().map(|it| within(it, "priority", PRIORITY_MAX));
-        let text = Spanned::new(self.switch.span(), self.switch.get_ref().0.clone());
-        Ok(static_flows::StaticFlow {
-            name: Arc::from(self.name.get_ref().as_str()),
-            switches: switches(&text)?,
-            table: table.map(|table| TableNo(table as u8)),
-            priority: priority
-                .transpose()?
-                .map_or(aldis_wire::msg::DEFAULT_PRIORITY, |it| it as u16),
-            match_: self.fields.read(&self.name)?,
-            instructions: self.instructions(table)?,
-        })
+impl Told<StaticFlow> {
+    fn flow(&self) -> Result<StaticFlow, Wrong> {
+        let (actions, mut then) = spelled(&self.it.instructions);
+        for (key, text) in &self.old {
+            let read = text.parse::<Then>().map_err(|why| self.wrong(key, why))?;
+            then.push(Spelled(read));
+        }
+        let flow = StaticFlow { instructions: instructions(actions, then), ..self.it.clone() };
+        let checked = flow.check().map_err(|refused| self.wrong(refused.key, refused.why));
+        checked.map(|()| flow)
     }
 
-    /// In the order in which a switch carries them out (1.3.5 §5.9).
-    fn instructions(&self, table: Option<i64>) -> Result<Vec<Instruction>, Wrong> {
-        let mut all = Vec::new();
-        if let Some(meter) = &self.meter {
-            all.push(Instruction::Meter(MeterNo(within(meter, "meter", 0xffff_0000)? as u32)));
-        }
-        if !self.actions.is_empty() {
-            all.push(Instruction::ApplyActions(actions(&self.actions)?));
-        }
-        if self.clear_actions {
-            all.push(Instruction::ClearActions(vec![]));
-        }
-        if !self.write_actions.is_empty() {
-            all.push(Instruction::WriteActions(actions(&self.write_actions)?));
-        }
-        if let Some(goto) = &self.goto_table {
-            let to = within(goto, "goto-table", TABLE_MAX)?;
-            if to <= table.unwrap_or(0) {
-                let why =
-                    "goto-table leads to later tables only, and so above the table of the flow";
-                return Err((goto.span().start, why.into()));
-            }
-            all.push(Instruction::GotoTable(TableNo(to as u8)));
-        }
-        Ok(all)
+    /// Where the first old key is, and what to write in place of all of them; nothing where the
+    /// flow has none.
+    pub(super) fn old_spelling(&self) -> Option<(usize, String)> {
+        let (at, flow) = (self.at(self.old.first()?.0), self.flow().ok()?);
+        let (_, then) = spelled(&flow.instructions);
+        let then: Vec<_> = then.iter().map(|Spelled(then)| then.to_string()).collect();
+        Some((at, format!("this key is an old spelling; write then = {then:?}")))
     }
-}
-
-fn actions(told: &[Spanned<String>]) -> Result<Vec<Action>, Wrong> {
-    let action = |told: &Spanned<String>| {
-        told.get_ref().parse().map_err(|why| (told.span().start, format!("no action: {why}")))
-    };
-    told.iter().map(action).collect()
-}
-
-fn within(number: &Spanned<i64>, what: &str, most: i64) -> Result<i64, Wrong> {
-    let (at, number) = (number.span().start, *number.get_ref());
-    let is_within = (0..=most).contains(&number);
-    is_within
-        .then_some(number)
-        .ok_or_else(|| (at, format!("{what} {number}; accepted are 0 to {most}")))
-}
-
-fn switches(told: &Spanned<String>) -> Result<Switches, Wrong> {
-    told.get_ref()
-        .parse()
-        .map_err(|why| (told.span().start, format!("\"{}\": {why}", told.get_ref())))
 }
 
 /// A name is there, and once.
-fn check_name<'t>(
-    name: &'t Spanned<String>,
+fn check_name<'t, T>(
+    told: &Told<T>,
+    name: &'t str,
     names: &mut HashSet<&'t str>,
     what: &str,
 ) -> Result<(), Wrong> {
-    let (at, name) = (name.span().start, name.get_ref().as_str());
     match (name.trim().is_empty(), names.insert(name)) {
-        (true, _) => Err((at, format!("a {what} needs a name, by which it is shown"))),
-        (false, false) => Err((at, format!("there are two {what}s with the name \"{name}\""))),
+        (true, _) => {
+            Err(told.wrong("name", format!("a {what} needs a name, by which it is shown")))
+        }
+        (false, false) => {
+            Err(told.wrong("name", format!("there are two {what}s with the name \"{name}\"")))
+        }
         (false, true) => Ok(()),
     }
 }
@@ -328,6 +266,7 @@ fn check_name<'t>(
 mod tests {
     use super::*;
     use crate::config::Config;
+    use aldis_wire::msg::{Instruction, PortNo, TableNo};
 
     fn refusal(text: &str) -> String {
         let file = std::env::temp_dir().join(format!(
@@ -369,10 +308,7 @@ mod tests {
             name = "later"
             switch = "*"
             table = 3
-            meter = 5
-            clear-actions = true
-            write-actions = ["group:1"]
-            goto-table = 4
+            then = ["goto-table:4", "meter:5", "clear", "write:group:1"]
         "#,
         )
         .unwrap();
@@ -386,6 +322,25 @@ mod tests {
             matches!(&flows[0].instructions[..], [Instruction::ApplyActions(two)] if two.len() == 2)
         );
         assert_eq!((flows[1].table, flows[1].instructions.len()), (Some(TableNo(3)), 4));
+    }
+
+    #[test]
+    fn the_old_spelling_is_read_and_the_new_one_is_said() {
+        let old = "meter = 5\nclear-actions = true\nwrite-actions = [\"group:1\"]\ngoto-table = 4";
+        let new = "then = [\"meter:5\", \"clear\", \"write:group:1\", \"goto-table:4\"]";
+        let read = |rest: &str| -> Config {
+            let text = format!("[[static-flow]]\nname = \"a\"\nswitch = 1\ntable = 3\n{rest}");
+            toml::from_str(&text).unwrap()
+        };
+        let (old, said) = (read(old), new);
+        let new = read(new);
+        assert_eq!(old.static_flows(), new.static_flows());
+        assert_eq!(new.static_flow[0].old_spelling(), None);
+        let (at, why) = old.static_flow[0].old_spelling().unwrap();
+        assert_eq!(at, "[[static-flow]]\nname = \"a\"\nswitch = 1\ntable = 3\n".len());
+        assert!(why.ends_with(said), "{why}");
+        let none = read("clear-actions = false\nwrite-actions = []");
+        assert!(none.static_flows()[0].instructions.is_empty());
     }
 
     #[test]
@@ -407,7 +362,11 @@ mod tests {
             "action = \"deny\"\n[[acl]]\nname = \"b\"\naction = \"allow\"\nmatch = { in-port = 1 }";
         let same = "[[static-flow]]\nname = \"b\"\nswitch = \"0x1\"";
         let cases = [
-            (rule("action = \"drop\""), "3: action: \"drop\" is no action", "allow, deny, mirror"),
+            (
+                rule("action = \"drop\""),
+                "3: action: `drop` is not accepted",
+                "`allow`, `deny`, `mirror`",
+            ),
             (rule("action = \"mirror\""), "3: action: ", "mirror-to"),
             (rule("action = \"mirror\"\nmirror-to = \"flood\""), "4: mirror-to: ", "a port number"),
             (
@@ -415,11 +374,7 @@ mod tests {
                 "4: match: tcp-dst: ",
                 "0 to 65535",
             ),
-            (
-                rule("action = \"deny\"\nmatch = { tcp-dst = 23 }"),
-                "4: match: match of \"a\": ",
-                "eth-type",
-            ),
+            (rule("action = \"deny\"\nmatch = { tcp-dst = 23 }"), "4: match: ", "eth-type"),
             (rule("action = \"deny\"\nmatch.port = 1"), "4: match.port: ", "in-port"),
             (rule("action = \"deny\"\nswitches = [\"s1\"]"), "4: switches: ", "a datapath id"),
             (rule(two), "5: name: the rule \"b\" is never reached: \"a\"", "put it first"),
@@ -428,7 +383,9 @@ mod tests {
                 "5: name: ",
                 "two rules",
             ),
-            (flow("actions = [\"output\"]"), "4: actions: no action: ", "output:PORT"),
+            (flow("actions = [\"output\"]"), "4: actions: ", "output:PORT"),
+            (flow("then = [\"fly\"]"), "4: then: ", "goto-table:N"),
+            (flow("then = [\"goto-table:0\"]"), "4: then: ", "later tables"),
             (flow("priority = 65535"), "4: priority: ", "0 to 60000"),
             (flow("table = 4\ngoto-table = 4"), "5: goto-table: ", "later tables"),
             (flow(same), "5: name: the flow \"b\" has the switch", "overwrite"),

@@ -2,22 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use aldis_apps::hosts::Lookout;
-use aldis_apps::monitor::Statistics;
-use aldis_apps::reconcile::{FlowStatuses, Owner, Status};
-use aldis_apps::routing::{Hop, Node, Routes, Routing};
-use aldis_apps::static_flows::StaticFlows;
-use aldis_apps::topology::{Map, Peer, Search, State, Topology};
-use aldis_apps::{Acl, SwitchPort, hosts, topology};
+use aldis_control::World;
 use aldis_control::pipeline::Graph;
 use aldis_control::stats::AppSnapshot;
-use aldis_control::{App as _, Time, World};
 use aldis_engine::design::{Batching, Read, Write};
 use aldis_http::api::apps::{App, Apps, Counted, Sequence, WorldPart};
-use aldis_http::api::links::LinkState;
 use aldis_http::api::weights::Design;
-use aldis_http::source::{Crossing, Host, Link, PortsCounted, Ways};
-use aldis_wire::DatapathId;
 
 use crate::app_registry::BUILT_IN;
 use crate::config::Config;
@@ -52,121 +42,20 @@ pub(super) fn counted(mut apps: Apps, did: Vec<AppSnapshot>, world: &World) -> A
     let mut did: BTreeMap<_, _> = did.into_iter().map(|did| (did.app, did)).collect();
     for app in &mut apps.apps {
         let Some(did) = did.remove(app.name.as_str()) else { continue };
-        let in_words = |numbers: BTreeMap<&'static str, u64>| -> BTreeMap<String, u64> {
-            numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
-        };
-        let (mut own, now) = published(&app.name, world);
-        own.extend(did.own);
+        let in_words = |(name, number): (&str, u64)| (name.to_owned(), number);
+        let (mut own, mut now) = (did.own, BTreeMap::new());
+        for counts in app.publishes.iter().filter_map(|part| world.counts(part)) {
+            own.extend(counts.counters);
+            now.extend(counts.now);
+        }
         app.counted = Some(Counted {
-            events: in_words(did.events),
+            events: did.events.into_iter().map(in_words).collect(),
             bytes_out: did.bytes_out,
-            own: in_words(own),
-            now: in_words(now),
+            own: own.into_iter().map(in_words).collect(),
+            now: now.into_iter().map(in_words).collect(),
         });
     }
     apps
-}
-
-type Numbers = BTreeMap<&'static str, u64>;
-
-/// What an application counts, and how much there is, by what it publishes.
-fn published(app: &str, world: &World) -> (Numbers, Numbers) {
-    let (mut own, mut now) = (Numbers::new(), Numbers::new());
-    match app {
-        Topology::NAME => {
-            if let Some(search) = world.part::<Search>() {
-                own.extend(probes(search.counters()));
-            }
-            if let Some(map) = world.part::<Map>() {
-                let up = map.links().filter(|(_, peer)| peer.state == State::Up).count();
-                now.extend([("links", map.links().count() as u64), ("links_up", up as u64)]);
-            }
-        }
-        Lookout::NAME => {
-            if let Some(table) = world.part::<hosts::Hosts>() {
-                own.extend(sightings(table.counters()));
-                now.insert("hosts", table.len() as u64);
-            }
-        }
-        Routing::NAME => {
-            if let Some(routes) = world.part::<Routes>() {
-                let tally = routes.tally();
-                own.extend([("searched", tally.searched), ("kept", tally.kept)]);
-                own.insert("dropped", tally.dropped);
-                now.insert("switches", routes.graph().switches().len() as u64);
-            }
-        }
-        StaticFlows::NAME => now.extend(flows::<StaticFlows>(world)),
-        Acl::NAME => now.extend(flows::<Acl>(world)),
-        _ => {}
-    }
-    (own, now)
-}
-
-fn probes(counters: &topology::Counters) -> [(&'static str, u64); 10] {
-    [
-        ("probes_sent", counters.sent),
-        ("probes_heard", counters.heard),
-        ("probes_foreign", counters.foreign),
-        ("probes_forged", counters.forged),
-        ("probes_altered", counters.altered),
-        ("probes_replayed", counters.replayed),
-        ("probes_late", counters.late),
-        ("probes_at_wrong_port", counters.wrong_port),
-        ("probes_at_host_port", counters.host_port),
-        ("links_slow", counters.slow),
-    ]
-}
-
-fn sightings(counters: &hosts::Counters) -> [(&'static str, u64); 11] {
-    [
-        ("new", counters.new),
-        ("moved", counters.moved),
-        ("aged", counters.aged),
-        ("evicted", counters.evicted),
-        ("on_links", counters.on_links),
-        ("on_down", counters.on_down),
-        ("no_room", counters.no_room),
-        ("claims_asked", counters.asked),
-        ("claims_refuted", counters.refuted),
-        ("claims_refused", counters.refused),
-        ("claims_beyond_room", counters.disputes_full),
-    ]
-}
-
-/// How many flows are on switches, over all of them, and how many should be and are not.
-fn flows<W: Owner>(world: &World) -> [(&'static str, u64); 2] {
-    let part = world.part::<FlowStatuses<W>>();
-    let entries = part.into_iter().flat_map(FlowStatuses::iter).flat_map(|(_, entries)| entries);
-    let (there, missing): (Vec<_>, Vec<_>) =
-        entries.partition(|entry| entry.status == Status::There);
-    [("flows_there", there.len() as u64), ("flows_missing", missing.len() as u64)]
-}
-
-/// Of the switches with the lowest datapath ids, as many as there is room for.
-pub(super) fn ports_counted(statistics: &Statistics, max: usize) -> PortsCounted {
-    let mut switches: Vec<_> = statistics.iter().collect();
-    switches.sort_unstable_by_key(|(dpid, _)| *dpid);
-    let mut counted = PortsCounted::default();
-    for (dpid, switch) in switches {
-        let (rows, room) = (&switch.ports.rows, max - counted.ports.len());
-        counted.ports.extend(rows.iter().take(room).map(|row| (dpid, row.stats)));
-        counted.left_out += switch.ports.left_out + rows.len().saturating_sub(room) as u64;
-    }
-    counted
-}
-
-pub(super) fn host(host: &hosts::Host) -> Host {
-    let moment = |seconds: u32| Time(u64::from(seconds) * 1_000_000_000);
-    Host {
-        mac: host.mac(),
-        vlan: host.id().vlan,
-        ips: host.addresses().collect(),
-        at: place(host.at()),
-        first_seen: moment(host.first_seen_s()),
-        last_seen: moment(host.last_seen_s()),
-        router: host.is_router(),
-    }
 }
 
 pub(super) fn design(config: &Config) -> Design {
@@ -201,71 +90,4 @@ pub(super) fn design(config: &Config) -> Design {
     }
     let (name, weighs) = (design.name.to_owned(), design.read.weighs());
     Design { design: name, weighs, workers: config.workers(), knobs }
-}
-
-/// Each link once, from its lower end.
-pub(super) fn links(map: &Map) -> Vec<Link> {
-    let mut links = Vec::new();
-    for switch in map.switches() {
-        for port in &switch.ports {
-            let at = SwitchPort::of(switch.dpid, port.number);
-            let cables = port.link.iter().map(|peer| (peer, true));
-            let peers = cables.chain(port.far.iter().map(|peer| (peer, false)));
-            let lower = peers.filter(|(peer, _)| at < peer.at);
-            links.extend(lower.map(|(peer, cable)| link(at, peer, cable)));
-        }
-    }
-    links
-}
-
-/// See [`aldis_http::Controller::ways`].
-pub(super) fn ways(
-    routes: &Routes,
-    (from, to): (DatapathId, DatapathId),
-    max: usize,
-    hops_max: usize,
-) -> Ways {
-    let (graph, engine) = (routes.graph(), routes.engine().name().to_owned());
-    let mut ways = Ways { engine, distance: None, paths: vec![], more: false };
-    let (Some(from), Some(to)) = (graph.node(from), graph.node(to)) else { return ways };
-    ways.distance = routes.distance(from, to);
-    let mut hops = 0;
-    for way in routes.equal_cost_paths(from, to) {
-        hops += way.len();
-        if ways.paths.len() == max || (hops > hops_max && !ways.paths.is_empty()) {
-            ways.more = true;
-            break;
-        }
-        ways.paths.push(crossings(routes, &way, to));
-    }
-    ways
-}
-
-fn crossings(routes: &Routes, way: &[Hop], to: Node) -> Vec<Crossing> {
-    let dpid = |node| routes.graph().dpid(node).unwrap_or(DatapathId(0));
-    let next = way.iter().skip(1).map(|hop| hop.node).chain([to]);
-    let one = |(hop, next): (&Hop, Node)| Crossing {
-        from: (dpid(hop.node), hop.out_port.0),
-        to: (dpid(next), hop.in_port.0),
-    };
-    way.iter().zip(next).map(one).collect()
-}
-
-fn link(at: SwitchPort, peer: &Peer, cable: bool) -> Link {
-    Link {
-        ends: [place(at), place(peer.at)],
-        state: match peer.state {
-            State::Up => LinkState::Up,
-            State::OneWay => LinkState::OneWay,
-            State::Unproven => LinkState::Unproven,
-        },
-        since: peer.since,
-        cable,
-        slow: peer.slow,
-        latency_us: (peer.latency_us > 0).then_some(peer.latency_us),
-    }
-}
-
-fn place(at: SwitchPort) -> (DatapathId, u32) {
-    (at.dpid, at.port.0)
 }

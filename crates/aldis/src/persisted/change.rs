@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aldis_control::weights::WeightRule;
-use aldis_http::kept::Refused;
+use aldis_http::desired::Refused;
 use aldis_store::{Change, Shelf, Value};
 use aldis_wire::DatapathId;
 

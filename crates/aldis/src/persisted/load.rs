@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use aldis_control::weights::WeightRule;
-use aldis_http::kept;
+use aldis_http::desired::check_floodlight_entry;
 use aldis_store::{Change, Embedded, Entry, Shelf, Store, Value};
 
 use super::acl::AclRules;
@@ -42,7 +42,7 @@ impl Persisted {
             kept.names.insert(dpid, called);
         }
         for (name, Entry { value, .. }) in entries(Shelf::FloodlightEntries) {
-            let checked = kept::check_floodlight_entry(&name, &value);
+            let checked = check_floodlight_entry(&name, &value);
             checked.map_err(|why| placed(Shelf::FloodlightEntries, &name, &why))?;
         }
         for (name, Entry { value, .. }) in entries(Shelf::Weights) {
@@ -107,12 +107,57 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn what_names_fewer_switches_comes_first() {
         let mut all = ["*", "00:00:*", "0000000000000007", "1-100", "5"];
         all.sort_by_key(|switches| breadth(switches));
         assert_eq!(all, ["0000000000000007", "5", "00:00:*", "1-100", "*"]);
+    }
+
+    /// What controllers wrote that had a form of the store's own; `then` was there where it was
+    /// empty too.
+    #[test]
+    fn a_store_that_an_older_controller_wrote_is_read() {
+        let file = std::env::temp_dir().join(format!("aldis-old-store-{}", std::process::id()));
+        let flow = serde_json::json!({
+            "actions": ["output:2"], "match": {"eth_type": "0x0800", "ipv4_dst": "10.0.0.0/8"},
+            "priority": 7, "switch": "0000000000000001-0000000000000009", "table": 3,
+            "then": ["meter:4", "clear", "write:group:9", "goto-table:5"],
+        });
+        let drops = serde_json::json!({
+            "actions": [], "match": {}, "priority": 32768, "switch": "*", "then": [],
+        });
+        let rule = |place: u64, port: &str| {
+            serde_json::json!({
+                "action": "mirror", "match": {"in_port": port}, "mirror_to": "local",
+                "place": place, "switches": ["0000000000000001"],
+            })
+        };
+        let written = [
+            Change::set(Shelf::StaticFlows, "up link", flow.clone()),
+            Change::set(Shelf::StaticFlows, "drop", drops),
+            Change::set(Shelf::Acl, "a", rule(1, "1")),
+            Change::set(Shelf::Acl, "b", rule(0, "2")),
+        ];
+        Embedded::open(&file).unwrap().change(&written).unwrap();
+        let mut kept = Persisted::open(&file).unwrap();
+        let names: Vec<_> = kept.acl.iter().map(|(rule, _)| rule.name.to_string()).collect();
+        assert_eq!(names, ["b", "a"]);
+        let flows: Vec<_> = kept.flows.iter().map(|(flow, _)| Arc::clone(flow)).collect();
+        assert_eq!((&*flows[0].name, flows[0].instructions.len()), ("drop", 0));
+        assert_eq!((&*flows[1].name, flows[1].instructions.len()), ("up link", 5));
+        // What is written again is the same.
+        let again = aldis_apps::static_flows::StaticFlow::clone(&flows[1]);
+        kept.change_flows(vec![again], vec![], aldis_http::desired::Only::Always).unwrap();
+        std::mem::drop(kept);
+        let store = Embedded::open(&file).unwrap();
+        let entries = store.entries(Shelf::StaticFlows);
+        let entry = entries.into_iter().find(|(name, _)| name == "up link").unwrap();
+        assert_eq!(entry.1.value, flow);
+        std::mem::drop(store);
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

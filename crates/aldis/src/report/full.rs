@@ -13,7 +13,7 @@ use super::{LINES_MAX, LINES_PER};
 #[derive(Debug, Default)]
 pub(super) struct Full {
     begun: Option<Instant>,
-    /// Flows that each refused and nobody was told of, of those that were spoken of within this
+    /// Flows that each refused and of which no line told, of those that were spoken of within this
     /// time.
     refused: BTreeMap<DatapathId, u64>,
     /// The same, within the time before.

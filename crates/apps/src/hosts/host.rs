@@ -142,6 +142,16 @@ impl Host {
         !self.is_nowhere() && self.at() != at
     }
 
+    /// When it was first seen, to a second.
+    pub fn first_seen(&self) -> Time {
+        Time::START + Duration::from_secs(self.first_seen_s.into())
+    }
+
+    /// When it was last seen, to a second; an eighth of the ageing time late at most.
+    pub fn last_seen(&self) -> Time {
+        Time::START + Duration::from_secs(self.last_seen_s.into())
+    }
+
     /// When it was first seen, in seconds since the controller started.
     pub fn first_seen_s(&self) -> u32 {
         self.first_seen_s

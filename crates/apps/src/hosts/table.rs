@@ -3,6 +3,7 @@
 
 use core::net::IpAddr;
 
+use aldis_control::world::Counts;
 use aldis_control::{Part, Time};
 use aldis_wire::{DatapathId, MacAddr};
 
@@ -40,6 +41,24 @@ pub struct Hosts {
 impl Part for Hosts {
     type Report = Seen;
     const NAME: &'static str = "hosts";
+
+    fn counts(&self) -> Counts {
+        let of = &self.counters;
+        let counters = vec![
+            ("new", of.new),
+            ("moved", of.moved),
+            ("aged", of.aged),
+            ("evicted", of.evicted),
+            ("on_links", of.on_links),
+            ("on_down", of.on_down),
+            ("no_room", of.no_room),
+            ("claims_asked", of.asked),
+            ("claims_refuted", of.refuted),
+            ("claims_refused", of.refused),
+            ("claims_beyond_room", of.disputes_full),
+        ];
+        Counts { counters, now: vec![("hosts", self.len() as u64)] }
+    }
 }
 
 impl Hosts {
@@ -84,8 +103,7 @@ impl Hosts {
         keys: &[Identity],
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let (hash, keys) =
-            (|id: &Identity| self.hash(*id), &keys[..keys.len().min(BATCH)]);
+        let (hash, keys) = (|id: &Identity| self.hash(*id), &keys[..keys.len().min(BATCH)]);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
         self.together(&self.by_mac, keys, (hash, |host, id| host.id() == *id, get), found);
     }

@@ -95,6 +95,22 @@ impl Statistics {
     }
 }
 
+impl Statistics {
+    /// The counters of ports: `max` at most, of the switches with the lowest datapath ids; and how
+    /// many others there are. A counter is `u64::MAX` where the switch does not count.
+    pub fn ports(&self, max: usize) -> (Vec<(DatapathId, PortStats)>, u64) {
+        let mut switches: Vec<_> = self.iter().collect();
+        switches.sort_unstable_by_key(|(dpid, _)| *dpid);
+        let (mut ports, mut left_out) = (vec![], 0);
+        for (dpid, switch) in switches {
+            let (rows, room) = (&switch.ports.rows, max - ports.len());
+            ports.extend(rows.iter().take(room).map(|row| (dpid, row.stats)));
+            left_out += switch.ports.left_out + rows.len().saturating_sub(room) as u64;
+        }
+        (ports, left_out)
+    }
+}
+
 /// What the monitor tells: a sample of a switch, or that it is gone.
 #[derive(Debug)]
 pub struct Report {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aldis_control::Time;
-use aldis_control::world::{Part, PublishCtx, Publisher, Shards};
+use aldis_control::world::{Counts, Part, PublishCtx, Publisher, Shards};
 use aldis_wire::DatapathId;
 
 /// Pieces that the versions share.
@@ -92,6 +92,15 @@ pub struct Report {
 impl<W: Owner> Part for FlowStatuses<W> {
     type Report = Report;
     const NAME: &'static str = W::PART;
+
+    /// How many flows are on switches, over all of them, and how many should be and are not.
+    fn counts(&self) -> Counts {
+        let (mut there, mut missing) = (0, 0);
+        for entry in self.iter().flat_map(|(_, entries)| entries) {
+            *if entry.status == Status::There { &mut there } else { &mut missing } += 1;
+        }
+        Counts { counters: vec![], now: vec![("flows_there", there), ("flows_missing", missing)] }
+    }
 }
 
 /// Publishes [`FlowStatuses`].

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use aldis_control::world::{PartId, PublishCtx, Publishers};
+use aldis_control::world::{Counts, PartId, PublishCtx, Publishers};
 use aldis_control::{App, EventKind, Part, Publisher, Time};
 
 use super::engine::Engine;
 use super::graph_builder::GraphBuilder;
-use super::routes::Routes;
+use super::routes::{Routes, Tally};
 use crate::topology::Map;
 
 /// Publishes the routes that an engine finds. It sees no event: the publisher does all.
@@ -43,6 +43,12 @@ impl Part for Routes {
     /// It takes no reports: it is made of the map.
     type Report = ();
     const NAME: &'static str = "routes";
+
+    fn counts(&self) -> Counts {
+        let Tally { searched, kept, dropped } = self.tally();
+        let counters = vec![("searched", searched), ("kept", kept), ("dropped", dropped)];
+        Counts { counters, now: vec![("switches", self.graph().switches().len() as u64)] }
+    }
 }
 
 /// Makes the routes. They are published at once, and destinations that a change made untrue are

@@ -7,6 +7,29 @@
 use super::graph::Node;
 use super::node::Leg;
 use super::routes::{Hop, Routes};
+use crate::SwitchPort;
+
+/// Paths of equal cost, and how far they lead.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Paths {
+    /// The name of the engine that found them.
+    pub engine: String,
+    /// The distance in the engine's unit; nothing where no way leads there.
+    pub distance: Option<u32>,
+    /// The links of each path.
+    pub paths: Vec<Vec<Crossing>>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// A link of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// Where packets leave a switch.
+    pub from: SwitchPort,
+    /// Where they arrive at the next.
+    pub to: SwitchPort,
+}
 
 /// The paths of equal cost from one switch to another, by their ports. See
 /// [`Routes::equal_cost_paths`].

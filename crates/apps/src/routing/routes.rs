@@ -10,8 +10,9 @@ use super::engine::Engine;
 use super::graph::{Graph, Node};
 use super::next_hops::{Leading, NextHops};
 use super::node::Leg;
-use super::paths::EqualCostPaths;
+use super::paths::{Crossing, EqualCostPaths, Paths};
 use super::search::{AT_ONCE, FAR, Tree};
+use crate::SwitchPort;
 
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -174,6 +175,37 @@ impl Routes {
     /// other, and none twice. There may be very many.
     pub fn equal_cost_paths(&self, from: Node, to: Node) -> EqualCostPaths<'_> {
         EqualCostPaths::new(self, from, to)
+    }
+
+    /// The same as lists of links: at most `max` of them, of `hops_max` links together unless the
+    /// first is longer.
+    pub fn paths(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Paths {
+        let engine = self.engine.name().to_owned();
+        let mut paths = Paths { engine, distance: None, paths: vec![], more: false };
+        let (Some(from), Some(to)) = (self.graph.node(from), self.graph.node(to)) else {
+            return paths;
+        };
+        paths.distance = self.distance(from, to);
+        let mut hops = 0;
+        for path in self.equal_cost_paths(from, to) {
+            hops += path.len();
+            if paths.paths.len() == max || (hops > hops_max && !paths.paths.is_empty()) {
+                paths.more = true;
+                break;
+            }
+            paths.paths.push(self.crossings(&path, to));
+        }
+        paths
+    }
+
+    fn crossings(&self, path: &[Hop], to: Node) -> Vec<Crossing> {
+        let at = |node, port| SwitchPort::of(self.graph.dpid(node).unwrap_or(DatapathId(0)), port);
+        let next = path.iter().skip(1).map(|hop| hop.node).chain([to]);
+        let one = |(hop, next): (&Hop, Node)| Crossing {
+            from: at(hop.node, hop.out_port),
+            to: at(next, hop.in_port),
+        };
+        path.iter().zip(next).map(one).collect()
     }
 
     /// Appends the links that a flow takes from one switch to another, none if they are the same;

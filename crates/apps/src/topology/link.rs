@@ -41,6 +41,8 @@ impl Ends {
 
 /// How far a link can be relied on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum State {
     /// Probes came through one way only.
     OneWay,

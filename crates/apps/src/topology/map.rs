@@ -9,13 +9,14 @@
 use core::cmp::Ordering;
 use std::sync::Arc;
 
+use aldis_control::world::Counts;
 use aldis_control::{Part, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, Version};
 
 use aldis_control::SwitchPort;
 
-use super::link::State;
+use super::link::{Ends, State};
 
 /// The network: its switches, in the order of their names.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,12 @@ impl Part for Map {
     /// It takes no reports: it is made of [`Search`](super::Search).
     type Report = ();
     const NAME: &'static str = "topology";
+
+    fn counts(&self) -> Counts {
+        let up = self.links().filter(|link| link.state == State::Up).count() as u64;
+        let now = vec![("links", self.links().count() as u64), ("links_up", up)];
+        Counts { counters: vec![], now }
+    }
 }
 
 /// A switch that can be programmed.
@@ -101,6 +108,36 @@ pub enum Change<'m> {
     SwitchDown(DatapathId),
 }
 
+/// A link, as readers of the map see it: without a side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MapLink {
+    /// Its ends.
+    pub ends: Ends,
+    /// How far it can be relied on.
+    pub state: State,
+    /// Since when it has been in this state.
+    pub since: Time,
+    /// Whether it is a cable, and does not lead through switches that are not ours.
+    pub cable: bool,
+    /// Whether it takes so much longer than other links that a device may be in between.
+    pub slow: bool,
+    /// What it takes from the lower end to the other, in microseconds, where that is known.
+    pub latency_us: Option<u32>,
+}
+
+impl MapLink {
+    fn of(at: SwitchPort, peer: &Peer, cable: bool) -> MapLink {
+        MapLink {
+            ends: Ends::new(at, peer.at),
+            state: peer.state,
+            since: peer.since,
+            cable,
+            slow: peer.slow,
+            latency_us: (peer.latency_us > 0).then_some(peer.latency_us),
+        }
+    }
+}
+
 impl Port {
     /// Whether it leads to another switch of ours by a cable: hosts are not behind it. A link that
     /// cannot be relied on counts.
@@ -139,12 +176,17 @@ impl Map {
     }
 
     /// All links, each once, from its lower end.
-    pub fn links(&self) -> impl Iterator<Item = (SwitchPort, &Peer)> {
+    pub fn links(&self) -> impl Iterator<Item = MapLink> {
         let ports = self.switches().flat_map(|switch| {
             switch.ports.iter().map(|port| (SwitchPort::of(switch.dpid, port.number), port))
         });
-        let ends = ports.flat_map(|(at, port)| port.peers().map(move |peer| (at, peer)));
-        ends.filter(|(at, peer)| *at < peer.at)
+        let ends = ports.flat_map(|(at, port)| {
+            let cables = port.link.iter().map(|peer| (peer, true));
+            let all = cables.chain(port.far.iter().map(|peer| (peer, false)));
+            all.map(move |(peer, cable)| (at, peer, cable))
+        });
+        let lower = ends.filter(|(at, peer, _)| *at < peer.at);
+        lower.map(|(at, peer, cable)| MapLink::of(at, peer, cable))
     }
 
     /// What is different from `before`, any other version: for switches in the order of their

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use aldis_control::world::{PartId, PublishCtx};
+use aldis_control::world::{Counts, PartId, PublishCtx};
 use aldis_control::{Part, Publisher, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, Version};
@@ -53,6 +53,23 @@ pub struct Search {
 impl Part for Search {
     type Report = SearchReport;
     const NAME: &'static str = "search";
+
+    fn counts(&self) -> Counts {
+        let of = &self.counters;
+        let counters = vec![
+            ("probes_sent", of.sent),
+            ("probes_heard", of.heard),
+            ("probes_foreign", of.foreign),
+            ("probes_forged", of.forged),
+            ("probes_altered", of.altered),
+            ("probes_replayed", of.replayed),
+            ("probes_late", of.late),
+            ("probes_at_wrong_port", of.wrong_port),
+            ("probes_at_host_port", of.host_port),
+            ("links_slow", of.slow),
+        ];
+        Counts { counters, now: vec![] }
+    }
 }
 
 impl Search {

@@ -1,7 +1,8 @@
 //! From what a request says to the key that it has.
 //!
-//! A hash takes some twenty milliseconds and as many megabytes, on purpose. So what was found to be right is remembered as
-//! long as these keys count, by a digest with a secret of this process: a script that asks a thousand times is hashed once.
+//! A hash takes some twenty milliseconds and as many megabytes, on purpose. So what was found to be
+//! right is remembered as long as these keys count, by a digest with a secret of this process: a
+//! script that asks a thousand times is hashed once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -99,7 +100,7 @@ impl FromStr for Hash {
     }
 }
 
-/// What a request says of who sends it.
+/// The key that a request offers.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Offered {
     pub(crate) kind: Kind,
@@ -170,7 +171,7 @@ impl Keys {
         at.is_some_and(|at| self.keys[*at] == *key)
     }
 
-    /// The key of who was found to have it before; takes no time.
+    /// The key that was found to be right before; takes no time.
     pub(crate) fn recall(&self, offered: &Offered) -> Option<&Key> {
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         remembered.get(&self.digest(offered)).map(|at| &self.keys[*at])

@@ -1,11 +1,11 @@
-//! How often an address may do something: so many at once, and then one every so often (GCRA, the generic cell rate
-//! algorithm: one moment an address is all there is to remember).
+//! How often an address may do something: so many at once, and then one every so often (GCRA, the
+//! generic cell rate algorithm: one moment an address is all there is to remember).
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-/// Addresses that are told apart. Whoever comes when there are more shares one allowance with all who do.
+/// Addresses that are told apart. When there are more, all others share one allowance.
 const ADDRESSES_MAX: usize = 8192;
 
 /// An allowance for each address.
@@ -59,7 +59,7 @@ impl Rate {
     }
 }
 
-/// Who has an IPv6 address has 2^64 of them.
+/// A machine with an IPv6 address has 2^64 of them.
 pub(crate) fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What somebody may do; each may what those before it may.
+/// What a key may do; each role includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// Look.
@@ -14,7 +14,8 @@ pub enum Role {
     Admin,
 }
 
-/// Below these, whatever is not read is for administrators; and what is read too where it is a secret.
+/// Below these, whatever is not read is for administrators; and what is read too where it is a
+/// secret.
 const OF_ADMINS: [(&str, bool); 3] =
     [("/api/v1/store", true), ("/api/v1/config", false), ("/api/v1/reload", false)];
 
@@ -37,8 +38,8 @@ impl Role {
     /// All, the least first.
     pub const ALL: [Role; 3] = [Role::Read, Role::Write, Role::Admin];
 
-    /// What a route needs, by its method and its path as the router has it. A route that nobody thought of needs a role that
-    /// is good enough for its method.
+    /// What a route needs, by its method and its path as the router has it. A route that the table
+    /// does not name needs a role that is good enough for its method.
     pub(crate) fn needed(method: &str, path: &str) -> Role {
         let looks = ["get", "head", "options"].contains(&method) && !ORDERS.contains(&path);
         let reads = looks || QUESTIONS.contains(&path);

@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// The applications that run, and how they work together.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -57,7 +57,7 @@ pub struct Counted {
     pub now: BTreeMap<String, u64>,
 }
 
-/// Who sees an event, in which order.
+/// The applications that see an event, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Sequence {
     /// The event
@@ -82,6 +82,6 @@ pub struct WorldPart {
 #[utoipa::path(get, path = "/api/v1/apps", operation_id = "apps", tag = "controller", responses(
     (status = 200, description = "Applications", body = Apps),
 ))]
-pub(crate) async fn show(State(shared): From) -> Json<Apps> {
+pub(crate) async fn show(State(shared): Ctx) -> Json<Apps> {
     Json(shared.controller.apps())
 }

@@ -22,17 +22,17 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use super::links::End;
 use super::ports::Port;
-use crate::door::{Caller, Leash};
+use crate::auth::{Caller, Revocation};
 use crate::events::{Follower, Kept};
 use crate::extract::Query;
 use crate::limits::{EVENTS_KEPT, HEARD_MAX, LEAVE_WITHIN};
 use crate::problem::Problem;
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// Something that happened.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Event {
-    /// Names it: who saw it last follows from behind it
+    /// Names it: a follower that saw it last goes on behind it
     #[schema(example = "19b0c3d4e5f-17")]
     pub id: String,
     /// When, in UTC (RFC 3339)
@@ -140,7 +140,7 @@ pub enum Kind {
     Note,
     /// Events are missing here: they were not kept, for there were too many
     LeftOut,
-    /// Events are missing here: whoever follows was too slow, or away too long
+    /// Events are missing here: the follower was too slow, or away too long
     Missed,
     /// The controller started anew since the last event that was seen
     Restarted,
@@ -298,15 +298,15 @@ pub(crate) struct After {
     (status = 503, description = "Too many follow already", body = Problem),
 ))]
 pub(crate) async fn follow(
-    State(shared): From,
+    State(shared): Ctx,
     Extension(caller): Extension<Caller>,
-    Extension(leash): Extension<Leash>,
+    Extension(revocation): Extension<Revocation>,
     headers: HeaderMap,
     Query(After { after }): Query<After>,
 ) -> Result<Response, Problem> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let follower = Follower::new(shared, caller.pass.clone(), last.or(after.as_deref()))?;
-    leash.hold(caller.pass);
+    let follower = Follower::new(shared, caller.grant.clone(), last.or(after.as_deref()))?;
+    revocation.hold(caller.grant);
     // Something comes at once, so that the follower knows that it follows.
     let begin = Bytes::from_static(b"retry: 2000\n: aldis\n\n");
     let stream = unfold((follower, Some(begin)), async |(mut follower, begin)| {
@@ -338,17 +338,17 @@ fn as_stream(events: &[Arc<Kept>]) -> Bytes {
     (status = 503, description = "Too many follow already", body = Problem),
 ))]
 pub(crate) async fn socket(
-    State(shared): From,
+    State(shared): Ctx,
     Extension(caller): Extension<Caller>,
     Query(After { after }): Query<After>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(no_socket)?.max_message_size(HEARD_MAX);
-    let follower = Follower::new(shared, caller.pass, after.as_deref())?;
+    let follower = Follower::new(shared, caller.grant, after.as_deref())?;
     Ok(upgrade.on_upgrade(|socket| speak(socket, follower)))
 }
 
-/// Somebody asked for a WebSocket with a request that makes none.
+/// A request for a WebSocket that makes none.
 pub(crate) fn no_socket(why: WebSocketUpgradeRejection) -> Problem {
     let detail = format!("this is for WebSockets: {}", why.body_text());
     Problem::new(why.status(), "no-websocket", detail)
@@ -377,7 +377,7 @@ async fn speak(mut socket: WebSocket, mut follower: Follower) {
     farewell(&mut socket, None).await;
 }
 
-/// Says that it is over, to somebody who may not read it.
+/// Says that it is over, to a peer that may not read it.
 pub(crate) async fn farewell(socket: &mut WebSocket, why: Option<CloseFrame>) {
     let _ = timeout(LEAVE_WITHIN, socket.send(Message::Close(why))).await;
 }
@@ -409,7 +409,7 @@ pub(crate) struct Recent {
     (status = 400, description = "No event's id", body = Problem),
 ))]
 pub(crate) async fn recent(
-    State(shared): From,
+    State(shared): Ctx,
     Query(Recent { limit, cursor }): Query<Recent>,
 ) -> Result<Json<Page<Event>>, Problem> {
     let mut place = shared.events.place(Some(cursor.as_deref().unwrap_or("oldest")))?;

@@ -1,8 +1,9 @@
-//! The flows of switches: asked of them, and changed on them. A change is judged before it is sent, confirmed by a barrier, and
-//! answered with the switch's own error where it refuses.
+//! The flows of switches: asked of them, and changed on them. A change is judged before it is sent,
+//! confirmed by a barrier, and answered with the switch's own error where it refuses.
 
 use std::time::Instant;
 
+use aldis_apps::spelling::{Matching, Number, Spelled};
 use aldis_control::command::{Failure, Reply, Said};
 use aldis_control::limits::COMMAND_MESSAGES_MAX;
 use aldis_wire::DatapathId;
@@ -18,13 +19,13 @@ use tokio::sync::Semaphore;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
-use super::ask::{beside, failed, refused, replies, unreadable};
+use super::flow::Owners;
 pub use super::flow::{Change, Command, Flow};
-use super::flow::{Matching, Number, Owners, Read};
+use super::switch_request::{beside, failed, refused, replies, unreadable};
 use crate::extract::{Dpid, Json as Body, Query, at_most};
 use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTS_MAX, SWITCH_WITHIN};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// Which flows are shown.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -60,7 +61,7 @@ pub(crate) struct Filter {
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
     Query(filter): Query<Filter>,
 ) -> Result<Response, Problem> {
@@ -73,7 +74,7 @@ pub(crate) async fn list(
     Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-/// Those who list flows: a long list is held in several forms.
+/// Requests for lists of flows: a long list is held in several forms.
 static LISTING: Semaphore = Semaphore::const_new(LISTS_MAX);
 
 /// A flow of a list, as it is shown: the text takes a fifth of what it was made of.
@@ -97,8 +98,8 @@ impl Listed {
     }
 }
 
-/// A page of the flows that a switch names, by table, priority and match. They are read one after the other: all of them at once
-/// take ten times what the switch said.
+/// A page of the flows that a switch names, by table, priority and match. They are read one after
+/// the other: all of them at once take ten times what the switch said.
 fn page(
     (dpid, owners): (DatapathId, &Owners),
     reply: &Reply,
@@ -218,7 +219,7 @@ pub struct Done {
     (status = 504, description = "The switch did not answer, and the change was the only one", body = Problem),
 ))]
 pub(crate) async fn change(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
     Query(how): Query<How>,
     Body(Changes { flows }): Body<Changes>,
@@ -241,12 +242,12 @@ pub(crate) async fn change(
     (status = 504, description = "The switch did not answer, and the change was the only one", body = Problem),
 ))]
 pub(crate) async fn change_many(
-    State(shared): From,
+    State(shared): Ctx,
     Query(how): Query<How>,
     Body(Changes { flows }): Body<Changes>,
 ) -> Result<Response, Problem> {
     let named = flows.into_iter().enumerate().map(|(place, flow)| match flow.switch {
-        Some(Read(dpid)) => Ok((dpid, flow)),
+        Some(Spelled(dpid)) => Ok((dpid, flow)),
         None => {
             let detail = format!("flows[{place}]: `switch` is missing");
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-field", detail))
@@ -293,7 +294,7 @@ pub(crate) struct Which {
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn remove(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
     Query(which): Query<Which>,
 ) -> Result<Response, Problem> {
@@ -308,15 +309,15 @@ impl Which {
             command: if self.priority.is_some() { Command::DeleteStrict } else { Command::Delete },
             table: self.table,
             priority: self.priority,
-            cookie: read("cookie", self.cookie.as_deref())?.map(Read),
-            cookie_mask: read("cookie_mask", self.cookie_mask.as_deref())?.map(Read),
+            cookie: read("cookie", self.cookie.as_deref())?.map(Spelled),
+            cookie_mask: read("cookie_mask", self.cookie_mask.as_deref())?.map(Spelled),
             matching: read("match", self.matching.as_deref())?.unwrap_or_default(),
             actions: vec![],
             then: vec![],
             idle_timeout_s: 0,
             hard_timeout_s: 0,
             flags: vec![],
-            out_port: read("out_port", self.out_port.as_deref())?.map(Read),
+            out_port: read("out_port", self.out_port.as_deref())?.map(Spelled),
             out_group: self.out_group,
         };
         let nothing = change.matching.0.fields.is_empty()
@@ -336,7 +337,8 @@ impl Which {
     }
 }
 
-/// Makes changes, those of each switch in their order and switches beside each other, once all can be said.
+/// Makes changes, those of each switch in their order and switches beside each other, once all can
+/// be said.
 async fn make(
     shared: &Shared,
     changes: Vec<(DatapathId, Change)>,

@@ -1,4 +1,4 @@
-//! Whether the controller is there, for whoever watches over it.
+//! Whether the controller is there, for a monitor.
 
 use aldis_control::Time;
 use axum::Json;
@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// That the controller runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
@@ -25,7 +25,7 @@ pub struct Health {
 
 /// Whether the controller runs, since when, and how many switches it has
 #[utoipa::path(get, path = "/api/v1/health", operation_id = "health", tag = "about", responses((status = 200, description = "It runs", body = Health)))]
-pub(crate) async fn show(State(shared): From) -> Json<Health> {
+pub(crate) async fn show(State(shared): Ctx) -> Json<Health> {
     Json(Health {
         state: "up".into(),
         up_since: shared.calendar.date(Time::START),

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use aldis_wire::{DatapathId, MacAddr};
+use aldis_apps::hosts;
+use aldis_wire::DatapathId;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
-use crate::source;
+use crate::routes::{Ctx, Shared};
 
 /// A host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -65,7 +65,7 @@ pub(crate) struct Filter {
     (status = 404, description = "No application looks for hosts", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Host>>, Problem> {
     let wanted = Wanted::read(&filter)?;
@@ -108,11 +108,11 @@ impl Wanted {
         })
     }
 
-    fn lets(&self, host: &source::Host) -> bool {
-        self.mac.is_none_or(|mac| mac == host.mac.to_u64())
-            && self.ip.is_none_or(|ip| host.ips.contains(&ip))
-            && self.dpid.is_none_or(|dpid| dpid == host.at.0)
-            && self.vlan.is_none_or(|vlan| vlan == host.vlan)
+    fn lets(&self, host: &hosts::Host) -> bool {
+        self.mac.is_none_or(|mac| mac == host.mac().to_u64())
+            && self.ip.is_none_or(|ip| host.has(ip))
+            && self.dpid.is_none_or(|dpid| dpid == host.at().dpid)
+            && self.vlan.is_none_or(|vlan| vlan == host.id().vlan)
     }
 }
 
@@ -129,8 +129,8 @@ pub(super) fn mac(text: &str) -> Option<u64> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Place(u64, u16);
 
-fn place(host: &source::Host) -> Place {
-    Place(host.mac.to_u64(), host.vlan)
+fn place(host: &hosts::Host) -> Place {
+    Place(host.mac().to_u64(), host.id().vlan)
 }
 
 impl std::fmt::Display for Place {
@@ -150,16 +150,16 @@ impl Place {
 }
 
 impl Host {
-    fn new(shared: &Shared, host: &source::Host) -> Host {
+    fn new(shared: &Shared, host: &hosts::Host) -> Host {
         Host {
-            mac: MacAddr::to_string(&host.mac),
-            vlan: host.vlan,
-            ips: host.ips.iter().map(IpAddr::to_string).collect(),
-            dpid: host.at.0.to_string(),
-            port: host.at.1,
-            first_seen: shared.calendar.date(host.first_seen),
-            last_seen: shared.calendar.date(host.last_seen),
-            router: host.router,
+            mac: host.mac().to_string(),
+            vlan: host.id().vlan,
+            ips: host.addresses().map(|ip| ip.to_string()).collect(),
+            dpid: host.at().dpid.to_string(),
+            port: host.at().port.0,
+            first_seen: shared.calendar.date(host.first_seen()),
+            last_seen: shared.calendar.date(host.last_seen()),
+            router: host.is_router(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What switches have and count beside flows: groups, meters, tables, queues and ports. Asked of the switch each time.
+//! What switches have and count beside flows: groups, meters, tables, queues and ports. Asked of
+//! the switch each time.
 
 use std::collections::HashMap;
 
@@ -14,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Page;
-use super::ask::{all_stats, stats, unasked};
+use super::switch_request::{all_stats, stats, unasked};
 use crate::extract::Dpid;
 use crate::problem::Problem;
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// The counters of a port; absent where the switch does not count.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
@@ -161,7 +162,7 @@ pub struct Band {
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn ports(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
 ) -> Result<Json<Page<PortCounters>>, Problem> {
     let any = PortStatsRequest { port_no: PortNo::ANY };
@@ -195,7 +196,7 @@ pub(crate) async fn ports(
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn tables(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
 ) -> Result<Json<Page<TableCounters>>, Problem> {
     let body = stats(&shared, dpid, StatsRequestBody::Table).await?;
@@ -218,7 +219,7 @@ pub(crate) async fn tables(
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn queues(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
 ) -> Result<Json<Page<QueueCounters>>, Problem> {
     let any = QueueStatsRequest { port_no: PortNo::ANY, queue_id: QueueNo::ALL };
@@ -245,7 +246,7 @@ pub(crate) async fn queues(
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn groups(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
 ) -> Result<Json<Page<Group>>, Problem> {
     let any = GroupStatsRequest { group_id: GroupNo::ALL };
@@ -291,7 +292,7 @@ pub(crate) async fn groups(
     (status = 504, description = "The switch did not answer", body = Problem),
 ))]
 pub(crate) async fn meters(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
 ) -> Result<Json<Page<Meter>>, Problem> {
     let all = MeterRequest { meter_id: MeterNo::ALL };

@@ -1,16 +1,18 @@
 //! The links between switches.
 
+use aldis_apps::SwitchPort;
+use aldis_apps::topology::{Ends, MapLink, State as LinkState};
 use aldis_wire::DatapathId;
+use aldis_wire::msg::PortNo;
 use axum::Json;
-use axum::extract::State;
+use axum::extract;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
-use crate::source;
+use crate::routes::{Ctx, Shared};
 
 /// A link between two switches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -20,12 +22,13 @@ pub struct Link {
     /// The other
     pub b: End,
     /// How far it can be relied on
+    #[schema(value_type = State)]
     pub state: LinkState,
     /// Since when it has been in this state, in UTC (RFC 3339)
     pub since: String,
     /// Whether it is a cable; otherwise it leads through switches that are not ours
     pub cable: bool,
-    /// Whether it takes so much longer than others that somebody may be in between
+    /// Whether it takes so much longer than others that a device may be in between
     pub slow: bool,
     /// What it takes from the lower end to the other, in microseconds, to a quarter; absent where it is not known
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,9 +47,10 @@ pub struct End {
 }
 
 /// How far a link can be relied on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkState {
+#[derive(ToSchema)]
+#[schema(as = LinkState, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "it describes `topology::State`")]
+enum State {
     /// Probes come through both ways
     Up,
     /// Probes come through one way only: it carries no traffic
@@ -67,7 +71,7 @@ pub(crate) struct Filter {
     /// Only those that end at this switch
     dpid: Option<String>,
     /// Only those in this state
-    #[param(inline)]
+    #[param(inline, value_type = Option<State>)]
     state: Option<LinkState>,
 }
 
@@ -78,13 +82,13 @@ pub(crate) struct Filter {
     (status = 404, description = "No application looks for links", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    extract::State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Link>>, Problem> {
     let dpid = filter.dpid.as_deref().map(Dpid::read).transpose()?;
     let links = shared.controller.links().ok_or_else(|| super::not_published("links"))?;
-    let lets = |link: &source::Link| {
-        dpid.is_none_or(|Dpid(dpid)| link.ends.iter().any(|end| end.0 == dpid))
+    let lets = |link: &MapLink| {
+        dpid.is_none_or(|Dpid(dpid)| link.ends.ports().iter().any(|end| end.dpid == dpid))
             && filter.state.is_none_or(|state| state == link.state)
     };
     let mut links: Vec<_> = links.into_iter().filter(lets).collect();
@@ -96,16 +100,16 @@ pub(crate) async fn list(
 
 /// Both ends, as `DPID-PORT-DPID-PORT`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place([(DatapathId, u32); 2]);
+struct Place(Ends);
 
-fn place(link: &source::Link) -> Place {
+fn place(link: &MapLink) -> Place {
     Place(link.ends)
 }
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [a, b] = self.0;
-        write!(f, "{}-{}-{}-{}", a.0, a.1, b.0, b.1)
+        let [a, b] = self.0.ports();
+        write!(f, "{}-{}-{}-{}", a.dpid, a.port.0, b.dpid, b.port.0)
     }
 }
 
@@ -113,20 +117,24 @@ impl Place {
     fn read(text: &str) -> Result<Place, Problem> {
         let parts: Vec<_> = text.split('-').collect();
         let read = match parts[..] {
-            [a, port, b, other] => end(a, port).zip(end(b, other)).map(|(a, b)| Place([a, b])),
+            [a, port, b, other] => {
+                end(a, port).zip(end(b, other)).map(|(a, b)| Place(Ends::new(a, b)))
+            }
             _ => None,
         };
         read.ok_or_else(|| super::bad_cursor(text))
     }
 }
 
-fn end(dpid: &str, port: &str) -> Option<(DatapathId, u32)> {
-    Some((dpid.parse().ok()?, port.parse().ok()?))
+fn end(dpid: &str, port: &str) -> Option<SwitchPort> {
+    let dpid: DatapathId = dpid.parse().ok()?;
+    Some(SwitchPort::of(dpid, PortNo(port.parse().ok()?)))
 }
 
 impl Link {
-    fn new(shared: &Shared, link: &source::Link) -> Link {
-        let [a, b] = link.ends.map(|(dpid, port)| End { dpid: dpid.to_string(), port });
+    fn new(shared: &Shared, link: &MapLink) -> Link {
+        let end = |at: SwitchPort| End { dpid: at.dpid.to_string(), port: at.port.0 };
+        let [a, b] = link.ends.ports().map(end);
         Link {
             a,
             b,

@@ -9,7 +9,7 @@ use super::static_flows::Changed;
 use super::{check_name, set};
 use crate::extract::{Dpid, Json as Body};
 use crate::problem::Problem;
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// What people call switches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -41,10 +41,10 @@ pub struct NewName {
 #[utoipa::path(get, path = "/api/v1/names", operation_id = "names", tag = "kept", responses(
     (status = 200, description = "Names, by datapath id", body = Names),
 ))]
-pub(crate) async fn list(State(shared): From) -> Json<Names> {
+pub(crate) async fn list(State(shared): Ctx) -> Json<Names> {
     let named =
         |(dpid, name): (aldis_wire::DatapathId, String)| Named { dpid: dpid.to_string(), name };
-    Json(Names { names: shared.keeps.names().into_iter().map(named).collect() })
+    Json(Names { names: shared.config_store.names().into_iter().map(named).collect() })
 }
 
 /// Call a switch so, connected or not
@@ -56,13 +56,13 @@ pub(crate) async fn list(State(shared): From) -> Json<Names> {
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn put(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
     Body(NewName { name }): Body<NewName>,
 ) -> Result<Json<Named>, Problem> {
     check_name(&name)?;
     let given = Some(name.clone());
-    set(&shared, move |keeps| keeps.set_name(dpid, given)).await?;
+    set(&shared, move |store| store.set_name(dpid, given)).await?;
     Ok(Json(Named { dpid: dpid.to_string(), name }))
 }
 
@@ -73,10 +73,7 @@ pub(crate) async fn put(
     (status = 404, description = "It had none", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
-pub(crate) async fn remove(
-    State(shared): From,
-    Dpid(dpid): Dpid,
-) -> Result<Json<Changed>, Problem> {
-    set(&shared, move |keeps| keeps.set_name(dpid, None)).await?;
-    Ok(Json(Changed { set: 0, removed: 1, durable: shared.keeps.is_durable() }))
+pub(crate) async fn remove(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Json<Changed>, Problem> {
+    set(&shared, move |store| store.set_name(dpid, None)).await?;
+    Ok(Json(Changed { set: 0, removed: 1, durable: shared.config_store.is_durable() }))
 }

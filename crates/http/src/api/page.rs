@@ -25,8 +25,8 @@ impl<T> Page<T> {
         Page { total: items.len(), items, next: None }
     }
 
-    /// The page of `all`, which are in the order of their cursors, that begins behind `cursor` and has `limit` items at
-    /// most: everything on one page where none is given.
+    /// The page of `all`, which are in the order of their cursors, that begins behind `cursor` and
+    /// has `limit` items at most: everything on one page where none is given.
     ///
     /// # Errors
     /// A limit of 0 or above [`PAGE_MAX`].

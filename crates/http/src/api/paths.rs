@@ -1,10 +1,14 @@
-//! The ways that routing finds between two hosts or two switches: hop by hop, with their ports, all of equal cost.
+//! The ways that routing finds between two hosts or two switches: hop by hop, with their ports, all
+//! of equal cost.
 //!
-//! They are those of the routes as they are published now, and nothing is asked of a switch. Which of several a flow takes depends on
-//! its addresses; which flows lead a packet now is told by `trace`.
+//! They are those of the routes as they are published now, and nothing is asked of a switch. Which
+//! of several a flow takes depends on its addresses; which flows lead a packet now is told by
+//! `trace`.
 
 use std::net::IpAddr;
 
+use aldis_apps::hosts::Host;
+use aldis_apps::routing::Crossing;
 use aldis_wire::{DatapathId, MacAddr};
 use axum::Json;
 use axum::extract::State;
@@ -18,8 +22,7 @@ use super::switches::not_connected;
 use crate::extract::Query;
 use crate::limits::{PATHS, PATHS_HOPS_MAX, PATHS_MAX};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
-use crate::source::{Crossing, Host};
+use crate::routes::{Ctx, Shared};
 
 /// The ways from one place to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -97,7 +100,7 @@ pub(crate) struct Between {
     (status = 404, description = "There is no such host or switch, or no application looks for ways", body = Problem),
 ))]
 pub(crate) async fn show(
-    State(shared): From,
+    State(shared): Ctx,
     Query(between): Query<Between>,
 ) -> Result<Json<Paths>, Problem> {
     let max = between.max.unwrap_or(PATHS);
@@ -107,13 +110,13 @@ pub(crate) async fn show(
     }
     let end = |key, text: &str| Named::read(key, text)?.find(&shared, key, between.vlan);
     let (from, to) = (end("from", &between.from)?, end("to", &between.to)?);
-    let ways = shared.controller.ways(from.at.0, to.at.0, max, PATHS_HOPS_MAX);
-    let ways = ways.ok_or_else(|| not_published("ways"))?;
+    let found = shared.controller.paths(from.at.0, to.at.0, max, PATHS_HOPS_MAX);
+    let found = found.ok_or_else(|| not_published("ways"))?;
     Ok(Json(Paths {
-        engine: ways.engine,
-        distance: ways.distance,
-        paths: ways.paths.iter().map(|path| passings(path, &from, &to)).collect(),
-        more: ways.more,
+        engine: found.engine,
+        distance: found.distance,
+        paths: found.paths.iter().map(|path| passings(path, &from, &to)).collect(),
+        more: found.more,
         from: from.shown(),
         to: to.shown(),
     }))
@@ -124,8 +127,8 @@ fn passings(path: &[Crossing], from: &End, to: &End) -> Vec<Passing> {
     let mut passed = Vec::with_capacity(path.len() + 1);
     let mut at = from.at;
     for crossing in path {
-        passed.push(passing(at, Some(crossing.from.1)));
-        at = (crossing.to.0, Some(crossing.to.1));
+        passed.push(passing(at, Some(crossing.from.port.0)));
+        at = (crossing.to.dpid, Some(crossing.to.port.0));
     }
     passed.push(passing(at, to.at.1));
     passed
@@ -181,15 +184,16 @@ impl Named {
         }
         let hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
         let mut found: Vec<_> = hosts.iter().filter(|host| self.names(host)).collect();
-        found.sort_unstable_by_key(|host| host.vlan);
-        let lets = |host: &&&Host| vlan.is_none_or(|vlan| vlan == host.vlan);
+        found.sort_unstable_by_key(|host| host.id().vlan);
+        let lets = |host: &&&Host| vlan.is_none_or(|vlan| vlan == host.id().vlan);
         let mut fitting = found.iter().filter(lets);
         match (fitting.next(), fitting.next()) {
             (Some(host), None) => {
-                Ok(End { at: (host.at.0, Some(host.at.1)), host: Some((host.mac, host.vlan)) })
+                let at = (host.at().dpid, Some(host.at().port.0));
+                Ok(End { at, host: Some((host.mac(), host.id().vlan)) })
             }
             (Some(_), Some(_)) => {
-                let one = |host: &&Host| format!("{} in VLAN {}", host.mac, host.vlan);
+                let one = |host: &&Host| format!("{} in VLAN {}", host.mac(), host.id().vlan);
                 let all: Vec<_> = found.iter().map(one).collect();
                 let detail = format!(
                     "{key}: {self} was seen as {}; say which, by its Ethernet address and vlan=",
@@ -209,8 +213,8 @@ impl Named {
 
     fn names(self, host: &Host) -> bool {
         match self {
-            Named::Mac(mac) => host.mac.to_u64() == mac,
-            Named::Ip(ip) => host.ips.contains(&ip),
+            Named::Mac(mac) => host.mac().to_u64() == mac,
+            Named::Ip(ip) => host.has(ip),
             Named::Switch(_) => false,
         }
     }

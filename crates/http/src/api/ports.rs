@@ -12,7 +12,7 @@ use super::Page;
 use super::switches::not_connected;
 use crate::extract::{Dpid, Path, Query};
 use crate::problem::Problem;
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// A port of a switch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -62,7 +62,7 @@ pub(crate) struct Filter {
     (status = 400, description = "A filter that cannot be understood", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Port>>, Problem> {
     let switches = shared.controller.switches();
@@ -78,7 +78,7 @@ pub(crate) async fn list(
         (status = 404, description = "The switch is not connected", body = Problem),
 ))]
 pub(crate) async fn of_switch(
-    State(shared): From,
+    State(shared): Ctx,
     Dpid(dpid): Dpid,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Port>>, Problem> {
@@ -98,7 +98,7 @@ pub(crate) async fn of_switch(
         (status = 404, description = "The switch is not connected, or has no such port", body = Problem),
 ))]
 pub(crate) async fn show(
-    State(shared): From,
+    State(shared): Ctx,
     Path((dpid, number)): Path<(String, u32)>,
 ) -> Result<Json<Port>, Problem> {
     let Dpid(dpid) = Dpid::read(&dpid)?;

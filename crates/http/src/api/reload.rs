@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::set;
-use crate::kept::Reread;
+use crate::desired::Reread;
 use crate::problem::Problem;
-use crate::routes::From;
+use crate::routes::Ctx;
 
 /// What became of a configuration that was read again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -28,7 +28,7 @@ pub struct Reloaded {
     (status = 409, description = "The controller was started without a file", body = Problem),
     (status = 422, description = "The file makes no sense; the old settings stay", body = Problem),
 ))]
-pub(crate) async fn reload(State(shared): From) -> Result<Json<Reloaded>, Problem> {
-    let Reread { applied, waiting } = set(&shared, |keeps| keeps.reread()).await?;
+pub(crate) async fn reload(State(shared): Ctx) -> Result<Json<Reloaded>, Problem> {
+    let Reread { applied, waiting } = set(&shared, |store| store.reread()).await?;
     Ok(Json(Reloaded { applied, waiting }))
 }

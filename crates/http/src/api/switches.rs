@@ -14,7 +14,7 @@ use super::Page;
 use super::version::number;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A switch that is connected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
@@ -131,14 +131,14 @@ pub(crate) struct Filter {
     (status = 400, description = "A filter that cannot be understood", body = Problem),
 ))]
 pub(crate) async fn list(
-    State(shared): From,
+    State(shared): Ctx,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Page<Switch>>, Problem> {
     let mut switches = shared.controller.switches();
     switches.retain(|seen| filter.lets(seen));
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let dpid = |seen: &Seen| seen.switch.info.dpid;
-    let names = shared.keeps.names();
+    let names = shared.config_store.names();
     let show = |seen: &Seen| Switch::new(&shared, &names, seen);
     Page::cut(&switches, filter.limit, cursor, dpid, show).map(Json)
 }
@@ -151,9 +151,9 @@ pub(crate) async fn list(
         (status = 400, description = "No datapath id", body = Problem),
         (status = 404, description = "It is not connected", body = Problem),
 ))]
-pub(crate) async fn show(State(shared): From, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
+pub(crate) async fn show(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
-    Ok(Json(Switch::new(&shared, &shared.keeps.names(), &seen)))
+    Ok(Json(Switch::new(&shared, &shared.config_store.names(), &seen)))
 }
 
 /// Nothing is known of this switch now.

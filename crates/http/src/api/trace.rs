@@ -1,12 +1,17 @@
-//! The way of a packet through the network, hop by hop, with the flows that decide: computed from the flows and groups that switches
-//! say they have now, and from the links that are known. Nothing is sent into the network.
+//! The way of a packet through the network, hop by hop, with the flows that decide: computed from
+//! the flows and groups that switches say they have now, and from the links that are known. Nothing
+//! is sent into the network.
 //!
-//! What switches say is hostile, and a network is large: what is held, looked at and answered is bounded, and a bound that is reached
-//! is part of the answer. The thread that serves people only asks; a thread beside it looks.
+//! What switches say is hostile, and a network is large: what is held, looked at and answered is
+//! bounded, and a bound that is reached is part of the answer. The thread that serves people only
+//! asks; a thread beside it looks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aldis_apps::SwitchPort;
+use aldis_apps::spelling::{Matching, Spelled};
+use aldis_apps::topology::State as LinkState;
 use aldis_apps::trace::{Budget, Cut, Each, Listing, Out, Packet, Program, trace};
 use aldis_control::command::Reply;
 use aldis_control::switch::Seen;
@@ -20,14 +25,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::ask::{beside, replies, unreadable};
-use super::flow::{Flow, Matching, Owners, Read};
-use super::links::LinkState;
+use super::flow::{Flow, Owners};
+use super::switch_request::{beside, replies, unreadable};
 use super::switches::not_connected;
 use crate::extract::Json as Body;
 use crate::limits::{HOPS_MAX, HOSTS_NAMED_MAX, TRACE_HELD_MAX, TRACE_TURN_WITHIN, TRACES_MAX};
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
+use crate::routes::{Ctx, Shared};
 
 /// A packet, and where it comes in.
 #[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
@@ -35,10 +39,10 @@ use crate::routes::{From, Shared};
 pub struct Question {
     /// The switch, however its datapath id is written
     #[schema(value_type = String, example = "1")]
-    pub switch: Read<DatapathId>,
+    pub switch: Spelled<DatapathId>,
     /// The port of it by which the packet comes in
     #[schema(value_type = String, example = "1")]
-    pub port: Read<PortNo>,
+    pub port: Spelled<PortNo>,
     /// Its fields, without masks; those that it has besides are zero
     #[serde(default)]
     #[schema(value_type = std::collections::HashMap<String, String>, example = json!({"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2"}))]
@@ -111,7 +115,7 @@ pub enum Beyond {
     Loop(usize),
     /// Hosts, by their Ethernet addresses
     Hosts(Vec<String>),
-    /// Nobody who is known
+    /// No device that is known
     Nobody,
     /// The controller
     Controller,
@@ -121,7 +125,8 @@ pub enum Beyond {
     NotFollowed(String),
 }
 
-/// What a switch has, asked once: as it said it, since that takes a tenth of what it is when it is read.
+/// What a switch has, asked once: as it said it, since that takes a tenth of what it is when it is
+/// read.
 #[derive(Debug)]
 struct Has {
     seen: Seen,
@@ -161,7 +166,7 @@ async fn ask(shared: &Shared, dpid: DatapathId) -> Result<Has, Problem> {
     Ok(Has { seen, flows, groups })
 }
 
-/// Those who trace: each holds what switches said, and takes a core.
+/// Traces at once: each holds what switches said, and takes a core.
 static TRACING: Semaphore = Semaphore::const_new(TRACES_MAX);
 
 async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
@@ -186,12 +191,12 @@ async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
     (status = 504, description = "A switch did not answer", body = Problem),
 ))]
 pub(crate) async fn follow(
-    State(shared): From,
+    State(shared): Ctx,
     Body(question): Body<Question>,
 ) -> Result<Json<Trace>, Problem> {
     let refused =
         |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-packet", detail);
-    let (Read(dpid), Read(port)) = (question.switch, question.port);
+    let (Spelled(dpid), Spelled(port)) = (question.switch, question.port);
     let packet = Packet::of(port, &question.packet.0).map_err(|why| refused(why.to_string()))?;
     let _turn = turn().await?;
     let first = ask(&shared, dpid).await?;
@@ -224,7 +229,7 @@ struct Walk {
     /// Where they came, in order: the hops.
     ways: Vec<(DatapathId, Packet)>,
     /// The same by switch and port.
-    places: HashMap<(DatapathId, u32), Vec<usize>>,
+    places: HashMap<SwitchPort, Vec<usize>>,
     hops: Vec<Hop>,
     cuts: Vec<String>,
     /// Why nothing more is followed.
@@ -233,7 +238,7 @@ struct Walk {
 
 impl Walk {
     fn new(shared: Arc<Shared>, dpid: DatapathId, packet: Packet) -> Walk {
-        let at = (dpid, packet.in_port().0);
+        let at = SwitchPort::of(dpid, packet.in_port());
         Walk {
             network: Network::of(&shared),
             owners: Owners::new(shared.controller.apps()),
@@ -255,7 +260,8 @@ impl Walk {
         next.map(|(dpid, _)| *dpid)
     }
 
-    /// Follows the packet through the next switch, which has what is known of it already or else this.
+    /// Follows the packet through the next switch, which has what is known of it already or else
+    /// this.
     fn visit(mut self, dpid: DatapathId, has: Option<Has>) -> Result<Walk, Problem> {
         let more = has.as_ref().map_or(0, Has::size);
         let Some(has) = has.or_else(|| self.has.remove(&dpid)) else { return Ok(self) };
@@ -303,16 +309,16 @@ impl Walk {
         Ok(())
     }
 
-    /// What is behind the port by which a packet leaves, which goes on there where that is a switch; and hosts there that are not
-    /// named.
+    /// What is behind the port by which a packet leaves, which goes on there where that is a
+    /// switch; and hosts there that are not named.
     fn beyond(&mut self, dpid: DatapathId, out: Out) -> (Beyond, usize) {
         let port = match out.port {
             PortNo::CONTROLLER => return (Beyond::Controller, 0),
             PortNo::LOCAL => return (Beyond::Local, 0),
             port => port,
         };
-        match self.network.links.get(&(dpid, port.0)).copied() {
-            Some((next, by)) => (self.go_on(next, by, out.packet), 0),
+        match self.network.links.get(&SwitchPort::of(dpid, port)).copied() {
+            Some(next) => (self.go_on(next, out.packet), 0),
             None => {
                 let (hosts, more) = self.network.hosts_at(dpid, port);
                 self.take(hosts.len() * HOST_BYTES);
@@ -323,12 +329,13 @@ impl Walk {
     }
 
     /// A packet comes to the next switch by this port.
-    fn go_on(&mut self, next: DatapathId, by: u32, mut packet: Packet) -> Beyond {
+    fn go_on(&mut self, at: SwitchPort, mut packet: Packet) -> Beyond {
+        let next = at.dpid;
         if self.shared.controller.switch(next).is_none() {
             return Beyond::NotFollowed(format!("switch {next} is not connected"));
         }
-        packet.enter(PortNo(by));
-        let before = self.places.entry((next, by)).or_default();
+        packet.enter(at.port);
+        let before = self.places.entry(at).or_default();
         if let Err(cut) = self.budget.step(before.len()) {
             self.cut(&cut.to_string(), cut);
             return Beyond::NotFollowed(format!("cut: {cut}"));
@@ -391,9 +398,9 @@ const HOST_BYTES: usize = 24;
 
 /// What is known of what is between and behind switches.
 struct Network {
-    links: HashMap<(DatapathId, u32), (DatapathId, u32)>,
+    links: HashMap<SwitchPort, SwitchPort>,
     /// Hosts behind each port: some, and how many others there are.
-    hosts: HashMap<(DatapathId, u32), (Vec<MacAddr>, usize)>,
+    hosts: HashMap<SwitchPort, (Vec<MacAddr>, usize)>,
 }
 
 impl Network {
@@ -401,14 +408,14 @@ impl Network {
         let links = shared.controller.links().unwrap_or_default();
         let up = links.iter().filter(|link| link.state == LinkState::Up && link.cable);
         let both = up.flat_map(|link| {
-            let [one, other] = link.ends;
+            let [one, other] = link.ends.ports();
             [(one, other), (other, one)]
         });
         let mut hosts: HashMap<_, (Vec<MacAddr>, usize)> = HashMap::new();
         for host in shared.controller.hosts().unwrap_or_default() {
-            let (named, more) = hosts.entry(host.at).or_default();
+            let (named, more) = hosts.entry(host.at()).or_default();
             match named.len() < HOSTS_NAMED_MAX {
-                true => named.push(host.mac),
+                true => named.push(host.mac()),
                 false => *more += 1,
             }
         }
@@ -416,7 +423,7 @@ impl Network {
     }
 
     fn hosts_at(&self, dpid: DatapathId, port: PortNo) -> (Vec<MacAddr>, usize) {
-        self.hosts.get(&(dpid, port.0)).cloned().unwrap_or_default()
+        self.hosts.get(&SwitchPort::of(dpid, port)).cloned().unwrap_or_default()
     }
 }
 

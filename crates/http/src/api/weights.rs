@@ -8,12 +8,11 @@ use axum::http::header::{HeaderMap, IF_MATCH};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::desired::Source;
 use crate::etag;
 use crate::extract;
 use crate::problem::Problem;
-use crate::routes::{From, Shared};
-
-use super::static_flows::Source;
+use crate::routes::{Ctx, Shared};
 
 /// Rules about weights: the first that names a switch counts, and a switch that none names has weight 1.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -22,15 +21,15 @@ pub struct Rules {
     /// The rules, in order
     #[schema(value_type = Vec<Rule>)]
     pub rules: Vec<WeightRule>,
-    /// Who said them; who changes them need not say
+    /// Their source; a change need not say it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
 }
 
 impl Rules {
     fn of(shared: &Shared) -> Rules {
-        let (rules, source) = shared.keeps.weights();
-        Rules { rules, source: Some(source.into()) }
+        let (rules, source) = shared.config_store.weights();
+        Rules { rules, source: Some(source) }
     }
 }
 
@@ -66,7 +65,7 @@ pub struct Design {
 #[utoipa::path(get, path = "/api/v1/weights", operation_id = "weights", tag = "controller", responses(
     (status = 200, description = "Rules, in order", body = Rules),
 ))]
-pub(crate) async fn show(State(shared): From) -> Json<Rules> {
+pub(crate) async fn show(State(shared): Ctx) -> Json<Rules> {
     Json(Rules::of(&shared))
 }
 
@@ -85,7 +84,7 @@ pub(crate) async fn show(State(shared): From) -> Json<Rules> {
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
 pub(crate) async fn set(
-    State(shared): From,
+    State(shared): Ctx,
     headers: HeaderMap,
     extract::Json(Rules { rules, .. }): extract::Json<Rules>,
 ) -> Result<Json<Rules>, Problem> {
@@ -100,7 +99,7 @@ pub(crate) async fn set(
         let detail = "the weights are others than those of that ETag: read them again";
         return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", detail));
     }
-    super::set(&shared, move |keeps| keeps.set_weights(Some(rules))).await?;
+    super::set(&shared, move |store| store.set_weights(Some(rules))).await?;
     Ok(Json(Rules::of(&shared)))
 }
 
@@ -109,8 +108,8 @@ pub(crate) async fn set(
     (status = 200, description = "The rules that count now", body = Rules),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
 ))]
-pub(crate) async fn reset(State(shared): From) -> Result<Json<Rules>, Problem> {
-    super::set(&shared, |keeps| keeps.set_weights(None)).await?;
+pub(crate) async fn reset(State(shared): Ctx) -> Result<Json<Rules>, Problem> {
+    super::set(&shared, |store| store.set_weights(None)).await?;
     Ok(Json(Rules::of(&shared)))
 }
 
@@ -118,6 +117,6 @@ pub(crate) async fn reset(State(shared): From) -> Result<Json<Rules>, Problem> {
 #[utoipa::path(get, path = "/api/v1/design", operation_id = "design", tag = "controller", responses(
     (status = 200, description = "The design", body = Design),
 ))]
-pub(crate) async fn design(State(shared): From) -> Json<Design> {
+pub(crate) async fn design(State(shared): Ctx) -> Json<Design> {
     Json(shared.controller.design())
 }

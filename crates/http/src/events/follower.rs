@@ -1,4 +1,4 @@
-//! Somebody who follows what happens, whatever way the events are sent.
+//! A follower of events, whatever way they are sent.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::sleep;
 
 use super::{Kept, Place};
-use crate::door::Pass;
+use crate::auth::Grant;
 use crate::limits::{EVENTS_AT_ONCE, HEARTBEAT};
 use crate::problem::Problem;
 use crate::routes::Shared;
@@ -16,8 +16,8 @@ pub(crate) struct Follower {
     place: Place,
     news: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
-    pass: Pass,
-    _seat: OwnedSemaphorePermit,
+    grant: Grant,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Follower {
@@ -27,7 +27,7 @@ impl Follower {
     /// The id is none, or too many follow already.
     pub(crate) fn new(
         shared: Arc<Shared>,
-        pass: Pass,
+        grant: Grant,
         last: Option<&str>,
     ) -> Result<Follower, Problem> {
         let events = &shared.events;
@@ -35,22 +35,22 @@ impl Follower {
             place: events.place(last)?,
             news: events.news(),
             stopping: shared.stopping.clone(),
-            pass,
-            _seat: events.seat()?,
+            grant,
+            _permit: events.permit()?,
             shared,
         })
     }
 
     /// What comes of telling it something, unless its key ends first.
     pub(crate) async fn while_good<T>(&mut self, tells: impl Future<Output = T>) -> Option<T> {
-        self.pass.while_good(tells).await
+        self.grant.while_good(tells).await
     }
 
-    /// The next events, as soon as there are any; none where nothing happened for a while, and the end with the controller,
-    /// or with the key of whoever follows.
+    /// The next events, as soon as there are any; none where nothing happened for a while, and the
+    /// end with the controller, or with the follower's key.
     pub(crate) async fn next(&mut self) -> Option<Vec<Arc<Kept>>> {
-        // Where something always happens, nobody comes to wait below.
-        while self.pass.is_good() {
+        // Where something always happens, the loop never waits below.
+        while self.grant.is_good() {
             self.news.mark_unchanged();
             let read =
                 self.shared.events.read(&mut self.place, EVENTS_AT_ONCE, &self.shared.date());
@@ -60,7 +60,7 @@ impl Follower {
             tokio::select! {
                 more = self.news.changed() => more.ok()?,
                 () = crate::server::told(&mut self.stopping) => return None,
-                () = self.pass.ends() => return None,
+                () = self.grant.ends() => return None,
                 () = sleep(HEARTBEAT) => return Some(vec![]),
             }
         }

@@ -51,8 +51,8 @@ impl Ring {
         number
     }
 
-    /// At most `max` events behind a place, which goes on behind them. Where some are not kept any more, the first that is
-    /// read says so.
+    /// At most `max` events behind a place, which goes on behind them. Where some are not kept any
+    /// more, the first that is read says so.
     pub(super) fn read(&self, place: &mut Place, max: usize, at: &str) -> Vec<Arc<Kept>> {
         let oldest = self.oldest().behind;
         let missed = oldest.saturating_sub(place.behind);
@@ -97,8 +97,8 @@ impl Ring {
     }
 }
 
-/// How many events of one kind may come from one switch, or from strangers together: somebody outside can cause them at
-/// will, and the ring is for all.
+/// How many events of one kind may come from one switch, or from strangers together: machines
+/// outside can cause them at will, and the ring is for all.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     since: Time,

@@ -1,6 +1,8 @@
-//! What ports carried: while the application `monitor` runs, which asks the switches; as they said when it last did.
+//! What ports carried: while the application `monitor` runs, which asks the switches; as they said
+//! when it last did.
 //!
-//! A sample for each port and counter would grow with the network: [`METRICS_PORTS_MAX`] ports are shown.
+//! A sample for each port and counter would grow with the network: [`METRICS_PORTS_MAX`] ports are
+//! shown.
 
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortStats;
@@ -8,7 +10,6 @@ use aldis_wire::msg::PortStats;
 use super::text::{ONE, Text};
 use crate::limits::METRICS_PORTS_MAX;
 use crate::routes::Shared;
-use crate::source::PortsCounted;
 
 /// A counter of a port: name, what it is.
 type Row = (&'static str, &'static str, fn(&PortStats) -> u64);
@@ -24,23 +25,23 @@ const PORT: &[Row] = &[
     ("port_sent_errors_total", "Errors on the way out", |port| port.tx_errors),
 ];
 
-/// Nothing where nobody asks the switches.
+/// Nothing where no application asks the switches.
 pub(super) fn render(text: &mut Text, shared: &Shared) {
-    if let Some(counted) = shared.controller.ports_counted(METRICS_PORTS_MAX) {
-        show(text, &counted);
+    if let Some((ports, left_out)) = shared.controller.port_counters(METRICS_PORTS_MAX) {
+        show(text, &ports, left_out);
     }
 }
 
-fn show(text: &mut Text, counted: &PortsCounted) {
+fn show(text: &mut Text, ports: &[(DatapathId, PortStats)], left_out: u64) {
     for (name, help, of) in PORT {
         text.family(name, help);
-        let those = counted.ports.iter().map(|(dpid, port)| (dpid, port, of(port)));
+        let those = ports.iter().map(|(dpid, port)| (dpid, port, of(port)));
         for (dpid, port, number) in those.filter(|(.., number)| *number != u64::MAX) {
             text.sample(name, &labels(*dpid, port), ONE, number);
         }
     }
     text.family("ports_left_out", "Ports whose counters are not shown");
-    text.sample("ports_left_out", &[], ONE, counted.left_out);
+    text.sample("ports_left_out", &[], ONE, left_out);
 }
 
 fn labels(dpid: DatapathId, port: &PortStats) -> [(&'static str, String); 2] {
@@ -79,7 +80,7 @@ mod tests {
         let ports =
             vec![(DatapathId(1), port(7, 3)), (DatapathId(1), port(PortNo::LOCAL.0, u64::MAX))];
         let mut text = Text::default();
-        show(&mut text, &PortsCounted { ports, left_out: 9 });
+        show(&mut text, &ports, 9);
         let text = text.finish();
         for line in [
             "# TYPE aldis_port_received_bytes_total counter",

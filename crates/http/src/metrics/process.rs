@@ -4,7 +4,8 @@ use std::fs;
 
 use super::text::Text;
 
-/// Ticks of the times in `/proc/self/stat`: what Linux promises programs, whatever its own clock is.
+/// Ticks of the times in `/proc/self/stat`: what Linux promises programs, whatever its own clock
+/// is.
 const TICKS_PER_S: f64 = 100.0;
 
 /// Where the system does not say, nothing is shown.
@@ -21,7 +22,8 @@ pub(super) fn render(text: &mut Text) {
 
 fn cpu_s() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the process, in parentheses, may hold anything; user and system time are twelve fields behind it.
+    // The name of the process, in parentheses, may hold anything; user and system time are twelve
+    // fields behind it.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut ticks = fields.split_whitespace().skip(11).map_while(|field| field.parse::<f64>().ok());
     Some((ticks.next()? + ticks.next()?) / TICKS_PER_S)

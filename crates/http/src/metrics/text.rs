@@ -17,7 +17,8 @@ pub(super) const ONE: Unit = Unit(1);
 /// Counted in nanoseconds, shown in seconds.
 pub(super) const NANOSECOND: Unit = Unit(1_000_000_000);
 
-/// The least and the greatest bound of the buckets of a distribution, as powers of ten of what is counted.
+/// The least and the greatest bound of the buckets of a distribution, as powers of ten of what is
+/// counted.
 const TIMES: (u32, u32) = (3, 10);
 const SIZES: (u32, u32) = (0, 4);
 

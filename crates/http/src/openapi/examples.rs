@@ -126,10 +126,10 @@ fn show(operation: &mut Operation, example: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::acl::{NewAcl, NewAclRule};
+    use crate::api::acl::{NewAcl, rule};
     use crate::api::flows::Changes;
     use crate::api::names::NewName;
-    use crate::api::static_flows::{NewStaticFlow, StaticFlowChanges};
+    use crate::api::static_flows::{StaticFlowChanges, named};
     use crate::api::trace::Question;
     use crate::api::weights::Rules;
     use crate::extract::parse;
@@ -157,17 +157,16 @@ mod tests {
             let example = of(method, path).unwrap_or_else(|| panic!("{method} {path}"));
             parse(example.to_string().as_bytes()).unwrap_or_else(|why| panic!("{path}: {why:?}"))
         }
-        for rule in read::<NewAcl>("put", "/api/v1/acl").rules {
-            let name = rule.name.clone().unwrap();
-            rule.rule(&name).unwrap();
+        for value in read::<NewAcl>("put", "/api/v1/acl").rules {
+            assert_eq!(*rule(value).unwrap().0.name, *"no telnet");
         }
-        read::<NewAclRule>("put", "/api/v1/acl/{name}").rule("x").unwrap();
+        rule(read("put", "/api/v1/acl/{name}")).unwrap();
         read::<Changes>("post", "/api/v1/flows");
         read::<Changes>("post", "/api/v1/switches/{dpid}/flows");
         read::<NewName>("put", "/api/v1/names/{dpid}");
         let changes: StaticFlowChanges = read("post", "/api/v1/static-flows");
         assert_eq!((changes.set.len(), changes.remove.len()), (1, 1));
-        read::<NewStaticFlow>("put", "/api/v1/static-flows/{name}").flow("x").unwrap();
+        named(read("put", "/api/v1/static-flows/{name}"), "x").unwrap();
         read::<Question>("post", "/api/v1/trace");
         read::<Rules>("put", "/api/v1/weights");
     }

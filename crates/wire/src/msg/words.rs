@@ -120,6 +120,12 @@ impl Field {
     }
 }
 
+impl Display for Action {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
 impl Action {
     /// As it is read again: `output:2`, `set-field:eth_dst=02:00:00:00:00:01`. One that has no name
     /// has words that nothing reads.

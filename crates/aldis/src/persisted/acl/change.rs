@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aldis_apps::acl::{RULES_MAX, Rule, Verdict};
-use aldis_http::api::acl::written;
-use aldis_http::kept::{self, AclChange, Only, Refused};
-use aldis_store::{Change, Shelf};
+use aldis_apps::acl::{RULES_MAX, Rule};
+use aldis_http::desired::{AclChange, Only, Refused};
+use aldis_store::{Change, Shelf, Value};
 
 use super::AclRules;
 use crate::persisted::Persisted;
@@ -14,9 +13,9 @@ use crate::persisted::Persisted;
 impl AclRules {
     /// Those that are kept already, with their places.
     #[cfg(feature = "store")]
-    pub(in crate::persisted) fn of(mut rules: Vec<(u64, kept::AclRule)>) -> AclRules {
+    pub(in crate::persisted) fn of(mut rules: Vec<(u64, Rule)>) -> AclRules {
         rules.sort_by_key(|(place, _)| *place);
-        let set = rules.into_iter().map(|(_, rule)| Arc::new(ours(rule)));
+        let set = rules.into_iter().map(|(_, rule)| Arc::new(rule));
         AclRules { configured: vec![], set: set.collect() }
     }
 
@@ -30,7 +29,7 @@ impl AclRules {
         let mut next = self.set.clone();
         match change {
             AclChange::All(rules) => {
-                next = rules.into_iter().map(|rule| Arc::new(ours(rule))).collect();
+                next = rules.into_iter().map(Arc::new).collect();
             }
             AclChange::Remove(name) => {
                 let place = at(&name).ok_or_else(|| missing(name))?;
@@ -41,14 +40,14 @@ impl AclRules {
                     let why = format!("there is a rule \"{}\" already", rule.name);
                     return Err(Refused::NotSo(why));
                 }
-                (Some(place), None) => next[place] = Arc::new(ours(rule)),
+                (Some(place), None) => next[place] = Arc::new(rule),
                 (there, Some(before)) => {
                     let to = at(&before).ok_or_else(|| missing(before))?;
-                    next.insert(to, Arc::new(ours(rule)));
+                    next.insert(to, Arc::new(rule));
                     // What stood behind the new one is one further.
                     there.map(|old| next.remove(if old >= to { old + 1 } else { old }));
                 }
-                (None, None) => next.push(Arc::new(ours(rule))),
+                (None, None) => next.push(Arc::new(rule)),
             },
         }
         self.check(&next)?;
@@ -92,9 +91,8 @@ impl Persisted {
         // A rule that keeps its place and content is not written again.
         let is_new = |(place, rule): &(usize, &Arc<Rule>)| self.acl.set.get(*place) != Some(*rule);
         let new = next.iter().enumerate().filter(is_new);
-        let new = new.map(|(place, rule)| {
-            Change::set(Shelf::Acl, &*rule.name, written(&theirs(rule), place))
-        });
+        let new =
+            new.map(|(place, rule)| Change::set(Shelf::Acl, &*rule.name, written(rule, place)));
         self.write(&gone.chain(new).collect::<Vec<_>>())?;
         self.acl.set = next;
         Ok(())
@@ -105,37 +103,27 @@ fn configured(name: &str) -> Refused {
     Refused::Configured(format!("the rule \"{name}\" is one of the configuration: change it there"))
 }
 
-fn ours(rule: kept::AclRule) -> Rule {
-    let kept::AclRule { name, verdict, match_, switches } = rule;
-    let verdict = match verdict {
-        kept::Verdict::Allow => Verdict::Allow,
-        kept::Verdict::Deny => Verdict::Deny,
-        kept::Verdict::Mirror(port) => Verdict::Mirror(port),
-    };
-    Rule { name, verdict, match_, switches }
-}
-
-/// As the server shows it.
-pub(crate) fn theirs(rule: &Rule) -> kept::AclRule {
-    let Rule { name, verdict, match_, switches } = rule.clone();
-    let verdict = match verdict {
-        Verdict::Allow => kept::Verdict::Allow,
-        Verdict::Deny => kept::Verdict::Deny,
-        Verdict::Mirror(port) => kept::Verdict::Mirror(port),
-    };
-    kept::AclRule { name, verdict, match_, switches }
+/// A rule as the store has it: without its name, which is the key, and with its place among all.
+fn written(rule: &Rule, place: usize) -> Value {
+    let mut value = serde_json::to_value(rule).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.remove("name");
+        object.insert("place".into(), place.into());
+    }
+    value
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aldis_apps::acl::Verdict;
     use aldis_wire::msg::{Field, Match};
 
-    fn rule(name: &str, field: (&str, &str)) -> kept::AclRule {
+    fn rule(name: &str, field: (&str, &str)) -> Rule {
         let field = Field::named(field.0, field.1).unwrap();
-        kept::AclRule {
+        Rule {
             name: name.into(),
-            verdict: kept::Verdict::Deny,
+            verdict: Verdict::Deny,
             match_: Match { fields: vec![field] }.completed().unwrap(),
             switches: vec![],
         }
@@ -156,7 +144,7 @@ mod tests {
     #[test]
     fn rules_keep_their_order_however_they_are_set() {
         let mut kept = Persisted::in_memory();
-        kept.acl.configure(vec![ours(rule("file", ("in-port", "9")))]);
+        kept.acl.configure(vec![rule("file", ("in-port", "9"))]);
         for (name, before) in [("a", None), ("b", None), ("c", Some("a")), ("d", Some("b"))] {
             let port = names(&kept.acl).len().to_string();
             change(&mut kept, one(name, &port, before)).unwrap();
@@ -190,7 +178,7 @@ mod tests {
         assert_eq!(names(&kept.acl), ["file", "b", "c", "d"]);
         // The file says the same name later: its rule counts, and the other is kept for when it
         // does not.
-        assert_eq!(kept.acl.configure(vec![ours(rule("c", ("in-port", "9")))]), ["c".into()]);
+        assert_eq!(kept.acl.configure(vec![rule("c", ("in-port", "9"))]), ["c".into()]);
         assert_eq!(names(&kept.acl), ["c", "b", "d"]);
         change(&mut kept, AclChange::All(vec![])).unwrap();
         assert_eq!(names(&kept.acl), ["c"]);

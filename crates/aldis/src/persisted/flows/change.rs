@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aldis_apps::static_flows::StaticFlow;
-use aldis_http::api::static_flows::written;
-use aldis_http::kept::{self, Only, Refused};
-use aldis_store::{Change, Shelf};
+use aldis_http::desired::{Only, Refused};
+use aldis_store::{Change, Shelf, Value};
 
 use super::{FLOWS_MAX, Flows};
 use crate::persisted::Persisted;
@@ -14,8 +13,8 @@ use crate::persisted::Persisted;
 impl Flows {
     /// One that is kept already.
     #[cfg(feature = "store")]
-    pub(in crate::persisted) fn add(&mut self, flow: kept::StaticFlow) {
-        self.set.insert(Arc::clone(&flow.name), Arc::new(ours(flow)));
+    pub(in crate::persisted) fn add(&mut self, flow: StaticFlow) {
+        self.set.insert(Arc::clone(&flow.name), Arc::new(flow));
     }
 
     /// Whether this may be done to that.
@@ -64,7 +63,7 @@ impl Persisted {
     /// Sets and removes flows, all or none; on disk when this returns.
     pub(crate) fn change_flows(
         &mut self,
-        set: Vec<kept::StaticFlow>,
+        set: Vec<StaticFlow>,
         remove: Vec<String>,
         only: Only,
     ) -> Result<(), Refused> {
@@ -72,7 +71,7 @@ impl Persisted {
             set.iter().map(|flow| Change::set(Shelf::StaticFlows, &*flow.name, written(flow)));
         let removes = remove.iter().map(|name| Change::remove(Shelf::StaticFlows, name.clone()));
         let changes: Vec<_> = sets.chain(removes).collect();
-        let set: Vec<_> = set.into_iter().map(|flow| Arc::new(ours(flow))).collect();
+        let set: Vec<_> = set.into_iter().map(Arc::new).collect();
         self.flows.check(&set, &remove, only)?;
         self.write(&changes)?;
         remove.iter().for_each(|name| drop(self.flows.set.remove(name.as_str())));
@@ -108,13 +107,9 @@ impl std::hash::Hash for ByMatch<'_> {
     }
 }
 
-fn ours(flow: kept::StaticFlow) -> StaticFlow {
-    let kept::StaticFlow { name, switches, table, priority, match_, instructions } = flow;
-    StaticFlow { name, switches, table, priority, match_, instructions }
-}
-
-/// As the server shows it.
-pub(crate) fn theirs(flow: &StaticFlow) -> kept::StaticFlow {
-    let StaticFlow { name, switches, table, priority, match_, instructions } = flow.clone();
-    kept::StaticFlow { name, switches, table, priority, match_, instructions }
+/// A flow as the store has it: without its name, which is the key.
+fn written(flow: &StaticFlow) -> Value {
+    let mut value = serde_json::to_value(flow).unwrap_or_default();
+    value.as_object_mut().map(|object| object.remove("name"));
+    value
 }

@@ -1,0 +1,87 @@
+//! What the server sees of the controller that it serves.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aldis_apps::hosts::{Host, Hosts};
+use aldis_apps::monitor::Statistics;
+use aldis_apps::routing::{Paths, Routes};
+use aldis_apps::topology::{Map, MapLink};
+use aldis_control::command::{Failure, Outcome};
+use aldis_control::stats::Snapshot;
+use aldis_control::switch::Seen;
+use aldis_control::{Time, World};
+use aldis_wire::DatapathId;
+use aldis_wire::msg::{Message, PortStats};
+
+use crate::api::apps::Apps;
+use crate::api::weights::Design;
+
+/// What will have become of a command.
+pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// A controller, as it is seen from outside. Everything but a command is answered at once, from
+/// what is published anyway: no worker waits for a request over HTTP.
+pub trait Controller: Send + Sync + 'static {
+    /// The time of its clock.
+    fn now(&self) -> Time;
+
+    /// The switches that are up, by datapath id.
+    fn switches(&self) -> Vec<Seen>;
+
+    /// A switch, if it is up.
+    fn switch(&self, dpid: DatapathId) -> Option<Seen>;
+
+    /// Everything that is counted.
+    fn counters(&self) -> Snapshot;
+
+    /// What its applications publish.
+    fn world(&self) -> Arc<World>;
+
+    /// The applications that run.
+    fn apps(&self) -> Apps;
+
+    /// How workers share the switches.
+    fn design(&self) -> Design;
+
+    /// Whether these messages could be sent to a switch as one command.
+    ///
+    /// # Errors
+    /// Why not.
+    fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure>;
+
+    /// Has a switch do this, and say what became of it within this time.
+    fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded;
+
+    /// The hosts that were seen, in any order; nothing where no application looks for them.
+    fn hosts(&self) -> Option<Vec<Host>> {
+        self.world().part::<Hosts>().map(|hosts| hosts.iter().cloned().collect())
+    }
+
+    /// The links between switches, each once, in any order; nothing where no application looks for
+    /// them.
+    fn links(&self) -> Option<Vec<MapLink>> {
+        self.world().part::<Map>().map(|map| map.links().collect())
+    }
+
+    /// The paths of equal cost from one switch to another, as [`Routes::paths`] has them; nothing
+    /// where no application looks for paths.
+    fn paths(
+        &self,
+        from: DatapathId,
+        to: DatapathId,
+        max: usize,
+        hops_max: usize,
+    ) -> Option<Paths> {
+        let world = self.world();
+        world.part::<Routes>().map(|routes| routes.paths(from, to, max, hops_max))
+    }
+
+    /// The counters of ports, as [`Statistics::ports`] has them; nothing where no application asks
+    /// the switches.
+    fn port_counters(&self, max: usize) -> Option<(Vec<(DatapathId, PortStats)>, u64)> {
+        self.world().part::<Statistics>().map(|statistics| statistics.ports(max))
+    }
+}
