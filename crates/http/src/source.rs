@@ -73,8 +73,10 @@ pub struct Host {
     pub vlan: u16,
     /// Its IP addresses.
     pub ips: Vec<IpAddr>,
-    /// The switch and the port that it is attached to.
+    /// The switch and the port that it is attached to, or was last.
     pub at: (DatapathId, u32),
+    /// Whether it is there: not once the port went down, until it is seen again.
+    pub attached: bool,
     /// When it was first seen.
     pub first_seen: Time,
     /// When it was last seen.

@@ -163,6 +163,7 @@ pub(super) fn host(host: &hosts::Host) -> Host {
         vlan: host.id().vlan,
         ips: host.addresses().collect(),
         at: place(host.at()),
+        attached: !host.is_nowhere(),
         first_seen: moment(host.first_seen_s()),
         last_seen: moment(host.last_seen_s()),
         router: host.is_router(),

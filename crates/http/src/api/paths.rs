@@ -185,6 +185,13 @@ impl Named {
         let lets = |host: &&&Host| vlan.is_none_or(|vlan| vlan == host.vlan);
         let mut fitting = found.iter().filter(lets);
         match (fitting.next(), fitting.next()) {
+            (Some(host), None) if !host.attached => {
+                let (dpid, port) = host.at;
+                let detail = format!(
+                    "{key}: the port of host {self}, {port} of switch {dpid}, went down, and it was seen nowhere since"
+                );
+                Err(Problem::new(StatusCode::NOT_FOUND, "no-such-host", detail))
+            }
             (Some(host), None) => {
                 Ok(End { at: (host.at.0, Some(host.at.1)), host: Some((host.mac, host.vlan)) })
             }
