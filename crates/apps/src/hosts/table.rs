@@ -84,8 +84,7 @@ impl Hosts {
         keys: &[Identity],
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let (hash, keys) =
-            (|id: &Identity| self.hash(*id), &keys[..keys.len().min(BATCH)]);
+        let (hash, keys) = (|id: &Identity| self.hash(*id), &keys[..keys.len().min(BATCH)]);
         let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
         self.together(&self.by_mac, keys, (hash, |host, id| host.id() == *id, get), found);
     }
