@@ -143,6 +143,28 @@ fn a_host_that_moves_and_says_so_once_is_reached_where_it_is() {
     }
 }
 
+/// Two links of a ring are cut and come back. Until they are found again packets are flooded, and
+/// come to their receivers' switches from both sides, some of them when the links are known again.
+#[test]
+fn a_packet_that_is_flooded_while_links_are_found_arrives_once() {
+    for openflow in ["1.0", "1.3"] {
+        let controller = Running::start(&[]);
+        let words = ["--topology", "ring,5", "--delay-us", "20000", "--openflow", openflow];
+        let load = ["--load", "400", "--for", "2", "--json"];
+        let cut = ["--at", "500ms link-down s1 s2", "--at", "500ms link-down s3 s4"];
+        let mended = ["--at", "700ms link-up s1 s2", "--at", "700ms link-up s3 s4"];
+        let words = [&words[..], &load, &cut, &mended].concat();
+        let (said, code) = emulate(&controller.address, &words);
+        let report: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(code, Some(0), "{report:#}");
+        let phase = &report["load"]["phases"][0];
+        let count = |name: &str| phase[name].as_u64().unwrap();
+        // What was sent between the parts while they were apart is lost.
+        assert!(count("arrived") > count("sent") * 4 / 5, "{phase:#}");
+        assert_eq!(count("copies"), 0, "OpenFlow {openflow}: {phase:#}");
+    }
+}
+
 /// The same switches and hosts say the same again, within the second in which a frame is not
 /// flooded twice.
 #[test]

@@ -41,7 +41,7 @@ fn row(host: &Host) -> Vec<String> {
         host.mac.clone(),
         host.vlan.to_string(),
         host.dpid.clone(),
-        host.port.to_string(),
+        if host.attached { host.port.to_string() } else { format!("{} (down)", host.port) },
         host.last_seen.clone(),
         host.ips.join(" "),
     ]

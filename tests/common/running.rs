@@ -65,6 +65,22 @@ impl Running {
         Running::of(shell)
     }
 
+    /// One that alone sees this folder as a file system in memory of so many KiB: needs root.
+    pub(crate) fn start_in_memory_of(folder: &str, kib: usize, args: &[&str]) -> Running {
+        let plain = aldis(&[&["run", "--listen", "127.0.0.1:0"], args].concat());
+        let mut unshare = Command::new("unshare");
+        let script = "mount -t tmpfs -o \"size=$1k\" tmpfs \"$0\" && shift && exec \"$@\"";
+        unshare.args(["--mount", "sh", "-c", script, folder, &kib.to_string()]);
+        unshare.arg(plain.get_program()).args(plain.get_args());
+        unshare.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::of(unshare)
+    }
+
+    /// A file as it sees it.
+    pub(crate) fn sees(&self, file: &str) -> String {
+        format!("/proc/{}/root{file}", self.child.id())
+    }
+
     /// Files longer than this it cannot write from now on, or any.
     pub(crate) fn limit_files(&self, to: Option<u64>) {
         let pid = Pid::from_child(&self.child);

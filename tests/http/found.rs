@@ -3,6 +3,7 @@
 use aldis_wire::Version;
 use serde_json::{Value, json};
 
+use super::ask::told;
 use super::client::Api;
 use super::follow::Listener;
 use super::network::Network;
@@ -69,4 +70,32 @@ fn hosts_and_links_come_and_go_as_events() {
     assert!(gone["text"].as_str().unwrap().contains("is forgotten: "), "{gone}");
     when(&api, "/api/v1/hosts", |page| page["total"] == 0);
     controller.says("is forgotten: its switch is gone");
+}
+
+/// A host whose port went down is listed where it was, and the list says that it is not there.
+#[test]
+fn a_host_whose_port_went_down_is_said_to_be_attached_no_more() {
+    let mut controller = Running::start(&["--http", "127.0.0.1:0"]);
+    let api = Api::of(&mut controller);
+    let script = ["0s ping h1 h2", "1s link-down h2 s1", "8s link-up h2 s1", "8s ping h2 h1"];
+    let _network = Network::start(&controller, Version::V13, "single,2", &script);
+    let seen = |attached: [bool; 2]| {
+        when(&api, "/api/v1/hosts", |page| {
+            let host = |at: usize| page["items"][at]["attached"] == attached[at];
+            page["total"] == 2 && host(0) && host(1)
+        })
+    };
+    seen([true; 2]);
+    let down = seen([true, false]);
+    assert_eq!(down["items"][1]["port"], 2, "where it was: {down}");
+    let listed = told(&api, &["hosts"]);
+    assert!(listed.contains("2 (down)"), "{listed}");
+    // Those that show hosts in others' words have no place for one that is nowhere.
+    let ryu = api.get("/v1.0/topology/hosts").json();
+    assert_eq!(ryu.as_array().unwrap().len(), 1, "{ryu}");
+    let floodlight = api.get("/wm/device/").json();
+    assert_eq!(floodlight[1]["attachmentPoint"], json!([]), "{floodlight}");
+    let answer = api.get("/api/v1/paths?from=10.0.0.1&to=10.0.0.2");
+    assert!(answer.is_problem(404, "went down"), "{answer:?}");
+    seen([true; 2]);
 }

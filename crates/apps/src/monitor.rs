@@ -95,7 +95,7 @@ impl Monitor {
             if wanted && self.open.len() < OPEN_MAX {
                 let xid = out.xid();
                 if out.say(ctx.switch, xid, StatsRequest::new(kind.request())) {
-                    let multipart = Multipart::new(kind, self.config.flows_max);
+                    let multipart = Multipart::new(kind, self.config.flows_max, ctx.account);
                     let open = Open { dpid: ctx.switch.dpid, since: ctx.now, multipart };
                     self.open.insert(xid, open);
                 }

@@ -116,6 +116,15 @@ impl RecentSet {
         let (verdict, tick) = note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, 1));
         (verdict, Tick(tick))
     }
+
+    /// Whether the key with this hash came a moment ago. Nothing is noted.
+    pub fn knows(&self, now: Time, hash: u64) -> bool {
+        let Tick(tick) = Tick::of(now);
+        let words = self.row(hash).0.iter().map(AtomicWord::load);
+        words
+            .filter(|word| *word != 0)
+            .any(|word| (word >> 32) as u32 == name_of(hash) && age(word, tick) < self.stay)
+    }
 }
 
 /// A time as a set keeps it: in ticks, modulo 52 days.
@@ -153,9 +162,7 @@ fn note<W: AtomicWord, const N: usize>(
     (hash, times): (u64, u64),
 ) -> (Verdict, u32) {
     debug_assert!((1..=TIMES_MAX).contains(&times), "{times} times");
-    let name = (hash >> 32) as u32;
-    // Never 0, by which a place is free.
-    let name = if name == 0 { 1 } else { name };
+    let name = name_of(hash);
     loop {
         // All of it is decided on one look at the row: what another worker changes meanwhile makes
         // the replacement fail.
@@ -187,6 +194,12 @@ fn note<W: AtomicWord, const N: usize>(
             return (Verdict::New, tick);
         }
     }
+}
+
+/// What a key is called in its row: never 0, by which a place is free.
+#[inline]
+fn name_of(hash: u64) -> u32 {
+    ((hash >> 32) as u32).max(1)
 }
 
 /// The place of the oldest member, of several as old the first, and what is there.
@@ -250,6 +263,16 @@ mod tests {
         assert_eq!(recent.note(at(60), hash(1)), Verdict::Known);
         assert_eq!(recent.note(at(1140), hash(1)), Verdict::New);
         assert_eq!(recent.note(at(1140), hash(1)), Verdict::Known);
+    }
+
+    #[test]
+    fn whether_a_key_is_known_can_be_asked_without_noting_it() {
+        let recent = RecentSet::new(64, SECOND);
+        let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
+        assert!(!recent.knows(at(100), hash(1)) && !recent.knows(at(100), hash(1)));
+        assert_eq!(recent.note(at(100), hash(1)), Verdict::New);
+        assert!(recent.knows(at(1000), hash(1)) && !recent.knows(at(1000), hash(2)));
+        assert!(!recent.knows(at(1140), hash(1)));
     }
 
     #[test]

@@ -18,6 +18,9 @@
 //!                                                      └─ rules to install and remove ──▶ Pen
 //! ```
 //!
+//! While links are being found a packet may be flooded and come back from several sides: `flooded`
+//! says how its receiver gets it once.
+//!
 //! A request for a host that nobody knows, or to which no way is known, is left to the applications
 //! that come later: they flood it.
 
@@ -27,6 +30,7 @@ mod book;
 #[cfg(test)]
 mod dialogues;
 mod fleet;
+mod flooded;
 mod full;
 mod keeper;
 mod paths;

@@ -2,12 +2,15 @@
 
 use core::cmp::Reverse;
 
-use aldis_control::account::flow_bytes;
-
+use aldis_control::Account;
+use aldis_control::account::{Held, flow_bytes};
 use aldis_wire::msg::{
     FlowStats, FlowStatsRequest, GroupNo, Match, PortNo, PortStats, PortStatsRequest, QueueNo,
     QueueStats, QueueStatsRequest, StatsReplyBody, StatsRequestBody, TableNo, TableStats,
 };
+
+use super::rates::Counted;
+use super::statistics::Row;
 
 /// Ports and queues of a switch that are kept; tables are 255 at most by their numbers. As many as
 /// a switch may have ports.
@@ -63,6 +66,8 @@ pub(super) struct Multipart {
     pub(super) rows: Rows,
     /// Rows for which there is no room.
     pub(super) left_out: u64,
+    /// What the rows take, on the account of the switch.
+    pub(super) held: Held,
     flows_max: usize,
 }
 
@@ -75,14 +80,14 @@ pub(super) enum Rows {
 }
 
 impl Multipart {
-    pub(super) fn new(kind: Kind, flows_max: usize) -> Multipart {
+    pub(super) fn new(kind: Kind, flows_max: usize, account: &Account) -> Multipart {
         let rows = match kind {
             Kind::Ports => Rows::Ports(vec![]),
             Kind::Flows => Rows::Flows(vec![]),
             Kind::Tables => Rows::Tables(vec![]),
             Kind::Queues => Rows::Queues(vec![]),
         };
-        Multipart { rows, left_out: 0, flows_max }
+        Multipart { rows, left_out: 0, held: account.hold(), flows_max }
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -96,16 +101,19 @@ impl Multipart {
 
     /// Adds a part. Whether it is one of what was asked for.
     pub(super) fn add(&mut self, body: &StatsReplyBody) -> bool {
+        let held = &mut self.held;
         let left_out = match (&mut self.rows, body) {
-            (Rows::Ports(rows), StatsReplyBody::PortStats(more)) => extend(rows, more),
-            (Rows::Tables(rows), StatsReplyBody::Table(more)) => extend(rows, more),
-            (Rows::Queues(rows), StatsReplyBody::Queue(more)) => extend(rows, more),
+            (Rows::Ports(rows), StatsReplyBody::PortStats(more)) => extend(rows, more, held),
+            (Rows::Tables(rows), StatsReplyBody::Table(more)) => extend(rows, more, held),
+            (Rows::Queues(rows), StatsReplyBody::Queue(more)) => extend(rows, more, held),
             (Rows::Flows(rows), StatsReplyBody::Flow(more)) => {
                 let before = rows.len();
-                let kept = more.iter().filter(|flow| flow_bytes(flow) <= FLOW_BYTES_MAX);
-                rows.extend(kept.cloned());
-                let long = before + more.len() - rows.len();
-                long + keep_busiest(rows, self.flows_max)
+                let short = more.iter().filter(|flow| flow_bytes(flow) <= FLOW_BYTES_MAX);
+                // Where there is no room for one, the others of this part are not tried: an
+                // account counts each refusal.
+                rows.extend(short.take_while(|flow| held.more(kept_bytes(flow))).cloned());
+                let not_added = before + more.len() - rows.len();
+                not_added + keep_busiest(rows, self.flows_max, held)
             }
             _ => return false,
         };
@@ -115,20 +123,26 @@ impl Multipart {
 }
 
 /// Adds rows as far as there is room for them; how many there is none for.
-fn extend<T: Copy>(rows: &mut Vec<T>, more: &[T]) -> usize {
-    let room = ROWS_MAX.saturating_sub(rows.len()).min(more.len());
+fn extend<T: Copy + Counted>(rows: &mut Vec<T>, more: &[T], held: &mut Held) -> usize {
+    let most = ROWS_MAX.saturating_sub(rows.len()).min(more.len());
+    let room = (0..most).take_while(|_| held.more(size_of::<Row<T>>())).count();
     rows.extend_from_slice(&more[..room]);
     more.len() - room
 }
 
+/// What a flow takes as a row of a sample.
+fn kept_bytes(flow: &FlowStats) -> usize {
+    size_of::<Row<FlowStats>>() - size_of::<FlowStats>() + flow_bytes(flow)
+}
+
 /// Keeps the flows that carried most bytes; how many others there were.
-fn keep_busiest(flows: &mut Vec<FlowStats>, most: usize) -> usize {
+fn keep_busiest(flows: &mut Vec<FlowStats>, most: usize, held: &mut Held) -> usize {
     let others = flows.len().saturating_sub(most);
     if others > 0 {
         // Where a switch does not count, it says all ones.
         let bytes = |flow: &FlowStats| Reverse(flow.byte_count.checked_add(1).map_or(0, |n| n - 1));
         flows.select_nth_unstable_by_key(most, bytes);
-        flows.truncate(most);
+        held.less(flows.drain(most..).map(|flow| kept_bytes(&flow)).sum());
     }
     others
 }

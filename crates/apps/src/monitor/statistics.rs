@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aldis_control::Time;
+use aldis_control::account::Held;
 use aldis_control::world::{Part, PublishCtx, Publisher, Shards};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{FlowStats, PortStats, QueueStats, TableStats};
@@ -39,7 +40,7 @@ pub struct SwitchStatistics {
 }
 
 /// One sample.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Table<S: Counted> {
     /// When its last part came; nothing where there is none yet.
     pub at: Option<Time>,
@@ -47,11 +48,13 @@ pub struct Table<S: Counted> {
     pub rows: Vec<Row<S>>,
     /// Rows that the switch named and for which there is no room here.
     pub left_out: u64,
+    /// What the rows take, on the account of the switch.
+    held: Option<Held>,
 }
 
 impl<S: Counted> Default for Table<S> {
     fn default() -> Self {
-        Table { at: None, rows: vec![], left_out: 0 }
+        Table { at: None, rows: vec![], left_out: 0, held: None }
     }
 }
 
@@ -65,10 +68,20 @@ pub struct Row<S: Counted> {
 }
 
 impl<S: Counted> Table<S> {
-    fn after(before: &Table<S>, at: Time, stats: Vec<S>, left_out: u64) -> Arc<Table<S>> {
+    /// Bytes that its rows take, on the memory account of the switch.
+    pub fn bytes(&self) -> usize {
+        self.held.as_ref().map_or(0, Held::bytes)
+    }
+
+    fn after(
+        before: &Table<S>,
+        at: Time,
+        stats: Vec<S>,
+        (left_out, held): (u64, Held),
+    ) -> Arc<Table<S>> {
         let rates = before.rates_until(at, &stats);
         let rows = stats.into_iter().zip(rates).map(|(stats, rates)| Row { stats, rates });
-        Arc::new(Table { at: Some(at), rows: rows.collect(), left_out })
+        Arc::new(Table { at: Some(at), rows: rows.collect(), left_out, held: Some(held) })
     }
 
     /// What each of these says of the time since this sample, if it is in it.
@@ -179,11 +192,11 @@ impl Publisher for StatisticsPublisher {
 
 fn add(switch: &mut SwitchStatistics, at: Time, multipart: Multipart) {
     switch.at = switch.at.max(at);
-    let left_out = multipart.left_out;
+    let kept = (multipart.left_out, multipart.held);
     match multipart.rows {
-        Rows::Ports(rows) => switch.ports = Table::after(&switch.ports, at, rows, left_out),
-        Rows::Flows(rows) => switch.flows = Table::after(&switch.flows, at, rows, left_out),
-        Rows::Tables(rows) => switch.tables = Table::after(&switch.tables, at, rows, left_out),
-        Rows::Queues(rows) => switch.queues = Table::after(&switch.queues, at, rows, left_out),
+        Rows::Ports(rows) => switch.ports = Table::after(&switch.ports, at, rows, kept),
+        Rows::Flows(rows) => switch.flows = Table::after(&switch.flows, at, rows, kept),
+        Rows::Tables(rows) => switch.tables = Table::after(&switch.tables, at, rows, kept),
+        Rows::Queues(rows) => switch.queues = Table::after(&switch.queues, at, rows, kept),
     }
 }

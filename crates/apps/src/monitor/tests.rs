@@ -199,3 +199,44 @@ fn a_reply_to_nobody_and_one_of_another_kind_are_no_sample() {
     answer(&mut bench, requests[0].0, false, ports);
     assert_eq!(bench.world(READS).part::<Statistics>().iter().count(), 1);
 }
+
+#[test]
+fn what_is_kept_of_a_switch_is_on_its_account_and_no_more_than_that_has_room_for() {
+    const ROOM: usize = 100_000;
+    let config = Config { flows_max: 4096, ..every(1) };
+    let add = move |apps: aldis_control::AppSet| {
+        apps.switch_bytes(ROOM).with(move || Monitor::new(config))
+    };
+    let mut bench = TestSwitch::new(Version::V13, add);
+    let requests = request(&mut bench);
+    let ports: Vec<_> = (1..=2000).map(|number| port(number, 1, 1)).collect();
+    for part in ports.chunks(100) {
+        answer(&mut bench, requests[0].0, true, StatsReplyBody::PortStats(part.to_vec()));
+    }
+    let used = bench.account().used();
+    assert!(used > ROOM * 9 / 10 && used <= ROOM, "{used} of {ROOM} bytes while it is gathered");
+    assert!(bench.account().refused() > 0);
+    answer(&mut bench, requests[0].0, false, StatsReplyBody::PortStats(vec![]));
+    let world = bench.world(READS);
+    let seen = &world.part::<Statistics>().of(DatapathId(1)).unwrap().ports;
+    assert_eq!(seen.bytes(), used);
+    let (rows, left_out) = (seen.rows.len() as u64, seen.left_out);
+    assert!(rows > 100 && rows < 1000 && rows + left_out == 2000, "{rows} and {left_out}");
+    assert_eq!(bench.account().used(), used, "it is published");
+    // There is no room for flows, until the ports are gone.
+    let flows: Vec<_> = (1..=50).map(|number| flow(number, 1)).collect();
+    answer(&mut bench, requests[1].0, false, StatsReplyBody::Flow(flows));
+    bench.happens(Event::Down);
+    assert!(bench.world(READS).part::<Statistics>().of(DatapathId(1)).is_none());
+    assert_eq!(bench.account().used(), 0);
+}
+
+#[test]
+fn flows_that_are_not_kept_do_not_stay_on_the_account() {
+    let mut bench = bench(Version::V13, Config { flows_max: 3, ..every(1) });
+    let requests = request(&mut bench);
+    let flows: Vec<_> = (1..=50).map(|number| flow(number, 1000)).collect();
+    answer(&mut bench, requests[1].0, true, StatsReplyBody::Flow(flows));
+    let used = bench.account().used();
+    assert!((300..3000).contains(&used), "{used} bytes for three flows");
+}

@@ -258,7 +258,7 @@ impl InFlight {
 
 /// The flow of a frame from one host to another.
 #[inline]
-fn key(frame: &[u8]) -> Option<Key> {
+pub(super) fn key(frame: &[u8]) -> Option<Key> {
     let frame = Ethernet::new(frame)?;
     let [src, dst] = [frame.source(), frame.destination()].map(MacAddr);
     let vlan = frame.tags().next().map_or(Key::UNTAGGED, |tag| tag.vid());

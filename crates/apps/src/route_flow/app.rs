@@ -9,7 +9,7 @@ use aldis_control::{App, Batch, Commands, Event, EventKind, Output, Part, Reques
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
 
-use super::ahead::{Ahead, Flow, Known, Seen};
+use super::ahead::{Ahead, Flow, Known, Seen, key};
 use super::book::{Book, Page};
 use super::fleet::{Fleet, Musters, Report, Voice};
 use super::full::Standing;
@@ -40,6 +40,16 @@ struct Sight<'w> {
     routes: &'w Routes,
     fleet: &'w Fleet,
     known: Known<'w>,
+    map: &'w Map,
+    /// Whether copies of what was flooded may come from several sides.
+    copies: bool,
+}
+
+/// The switch of a request: since when it is there, and whether its table is full.
+#[derive(Clone, Copy)]
+struct Here {
+    joined: Time,
+    is_full: bool,
 }
 
 impl RouteFlow {
@@ -50,16 +60,36 @@ impl RouteFlow {
         RouteFlow { book, pen, planner, ahead, page }
     }
 
-    /// What becomes of one request. Where the switch's table is full the packet is sent on, and no
-    /// flow: then a packet between two switches is no copy of one that was flooded, but comes here
-    /// for want of a flow.
+    /// What becomes of one request.
     fn answer(
         &mut self,
         request: &Request<'_>,
-        is_full: bool,
+        here: Here,
         sight: &Sight<'_>,
         out: &mut Output,
     ) -> Next {
+        let next = self.answer_flow(request, here, sight, out);
+        if sight.copies
+            && next == Next::Continue
+            && let Some(key) = key(request.frame)
+        {
+            // Applications that come later flood it.
+            let at = (request.switch.dpid, Some(here.joined));
+            self.book.flooded().note(sight.now, at, (&key, request.frame));
+        }
+        next
+    }
+
+    /// Where the switch's table is full the packet is sent on, and no flow: then a packet between
+    /// two switches is no copy of one that was flooded, but comes here for want of a flow.
+    fn answer_flow(
+        &mut self,
+        request: &Request<'_>,
+        here: Here,
+        sight: &Sight<'_>,
+        out: &mut Output,
+    ) -> Next {
+        let Here { is_full, .. } = here;
         let RouteFlow { book, pen, planner, page, ahead } = self;
         let flow = match ahead.seen(request.index, sight.known, planner) {
             Seen::Nothing => return Next::Continue,
@@ -76,6 +106,10 @@ impl RouteFlow {
             // It was thought to be there before it was known what the port leads to.
             return Next::Continue;
         }
+        let doubt = match sight.copies {
+            true => Doubt::of(book, (&key, from), sight),
+            false => Doubt::default(),
+        };
         let foreseen = Foreseen { hash, nodes: first.node.zip(last.node) };
         match planner.answer_foreseen(sight.now, (sight.routes, foreseen), key, (from, to)) {
             // It is flooded on: a copy that nobody can send on its way yet must not stand for those
@@ -83,6 +117,18 @@ impl RouteFlow {
             Answer::NoWay => return Next::Continue,
             Answer::Filter => forget(request, out),
             Answer::Install { release: to, .. } if is_full => {
+                release(pen, request, to, sight.fleet, out);
+            }
+            Answer::Install { release: to, .. }
+            | Answer::InFlight { release: to, .. }
+            | Answer::Release(to)
+                if doubt.is_copy && was_sent(book, request, (to, here), sight) =>
+            {
+                forget(request, out);
+            }
+            Answer::Install { release: to, .. } | Answer::InFlight { release: to, .. }
+                if doubt.no_flow =>
+            {
                 release(pen, request, to, sight.fleet, out);
             }
             _ if !is_full && first.leads_on && is_copy(book, request, (to, sight)) => {
@@ -157,17 +203,21 @@ impl App for RouteFlow {
         let (world, now) = (batch.world, batch.now);
         let (routes, hosts, fleet) = (world.part::<Routes>(), world.part(), world.part());
         let known = Known { now, hosts, graph: routes.graph(), version: world.version() };
-        let sight = Sight { now, routes, fleet, known };
+        let map = world.part::<Map>();
+        let copies = self.book.flooded().may_return(now, map);
+        let sight = Sight { now, routes, fleet, known, map, copies };
         if !self.ahead.read(batch, known) {
             return;
         }
         // The requests of one switch follow each other: its slot is looked at once.
-        let (mut run, mut is_full) = (usize::MAX, false);
+        let (mut run, mut here) = (usize::MAX, Here { joined: Time::START, is_full: false });
         batch.each(|request| {
             if request.run != run {
-                (run, is_full) = (request.run, slots.of(request.switch_index).is_full(now));
+                let standing = slots.of(request.switch_index);
+                here = Here { joined: standing.joined, is_full: standing.is_full(now) };
+                run = request.run;
             }
-            self.answer(request, is_full, &sight, out)
+            self.answer(request, here, &sight, out)
         });
         if !self.page.is_empty() {
             self.book.hand_in(&mut self.page, (&self.pen, fleet), out.commands());
@@ -258,6 +308,45 @@ fn look_again(keeper: &mut Keeper, world: View<'_>, pen: &Pen, commands: &mut Co
         places.extend(found.drain(..).map(|host| host.and_then(Host::place)));
     };
     keeper.look_again(places, |gone| pen.remove(fleet, &gone.key, gone.remove, commands));
+}
+
+/// What holds of a packet while copies of what was flooded may come from several sides.
+#[derive(Clone, Copy, Default)]
+struct Doubt {
+    /// It may be such a copy.
+    is_copy: bool,
+    /// Its flow would send copies on without asking.
+    no_flow: bool,
+}
+
+impl Doubt {
+    /// Of a packet of this flow that came in there.
+    #[cold]
+    fn of(book: &Book, (key, from): (&Key, SwitchPort), sight: &Sight<'_>) -> Doubt {
+        let was_flooded = book.flooded().has_flow(sight.now, key);
+        match sight.map.port(from).filter(|port| port.known) {
+            Some(port) => Doubt { is_copy: port.is_link(), no_flow: was_flooded },
+            None => {
+                let sender = sight.known.hosts.by_mac(key.src, key.host_vlan());
+                let is_elsewhere = sender.and_then(Host::place) != Some(from);
+                Doubt { is_copy: is_elsewhere, no_flow: is_elsewhere || was_flooded }
+            }
+        }
+    }
+}
+
+/// Whether the switch of its receiver flooded this packet, or was sent it, a moment ago.
+fn was_sent(
+    book: &Book,
+    request: &Request<'_>,
+    (to, here): (SwitchPort, Here),
+    sight: &Sight<'_>,
+) -> bool {
+    let joined = match to.dpid == request.switch.dpid {
+        true => Some(here.joined),
+        false => sight.fleet.joined(to.dpid),
+    };
+    book.flooded().is_copy(sight.now, (to.dpid, joined), request.frame)
 }
 
 /// Whether another copy of this packet, met between switches, was sent on its way to that port a

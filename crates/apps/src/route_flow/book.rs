@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aldis_control::Commands;
 
 use super::fleet::Fleet;
+use super::flooded::Flooded;
 use super::keeper::Keeper;
 use super::paths::AT_ONCE;
 use super::pen::Pen;
@@ -38,6 +39,7 @@ pub struct Book {
     seed: Seed,
     in_flight: Arc<RecentSet>,
     strays: RecentSet,
+    flooded: Flooded,
     desk: Mutex<Desk>,
     keeper: Mutex<Keeper>,
 }
@@ -103,6 +105,7 @@ impl Book {
             seed: Seed::random(),
             in_flight: Arc::new(RecentSet::new(IN_FLIGHT_MAX, IN_FLIGHT)),
             strays: RecentSet::new(IN_FLIGHT_MAX, IN_FLIGHT),
+            flooded: Flooded::default(),
             desk: Mutex::default(),
             keeper: Mutex::new(Keeper::new(paths_max)),
         }
@@ -124,6 +127,11 @@ impl Book {
     /// The flows that are on their way.
     pub(super) fn in_flight(&self) -> Arc<RecentSet> {
         Arc::clone(&self.in_flight)
+    }
+
+    /// What was flooded a moment ago.
+    pub(super) fn flooded(&self) -> &Flooded {
+        &self.flooded
     }
 
     /// The packets that were met between switches.

@@ -529,3 +529,49 @@ fn a_switch_that_is_gone_is_told_nothing() {
     lab.passes();
     assert_eq!(lab.asks(1, HOST, frame(1, 2)).len(), 3);
 }
+
+/// The ring while it is not known yet what the ports of the links of switch 3 lead to.
+fn searched() -> Map {
+    let is_searched = |at: SwitchPort| {
+        let leads_to_3 = [SwitchPort::new(2, NEXT), SwitchPort::new(4, BEFORE)].contains(&at);
+        leads_to_3 || at.dpid == DatapathId(3) && at.port.0 < SECOND
+    };
+    let all = ring(&[], &[]);
+    let switches = all.switches().cloned().map(|mut switch| {
+        for port in &mut switch.ports {
+            if is_searched(SwitchPort::of(switch.dpid, port.number)) {
+                (port.link, port.known) = (None, false);
+            }
+        }
+        switch
+    });
+    switches.collect()
+}
+
+/// The packet is flooded and comes to its receiver's switch from both sides.
+#[test]
+fn while_links_are_searched_for_a_flooded_packet_arrives_once_and_gets_no_flow() {
+    let mut lab = Lab::new();
+    lab.is(searched());
+    assert!(lab.asks(1, HOST, frame(1, 3)).is_empty(), "no way leads there");
+    assert_eq!(lab.asks(3, BEFORE, frame(1, 3)), ["s3 send 60 → 9"], "and no flow");
+    assert_eq!(lab.asks_for(3, NEXT, frame(1, 3), (NO_BUFFER, 60)), (vec![], true));
+    // The links are found while further copies are on their way: they are dropped wherever a
+    // switch asks about one, and meet no flow.
+    lab.is(ring(&[], &[]));
+    assert_eq!(lab.asks_for(4, NEXT, frame(1, 3), (NO_BUFFER, 60)), (vec![], true));
+    let another = [&frame(1, 3)[..], &[1]].concat();
+    assert_eq!(lab.asks(1, HOST, another), ["s3 send 61 → 9"]);
+    lab.now = lab.now + Duration::from_millis(200);
+    assert_eq!(lab.asks(1, HOST, frame(1, 3)).len(), 4, "a path of three and the packet");
+}
+
+/// A host that is known where a packet of its came in is no copy, and gets its flow.
+#[test]
+fn while_links_are_searched_for_hosts_of_one_switch_have_their_flows() {
+    let mut lab = Lab::new();
+    lab.asks(1, SECOND, frame(8, 0xff));
+    lab.is(searched());
+    let answers = ["s1 - for 8 in 9 of 1 → 5, tells", "s1 send 60 → 5"];
+    assert_eq!(lab.asks(1, HOST, frame(1, 8)), answers);
+}

@@ -99,8 +99,7 @@ impl Outlets {
 
 impl Outlet {
     fn of(switch: &Switch, forest: &Forest) -> Outlet {
-        let all_known = switch.ports.iter().all(|port| port.known);
-        let manner = if all_known { Manner::ByForest } else { Manner::Carefully };
+        let manner = if switch.is_known() { Manner::ByForest } else { Manner::Carefully };
         let ports = switch.ports.iter().map(|port| {
             let at = SwitchPort::of(switch.dpid, port.number);
             (port.number, is_closed(at, port, forest))

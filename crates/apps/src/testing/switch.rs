@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{Part, PartId, Queues, View, WorldBuilder};
 use aldis_control::{
-    AppSet, Batch, Event, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time,
+    Account, AppSet, Batch, Event, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time,
 };
 use aldis_wire::msg::{Message, Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
@@ -68,6 +68,11 @@ impl TestSwitch {
     /// The switch as applications are shown it.
     pub(crate) fn info(&self) -> &SwitchInfo {
         &self.switch.info
+    }
+
+    /// The account of the switch.
+    pub(crate) fn account(&self) -> &Account {
+        &self.switch.account
     }
 
     /// The switch connects again.

@@ -22,6 +22,8 @@ use super::link::{Ends, State};
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     switches: Arc<Vec<Arc<Switch>>>,
+    // Switches with a port of which it is not known what it leads to.
+    unknown: usize,
 }
 
 impl Part for Map {
@@ -152,6 +154,11 @@ impl Port {
 }
 
 impl Switch {
+    /// Whether it is known of each of its ports what it leads to.
+    pub fn is_known(&self) -> bool {
+        self.ports.iter().all(|port| port.known)
+    }
+
     /// One of its ports that are up.
     pub fn port(&self, number: PortNo) -> Option<&Port> {
         let at = self.ports.binary_search_by_key(&number, |port| port.number).ok()?;
@@ -160,6 +167,11 @@ impl Switch {
 }
 
 impl Map {
+    /// Whether it is known of every port what it leads to.
+    pub fn is_known(&self) -> bool {
+        self.unknown == 0
+    }
+
     /// A switch that is up.
     pub fn switch(&self, dpid: DatapathId) -> Option<&Switch> {
         self.place(dpid).ok().map(|at| &*self.switches[at])
@@ -224,9 +236,16 @@ impl Map {
 
     /// Puts a switch in, in place of one with its name; whether that made a difference.
     pub(super) fn put(&mut self, switch: Switch) -> bool {
-        match self.place(switch.dpid) {
-            Ok(at) if *self.switches[at] == switch => return false,
-            Ok(at) => self.change()[at] = Arc::new(switch),
+        let place = self.place(switch.dpid);
+        if place.is_ok_and(|at| *self.switches[at] == switch) {
+            return false;
+        }
+        self.unknown += usize::from(!switch.is_known());
+        match place {
+            Ok(at) => {
+                self.unknown -= usize::from(!self.switches[at].is_known());
+                self.change()[at] = Arc::new(switch);
+            }
             Err(at) => self.change().insert(at, Arc::new(switch)),
         }
         true
@@ -234,8 +253,10 @@ impl Map {
 
     /// Takes a switch away; whether it was there.
     pub(super) fn take(&mut self, dpid: DatapathId) -> bool {
-        let place = self.place(dpid);
-        place.map(|at| self.change().remove(at)).is_ok()
+        let Ok(at) = self.place(dpid) else { return false };
+        self.unknown -= usize::from(!self.switches[at].is_known());
+        self.change().remove(at);
+        true
     }
 
     fn change(&mut self) -> &mut Vec<Arc<Switch>> {

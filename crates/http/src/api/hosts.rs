@@ -25,11 +25,14 @@ pub struct Host {
     /// Its IP addresses
     #[schema(example = json!(["10.0.0.1", "fe80::1"]))]
     pub ips: Vec<String>,
-    /// The switch that it is attached to
+    /// The switch that it is attached to, or was last
     #[schema(example = "0000000000000001")]
     pub dpid: String,
     /// The port of that switch
     pub port: u32,
+    /// Whether it is attached there; false where the port went down, until the host is seen again
+    #[serde(default = "attached")]
+    pub attached: bool,
     /// When it was first seen, in UTC (RFC 3339), to a second
     pub first_seen: String,
     /// When it was last seen, in UTC (RFC 3339); an eighth of the ageing time late at most
@@ -37,6 +40,11 @@ pub struct Host {
     /// Whether it is a router, where it said so or the contrary
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub router: Option<bool>,
+}
+
+/// What a host is in the answer of a controller that does not say so.
+fn attached() -> bool {
+    true
 }
 
 /// Which hosts, and how many at once.
@@ -52,7 +60,7 @@ pub(crate) struct Filter {
     mac: Option<String>,
     /// Only those with this IP address
     ip: Option<String>,
-    /// Only those that are attached to this switch
+    /// Only those that are attached to this switch, or were last
     dpid: Option<String>,
     /// Only those in this VLAN
     vlan: Option<u16>,
@@ -157,6 +165,7 @@ impl Host {
             ips: host.addresses().map(|ip| ip.to_string()).collect(),
             dpid: host.at().dpid.to_string(),
             port: host.at().port.0,
+            attached: !host.is_nowhere(),
             first_seen: shared.calendar.date(host.first_seen()),
             last_seen: shared.calendar.date(host.last_seen()),
             router: host.is_router(),

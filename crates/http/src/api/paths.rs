@@ -188,6 +188,14 @@ impl Named {
         let lets = |host: &&&Host| vlan.is_none_or(|vlan| vlan == host.id().vlan);
         let mut fitting = found.iter().filter(lets);
         match (fitting.next(), fitting.next()) {
+            (Some(host), None) if host.is_nowhere() => {
+                let at = host.at();
+                let detail = format!(
+                    "{key}: the port of host {self}, {} of switch {}, went down, and it was seen nowhere since",
+                    at.port, at.dpid
+                );
+                Err(Problem::new(StatusCode::NOT_FOUND, "no-such-host", detail))
+            }
             (Some(host), None) => {
                 let at = (host.at().dpid, Some(host.at().port.0));
                 Ok(End { at, host: Some((host.mac(), host.id().vlan)) })

@@ -412,7 +412,8 @@ impl Network {
             [(one, other), (other, one)]
         });
         let mut hosts: HashMap<_, (Vec<MacAddr>, usize)> = HashMap::new();
-        for host in shared.controller.hosts().unwrap_or_default() {
+        let all = shared.controller.hosts().unwrap_or_default();
+        for host in all.into_iter().filter(|host| !host.is_nowhere()) {
             let (named, more) = hosts.entry(host.at()).or_default();
             match named.len() < HOSTS_NAMED_MAX {
                 true => named.push(host.mac()),

@@ -171,7 +171,8 @@ impl Which {
     fn found(&self, shared: &Shared) -> Result<Vec<Host>, Problem> {
         let at = self.dpid.as_deref().map(Dpid::read).transpose()?.map(|Dpid(dpid)| dpid);
         let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
-        hosts.retain(|host| self.lets(host) && at.is_none_or(|at| at == host.at().dpid));
+        let is_at = |host: &Host, at| host.place().is_some_and(|place| place.dpid == at);
+        hosts.retain(|host| self.lets(host) && at.is_none_or(|at| is_at(host, at)));
         hosts.sort_unstable_by_key(|host| (host.mac().to_u64(), host.id().vlan));
         Ok(hosts)
     }
@@ -184,7 +185,7 @@ impl Which {
             && is(&self.ipv4, &has_ip)
             && is(&self.ipv6, &has_ip)
             && is(&self.vlan, &|vlan| number(vlan) == Some(host.id().vlan.into()))
-            && is(&self.port, &|port| port == host.at().port.0.to_string())
+            && is(&self.port, &|port| host.place().is_some_and(|at| port == at.port.0.to_string()))
     }
 }
 
@@ -195,15 +196,15 @@ fn show_host(shared: &Shared, host: &Host, port: Value) -> Value {
         those.map(|ip| ip.to_string()).collect::<Vec<_>>()
     };
     let switch = dpid(host.at().dpid);
+    let place =
+        json!({ "switchDPID": switch, "switch": switch, "port": port, "errorStatus": null });
     json!({
         "entityClass": "DefaultEntityClass",
         "mac": [host.mac().to_string()],
         "ipv4": ips(true),
         "ipv6": ips(false),
         "vlan": [format!("{:#x}", host.id().vlan)],
-        "attachmentPoint": [
-            { "switchDPID": switch, "switch": switch, "port": port, "errorStatus": null },
-        ],
+        "attachmentPoint": (!host.is_nowhere()).then_some(place).as_slice(),
         "lastSeen": shared.calendar.millis(host.last_seen()),
     })
 }
