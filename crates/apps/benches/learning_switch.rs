@@ -40,7 +40,7 @@ const ROUND: usize = 100_000 / BATCH;
 
 fn main() {
     let counts: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
-    let request = if request.is_empty() { vec![1, 16, 64] } else { request };
+    let counts = if counts.is_empty() { vec![1, 16, 64] } else { counts };
     println!(
         "{:>8}  {:>8}  {:>9}  {:>6}  {:>6}",
         "switches", "version", "buffered", "min", "median"
