@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::client::Base;
+use super::Base;
 
 /// Arguments of `aldis metrics`.
 #[derive(clap::Args)]
