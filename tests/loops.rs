@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use aldis::apps::hosts::{self, Lookout};
+use aldis::apps::hosts::{self, HostTracker};
 use aldis::apps::learning_switch::Seed;
-use aldis::apps::route_flow::{Book, RouteFlow, Style};
+use aldis::apps::route_flow::{PathLog, RouteFlow, Style};
 use aldis::apps::routing::{Routing, Shortest};
 use aldis::apps::spanning::{Repeats, Spanning};
 use aldis::apps::topology::{self, Key, Topology};
@@ -22,7 +22,7 @@ use aldis_wire::Version;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start() -> Running {
-    let book = Arc::new(Book::new(10_000));
+    let book = Arc::new(PathLog::new(10_000));
     let repeats = Arc::new(Repeats::default());
     let key = Key::new([5; 32]);
     let style = Style::of_route_flow(60, Tables::One);
@@ -30,7 +30,7 @@ fn start() -> Running {
         .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
         .configure(|config| config.workers = 2)
         .with(move || Topology::new(topology::Config::default(), key.clone()))
-        .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
+        .with(|| HostTracker::new(hosts::Config::new(Seed::new([7; 16]))))
         .with(|| Routing::new(Arc::new(Shortest::default()), false))
         .with(move || RouteFlow::new(style, Arc::clone(&book)))
         .with(move || Spanning::new(Arc::clone(&repeats)));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use aldis::apps::SwitchPort;
-use aldis::apps::hosts::{self, Hosts, Lookout};
+use aldis::apps::hosts::{self, HostTracker, Hosts};
 use aldis::apps::learning_switch::Seed;
 use aldis::apps::topology::{self, Ends, Key, Map, State};
 use aldis::prelude::*;
@@ -97,7 +97,7 @@ fn play(shape: &str, version: Version, script: &str, test: impl FnOnce(&Record, 
         .listen(([127, 0, 0, 1], 0).into())
         .configure(|config| config.workers = 2)
         .with(move || topology::Topology::new(topology::Config::default(), key.clone()))
-        .with(move || Lookout::new(hosts::Config::new(seed)))
+        .with(move || HostTracker::new(hosts::Config::new(seed)))
         .with(move || Witness(witness.clone()))
         .start()
         .unwrap();

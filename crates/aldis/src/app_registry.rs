@@ -7,8 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use aldis_apps::hosts::Lookout;
-use aldis_apps::route_flow::{Book, RouteFlow};
+use aldis_apps::hosts::HostTracker;
+use aldis_apps::route_flow::{PathLog, RouteFlow};
 use aldis_apps::routing::Routing;
 use aldis_apps::spanning::{Repeats, Spanning};
 use aldis_apps::static_flows::StaticFlows;
@@ -99,11 +99,11 @@ pub static BUILT_IN: &[BuiltIn] = &[
         },
     },
     BuiltIn {
-        name: Lookout::NAME,
+        name: HostTracker::NAME,
         says: "knows which hosts there are, their addresses, and where they are attached",
         add: |app_set, config| {
             let settings = config.hosts();
-            app_set.with(move || Lookout::new(settings))
+            app_set.with(move || HostTracker::new(settings))
         },
     },
     BuiltIn {
@@ -119,7 +119,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
         says: "installs the whole path of a flow, and leads it around links that go",
         add: |app_set, config| {
             let style = config.route_flow.style(config.tables());
-            let book = Arc::new(Book::new(config.route_flow.paths_max(config.room())));
+            let book = Arc::new(PathLog::new(config.route_flow.paths_max(config.room())));
             app_set.with(move || RouteFlow::new(style, Arc::clone(&book)))
         },
     },
@@ -139,7 +139,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
 const DEFAULTS: [&str; 9] = [
     StaticFlows::NAME,
     Topology::NAME,
-    Lookout::NAME,
+    HostTracker::NAME,
     ArpProxy::NAME,
     NdProxy::NAME,
     DhcpProxy::NAME,

@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use aldis_apps::SwitchPort;
-use aldis_apps::hosts::{Config, Hosts, Identity, Ledger, Sighting};
+use aldis_apps::hosts::{Config, Hosts, Identity, Observation, Tracker};
 use aldis_apps::learning_switch::Seed;
 use aldis_control::Time;
 use aldis_wire::MacAddr;
@@ -42,7 +42,7 @@ fn main() {
     let begun = Instant::now();
     bench.learn(ipv4);
     let spent = begun.elapsed();
-    println!("hosts                             {:>8}", bench.ledger.hosts().len());
+    println!("hosts                             {:>8}", bench.tracker.hosts().len());
     println!("bytes a host, IPv4                {:>8}", (resident() - before) / hosts);
     println!("ns to learn a host                {:>8}", spent.as_nanos() as u64 / hosts);
     bench.look_up();
@@ -54,7 +54,7 @@ fn main() {
 }
 
 struct Bench {
-    ledger: Ledger,
+    tracker: Tracker,
     hosts: u64,
     random: u64,
     now: Time,
@@ -66,7 +66,7 @@ impl Bench {
         config.hosts_max = hosts as usize;
         config.ageing = Duration::from_secs(1_000_000);
         Bench {
-            ledger: Ledger::new(config),
+            tracker: Tracker::new(config),
             hosts,
             random: 0x9e37_79b9_7f4a_7c15,
             now: Time::START,
@@ -77,17 +77,17 @@ impl Bench {
     fn learn(&mut self, ip: fn(u64) -> IpAddr) {
         let mut effects = Vec::new();
         for host in 0..self.hosts {
-            self.ledger.see(self.now, &sighting(host, ip), &mut effects);
+            self.tracker.see(self.now, &observation(host, ip), &mut effects);
             if host % 1000 == 999 {
                 self.now = self.now + Duration::from_millis(1);
-                black_box(self.ledger.publish(self.now));
+                black_box(self.tracker.publish(self.now));
                 effects.clear();
             }
         }
     }
 
     fn look_up(&mut self) {
-        let hosts = self.ledger.hosts().clone();
+        let hosts = self.tracker.hosts().clone();
         let batch = |bench: &mut Bench| {
             let keys: Vec<u64> = (0..BATCH).map(|_| bench.draw()).collect();
             let macs: Vec<Identity> = keys.iter().map(|&host| identity(host)).collect();
@@ -107,10 +107,10 @@ impl Bench {
         let (mut effects, mut last) = (Vec::new(), None);
         measure(&format!("us a version, {changes} changed"), || {
             self.now = self.now + Duration::from_secs(1);
-            let seen: Vec<_> = (0..changes).map(|_| sighting(self.draw(), ipv4)).collect();
+            let seen: Vec<_> = (0..changes).map(|_| observation(self.draw(), ipv4)).collect();
             let begun = Instant::now();
-            seen.iter().for_each(|seen| self.ledger.see(self.now, seen, &mut effects));
-            last = self.ledger.publish(self.now);
+            seen.iter().for_each(|seen| self.tracker.see(self.now, seen, &mut effects));
+            last = self.tracker.publish(self.now);
             begun.elapsed().as_nanos() as f64 / 1000.0
         });
         black_box(last);
@@ -168,9 +168,9 @@ fn identity(host: u64) -> Identity {
     Identity { mac: MacAddr::from_u64(0x0200_0000_0000 | host), vlan: 0 }
 }
 
-fn sighting(host: u64, ip: fn(u64) -> IpAddr) -> Sighting {
+fn observation(host: u64, ip: fn(u64) -> IpAddr) -> Observation {
     let at = SwitchPort::new(host % PORTS / 10, (host % 10) as u32 + 1);
-    Sighting { id: identity(host), at, ip: Some(ip(host)), router: None }
+    Observation { id: identity(host), at, ip: Some(ip(host)), router: None }
 }
 
 fn ipv4(host: u64) -> IpAddr {

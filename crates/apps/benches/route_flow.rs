@@ -19,9 +19,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use aldis_apps::SwitchPort;
-use aldis_apps::hosts::{Config, Hosts, Identity, Ledger, Seen, Sighting};
+use aldis_apps::hosts::{Config, HostReport, Hosts, Identity, Observation, Tracker};
 use aldis_apps::learning_switch::Seed;
-use aldis_apps::route_flow::{Book, IN_FLIGHT, RouteFlow, Style};
+use aldis_apps::route_flow::{IN_FLIGHT, PathLog, RouteFlow, Style};
 use aldis_apps::routing::{Routing, Shortest};
 use aldis_apps::topology::{Map, Peer, Port, State, Switch};
 
@@ -179,20 +179,20 @@ impl Publisher for Tableau {
     type Part = Hosts;
 
     fn begin(&mut self) -> Hosts {
-        Ledger::new(Config::new(Seed::new(*SECRET))).hosts().clone()
+        Tracker::new(Config::new(Seed::new(*SECRET))).hosts().clone()
     }
 
     fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Hosts>) -> Option<Hosts> {
-        while let Some(Seen { .. }) = ctx.report() {}
+        while let Some(HostReport { .. }) = ctx.report() {}
         core::mem::take(&mut self.0).then(|| {
-            let mut ledger = Ledger::new(Config::new(Seed::new(*SECRET)));
+            let mut tracker = Tracker::new(Config::new(Seed::new(*SECRET)));
             for number in 0..switch_count() * HOSTS {
                 let (mac, at) = host(number);
                 let (id, ip) = (Identity { mac, vlan: 0 }, IpAddr::from([10, 0, 0, 1]));
                 let ip = (number == 0).then_some(ip);
-                ledger.see(now, &Sighting { id, at, ip, router: None }, &mut vec![]);
+                tracker.see(now, &Observation { id, at, ip, router: None }, &mut vec![]);
             }
-            ledger.hosts().clone()
+            tracker.hosts().clone()
         })
     }
 
@@ -212,7 +212,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let book = Arc::new(Book::new(FLOWS));
+        let book = Arc::new(PathLog::new(FLOWS));
         let style = Style::of_route_flow(60, Tables::One);
         let app_set = AppSet::default()
             .with(|| Known)

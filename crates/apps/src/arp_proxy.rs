@@ -15,13 +15,12 @@ use core::time::Duration;
 
 use aldis_control::app::Slots;
 use aldis_control::world::PartId;
-use aldis_control::{App, Batch, EventKind, Output, Time};
+use aldis_control::{App, Batch, EventKind, Output, SwitchPort, Time};
 use aldis_packet::{Arp, Ethernet, arp, ethertype};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
 use crate::proxy::{Decision, Reason, answer, front, is_for_one};
-use aldis_control::SwitchPort;
 
 /// For so long after it was seen a host is spoken for. It is the time for which hosts believe an
 /// answer without asking again (`base_reachable_time` of Linux, RFC 4861 §10, twice over).

@@ -15,14 +15,13 @@ use std::time::Duration;
 
 use aldis_control::app::Slots;
 use aldis_control::world::{PartId, PublishCtx, Publishers};
-use aldis_control::{App, Batch, EventKind, Output, Part, Publisher, Time};
+use aldis_control::{App, Batch, EventKind, Output, Part, Publisher, SwitchPort, Time};
 use aldis_packet::{Dhcp, Ethernet, Ipv4, Udp, dhcp, ethertype, protocol};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
 use crate::proxy::{Decision, PLACES_MAX, Reason, front, is_for_one};
 use crate::topology::Map;
-use aldis_control::SwitchPort;
 
 /// Servers of a VLAN that are remembered, one of each port: all that a question can be sent to.
 /// Networks have one or two.
@@ -121,9 +120,9 @@ impl Part for KnownServers {
     const NAME: &'static str = "dhcp-servers";
 }
 
-struct Keeper;
+struct KnownServersPublisher;
 
-impl Publisher for Keeper {
+impl Publisher for KnownServersPublisher {
     type Part = KnownServers;
 
     fn begin(&mut self) -> KnownServers {
@@ -337,7 +336,7 @@ impl App for DhcpProxy {
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper)
+        Publishers::of(KnownServersPublisher)
     }
 }
 

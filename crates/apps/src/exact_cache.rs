@@ -5,7 +5,7 @@
 //! is, the answer to the same sender at the same port stays as it is, too.
 //!
 //! ```text
-//! line   hash 64 × N | value × N        64 bytes; the newest entry first, hash 0 where there is none
+//! line   hash 64 × N | value × N     64 bytes; the newest entry first, hash 0 where there is none
 //! ```
 //!
 //! A key is known by its hash alone, which holds all that the answer depends on: the version of the

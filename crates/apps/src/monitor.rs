@@ -2,7 +2,8 @@
 //! with their rates.
 //!
 //! ```text
-//!   second ──▶ requests, a transaction id each ──▶ replies, part by part ──▶ report ──▶ Statistics, a part of the World
+//!   second ──▶ requests, a transaction id each ──▶ replies, part by part
+//!                                                     └──▶ report ──▶ Statistics
 //! ```
 //!
 //! Each switch has its own second of the interval, so that a thousand of them do not answer at
@@ -94,7 +95,7 @@ impl Monitor {
             let wanted = self.config.kinds[kind as usize] && refused & kind.bit() == 0;
             if wanted && self.open.len() < OPEN_MAX {
                 let xid = out.xid();
-                if out.say(ctx.switch, xid, StatsRequest::new(kind.request())) {
+                if out.send_message(ctx.switch, xid, StatsRequest::new(kind.request())) {
                     let multipart = Multipart::new(kind, self.config.flows_max, ctx.account);
                     let open = Open { dpid: ctx.switch.dpid, since: ctx.now, multipart };
                     self.open.insert(xid, open);

@@ -8,7 +8,7 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use aldis_control::app::Slots;
 use aldis_control::world::PartId;
-use aldis_control::{App, Batch, EventKind, Output, Time};
+use aldis_control::{App, Batch, EventKind, Output, SwitchPort, Time};
 use aldis_packet::{
     Ethernet, Icmpv6, Ipv6, Neighbour, ethertype, icmpv6, ipv6, neighbour, protocol,
 };
@@ -17,7 +17,6 @@ use aldis_wire::MacAddr;
 use crate::arp_proxy::SPEAK_FOR;
 use crate::hosts::Hosts;
 use crate::proxy::{Decision, Reason, answer, front, is_for_one};
-use aldis_control::SwitchPort;
 
 /// The hop limit that no router has let pass.
 const HOPS: u8 = 255;

@@ -69,7 +69,8 @@ impl OrphanFlows {
                 match_: Match::new(),
             };
             let xid = out.xid();
-            let is_said = out.say(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
+            let is_said =
+                out.send_message(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
             is_said.then(|| Open { xid, removed: 0, owners: BTreeSet::new() })
         };
         marks.into_iter().filter_map(ask).collect()
@@ -87,7 +88,7 @@ impl OrphanFlows {
         for flow in flows {
             if let Some(name) = self.owner(flow) {
                 let xid = out.xid();
-                out.say(switch, xid, removal(switch.version, flow));
+                out.send_message(switch, xid, removal(switch.version, flow));
                 open.removed += 1;
                 open.owners.insert(name);
             }

@@ -4,9 +4,8 @@
 mod dialogues;
 pub(crate) mod front;
 
-use aldis_packet::{Ethernet, ethernet};
-
 use aldis_control::SwitchPort;
+use aldis_packet::{Ethernet, ethernet};
 
 /// Places that a frame may be sent to instead of everywhere.
 pub const PLACES_MAX: usize = 4;

@@ -2,9 +2,9 @@
 //! connects and from time to time; only the difference is sent.
 //!
 //! ```text
-//!   joining ──▶ which flows of ours are there? ──▶ compare ──▶ what is too much goes, what is missing comes ──▶ barrier
-//!                      ▲                                                                                          │
-//!                      └──── a while passed ◀──────────── there, or refused with the switch's words ◀─────────────┘
+//!   joining ──▶ read our flows ──▶ compare ──▶ remove what is too much, add the rest ──▶ barrier
+//!                     ▲                                                                    │
+//!                     └── after a while ◀── there, or refused with the switch's error ◀────┘
 //! ```
 //!
 //! A flow is known by its cookie: the application in its upper half, and in its lower half a digest

@@ -1,10 +1,8 @@
 //! Sending frames to switches other than the one in hand.
 
-use aldis_control::Commands;
+use aldis_control::{Commands, SwitchPort};
 use aldis_wire::Version;
 use aldis_wire::msg::{Action, PacketOut};
-
-use aldis_control::SwitchPort;
 
 /// The transaction id of what needs no answer.
 pub(crate) const XID_NONE: u32 = 0;

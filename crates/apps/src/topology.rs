@@ -11,9 +11,9 @@
 //! Tampering Attacks and Defenses" (DSN 2018), describe these attacks.
 //!
 //! ```text
-//! workers: Topology                          beside them: the search                        all readers
-//! switches, ports, round trips ──reports──▶  Discovery ──▶ switches of which others see something new ──▶ Map
-//! PACKET_IN of a probe, read   ──reports──▶           ──▶ the next probes, when they are due
+//! workers: Topology                          beside them: the search           all readers
+//! switches, ports, round trips ──reports──▶  Discovery ──▶ switches that changed ──▶ Map
+//! PACKET_IN of a probe, read   ──reports──▶            ──▶ the next probes, when they are due
 //! probes to be sent  ◀────────────────────── Search
 //! ```
 //!

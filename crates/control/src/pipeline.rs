@@ -21,9 +21,9 @@ use crate::stats::AppStats;
 use crate::switch::{Switch, SwitchInfo};
 use crate::time::Time;
 use crate::world::{Publishers, Queues, View, World, WorldBuilder};
-use stage::Stage;
+use stage::AnyApp;
 
-pub use graph::{AppNode, Graph, PartNode, Wrong};
+pub use graph::{AppNode, AppSetError, Graph, PartNode};
 
 /// The applications of a controller, in order: how to make one instance of each for every worker.
 pub struct AppSet {
@@ -44,7 +44,7 @@ struct Entry {
     starts: &'static [EventKind],
     reads: &'static [crate::world::PartId],
     exclusive: bool,
-    make: Box<dyn Fn() -> Box<dyn Stage> + Send + Sync>,
+    make: Box<dyn Fn() -> Box<dyn AnyApp> + Send + Sync>,
     publishers: Box<dyn Fn() -> Publishers + Send + Sync>,
 }
 
@@ -104,7 +104,7 @@ impl AppSet {
     ///
     /// # Errors
     /// What is missing, double or unknown, or goes in a circle.
-    pub fn build(&self) -> Result<Pipelines<'_>, Wrong> {
+    pub fn build(&self) -> Result<Pipelines<'_>, AppSetError> {
         let (orders, makers) = self.check()?;
         let queues = makers.iter().map(|maker| (maker.part(), maker.queue())).collect();
         Ok(Pipelines {
@@ -209,7 +209,7 @@ impl Alarm {
 
 /// One worker's applications.
 pub struct Pipeline {
-    stages: Vec<Box<dyn Stage>>,
+    stages: Vec<Box<dyn AnyApp>>,
     /// What is counted of each.
     counted: Arc<[AppStats]>,
     orders: Arc<Orders>,
@@ -340,7 +340,7 @@ impl Pipeline {
 
 /// Has an application say what it counts itself, if it does.
 #[inline]
-fn tell_own(stage: &dyn Stage, counted: &AppStats) {
+fn tell_own(stage: &dyn AnyApp, counted: &AppStats) {
     if !counted.own().is_empty() {
         stage.count(counted.own());
     }

@@ -5,10 +5,10 @@
 //! no clock.
 //!
 //! ```text
-//!           HELLO            FEATURES_REPLY          admit(Main)         PORT_DESC, BARRIER_REPLY
-//!   Hello ─────────▶ Features ────────────▶ Admission ──────────▶ Setup ────────────────────────▶ Up
-//!                              Identified       │                                                SwitchInfo
-//!                                               └ admit(Auxiliary) ─────────────────────────────▶ Auxiliary
+//!         HELLO          FEATURES_REPLY           admit(Main)       PORT_DESC, BARRIER_REPLY
+//!   Hello ──────▶ Features ────────────▶ Admission ─────────▶ Setup ────────────────────────▶ Up
+//!                           Identified       │                                         SwitchInfo
+//!                                            └ admit(Auxiliary) ────────────────────▶ Auxiliary
 //! ```
 //!
 //! The whole way from the left to the right is under one deadline; the time in *Admission* does not
@@ -41,7 +41,7 @@ use crate::limits::PROBE_LOOKS;
 use crate::time::Time;
 use codec::{ErrorMessage, Incoming};
 use fault::Faults;
-use handshake::Gathered;
+use handshake::PendingSwitch;
 use liveness::{Liveness, Probe, Silence};
 use requests::{Pending, Requests};
 
@@ -121,9 +121,9 @@ enum Phase {
     /// Nor its datapath id.
     Features,
     /// The engine has not said whether the connection stays.
-    Admission(Box<Gathered>),
+    Admission(Box<PendingSwitch>),
     /// The switch has not said that it is ready.
-    Setup(Box<Gathered>),
+    Setup(Box<PendingSwitch>),
     /// A main connection.
     Up,
     /// An auxiliary connection, up too.
@@ -202,7 +202,7 @@ impl Session {
             Incoming::PortChange(change) if self.is_up() => {
                 return Ok(Step::Event(Event::Port(change)));
             }
-            Incoming::PortChange(change) => self.gather(change)?,
+            Incoming::PortChange(change) => self.add_port_change(change)?,
             Incoming::Barrier => return Ok(self.barrier_reached(xid)),
             Incoming::EchoReply => return Ok(self.echoed(xid)),
             Incoming::EchoRequest => codec::echo_reply(raw, out),
@@ -279,7 +279,7 @@ impl Session {
             Some(Pending::Ports) => self.no_ports(out),
             // A switch that knows no barriers is as ready as it will ever be.
             Some(Pending::Ready) => {
-                if let up @ Step::Up(_) = self.settle() {
+                if let up @ Step::Up(_) = self.finish_setup() {
                     return Ok(up);
                 }
             }
@@ -292,7 +292,7 @@ impl Session {
         match self.requests.asked(xid) {
             Some(Pending::Ready) => {
                 self.requests.end(xid);
-                self.settle()
+                self.finish_setup()
             }
             Some(Pending::Barrier) => {
                 self.requests.end(xid);

@@ -1,7 +1,7 @@
 //! What is known of the network as a whole: one immutable root, made of typed parts.
 //!
 //! ```text
-//!   applications ──reports──▶ publishers ──▶ World, the next version ──▶ every batch that begins after
+//!   applications ──reports──▶ publishers ──▶ World, the next version ──▶ every later batch
 //!   (on workers)   bounded    (one thread)   one pointer
 //! ```
 //!
@@ -25,8 +25,8 @@ use core::any::{Any, TypeId};
 use core::fmt;
 
 use crate::time::Time;
-use builder::Made;
-pub(crate) use builder::Maker;
+pub(crate) use builder::AnyPublisher;
+use builder::Erased;
 
 /// A part of the World. Where it is large, it is made of [`Shards`], so that the next version
 /// shares with this one what did not change.
@@ -102,7 +102,7 @@ pub trait Publisher: Send + 'static {
 
 /// The publishers that an application brings along.
 #[derive(Default)]
-pub struct Publishers(pub(crate) Vec<Box<dyn Maker>>);
+pub struct Publishers(pub(crate) Vec<Box<dyn AnyPublisher>>);
 
 impl fmt::Debug for Publishers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,7 +118,7 @@ impl Publishers {
 
     /// Adds another one.
     pub fn and(mut self, publisher: impl Publisher) -> Publishers {
-        self.0.push(Box::new(Made::new(publisher)));
+        self.0.push(Box::new(Erased::new(publisher)));
         self
     }
 }
@@ -200,8 +200,8 @@ impl<'w> View<'w> {
     }
 
     /// The version of the World in which one of these parts last changed: what was made of them
-    /// need not be made again before the next. For example, a probe that leaves makes another World,
-    /// and leaves the hosts as they are.
+    /// need not be made again before the next. For example, a probe that leaves makes another
+    /// World, and leaves the hosts as they are.
     pub fn version(&self) -> u64 {
         let read = self.world.parts.iter().filter(|part| self.reads.contains(&part.id));
         read.map(|part| part.since).max().unwrap_or(0)

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use aldis_control::controller_event::EventSink;
-use aldis_control::pipeline::Wrong;
+use aldis_control::pipeline::AppSetError;
 use aldis_control::{AppSet, session};
 
 use crate::clock::Clock;
@@ -68,7 +68,7 @@ pub enum StartError {
     /// The design's knobs do not go together.
     Design(Contradiction),
     /// The applications cannot work together.
-    Apps(Wrong),
+    Apps(AppSetError),
     /// A worker could not be made.
     Worker {
         /// Which one, from 0.

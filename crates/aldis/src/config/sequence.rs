@@ -1,7 +1,7 @@
 //! `[[sequence]]`: in which order applications see an event.
 
 use aldis_control::EventKind;
-use aldis_control::pipeline::{Sequence, Wrong};
+use aldis_control::pipeline::{AppSetError, Sequence};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
@@ -30,10 +30,10 @@ impl Told {
     }
 
     /// The byte of the file where that is which is wrong.
-    pub(super) fn place(&self, wrong: &Wrong) -> usize {
+    pub(super) fn place(&self, wrong: &AppSetError) -> usize {
         let name = match wrong {
-            Wrong::Unknown { app, .. } => app.as_str(),
-            Wrong::Deaf { app, .. } | Wrong::Repeated { app, .. } => app,
+            AppSetError::Unknown { app, .. } => app.as_str(),
+            AppSetError::Deaf { app, .. } | AppSetError::Repeated { app, .. } => app,
             _ => return self.on.span().start,
         };
         // Of a name that is there twice, the second is too many.

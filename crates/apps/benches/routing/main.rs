@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use aldis_apps::SwitchPort;
 use aldis_apps::recent_set::RecentSet;
-use aldis_apps::route_flow::{Answer, IN_FLIGHT, Keeper, Key, Planner};
+use aldis_apps::route_flow::{Answer, IN_FLIGHT, Key, Maintenance, Planner};
 use aldis_apps::routing::{
     Change, Engine, Flow, Graph, Node, Routes, Shortest, Spread, Weight, Widest,
 };
@@ -139,7 +139,7 @@ impl Bench {
         let (mut fresh, mut known) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS as u32 {
             let mut planner = Planner::new(Arc::clone(&recent));
-            let mut keeper = Keeper::new(PATHS);
+            let mut maintenance = Maintenance::new(PATHS);
             for (again, rounds) in [(0, &mut fresh), (1, &mut known)] {
                 let now = Time::START + 2 * IN_FLIGHT * (2 * round + again);
                 let whole = micros(|| {
@@ -151,7 +151,7 @@ impl Bench {
                         let key = Key { src, dst, vlan: Key::UNTAGGED };
                         let answer = planner.answer(now, (&routes, 1), key, (from, to));
                         if let Answer::Install { rules, .. } = black_box(answer) {
-                            black_box(keeper.installed(key, (from, to), rules));
+                            black_box(maintenance.installed(key, (from, to), rules));
                         }
                     }
                 });

@@ -5,16 +5,14 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::time::Duration;
 use std::sync::Arc;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
-
-use aldis_control::SwitchPort;
 
 use super::table::seconds;
 
 /// Addresses of one host beyond its first of each family. Hosts have a handful, routers that answer
-/// for others some dozens; who has more loses the one learnt longest ago.
+/// for others some dozens; a host with more loses the one learnt longest ago.
 pub const FURTHER_MAX: usize = 14;
 
 const VLAN: u16 = 0x0fff;
@@ -100,7 +98,7 @@ impl Host {
         }
     }
 
-    /// Whether there is a host here: nobody has the address zero.
+    /// Whether there is a host here: no host has the address zero.
     pub(super) fn is_some(&self) -> bool {
         self.mac != [0; 6]
     }

@@ -1,4 +1,4 @@
-//! Who has most of the table: how many hosts each port and each switch has, in order.
+//! Shares of the table: how many hosts each port and each switch has, in order.
 //!
 //! Where there is no room, a host of the greediest goes: of the switch that has most, and there of
 //! the port that has most. So neither a port nor a switch that makes up hosts pushes out those of
@@ -7,10 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aldis_control::SwitchPort;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
-
-use aldis_control::SwitchPort;
 
 /// The ports and switches that have hosts.
 #[derive(Debug, Default)]
@@ -38,9 +37,9 @@ impl Shares {
         }
     }
 
-    /// The port that has to give a host up for one more at `at`, which has `behind` of them. Who
-    /// has most already is none the poorer for it, and so gives it up itself where others have as
-    /// many.
+    /// The port that has to give a host up for one more at `at`, which has `behind` of them. A port
+    /// that has most already loses nothing by it, and so gives a host up itself where others have
+    /// as many.
     pub(super) fn greediest(&self, at: SwitchPort, behind: usize) -> Option<SwitchPort> {
         let (most, greediest) = *self.switches.last()?;
         let own = self.of_switch.get(&at.dpid).copied().unwrap_or(0);

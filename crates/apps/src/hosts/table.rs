@@ -4,20 +4,19 @@
 use core::net::IpAddr;
 
 use aldis_control::world::Counts;
-use aldis_control::{Part, Time};
+use aldis_control::{Part, SwitchPort, Time};
 use aldis_wire::{DatapathId, MacAddr};
 
 use crate::learning_switch::Seed;
 use crate::learning_switch::simd::prefetch;
 use crate::log::Log;
-use aldis_control::SwitchPort;
 
 use super::host::{Host, Identity};
 use super::index::{Hash, Index};
-use super::keeper::Seen;
-use super::ledger::{Counters, Effect};
+use super::observation::Observation;
 use super::paged::Paged;
-use super::sighting::Sighting;
+use super::publisher::HostReport;
+use super::tracker::{Counters, Effect};
 
 /// Hosts of a page: 4 KiB.
 const PAGE: usize = 64;
@@ -39,7 +38,7 @@ pub struct Hosts {
 }
 
 impl Part for Hosts {
-    type Report = Seen;
+    type Report = HostReport;
     const NAME: &'static str = "hosts";
 
     fn counts(&self) -> Counts {
@@ -52,10 +51,10 @@ impl Part for Hosts {
             ("on_links", of.on_links),
             ("on_down", of.on_down),
             ("no_room", of.no_room),
-            ("claims_asked", of.asked),
+            ("claims_asked", of.probed),
             ("claims_refuted", of.refuted),
             ("claims_refused", of.refused),
-            ("claims_beyond_room", of.disputes_full),
+            ("claims_beyond_room", of.checks_full),
         ];
         Counts { counters, now: vec![("hosts", self.len() as u64)] }
     }
@@ -132,8 +131,8 @@ impl Hosts {
         self.iter().filter(move |host| host.at() == at)
     }
 
-    /// What happened to the table lately, for those who act on publications: [`Log::since`] an
-    /// earlier version.
+    /// What happened to the table lately, for readers of publications: [`Log::since`] an earlier
+    /// version.
     pub fn changes(&self) -> &Log<Effect> {
         &self.changes
     }
@@ -148,21 +147,26 @@ impl Hosts {
         Hosts { changes, counters, ..self }
     }
 
-    /// Whether a sighting says what this table does not: a host, place or address that is new, or a
-    /// host that was not seen for an epoch (an eighth of the ageing time). Workers report these and
-    /// no others.
-    pub fn is_news(&self, sighting: &Sighting, now: Time) -> bool {
-        self.is_news_of(self.by_mac(sighting.id.mac, sighting.id.vlan), sighting, now)
+    /// Whether an observation says what this table does not: a host, place or address that is new,
+    /// or a host that was not seen for an epoch (an eighth of the ageing time). Workers report
+    /// these and no others.
+    pub fn is_news(&self, observation: &Observation, now: Time) -> bool {
+        self.is_news_of(self.by_mac(observation.id.mac, observation.id.vlan), observation, now)
     }
 
     /// The same where the host was looked for already.
-    pub(super) fn is_news_of(&self, host: Option<&Host>, sighting: &Sighting, now: Time) -> bool {
+    pub(super) fn is_news_of(
+        &self,
+        host: Option<&Host>,
+        observation: &Observation,
+        now: Time,
+    ) -> bool {
         let Some(host) = host else { return true };
-        host.at() != sighting.at
+        host.at() != observation.at
             || host.is_nowhere()
             || seconds(now).saturating_sub(host.last_seen_s()) >= self.epoch_s
-            || sighting.ip.is_some_and(|ip| !host.has(ip))
-            || sighting.router.is_some() && sighting.router != host.is_router()
+            || observation.ip.is_some_and(|ip| !host.has(ip))
+            || observation.router.is_some() && observation.router != host.is_router()
     }
 
     #[inline]
@@ -272,7 +276,7 @@ impl Hosts {
         host
     }
 
-    /// Gives a host an address that nobody has; false where there is no room.
+    /// Gives a host an address that no other has; false where there is no room.
     pub(super) fn bind(&mut self, number: u32, ip: IpAddr) -> bool {
         let vlan = self.host(number).id().vlan;
         if !self.by_ip.insert(self.hash_ip(ip, vlan), number) {

@@ -3,12 +3,11 @@
 use core::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::MacAddr;
 
-use super::{Config, Hosts, Identity, Ledger, PortState, Sighting};
+use super::{Config, Hosts, Identity, Observation, PortState, Tracker};
 use crate::learning_switch::Seed;
-use aldis_control::SwitchPort;
 
 /// So many seconds after the start.
 pub(crate) fn at_s(s: u64) -> Time {
@@ -32,19 +31,19 @@ pub(crate) fn place(host: u64) -> SwitchPort {
 
 /// [`network`], in which a port went down.
 pub(crate) fn network_without(at: SwitchPort) -> Hosts {
-    let mut ledger = ledger();
-    ledger.port(at_s(6), at, PortState::Down, &mut Vec::new());
-    ledger.hosts().clone()
+    let mut tracker = tracker();
+    tracker.port(at_s(6), at, PortState::Down, &mut Vec::new());
+    tracker.hosts().clone()
 }
 
 /// Eight hosts, seen after five seconds. Those of even numbers said that they are no routers, the
 /// last that it is one.
 pub(crate) fn network() -> Hosts {
-    ledger().hosts().clone()
+    tracker().hosts().clone()
 }
 
-fn ledger() -> Ledger {
-    let mut ledger = Ledger::new(Config::new(Seed::new([7; 16])));
+fn tracker() -> Tracker {
+    let mut tracker = Tracker::new(Config::new(Seed::new([7; 16])));
     for host in 0..8 {
         let router = match host {
             7 => Some(true),
@@ -53,9 +52,9 @@ fn ledger() -> Ledger {
         };
         for ip in [IpAddr::from([10, 0, 0, host as u8]), IpAddr::V6(host_ipv6(host))] {
             let id = Identity { mac: host_mac(host), vlan: 0 };
-            let sighting = Sighting { id, at: place(host), ip: Some(ip), router };
-            ledger.see(at_s(5), &sighting, &mut Vec::new());
+            let observation = Observation { id, at: place(host), ip: Some(ip), router };
+            tracker.see(at_s(5), &observation, &mut Vec::new());
         }
     }
-    ledger
+    tracker
 }

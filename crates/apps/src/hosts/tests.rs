@@ -1,11 +1,11 @@
-//! The table of hosts as its users see it: who is where, who is not believed, and what a version
-//! costs.
+//! The table of hosts as its users see it: where hosts are, which claims are not believed, and what
+//! a version costs.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
 use proptest::prelude::*;
@@ -13,7 +13,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::learning_switch::Seed;
 use crate::testing::random::Random;
-use aldis_control::SwitchPort;
 
 const HERE: SwitchPort = SwitchPort::new(1, 1);
 const THERE: SwitchPort = SwitchPort::new(2, 5);
@@ -34,46 +33,46 @@ fn ip(host: u64) -> IpAddr {
     IpAddr::from([10, (host >> 16) as u8, (host >> 8) as u8, host as u8])
 }
 
-fn seen(host: u64, at: SwitchPort) -> Sighting {
-    Sighting { id: id(host), at, ip: None, router: None }
+fn seen(host: u64, at: SwitchPort) -> Observation {
+    Observation { id: id(host), at, ip: None, router: None }
 }
 
-fn says(host: u64, at: SwitchPort, ip: IpAddr) -> Sighting {
-    Sighting { ip: Some(ip), ..seen(host, at) }
+fn says(host: u64, at: SwitchPort, ip: IpAddr) -> Observation {
+    Observation { ip: Some(ip), ..seen(host, at) }
 }
 
-/// A ledger with what it said.
+/// A tracker with what it said.
 struct Lab {
-    ledger: Ledger,
+    tracker: Tracker,
     said: Vec<Effect>,
 }
 
 impl Lab {
     fn new(config: Config) -> Lab {
-        Lab { ledger: Ledger::new(config), said: Vec::new() }
+        Lab { tracker: Tracker::new(config), said: Vec::new() }
     }
 
-    fn see(&mut self, ms: u64, sighting: Sighting) -> Vec<Effect> {
-        self.ledger.see(at(ms), &sighting, &mut self.said);
+    fn see(&mut self, ms: u64, observation: Observation) -> Vec<Effect> {
+        self.tracker.see(at(ms), &observation, &mut self.said);
         std::mem::take(&mut self.said)
     }
 
     fn port(&mut self, ms: u64, place: SwitchPort, state: PortState) -> Vec<Effect> {
-        self.ledger.port(at(ms), place, state, &mut self.said);
+        self.tracker.port(at(ms), place, state, &mut self.said);
         std::mem::take(&mut self.said)
     }
 
     fn tick(&mut self, ms: u64) -> Vec<Effect> {
-        self.ledger.tick(at(ms), &mut self.said);
+        self.tracker.tick(at(ms), &mut self.said);
         std::mem::take(&mut self.said)
     }
 
     fn place(&self, host: u64) -> Option<SwitchPort> {
-        self.ledger.hosts().by_mac(id(host).mac, 0).map(Host::at)
+        self.tracker.hosts().by_mac(id(host).mac, 0).map(Host::at)
     }
 
     fn owner(&self, ip: IpAddr) -> Option<Identity> {
-        self.ledger.hosts().by_ip(ip, 0).map(Host::id)
+        self.tracker.hosts().by_ip(ip, 0).map(Host::id)
     }
 }
 
@@ -82,8 +81,8 @@ fn a_host_is_found_by_all_it_is_known_by() {
     let mut lab = Lab::new(config());
     let learnt = [Effect::New(id(1), HERE), Effect::Learnt(id(1), ip(1))];
     assert_eq!(lab.see(5000, says(1, HERE, ip(1))), learnt);
-    lab.see(6000, Sighting { id: Identity { vlan: 7, ..id(1) }, ..says(1, THERE, ip(1)) });
-    let hosts = lab.ledger.publish(at(6000)).unwrap();
+    lab.see(6000, Observation { id: Identity { vlan: 7, ..id(1) }, ..says(1, THERE, ip(1)) });
+    let hosts = lab.tracker.publish(at(6000)).unwrap();
     assert_eq!((hosts.len(), hosts.by_mac(id(1).mac, 0).unwrap().first_seen_s()), (2, 5));
     assert_eq!(hosts.by_ip(ip(1), 7).unwrap().at(), THERE);
     assert_eq!(hosts.by_ip(ip(1), 0).unwrap().at(), HERE);
@@ -95,7 +94,7 @@ fn a_host_is_found_by_all_it_is_known_by() {
 fn workers_report_what_is_news_only() {
     let mut lab = Lab::new(config());
     lab.see(1000, says(1, HERE, ip(1)));
-    let hosts = lab.ledger.hosts();
+    let hosts = lab.tracker.hosts();
     assert!(!hosts.is_news(&says(1, HERE, ip(1)), at(2000)));
     assert!(hosts.is_news(&says(1, HERE, ip(1)), at(1000 + 300_000 / 8)));
     assert!(hosts.is_news(&seen(1, THERE), at(2000)) && hosts.is_news(&seen(2, HERE), at(2000)));
@@ -111,7 +110,7 @@ fn nothing_is_learnt_on_links() {
     assert_eq!(lab.see(2, says(1, HERE, ip(1))), []);
     assert_eq!(lab.see(3, seen(1, THERE)), [Effect::New(id(1), THERE)]);
     lab.port(4, HERE, PortState::Edge);
-    assert_eq!((lab.ledger.counters().on_links, lab.ledger.hosts().len()), (1, 1));
+    assert_eq!((lab.tracker.counters().on_links, lab.tracker.hosts().len()), (1, 1));
 }
 
 #[test]
@@ -123,7 +122,7 @@ fn a_host_whose_port_went_down_moves_at_once() {
     assert_eq!(lab.see(20, seen(1, THERE)), moved);
     assert_eq!(lab.see(30, seen(1, HERE)), []);
     assert_eq!((lab.place(1), lab.owner(ip(1))), (Some(THERE), Some(id(1))));
-    assert_eq!((lab.ledger.behind(HERE), lab.ledger.behind(THERE)), (0, 1));
+    assert_eq!((lab.tracker.behind(HERE), lab.tracker.behind(THERE)), (0, 1));
 }
 
 #[test]
@@ -131,9 +130,9 @@ fn a_host_whose_port_went_down_is_nowhere_until_it_is_seen() {
     let mut lab = Lab::new(config());
     (1..100).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
     lab.see(0, says(200, THERE, ip(200)));
-    lab.ledger.publish(at(0));
+    lab.tracker.publish(at(0));
     assert_eq!(lab.port(0, HERE, PortState::Down), []);
-    let hosts = lab.ledger.publish(at(0)).expect("it is published with the port");
+    let hosts = lab.tracker.publish(at(0)).expect("it is published with the port");
     let place = |hosts: &Hosts, host| hosts.by_ip(ip(host), 0).and_then(Host::place);
     assert!((1..100).all(|host| place(&hosts, host).is_none()));
     assert_eq!(place(&hosts, 200), Some(THERE));
@@ -141,23 +140,23 @@ fn a_host_whose_port_went_down_is_nowhere_until_it_is_seen() {
     assert_eq!(lab.see(2, seen(1, HERE)), []);
     let learnt = [Effect::Lost(id(3), ip(3)), Effect::Learnt(id(2), ip(3))];
     assert_eq!(lab.see(2, says(2, HERE, ip(3))), learnt, "nobody stands against it");
-    let hosts = lab.ledger.publish(at(2)).unwrap();
+    let hosts = lab.tracker.publish(at(2)).unwrap();
     let places = [1, 2, 4].map(|host| place(&hosts, host));
     assert_eq!(places, [Some(HERE), Some(HERE), None]);
     assert!(hosts.is_news(&seen(4, HERE), at(2)) && !hosts.is_news(&seen(1, HERE), at(2)));
     let from = HERE;
     assert_eq!(lab.see(3, seen(4, THERE)), [Effect::Moved { id: id(4), from, to: THERE }]);
-    lab.ledger.switch_gone(at(4), DatapathId(2), &mut lab.said);
-    assert_eq!((lab.ledger.behind(THERE), place(lab.ledger.hosts(), 4)), (0, None));
+    lab.tracker.switch_gone(at(4), DatapathId(2), &mut lab.said);
+    assert_eq!((lab.tracker.behind(THERE), place(lab.tracker.hosts(), 4)), (0, None));
 }
 
 #[test]
-fn a_port_that_goes_down_decides_a_dispute() {
+fn a_port_that_goes_down_decides_a_move_check() {
     let mut lab = Lab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
-    assert!(matches!(lab.see(10, seen(1, THERE))[..], [Effect::Ask(_)]));
+    assert!(matches!(lab.see(10, seen(1, THERE))[..], [Effect::Probe(_)]));
     let moved = [Effect::Moved { id: id(1), from: HERE, to: THERE }];
-    lab.ledger.switch_gone(at(20), DatapathId(1), &mut lab.said);
+    lab.tracker.switch_gone(at(20), DatapathId(1), &mut lab.said);
     assert_eq!(std::mem::take(&mut lab.said), moved);
     assert_eq!((lab.tick(5000), lab.place(1)), (vec![], Some(THERE)));
 }
@@ -170,10 +169,10 @@ fn the_hosts_of_a_switch_that_is_gone_are_forgotten() {
     for (host, place) in all {
         lab.see(0, says(host, place, ip(host)));
     }
-    lab.ledger.switch_gone(at(10), DatapathId(1), &mut lab.said);
+    lab.tracker.switch_gone(at(10), DatapathId(1), &mut lab.said);
     let gone = all[..3].iter().map(|&(host, at)| Effect::Gone(id(host), at, Gone::Switch));
     assert!(gone.eq(std::mem::take(&mut lab.said)));
-    assert_eq!(lab.ledger.hosts().len(), 1);
+    assert_eq!(lab.tracker.hosts().len(), 1);
     // In the next network another host has the address, and the first one is elsewhere.
     assert_eq!(lab.see(20, seen(3, own)), [Effect::New(id(3), own)]);
     let learnt = [Effect::New(id(5), HERE), Effect::Learnt(id(5), ip(1))];
@@ -185,12 +184,12 @@ fn the_hosts_of_a_switch_that_is_gone_are_forgotten() {
 fn a_host_that_does_not_answer_any_more_has_moved() {
     let mut lab = Lab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
-    let ask = Effect::Ask(Ask { at: HERE, id: id(1), ip: ip(1) });
-    assert_eq!(lab.see(10, seen(1, THERE)), [ask]);
+    let probe = Effect::Probe(Probe { at: HERE, id: id(1), ip: ip(1) });
+    assert_eq!(lab.see(10, seen(1, THERE)), [probe]);
     assert_eq!(lab.see(20, seen(1, THERE)), []);
-    assert_eq!((lab.tick(129), lab.tick(130), lab.tick(250)), (vec![], vec![ask], vec![ask]));
+    assert_eq!((lab.tick(129), lab.tick(130), lab.tick(250)), (vec![], vec![probe], vec![probe]));
     assert_eq!(lab.tick(369), []);
-    assert!(lab.ledger.next().is_some_and(|next| next <= at(370)), "nobody wakes it in time");
+    assert!(lab.tracker.next().is_some_and(|next| next <= at(370)), "nobody wakes it in time");
     assert_eq!(lab.tick(370), [Effect::Moved { id: id(1), from: HERE, to: THERE }]);
 }
 
@@ -204,8 +203,8 @@ fn a_host_that_answers_where_it_was_has_not() {
     assert_eq!(lab.see(30, seen(1, THERE)), []);
     assert_eq!((lab.tick(9000), lab.place(1)), (vec![], Some(HERE)));
     lab.tick(10_020);
-    assert!(matches!(lab.see(10_030, seen(1, THERE))[..], [Effect::Ask(_)]));
-    assert_eq!((lab.ledger.counters().refuted, lab.ledger.counters().refused), (1, 1));
+    assert!(matches!(lab.see(10_030, seen(1, THERE))[..], [Effect::Probe(_)]));
+    assert_eq!((lab.tracker.counters().refuted, lab.tracker.counters().refused), (1, 1));
 }
 
 #[test]
@@ -224,9 +223,9 @@ fn a_host_that_cannot_be_asked_stays() {
 fn an_address_is_taken_over_from_the_silent_only() {
     let mut lab = Lab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
-    let request = lab.see(10, says(2, THERE, ip(1)));
-    assert_eq!(request[0], Effect::New(id(2), THERE));
-    assert_eq!(request[1], Effect::Ask(Ask { at: HERE, id: id(1), ip: ip(1) }));
+    let asked = lab.see(10, says(2, THERE, ip(1)));
+    assert_eq!(asked[0], Effect::New(id(2), THERE));
+    assert_eq!(asked[1], Effect::Probe(Probe { at: HERE, id: id(1), ip: ip(1) }));
     let claim = Claim { what: Subject::Address(ip(1), 0), by: id(2), at: THERE };
     assert_eq!(lab.see(20, says(1, HERE, ip(1))), [Effect::Refused(claim)]);
     lab.tick(15_000);
@@ -247,13 +246,13 @@ fn the_silent_are_forgotten_and_the_oldest_make_room() {
     lab.see(4000, seen(1, HERE));
     let evicts = [Effect::Gone(id(2), HERE, Gone::Evicted), Effect::New(id(4), THERE)];
     assert_eq!(lab.see(5000, seen(4, THERE)), evicts);
-    assert_eq!(lab.ledger.next(), Some(Time::START));
-    assert!(lab.ledger.publish(at(5000)).is_some() && lab.ledger.publish(at(6000)).is_none());
-    assert_eq!((lab.ledger.next(), lab.tick(302_999)), (Some(at(303_000)), vec![]));
+    assert_eq!(lab.tracker.next(), Some(Time::START));
+    assert!(lab.tracker.publish(at(5000)).is_some() && lab.tracker.publish(at(6000)).is_none());
+    assert_eq!((lab.tracker.next(), lab.tick(302_999)), (Some(at(303_000)), vec![]));
     assert_eq!(lab.tick(304_000).len(), 2);
     assert_eq!(lab.tick(305_000), [Effect::Gone(id(4), THERE, Gone::Aged)]);
-    assert!(lab.owner(ip(1)).is_none() && lab.ledger.hosts().is_empty());
-    assert_eq!((lab.ledger.counters().no_room, lab.ledger.counters().evicted), (1, 1));
+    assert!(lab.owner(ip(1)).is_none() && lab.tracker.hosts().is_empty());
+    assert_eq!((lab.tracker.counters().no_room, lab.tracker.counters().evicted), (1, 1));
 }
 
 /// Fifty switches of ten ports with a host each, in a table with room for four times as many.
@@ -282,12 +281,12 @@ fn a_port_that_makes_hosts_up_pushes_out_its_own() {
             lab.see(host / 100, seen(1_000_000 + host, liar));
         }
         assert!(all_stay(&lab, &honest));
-        assert_eq!((lab.ledger.hosts().len(), lab.ledger.behind(liar)), (2000, 1500));
-        // Who comes later finds room, and is not pushed out either.
+        assert_eq!((lab.tracker.hosts().len(), lab.tracker.behind(liar)), (2000, 1500));
+        // A host that comes later finds room, and is not pushed out either.
         lab.see(5000, says(700, SwitchPort::new(3, 1), ip(700)));
         (0..10_000).for_each(|host| drop(lab.see(5000, seen(2_000_000 + host, liar))));
         assert!(lab.place(700).is_some() && all_stay(&lab, &honest));
-        assert_eq!(lab.ledger.behind(liar), 1499);
+        assert_eq!(lab.tracker.behind(liar), 1499);
         // It goes for those that were not seen for longest.
         assert!(lab.place(2_000_000 + 9_999).is_some() && lab.place(2_000_000).is_none());
     }
@@ -301,7 +300,7 @@ fn a_switch_that_makes_ports_up_pushes_out_its_own_hosts() {
         lab.see(host / 100, seen(1_000_000 + host, at));
     }
     assert!(all_stay(&lab, &honest));
-    assert_eq!(lab.ledger.hosts().on_switch(DatapathId(1000)).count(), 1500);
+    assert_eq!(lab.tracker.hosts().on_switch(DatapathId(1000)).count(), 1500);
 }
 
 #[test]
@@ -324,17 +323,17 @@ fn a_version_shares_what_did_not_change() {
     for host in 0..50_000 {
         lab.see(0, says(host, SwitchPort::new(host / 100, 1), ip(host)));
     }
-    let before = lab.ledger.publish(at(1)).unwrap();
-    assert_eq!(before.own_pages(lab.ledger.hosts()), 0);
+    let before = lab.tracker.publish(at(1)).unwrap();
+    assert_eq!(before.own_pages(lab.tracker.hosts()), 0);
     lab.see(1, says(50_000, HERE, ip(50_000)));
-    let after = lab.ledger.publish(at(2)).unwrap();
+    let after = lab.tracker.publish(at(2)).unwrap();
     // The host's page, and of each index the page of its key and the two of a split.
     assert!(after.own_pages(&before) <= 7, "{}", after.own_pages(&before));
     assert!(before.by_ip(ip(50_000), 0).is_none() && after.by_ip(ip(50_000), 0).is_some());
 
-    let request: Vec<Identity> = (0..50_200).step_by(3).map(id).collect();
+    let ids: Vec<Identity> = (0..50_200).step_by(3).map(id).collect();
     let mut found = Vec::new();
-    after.by_macs(&request, &mut found);
+    after.by_macs(&ids, &mut found);
     let asked_ips: Vec<_> = (0..50_200).step_by(3).map(|host| (ip(host), 0)).collect();
     let mut found_ips = Vec::new();
     after.by_ips(&asked_ips, &mut found_ips);
@@ -344,9 +343,9 @@ fn a_version_shares_what_did_not_change() {
     }
 }
 
-/// An attacker who says, at any port but the victim's and at any time, to be the victim or to have
+/// An attacker that says, at any port but the victim's and at any time, to be the victim or to have
 /// its address. The victim answers what it is asked, and is silent otherwise.
-fn attack(seed: u64, lie: impl Fn(&mut Random) -> Sighting) -> Lab {
+fn attack(seed: u64, lie: impl Fn(&mut Random) -> Observation) -> Lab {
     let (mut random, mut lab) = (Random::new(seed), Lab::new(config()));
     lab.see(0, says(1, HERE, ip(1)));
     let mut now = 1000;
@@ -354,16 +353,16 @@ fn attack(seed: u64, lie: impl Fn(&mut Random) -> Sighting) -> Lab {
         now += random.below(1500);
         let mut said = lab.tick(now);
         said.extend(lab.see(now, lie(&mut random)));
-        let request =
-            said.iter().any(|effect| matches!(effect, Effect::Ask(ask) if ask.at == HERE));
-        if request {
+        let asked =
+            said.iter().any(|effect| matches!(effect, Effect::Probe(probe) if probe.at == HERE));
+        if asked {
             let due = now + random.below(300);
             said.extend(lab.tick(due));
             said.extend(lab.see(due, says(1, HERE, ip(1))));
             now = due;
         }
         assert_eq!((lab.place(1), lab.owner(ip(1))), (Some(HERE), Some(id(1))), "seed {seed}");
-        assert!(lab.ledger.hosts().len() <= 2);
+        assert!(lab.tracker.hosts().len() <= 2);
     }
     lab
 }
@@ -373,9 +372,9 @@ fn no_host_is_hijacked_by_its_mac() {
     for seed in 0..1000 {
         let lab = attack(seed, |random| {
             let place = SwitchPort::new(1 + random.below(3), 2 + random.below(4) as u32);
-            Sighting { ip: (random.below(2) == 0).then_some(ip(1)), ..seen(1, place) }
+            Observation { ip: (random.below(2) == 0).then_some(ip(1)), ..seen(1, place) }
         });
-        assert!(lab.ledger.counters().refuted > 0 && lab.ledger.counters().moved == 0);
+        assert!(lab.tracker.counters().refuted > 0 && lab.tracker.counters().moved == 0);
     }
 }
 
@@ -383,20 +382,20 @@ fn no_host_is_hijacked_by_its_mac() {
 fn no_host_is_hijacked_by_its_address() {
     for seed in 0..1000 {
         let lab = attack(seed, |_| says(2, THERE, ip(1)));
-        assert!(lab.ledger.counters().refuted > 0);
+        assert!(lab.tracker.counters().refuted > 0);
     }
 }
 
 #[test]
-fn a_port_cannot_open_all_disputes() {
+fn a_port_cannot_open_all_move_checks() {
     let mut lab = Lab::new(config());
     (0..2000).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
     (0..1000).for_each(|host| drop(lab.see(10, seen(host, THERE))));
-    assert_eq!(lab.ledger.counters().asked, PORT_DISPUTES_MAX as u64);
+    assert_eq!(lab.tracker.counters().probed, PORT_CHECKS_MAX as u64);
     for host in 100..2000 {
         lab.see(20, seen(host, SwitchPort::new(3, host as u32)));
     }
-    assert_eq!(lab.ledger.counters().asked, DISPUTES_MAX as u64);
+    assert_eq!(lab.tracker.counters().probed, CHECKS_MAX as u64);
 }
 
 /// What may happen to a table.
@@ -448,17 +447,17 @@ proptest! {
                         prop_assert_eq!(places.remove(&id), Some(at));
                         owners.retain(|(_, owner), ()| *owner != id);
                     }
-                    Effect::Refused(_) | Effect::Ask(_) => {}
+                    Effect::Refused(_) | Effect::Probe(_) => {}
                 }
             }
-            let hosts = lab.ledger.hosts();
+            let hosts = lab.tracker.hosts();
             prop_assert!(hosts.iter().map(|host| (host.id(), host.at())).collect::<BTreeMap<_, _>>() == places);
             for host in hosts.iter() {
                 for had in host.addresses() {
                     prop_assert_eq!(hosts.by_ip(had, 0).map(Host::id), Some(host.id()));
                 }
             }
-            let most = (1..6).map(|port| lab.ledger.behind(SwitchPort::new(1, port))).max();
+            let most = (1..6).map(|port| lab.tracker.behind(SwitchPort::new(1, port))).max();
             prop_assert!(hosts.len() <= 24 && most <= Some(12));
             let dropped = hosts.iter().map(|host| host.addresses().count()).sum::<usize>();
             prop_assert!(dropped <= owners.len());

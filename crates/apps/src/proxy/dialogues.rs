@@ -8,7 +8,7 @@ use aldis_packet::{arp, ethernet, ethertype};
 use aldis_wire::Version;
 use aldis_wire::msg::{Action, Message, PortNo};
 
-use crate::hosts::{self, Lookout};
+use crate::hosts::{self, HostTracker};
 use crate::learning_switch::Seed;
 use crate::testing::switch::{TestSwitch, request};
 use crate::topology::{self, Key, Topology};
@@ -19,7 +19,7 @@ fn bench(version: Version) -> TestSwitch {
     let mut bench = TestSwitch::new(version, |app_set| {
         app_set
             .with(move || Topology::new(topology::Config::default(), key.clone()))
-            .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
+            .with(|| HostTracker::new(hosts::Config::new(Seed::new([7; 16]))))
             .with(|| ArpProxy)
             .with(|| NdProxy)
             .with(|| DhcpProxy::new(dhcp::Trust::AnyServer))

@@ -4,7 +4,7 @@
 use aldis_control::app::Next;
 use aldis_control::batch::Request;
 use aldis_control::world::PartId;
-use aldis_control::{Batch, Output, Part, Time};
+use aldis_control::{Batch, Output, Part, SwitchPort, Time};
 use aldis_packet::Ethernet;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, PacketOut};
@@ -13,7 +13,6 @@ use super::Decision;
 use crate::hosts::{Edges, Hosts};
 use crate::send::send_out;
 use crate::topology::Map;
-use aldis_control::SwitchPort;
 
 /// What every proxy reads.
 pub(crate) const READS: &[PartId] = &[Hosts::ID, Map::ID];

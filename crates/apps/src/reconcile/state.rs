@@ -164,7 +164,7 @@ impl SwitchState {
             match_: Match::new(),
         };
         let xid = out.xid();
-        out.say(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
+        out.send_message(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
         self.reading = Some(Reading { xid, since: now, flows: vec![], held: None });
         self.check_at = match switch.version {
             _ if self.flows.is_empty() => Time::NEVER,
@@ -329,11 +329,11 @@ impl SwitchState {
             let xid = out.xid();
             match change {
                 Change::Remove(removal) => {
-                    out.say(switch, xid, removal);
+                    out.send_message(switch, xid, removal);
                 }
                 Change::Add(at) => {
                     let flow = &mut self.flows[at];
-                    out.say(switch, xid, flow.wanted.flow.clone());
+                    out.send_message(switch, xid, flow.wanted.flow.clone());
                     (flow.sent_at, flow.rendered, flow.is_fresh) = (now, None, true);
                     if flow.status == Status::There {
                         flow.status = Status::Sent;
@@ -344,7 +344,7 @@ impl SwitchState {
             }
         }
         let xid = out.xid();
-        out.say(switch, xid, Message::BarrierRequest);
+        out.send_message(switch, xid, Message::BarrierRequest);
         self.barrier = Some((xid, now));
     }
 

@@ -9,7 +9,7 @@ use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PublishCtx, Publishers, View, WorldBuilder};
 use aldis_control::{
     App, AppSet, Batch, Event, EventKind, Output, Pipeline, Publisher, RequestHeader, Run, Switch,
-    Tables, Time, World,
+    SwitchPort, Tables, Time, World,
 };
 use aldis_wire::msg::{
     Action, Field, FlowMod, FlowModCommand, FlowModFlags, FlowRemoved, FlowRemovedReason,
@@ -17,12 +17,11 @@ use aldis_wire::msg::{
 };
 use aldis_wire::{Chop, DatapathId, MacAddr, NO_BUFFER, Version};
 
-use super::{Book, RouteFlow, Style};
-use crate::hosts::{self, Lookout};
+use super::{PathLog, RouteFlow, Style};
+use crate::hosts::{self, HostTracker};
 use crate::learning_switch::Seed;
 use crate::routing::{Routing, Shortest};
 use crate::topology::{self, Map, Peer, State};
-use aldis_control::SwitchPort;
 
 const SWITCHES: u64 = 4;
 /// Where each switch has its host, of the same number.
@@ -115,14 +114,14 @@ impl Lab {
     /// With all switches, links and hosts known.
     fn new() -> Lab {
         let map = Arc::new(Mutex::new((ring(&[], &[]), true)));
-        let (book, atlas) = (Arc::new(Book::new(100)), Arc::clone(&map));
+        let (path_log, atlas) = (Arc::new(PathLog::new(100)), Arc::clone(&map));
         let tables = Tables::Guarded;
         let style = Style { idle_timeout_s: 60, priority: 7, cookie: 0xc00c1e, tables };
         let app_set = AppSet::default()
             .with(move || Atlas(Arc::clone(&atlas)))
-            .with(|| Lookout::new(hosts::Config::new(Seed::new([7; 16]))))
+            .with(|| HostTracker::new(hosts::Config::new(Seed::new([7; 16]))))
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
-            .with(move || RouteFlow::new(style, Arc::clone(&book)));
+            .with(move || RouteFlow::new(style, Arc::clone(&path_log)));
         let pipelines = app_set.build().unwrap();
         let (mut pipeline, mut out, world) =
             (pipelines.pipeline(0), pipelines.output(0), pipelines.world());
@@ -412,9 +411,9 @@ fn paths_to_a_host_that_moved_or_lost_its_port_are_removed() {
     lab.asks(1, HOST, frame(1, 2));
     let removed = ["s1 no - for 2 in 9 of 1 → 1", "s2 no - for 2 in 2 of 1 → 9"];
     assert_eq!(lab.is(ring(&[], &[SwitchPort::new(2, HOST)])), removed);
-    // It is nowhere: what is for it is left to others, who flood it.
+    // It is nowhere: what is for it is left to other applications, which flood it.
     assert!(lab.asks(1, HOST, frame(1, 2)).is_empty());
-    // It appears elsewhere: nobody is asked about the port that is down.
+    // It appears elsewhere: no host is probed at the port that is down.
     lab.asks(4, HOST, frame(2, 0xff));
     lab.passes();
     let answers = lab.asks(1, HOST, frame(1, 2));

@@ -5,19 +5,20 @@
 //! others there are.
 
 mod blocks;
-mod named;
+mod flow_index;
 mod rows;
 
 use core::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
+use aldis_control::SwitchPort;
+
 use super::rule::{Key, Rule};
 use crate::hosts::Identity;
 use crate::learning_switch::simd::prefetch;
-use aldis_control::SwitchPort;
 use blocks::{Block, Blocks};
-use named::Named;
+use flow_index::FlowIndex;
 use rows::{Mark, Rows};
 
 /// Flows that are looked for together.
@@ -46,7 +47,7 @@ pub struct Reroute<'p> {
 pub struct Paths {
     max: usize,
     hasher: RandomState,
-    by_flow: Named,
+    by_flow: FlowIndex,
     paths: Vec<Option<Path>>,
     free: Vec<u32>,
     rules: Blocks<Rule>,
@@ -80,7 +81,7 @@ impl Paths {
         Paths {
             max: max.min(PATHS_MAX),
             hasher: RandomState::default(),
-            by_flow: Named::default(),
+            by_flow: FlowIndex::default(),
             paths: Vec::new(),
             free: Vec::new(),
             rules: Blocks::default(),

@@ -3,13 +3,12 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 
+use super::path::{Found, PathSearch};
 use super::rule::{Key, Rule};
-use super::way::{Found, Way};
 use crate::recent_set::{RecentSet, Tick, Verdict};
 use crate::routing::{Node, Routes};
-use aldis_control::SwitchPort;
 
 /// How long the flows of an answered request may be on their way. Later, a switch that asks again
 /// lost them.
@@ -56,13 +55,13 @@ pub(super) struct Foreseen {
 pub struct Planner {
     // Of all workers: the requests of one switch may come to several of them.
     in_flight: Arc<RecentSet>,
-    way: Way,
+    search: PathSearch,
 }
 
 impl Planner {
     /// With what all workers share, for members that stay [`IN_FLIGHT`].
     pub fn new(in_flight: Arc<RecentSet>) -> Planner {
-        Planner { in_flight, way: Way::default() }
+        Planner { in_flight, search: PathSearch::default() }
     }
 
     /// The answer to such a request will be asked for soon: what is known of it is on its way until
@@ -101,15 +100,15 @@ impl Planner {
         if from == to {
             return Answer::Filter;
         }
-        match self.way.find_between(routes, nodes, &key, (from, to)) {
+        match self.search.find_between(routes, nodes, &key, (from, to)) {
             Found::Nothing => return Answer::NoWay,
             Found::Back => return Answer::Release(to),
-            Found::Way => {}
+            Found::Path => {}
         }
         // Where there is no room to remember, flows are sent once too often.
         if let (Verdict::Known, since) = self.in_flight.note_since(now, hash) {
             return Answer::InFlight { release: to, since };
         }
-        Answer::Install { rules: self.way.rules(), release: to }
+        Answer::Install { rules: self.search.rules(), release: to }
     }
 }

@@ -16,7 +16,7 @@ const PRIORITY: u16 = 0x8000;
 /// The bits of a VLAN id.
 const VLAN: u16 = 0x0fff;
 
-/// What tells a flow from others: from whom to whom, in which VLAN.
+/// What tells a flow from others: its sender, its receiver and its VLAN.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key {
     /// The sender.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::types::{L2FlowSpec, L2Hit};
 use aldis_wire::{DatapathId, MacAddr, v13};
@@ -15,7 +15,6 @@ use crate::hosts::Identity;
 use crate::recent_set::RecentSet;
 use crate::routing::tests::{a_history, ring};
 use crate::routing::{Change, Graph, Routes, Shortest};
-use aldis_control::SwitchPort;
 
 /// Where every switch has its host.
 const HOST: PortNo = PortNo(100);
@@ -67,20 +66,20 @@ fn routes(graph: Graph) -> Routes {
 }
 
 /// A worker that plans, and the keeper of what it planned.
-struct Desk {
+struct Queue {
     planner: Planner,
-    keeper: Keeper,
+    maintenance: Maintenance,
     remove: Vec<Rule>,
 }
 
-impl Desk {
-    fn new(paths_max: usize) -> Desk {
+impl Queue {
+    fn new(paths_max: usize) -> Queue {
         let planner = Planner::new(Arc::new(RecentSet::new(1 << 12, IN_FLIGHT)));
-        Desk { planner, keeper: Keeper::new(paths_max), remove: vec![] }
+        Queue { planner, maintenance: Maintenance::new(paths_max), remove: vec![] }
     }
 
     fn paths(&self) -> &Paths {
-        self.keeper.paths()
+        self.maintenance.paths()
     }
 
     /// The answer; what is installed is remembered.
@@ -93,7 +92,7 @@ impl Desk {
     ) -> Answer<'_> {
         let answer = self.planner.answer(now, routes, key, ends);
         if let Answer::Install { rules, .. } = answer {
-            self.remove = self.keeper.installed(key, ends, rules).to_vec();
+            self.remove = self.maintenance.installed(key, ends, rules).to_vec();
         }
         answer
     }
@@ -105,7 +104,7 @@ proptest! {
     #[test]
     fn a_packet_meets_flows_all_the_way_or_none(history in a_history()) {
         let routes = routes(Graph::default().with(&history.concat()));
-        let (graph, mut planner) = (routes.graph(), Desk::new(1000));
+        let (graph, mut planner) = (routes.graph(), Queue::new(1000));
         for (from, a) in graph.switches() {
             for (to, b) in graph.switches().filter(|(to, _)| *to != from) {
                 let (key, ends) = (key(from.0, to.0), (host(from.0), host(to.0)));
@@ -134,7 +133,7 @@ proptest! {
         paths_max in prop_oneof![Just(5usize), Just(1000)],
     ) {
         let mut routes = routes(Graph::default().with(&history[0]));
-        let (mut planner, mut tables) = (Desk::new(paths_max), Tables::default());
+        let (mut planner, mut tables) = (Queue::new(paths_max), Tables::default());
         for (from, to) in flows.iter().filter(|(from, to)| from != to) {
             let (key, ends) = (key(*from, *to), (host(*from), host(*to)));
             if let Answer::Install { rules, .. } =
@@ -145,8 +144,8 @@ proptest! {
         }
         prop_assert!(planner.paths().len() <= paths_max);
         let planned = planner.paths().len() as u64 + planner.paths().refused();
-        // Those that nobody remembers are no longer looked at.
-        let known = |key: &Key, planner: &Desk| {
+        // Those that are not remembered are no longer looked at.
+        let known = |key: &Key, planner: &Queue| {
             planner.paths().rules(*key, host(key.src.to_u64())).is_some()
         };
         tables.0.retain(|(key, _), _| known(key, &planner));
@@ -154,7 +153,7 @@ proptest! {
         prop_assert!(remembered.len() as u64 <= planned);
         for changes in &history[1..] {
             let next = routes.after(Arc::new(routes.graph().with(changes)));
-            planner.keeper.reroute(&routes, &next, |reroute| {
+            planner.maintenance.reroute(&routes, &next, |reroute| {
                 reroute.install.iter().for_each(|rule| tables.install(reroute.key, rule));
                 reroute.remove.iter().for_each(|rule| tables.remove(reroute.key, rule));
             });
@@ -219,7 +218,7 @@ proptest! {
 #[test]
 fn requests_that_were_on_their_way_get_no_flows_again() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Desk::new(10);
+    let mut planner = Queue::new(10);
     let mut ask = |now, version, to| {
         let (key, ends) = (key(1, 3), (host(1), host(to)));
         match planner.answer(now, (&routes, version), key, ends) {
@@ -248,7 +247,7 @@ fn requests_that_were_on_their_way_get_no_flows_again() {
 #[test]
 fn a_packet_that_went_astray_is_led_back_without_flows() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Desk::new(10);
+    let mut planner = Queue::new(10);
     // It came to 2 from 1 by the link between them, and belongs to 1.
     let from = SwitchPort::of(DatapathId(2), PortNo(2));
     let answer = planner.answer(Time::START, (&routes, 1), key(9, 1), (from, host(1)));
@@ -259,12 +258,12 @@ fn a_packet_that_went_astray_is_led_back_without_flows() {
 #[test]
 fn where_a_port_goes_down_the_paths_that_end_there_go() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Desk::new(10);
+    let mut planner = Queue::new(10);
     for (src, dst) in [(1, 3), (3, 1), (2, 3)] {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
     let mut removed = vec![];
-    planner.keeper.forget_port(host(3), |path| removed.push(path.key));
+    planner.maintenance.forget_port(host(3), |path| removed.push(path.key));
     assert_eq!(removed, [key(1, 3), key(2, 3)]);
 }
 
@@ -272,7 +271,7 @@ fn where_a_port_goes_down_the_paths_that_end_there_go() {
 fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
     const HOSTS: u64 = 120;
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Desk::new(20_000);
+    let mut planner = Queue::new(20_000);
     let end = |host: u64| SwitchPort::new(1 + host % 5, 100 + host as u32);
     for (src, dst) in (1..=HOSTS).flat_map(|src| (1..=HOSTS).map(move |dst| (src, dst))) {
         if src != dst {
@@ -284,10 +283,10 @@ fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
     // Every third host is elsewhere now, or nowhere.
     let is_there = |host: u64| !host.is_multiple_of(3);
     let (mut looked_at, mut removed) = (vec![], 0);
-    planner.keeper.doubt_all();
-    while planner.keeper.is_in_doubt() {
+    planner.maintenance.doubt_all();
+    while planner.maintenance.is_in_doubt() {
         let mut asked = 0;
-        planner.keeper.look_again(
+        planner.maintenance.look_again(
             |ids, places| {
                 asked += ids.len();
                 let at = |id: &Identity| match id.mac.to_u64() {
@@ -311,13 +310,13 @@ fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
 #[test]
 fn a_host_that_moves_takes_its_paths_along() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Desk::new(10);
+    let mut planner = Queue::new(10);
     for (src, dst) in [(1, 3), (3, 1), (2, 4)] {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
     let mut removed = BTreeMap::new();
     let three = Identity { mac: MacAddr::from_u64(3), vlan: 0 };
-    planner.keeper.forget_host(three, |path| {
+    planner.maintenance.forget_host(three, |path| {
         assert!(path.install.is_empty());
         let dpids: Vec<u64> = path.remove.iter().map(|rule| rule.dpid.0).collect();
         removed.insert(path.key, dpids);
@@ -331,7 +330,7 @@ fn a_host_that_moves_takes_its_paths_along() {
 fn what_is_remembered_is_bounded_and_leaves_nothing_behind() {
     let graph = Graph::default().with(&ring(9));
     let routes = routes(graph.clone());
-    let mut planner = Desk::new(20);
+    let mut planner = Queue::new(20);
     for (src, dst) in (1..=9).flat_map(|src| (1..=9).map(move |dst| (src, dst))) {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
@@ -339,12 +338,14 @@ fn what_is_remembered_is_bounded_and_leaves_nothing_behind() {
     let cut = (1..=9).map(|dpid| Change::SwitchDown(DatapathId(dpid))).collect::<Vec<_>>();
     let next = routes.after(Arc::new(graph.with(&cut)));
     let mut gone = 0;
-    planner.keeper.reroute(&routes, &next, |path| gone += usize::from(path.install.is_empty()));
+    planner
+        .maintenance
+        .reroute(&routes, &next, |path| gone += usize::from(path.install.is_empty()));
     assert_eq!(gone, 20);
     assert!(planner.paths().is_empty() && planner.paths().is_clear());
     let routes = self::routes(Graph::default().with(&ring(9)));
     planner.answer(Time::START, (&routes, 2), key(1, 4), (host(1), host(4)));
     assert_eq!(planner.paths().len(), 1);
-    planner.keeper.expired(key(1, 4), host(1));
+    planner.maintenance.expired(key(1, 4), host(1));
     assert!(planner.paths().is_empty() && planner.paths().is_clear());
 }

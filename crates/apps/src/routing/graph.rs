@@ -13,12 +13,12 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use aldis_control::SwitchPort;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::metric::Metric;
 use super::node::{FarEnd, Leg, NodeLinks, Side};
-use aldis_control::SwitchPort;
 
 /// Switches that a graph can hold: with them, costs of 16 bits add up to 32. Further ones are left
 /// out.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use aldis_control::SwitchPort;
+
 use super::graph::{Change, Graph};
 use super::metric::Metric;
 use crate::topology::{self, Map, Peer, Port, State};
-use aldis_control::SwitchPort;
 
 /// Follows the map of the network, one version after the other, and has the graph of it.
 ///

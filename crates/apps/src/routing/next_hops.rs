@@ -72,10 +72,10 @@ impl<'g> Iterator for Leading<'g> {
 mod tests {
     use std::sync::Arc;
 
+    use aldis_control::SwitchPort;
     use aldis_wire::DatapathId;
 
     use crate::routing::{Change, Engine, Flow, Graph, Metric, Routes, Shortest, Widest};
-    use aldis_control::SwitchPort;
 
     /// Chooses link by link, as engines do that replace nothing.
     #[derive(Debug)]

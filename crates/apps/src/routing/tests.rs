@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aldis_control::SwitchPort;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 use petgraph::algo::dijkstra;
@@ -11,7 +12,6 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use proptest::prelude::*;
 
 use super::*;
-use aldis_control::SwitchPort;
 
 /// What the network is known to be, in the plainest words.
 #[derive(Clone, Debug, Default)]

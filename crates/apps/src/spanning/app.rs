@@ -12,8 +12,8 @@ use aldis_control::{App, Batch, EventKind, Output, Part, Request, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
+use super::flood_ports::{FloodPorts, FloodPortsPublisher};
 use super::heads::{Head, Heads};
-use super::outlets::{Outlets, Spans};
 use super::shares::{DIVIDED, Divided, LEAST, Of, Shares, Spent};
 use crate::recent_set::{RecentSet, Verdict};
 
@@ -70,7 +70,7 @@ pub struct Repeats {
     /// Those of them that were flooded while it was not known what all ports lead to.
     careful: RecentSet,
     shares: Shares,
-    /// Frames for which there was no room, and that nobody was told of.
+    /// Frames for which there was no room, and that were not told of.
     refused: AtomicU64,
     /// When people may be told again, in nanoseconds.
     tell_at: AtomicU64,
@@ -122,9 +122,9 @@ impl Repeats {
     }
 
     /// Whether a switch may flood one frame more: of what that is.
-    fn take(&self, now: Time, switch: &Joined, outlets: &Outlets) -> Option<Of> {
-        let switches = outlets.count();
-        let divided = match outlets.is_large() && outlets.settled().is_none() {
+    fn take(&self, now: Time, switch: &Joined, flood_ports: &FloodPorts) -> Option<Of> {
+        let switches = flood_ports.count();
+        let divided = match flood_ports.is_large() && flood_ports.settled().is_none() {
             true => Divided { floods: CAREFUL_MAX as u64, switches, least: 1 },
             false => Divided { floods: DIVIDED, switches, least: LEAST },
         };
@@ -136,17 +136,19 @@ impl Repeats {
     }
 
     /// Whether a switch may flood this frame now; notes it if so. `of` is what the flood is of.
-    pub(super) fn admits(&self, now: Time, (key, of): (u64, Of), outlets: &Outlets) -> bool {
+    pub(super) fn admits(&self, now: Time, (key, of): (u64, Of), flood_ports: &FloodPorts) -> bool {
         // A frame that was flooded with care counts as such for as long as a copy of it may come
         // back.
-        let is_long_settled = outlets
+        let is_long_settled = flood_ports
             .settled()
             .is_some_and(|since| since == Time::START || now.since(since) >= REPEAT_WITHIN);
         match is_long_settled {
             true => self.admit(now, key, TIMES),
             false => {
                 self.admit(now, key, 1)
-                    && (!outlets.is_large() || of == Of::Part || self.leaves_probes_room(now, key))
+                    && (!flood_ports.is_large()
+                        || of == Of::Part
+                        || self.leaves_probes_room(now, key))
             }
         }
     }
@@ -203,7 +205,7 @@ impl Spanning {
         &mut self,
         batch: &Batch<'_>,
         slots: &Slots<'_, Parallel<Joined>>,
-        (version, outlets): (u64, &Outlets),
+        (version, flood_ports): (u64, &FloodPorts),
     ) {
         let Spanning { repeats, heads, floods } = self;
         floods.clear();
@@ -217,11 +219,11 @@ impl Spanning {
                 let frame = batch.frame(request);
                 if request.stopped
                     || stays(frame)
-                    || heads.of(version, at, (outlets, switch)).flood.is_none()
+                    || heads.of(version, at, (flood_ports, switch)).flood.is_none()
                 {
                     continue;
                 }
-                let of = repeats.take(batch.now, slot, outlets);
+                let of = repeats.take(batch.now, slot, flood_ports);
                 *flood = of.map(|of| Flood { key: repeats.key(at, frame), of });
             }
         }
@@ -234,7 +236,7 @@ impl Spanning {
         &mut self,
         now: Time,
         (request, slot): (&Request<'_>, &Joined),
-        (version, outlets): (u64, &Outlets),
+        (version, flood_ports): (u64, &FloodPorts),
         out: &mut Output,
     ) {
         let Spanning { repeats, heads, floods } = self;
@@ -243,14 +245,14 @@ impl Spanning {
         }
         let flood = floods.get(request.index).copied().flatten();
         let is_flooded = flood.is_some_and(|Flood { key, of }| {
-            let admits = repeats.admits(now, (key, of), outlets);
+            let admits = repeats.admits(now, (key, of), flood_ports);
             if !admits {
                 repeats.shares.give_back(now, &slot.spent, of);
             }
             admits
         });
         let at = Inlet { dpid: request.switch.dpid, joined: slot.at, port: request.in_port() };
-        let Head { flood, drop } = heads.of(version, at, (outlets, request.switch));
+        let Head { flood, drop } = heads.of(version, at, (flood_ports, request.switch));
         let is_sent = is_flooded && flood.as_ref().is_some_and(|head| out.send(request, head));
         // The switch need not keep the packet any longer.
         if !is_sent && request.header.buffer_id != NO_BUFFER {
@@ -270,7 +272,7 @@ impl App for Spanning {
     type Slot = Parallel<Joined>;
     const NAME: &'static str = "spanning";
     const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
-    const READS: &'static [PartId] = &[Outlets::ID];
+    const READS: &'static [PartId] = &[FloodPorts::ID];
 
     fn init_switch(&mut self, now: Time, _: &SwitchInfo) -> Joined {
         Joined { at: now, spent: Spent::default() }
@@ -283,11 +285,11 @@ impl App for Spanning {
         out: &mut Output,
     ) {
         let now = batch.now;
-        let outlets = (batch.world.version(), batch.world.part::<Outlets>());
+        let flood_ports = (batch.world.version(), batch.world.part::<FloodPorts>());
         if batch.requests.iter().all(|request| request.stopped) {
             return;
         }
-        self.read(batch, &slots, outlets);
+        self.read(batch, &slots, flood_ports);
         // The requests of one switch follow each other: its slot is looked for once.
         let mut slot = None;
         batch.each(|request| {
@@ -295,7 +297,7 @@ impl App for Spanning {
                 Some((run, slot)) if run == request.run => slot,
                 _ => slot.insert((request.run, slots.of(request.switch_index))).1,
             };
-            self.answer(now, (request, slot), outlets, out);
+            self.answer(now, (request, slot), flood_ports, out);
             Next::Stop
         });
         if let Some(refused) = self.repeats.refused(now) {
@@ -306,7 +308,7 @@ impl App for Spanning {
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Spans::new())
+        Publishers::of(FloodPortsPublisher::new())
     }
 }
 
@@ -369,12 +371,12 @@ mod tests {
     #[test]
     fn a_storm_at_one_switch_costs_another_none_of_its_floods() {
         let repeats = Repeats::default();
-        let outlets = Outlets::default();
+        let flood_ports = FloodPorts::default();
         let joined = || Joined { at: Time::START, spent: Spent::default() };
         let floods = |dpid, switch: &Joined, frames: u32| {
             let is_flooded = |number: &u32| {
                 let at = Inlet { dpid: DatapathId(dpid), joined: switch.at, port: PortNo(1) };
-                repeats.take(Time::START, switch, &outlets).is_some()
+                repeats.take(Time::START, switch, &flood_ports).is_some()
                     && repeats.admit(Time::START, repeats.key(at, &number.to_be_bytes()), TIMES)
             };
             (0..frames).filter(is_flooded).count()

@@ -1,7 +1,8 @@
 //! The links that floods take: a minimum spanning tree of each connected part of the network.
 
-use crate::routing::{Graph, Node};
 use aldis_control::SwitchPort;
+
+use crate::routing::{Graph, Node};
 
 /// Which ends of links floods leave by.
 ///

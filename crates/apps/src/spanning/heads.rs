@@ -9,7 +9,7 @@ use aldis_control::switch::SwitchInfo;
 use aldis_wire::msg::{Action, PacketOutHead, Port, PortNo};
 
 use super::app::Inlet;
-use super::outlets::Outlets;
+use super::flood_ports::FloodPorts;
 
 /// Places of the table, a power of two: so many switches and ports that flood at a time. Some ten
 /// kilobytes.
@@ -45,7 +45,7 @@ impl Heads {
         &mut self,
         version: u64,
         at: Inlet,
-        (outlets, switch): (&Outlets, &SwitchInfo),
+        (flood_ports, switch): (&FloodPorts, &SwitchInfo),
     ) -> &Head {
         if self.places.is_empty() {
             self.places.resize_with(PLACES, || None);
@@ -57,18 +57,18 @@ impl Heads {
         if place.as_mut().filter(is_it).is_none() {
             *place = None;
         }
-        let head = || Place { version, at, head: Head::of(at, outlets, switch) };
+        let head = || Place { version, at, head: Head::of(at, flood_ports, switch) };
         &place.get_or_insert_with(head).head
     }
 }
 
 impl Head {
-    fn of(at: Inlet, outlets: &Outlets, switch: &SwitchInfo) -> Head {
+    fn of(at: Inlet, flood_ports: &FloodPorts, switch: &SwitchInfo) -> Head {
         let head = |ports: &mut dyn Iterator<Item = PortNo>| {
             // With more ports than a message can name nothing is flooded.
             PacketOutHead::new(switch.version, at.port, ports.map(Action::output)).ok()
         };
-        let mut ports = ports(at, outlets, &switch.ports).peekable();
+        let mut ports = ports(at, flood_ports, &switch.ports).peekable();
         let flood = ports.peek().is_some().then(|| head(&mut ports)).flatten();
         Head { flood, drop: head(&mut core::iter::empty()) }
     }
@@ -78,12 +78,12 @@ impl Head {
 /// `at_first` are its ports when it joined: they count as long as the outlets do not have it.
 pub(super) fn ports(
     at: Inlet,
-    outlets: &Outlets,
+    flood_ports: &FloodPorts,
     at_first: &[Port],
 ) -> impl Iterator<Item = PortNo> {
-    let outlet = outlets.switch(at.dpid);
+    let of_switch = flood_ports.switch(at.dpid);
     let is_up = |port: &&Port| port.is_up() && port.number.is_real();
     let first = at_first.iter().filter(is_up).map(|port| port.number);
-    let first = first.filter(move |port| outlet.is_none() && *port != at.port);
-    outlet.into_iter().flat_map(move |outlet| outlet.flood(at.port)).chain(first)
+    let first = first.filter(move |port| of_switch.is_none() && *port != at.port);
+    of_switch.into_iter().flat_map(move |of_switch| of_switch.flood(at.port)).chain(first)
 }

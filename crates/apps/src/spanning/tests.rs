@@ -4,32 +4,31 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, Version};
 use petgraph::unionfind::UnionFind;
 use proptest::prelude::*;
 
 use super::app::{CAREFUL_MAX, Inlet};
+use super::flood_ports::LARGE;
 use super::heads::ports;
-use super::outlets::LARGE;
 use super::shares::Of;
 use super::*;
 use crate::routing::tests::{a_history, both};
 use crate::routing::{Change, Graph};
 use crate::topology::{Map, Peer, Port, State, Switch};
-use aldis_control::SwitchPort;
 
 /// The ports by which the application floods a frame.
 fn flood(
     repeats: &Repeats,
     now: Time,
     (at, frame): (Inlet, &[u8]),
-    (outlets, at_first): (&Outlets, &[aldis_wire::msg::Port]),
+    (flood_ports, at_first): (&FloodPorts, &[aldis_wire::msg::Port]),
 ) -> Vec<PortNo> {
-    let ports: Vec<PortNo> = ports(at, outlets, at_first).collect();
+    let ports: Vec<PortNo> = ports(at, flood_ports, at_first).collect();
     let floods =
-        !ports.is_empty() && repeats.admits(now, (repeats.key(at, frame), Of::All), outlets);
+        !ports.is_empty() && repeats.admits(now, (repeats.key(at, frame), Of::All), flood_ports);
     if floods { ports } else { Vec::new() }
 }
 
@@ -41,7 +40,7 @@ type Links = BTreeMap<SwitchPort, SwitchPort>;
 /// The network as it is, what is known of it, and what is on its way.
 struct Net {
     links: Links,
-    outlets: Outlets,
+    flood_ports: FloodPorts,
     repeats: Repeats,
     switches: Vec<DatapathId>,
     // Copies of the frame on their way to a port.
@@ -58,7 +57,7 @@ impl Net {
     fn of(graph: &Graph, random: u64) -> Net {
         let mut net = Net {
             links: links(graph),
-            outlets: Outlets::default(),
+            flood_ports: FloodPorts::default(),
             repeats: Repeats::default(),
             switches: vec![],
             flight: vec![],
@@ -75,7 +74,7 @@ impl Net {
     /// The graph is published: of these switches it is known what their ports lead to.
     fn learns(&mut self, graph: &Graph, known: impl Fn(DatapathId) -> bool) {
         self.switches = graph.switches().map(|(dpid, _)| dpid).collect();
-        self.outlets = Outlets::of(&map(graph, known), &Forest::of(graph));
+        self.flood_ports = FloodPorts::of(&map(graph, known), &Forest::of(graph));
     }
 
     /// One random copy of the frame arrives, if any is in flight.
@@ -93,7 +92,7 @@ impl Net {
 
     fn floods(&mut self, arrived: SwitchPort) {
         let at = Inlet { dpid: arrived.dpid, joined: Time::START, port: arrived.port };
-        for port in flood(&self.repeats, self.now, (at, &self.frame), (&self.outlets, &[])) {
+        for port in flood(&self.repeats, self.now, (at, &self.frame), (&self.flood_ports, &[])) {
             if port == HOST {
                 *self.heard.entry(arrived.dpid).or_default() += 1;
             } else {
@@ -174,7 +173,7 @@ fn bare(map: &Map) -> Map {
     map.switches().map(switch).collect()
 }
 
-/// No link between two ports of one switch: nobody hears through one.
+/// No link between two ports of one switch: no other switch is behind it.
 fn apart(history: Vec<Vec<Change>>) -> Vec<Vec<Change>> {
     let is_apart = |change: &Change| match change {
         Change::Link { from, to, .. } => from.dpid != to.dpid,
@@ -223,7 +222,7 @@ proptest! {
     fn where_no_link_is_known_a_broadcast_is_flooded_once(history in a_history(), random: u64) {
         let graph = Graph::default().with(&history.concat());
         let mut net = Net::of(&graph, random);
-        net.outlets = Outlets::of(&bare(&map(&graph, |_| false)), &Forest::default());
+        net.flood_ports = FloodPorts::of(&bare(&map(&graph, |_| false)), &Forest::default());
         for from in net.switches.clone() {
             net.sends(from);
             while net.step() {}
@@ -248,7 +247,7 @@ proptest! {
             if let Some(&from) = net.switches.first() {
                 net.sends(from);
             }
-            // What is cut is cut before anybody knows; what is new begins with ports that come up,
+            // What is cut is cut before that is known; what is new begins with ports that come up,
             // which is known at once.
             net.links = common(&was, &is);
             for _ in 0..net.draw(8) {
@@ -282,12 +281,12 @@ proptest! {
         net.now = net.now + Duration::from_secs(1);
         net.learns(&graph, |_| false);
         for from in net.switches.clone() {
-            net.outlets = net.outlets.next(net.now, &map(&graph, |_| false), &Forest::of(&graph));
+            net.flood_ports = net.flood_ports.next(net.now, &map(&graph, |_| false), &Forest::of(&graph));
             net.sends(from);
             for _ in 0..net.draw(8) {
                 net.step();
             }
-            net.outlets = net.outlets.next(net.now, &map(&graph, |_| true), &Forest::of(&graph));
+            net.flood_ports = net.flood_ports.next(net.now, &map(&graph, |_| true), &Forest::of(&graph));
             while net.step() {}
             net.heard.remove(&from);
             prop_assert!(net.heard.values().all(|&times| times <= 1), "{:?}", net.heard);
@@ -298,8 +297,8 @@ proptest! {
     fn a_loop_that_nobody_can_see_is_no_storm(history in a_history(), random: u64) {
         let graph = Graph::default().with(&apart(history).concat());
         let mut net = Net::of(&graph, random);
-        net.outlets = Outlets::of(&bare(&map(&graph, |_| true)), &Forest::default());
-        prop_assert!(net.outlets.settled().is_some());
+        net.flood_ports = FloodPorts::of(&bare(&map(&graph, |_| true)), &Forest::default());
+        prop_assert!(net.flood_ports.settled().is_some());
         if let Some(&from) = net.switches.first() {
             net.sends(from);
             while net.step() {}
@@ -348,8 +347,8 @@ fn a_port_of_a_link_known_from_one_end_is_closed() {
     let half = both(a, b)[0];
     let graph = Graph::default().with(&[up[0], up[1], half]);
     let ports = |graph: &Graph| -> Vec<PortNo> {
-        let outlets = Outlets::of(&map(graph, |_| true), &Forest::of(graph));
-        outlets.switch(a.dpid).unwrap().flood(PortNo(99)).collect()
+        let flood_ports = FloodPorts::of(&map(graph, |_| true), &Forest::of(graph));
+        flood_ports.switch(a.dpid).unwrap().flood(PortNo(99)).collect()
     };
     assert_eq!(ports(&graph), [HOST]);
     assert_eq!(ports(&graph.with(&both(a, b))), [a.port, HOST]);
@@ -369,9 +368,9 @@ fn a_switch_that_nobody_heard_of_floods_by_the_ports_that_it_joined_with() {
     let ports =
         [(1, false), (2, false), (3, true)].map(|(number, down)| port(PortNo(number), down));
     let ports = [&ports[..], &[port(PortNo::LOCAL, false)]].concat();
-    let (repeats, outlets) = (Repeats::default(), Outlets::default());
+    let (repeats, flood_ports) = (Repeats::default(), FloodPorts::default());
     let at = Inlet { dpid: DatapathId(1), joined: Time::START, port: PortNo(1) };
-    let flood = |now| flood(&repeats, now, (at, &[0; 60]), (&outlets, &ports));
+    let flood = |now| flood(&repeats, now, (at, &[0; 60]), (&flood_ports, &ports));
     assert_eq!(flood(Time::START), [PortNo(2)]);
     assert_eq!(flood(Time::START), []);
     assert_eq!(flood(Time::START + Duration::from_secs(1)), [PortNo(2)]);
@@ -393,14 +392,14 @@ fn a_large_network_floods_less_while_it_is_being_found_out() {
         let (version, since) = (Version::V13, Time::START);
         let switch = |dpid| Switch { dpid, version, since, ports: vec![port(1), port(2)] };
         let map: Map = dpids.clone().map(switch).collect();
-        let mut charter = crate::routing::GraphBuilder::default();
-        charter.follow(&map);
-        let outlets = Outlets::of(&map, &Forest::of(charter.graph()));
+        let mut graph_builder = crate::routing::GraphBuilder::default();
+        graph_builder.follow(&map);
+        let flood_ports = FloodPorts::of(&map, &Forest::of(graph_builder.graph()));
         let repeats = Repeats::default();
         let frames = dpids.flat_map(|dpid| (0..40u8).map(move |frame| (dpid, [frame; 60])));
         let is_flooded = |(dpid, frame): &(DatapathId, [u8; 60])| {
             let at = Inlet { dpid: *dpid, joined: Time::START, port: PortNo(1) };
-            !flood(&repeats, Time::START, (at, frame), (&outlets, &[])).is_empty()
+            !flood(&repeats, Time::START, (at, frame), (&flood_ports, &[])).is_empty()
         };
         frames.filter(is_flooded).count()
     };
@@ -435,14 +434,14 @@ fn behind_a_switch_that_is_not_ours_one_port_is_open_to_its_hosts() {
         Switch { dpid: DatapathId(dpid), version, since, ports }
     });
     let map: Map = switches.collect();
-    let mut charter = crate::routing::GraphBuilder::default();
-    assert!(charter.follow(&map));
-    let ends: Vec<_> = charter.graph().links().map(|(from, to, _)| (from, to)).collect();
+    let mut graph_builder = crate::routing::GraphBuilder::default();
+    assert!(graph_builder.follow(&map));
+    let ends: Vec<_> = graph_builder.graph().links().map(|(from, to, _)| (from, to)).collect();
     let cable = (SwitchPort::new(1, 2), SwitchPort::new(2, 2));
     assert_eq!(ends, [(at(1), at(2)), cable]);
-    let outlets = Outlets::of(&map, &Forest::of(charter.graph()));
+    let flood_ports = FloodPorts::of(&map, &Forest::of(graph_builder.graph()));
     let open = |dpid| -> Vec<u32> {
-        let flood = outlets.switch(DatapathId(dpid)).unwrap().flood(PortNo(99));
+        let flood = flood_ports.switch(DatapathId(dpid)).unwrap().flood(PortNo(99));
         flood.map(|port| port.0).collect()
     };
     // The first two reach each other through it, and not by their cable; it is the first that

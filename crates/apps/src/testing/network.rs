@@ -8,13 +8,11 @@ use std::time::Duration;
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{View, WorldBuilder};
 use aldis_control::{
-    AppSet, Batch, Event, EventKind, Output, Part, Pipeline, RequestHeader, Run, Switch, Time,
-    World,
+    AppSet, Batch, Event, EventKind, Output, Part, Pipeline, RequestHeader, Run, Switch,
+    SwitchPort, Time, World,
 };
 use aldis_wire::msg::{Action, FlowMod, Message, Port, PortChange, PortChangeReason, PortDetails};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
-
-use aldis_control::SwitchPort;
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -9,14 +9,15 @@ use aldis_control::batch::Request;
 use aldis_control::controller_event::{Found, LinkNow};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{Account, App, Batch, Commands, Cookie, EventKind, Output, Part, Time};
+use aldis_control::{
+    Account, App, Batch, Commands, Cookie, EventKind, Output, Part, SwitchPort, Time,
+};
 use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, Message, PacketOut, PortNo};
 
 use crate::recent_set::{RecentSet, Verdict};
 use crate::send::{XID_NONE, send_out};
-use aldis_control::SwitchPort;
 
 use super::link::State;
 use super::lldp::{FAR_ETHERTYPE, Key, Probe, Reach, Read};
@@ -124,7 +125,7 @@ fn flows() -> impl Iterator<Item = FlowMod> {
 /// Has a switch bring probes here.
 fn listen(switch: &SwitchInfo, out: &mut Output) {
     for flow in flows() {
-        out.say(switch, XID_NONE, flow);
+        out.send_message(switch, XID_NONE, flow);
     }
 }
 
@@ -276,7 +277,7 @@ impl App for Topology {
                 if switch_ports.with(|state| state.asks(now)) && has_links(ctx.world, switch) {
                     let xid = out.xid();
                     switch_ports.with(|state| state.ask(now, xid));
-                    out.say(switch, xid, Message::BarrierRequest);
+                    out.send_message(switch, xid, Message::BarrierRequest);
                 }
             }
             Event::Reply { xid, .. } => {

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::{DatapathId, MacAddr};
-
-use aldis_control::SwitchPort;
 
 use super::host_port_history::HostPortHistory;
 use super::link::{Ends, Link, State};

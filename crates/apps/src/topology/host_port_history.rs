@@ -11,10 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::{DatapathId, MacAddr};
-
-use aldis_control::SwitchPort;
 
 /// How long it is remembered.
 const REMEMBERED_FOR: Duration = Duration::from_secs(600);

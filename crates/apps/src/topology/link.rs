@@ -2,9 +2,7 @@
 
 use core::time::Duration;
 
-use aldis_control::Time;
-
-use aldis_control::SwitchPort;
+use aldis_control::{SwitchPort, Time};
 
 use super::lldp::Reach;
 use super::map::Peer;

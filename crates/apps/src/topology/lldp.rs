@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! | Ethernet | chassis "of:dpid" | port "number" | ttl | name "aldis" | ours | end |
-//! ours: | 00-26-e1 | subtype | version | reach | dpid 8 | port 4 | sequence 8 | nonce 16 | tag 16 |
+//! ours: 00-26-e1 | subtype | version | reach | dpid 8 | port 4 | sequence 8 | nonce 16 | tag 16
 //! ```
 //!
 //! The tag is the first half of an HMAC-SHA-256 (RFC 2104) over all of the frame in front of it,
@@ -10,12 +10,11 @@
 //! bytes, for a switch of 1.0 may cut PACKET_INs at 128. The organisation is that of OpenFlow,
 //! which other controllers write too; the subtype is our own.
 
+use aldis_control::SwitchPort;
 use aldis_packet::{Ethernet, Lldp, ethernet, ethertype, lldp, lldp::tlv};
 use aldis_wire::MacAddr;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-
-use aldis_control::SwitchPort;
 
 /// The ethertype of probes that bridges are to pass on: LLDP's form with an ethertype that none
 /// keeps to itself. Other controllers use it too (BDDP).

@@ -10,11 +10,9 @@ use core::cmp::Ordering;
 use std::sync::Arc;
 
 use aldis_control::world::Counts;
-use aldis_control::{Part, Time};
+use aldis_control::{Part, SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, Version};
-
-use aldis_control::SwitchPort;
 
 use super::link::{Ends, State};
 

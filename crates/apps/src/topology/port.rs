@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::MacAddr;
-
-use aldis_control::SwitchPort;
 
 use super::link::Ends;
 use super::lldp::{Nonce, Probe, Reach};

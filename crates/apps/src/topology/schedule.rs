@@ -6,11 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
-
-use aldis_control::SwitchPort;
 
 /// Probes that may leave at once when none left for a while: those of a round
 /// ([`super::search::ROUND`]) at the default pace, and some more.

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use aldis_control::world::{Counts, PartId, PublishCtx};
-use aldis_control::{Part, Publisher, Time};
+use aldis_control::{Part, Publisher, SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, Version};
 
 use crate::log::Log;
-use aldis_control::SwitchPort;
 
 use super::lldp::{Key, Read};
 use super::map::{self, Map};

@@ -7,13 +7,12 @@ mod doubt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::{DatapathId, MacAddr};
 use proptest::prelude::*;
 
 use super::*;
 use crate::testing::random::Random;
-use aldis_control::SwitchPort;
 
 const MS: Duration = Duration::from_millis(1);
 const KEY: [u8; 32] = [3; 32];

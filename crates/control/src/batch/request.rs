@@ -79,10 +79,10 @@ impl Request<'_> {
 
 impl Output {
     /// Answers a request with a message, which carries the request's transaction id. A message that
-    /// the switch's version cannot say, or that is too long, is not sent: false.
+    /// the switch's version cannot express, or that is too long, is not sent: false.
     pub fn answer(&mut self, request: &Request<'_>, message: impl Into<Message>) -> bool {
         self.select(request.run);
-        self.say(request.switch, request.header.xid, message)
+        self.send_message(request.switch, request.header.xid, message)
     }
 
     /// Sends the packet of a request behind this head. False, and nothing is sent, where the switch
@@ -103,9 +103,14 @@ impl Output {
         }
     }
 
-    /// Says something to the switch in hand, with this transaction id. What its version cannot say
-    /// is not sent: false.
-    pub fn say(&mut self, switch: &SwitchInfo, xid: u32, message: impl Into<Message>) -> bool {
+    /// Sends a message to the switch in hand, with this transaction id. A message that its version
+    /// of OpenFlow cannot express is not sent: false.
+    pub fn send_message(
+        &mut self,
+        switch: &SwitchInfo,
+        xid: u32,
+        message: impl Into<Message>,
+    ) -> bool {
         let message = message.into();
         self.append_with(|out| message.encode(switch.version, xid, out)).is_ok()
     }

@@ -7,13 +7,13 @@ use core::fmt;
 
 use super::{AppSet, Entry, Orders};
 use crate::app::EventKind;
-use crate::world::{Maker, PartId};
+use crate::world::{AnyPublisher, PartId};
 
-type Makers = Vec<Box<dyn Maker>>;
+type Makers = Vec<Box<dyn AnyPublisher>>;
 
 /// Why applications cannot work together.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum AppSetError {
     /// An application is there twice.
     Twice(&'static str),
     /// A sequence names an application that is not there.
@@ -68,55 +68,55 @@ pub enum Wrong {
     Circle(Vec<&'static str>),
 }
 
-impl Wrong {
+impl AppSetError {
     /// The place of the sequence that is wrong, among all, in the order in which they were added;
     /// none where it is no sequence.
     pub fn sequence(&self) -> Option<usize> {
         match self {
-            Wrong::Unknown { sequence, .. }
-            | Wrong::Deaf { sequence, .. }
-            | Wrong::Repeated { sequence, .. }
-            | Wrong::Ordered { sequence, .. } => Some(*sequence),
-            Wrong::Twice(_)
-            | Wrong::Unpublished { .. }
-            | Wrong::Rivals { .. }
-            | Wrong::Circle(_) => None,
+            AppSetError::Unknown { sequence, .. }
+            | AppSetError::Deaf { sequence, .. }
+            | AppSetError::Repeated { sequence, .. }
+            | AppSetError::Ordered { sequence, .. } => Some(*sequence),
+            AppSetError::Twice(_)
+            | AppSetError::Unpublished { .. }
+            | AppSetError::Rivals { .. }
+            | AppSetError::Circle(_) => None,
         }
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for AppSetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wrong::Twice(app) => {
+            AppSetError::Twice(app) => {
                 write!(f, "the application \"{app}\" is there twice: name it once")
             }
-            Wrong::Unknown { app, known, .. } => write!(
+            AppSetError::Unknown { app, known, .. } => write!(
                 f,
                 "there is no application \"{app}\" here; those that run are: {}",
                 known.join(", ")
             ),
-            Wrong::Deaf { app, kind, starts, .. } => write!(
+            AppSetError::Deaf { app, kind, starts, .. } => write!(
                 f,
                 "the application \"{app}\" does not start on \"{kind}\"; it starts on: {}",
                 starts.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
             ),
-            Wrong::Repeated { app, .. } => {
+            AppSetError::Repeated { app, .. } => {
                 write!(f, "the application \"{app}\" is twice in one sequence: name it once")
             }
-            Wrong::Ordered { kind, .. } => {
+            AppSetError::Ordered { kind, .. } => {
                 write!(f, "there are two sequences on \"{kind}\": an event has one order")
             }
-            Wrong::Unpublished { app, part } => write!(
+            AppSetError::Unpublished { app, part } => write!(
                 f,
                 "the application \"{app}\" reads \"{part}\", which no application publishes: add the one that does \
                  (\"aldis apps\" says which), or leave \"{app}\" out"
             ),
-            Wrong::Rivals { part, apps: [one, other] } => write!(
+            AppSetError::Rivals { part, apps: [one, other] } => write!(
                 f,
                 "the applications \"{one}\" and \"{other}\" both publish \"{part}\": leave one of them out"
             ),
-            Wrong::Circle(parts) => {
+            AppSetError::Circle(parts) => {
                 write!(f, "the parts of the World are made of each other in a circle: ")?;
                 parts.iter().try_for_each(|part| write!(f, "{part} of "))?;
                 f.write_str(parts.first().copied().unwrap_or_default())
@@ -125,7 +125,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-impl core::error::Error for Wrong {}
+impl core::error::Error for AppSetError {}
 
 /// The applications and the parts of the World, for people to look at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -169,7 +169,7 @@ impl AppSet {
     ///
     /// # Errors
     /// As [`AppSet::build`].
-    pub fn graph(&self) -> Result<Graph, Wrong> {
+    pub fn graph(&self) -> Result<Graph, AppSetError> {
         let (orders, makers) = self.check()?;
         let sequence = |kind: EventKind| {
             let indices = orders[kind as usize].iter();
@@ -187,16 +187,16 @@ impl AppSet {
     }
 
     /// The order for each event, and the publishers in the order in which they work.
-    pub(super) fn check(&self) -> Result<(Orders, Makers), Wrong> {
+    pub(super) fn check(&self) -> Result<(Orders, Makers), AppSetError> {
         for (index, app) in self.apps.iter().enumerate() {
             if self.apps[..index].iter().any(|other| other.name == app.name) {
-                return Err(Wrong::Twice(app.name));
+                return Err(AppSetError::Twice(app.name));
             }
         }
         Ok((self.orders()?, self.makers()?))
     }
 
-    fn orders(&self) -> Result<Orders, Wrong> {
+    fn orders(&self) -> Result<Orders, AppSetError> {
         let usual = |kind: EventKind| {
             let starts =
                 |(index, app): (usize, &Entry)| app.starts.contains(&kind).then_some(index);
@@ -205,7 +205,7 @@ impl AppSet {
         let mut orders = EventKind::ALL.map(usual);
         for (at, sequence) in self.sequences.iter().enumerate() {
             if self.sequences[..at].iter().any(|other| other.kind == sequence.kind) {
-                return Err(Wrong::Ordered { sequence: at, kind: sequence.kind });
+                return Err(AppSetError::Ordered { sequence: at, kind: sequence.kind });
             }
             orders[sequence.kind as usize] = self.order(at)?;
         }
@@ -213,20 +213,20 @@ impl AppSet {
     }
 
     /// The places that a sequence names.
-    fn order(&self, sequence: usize) -> Result<Box<[usize]>, Wrong> {
+    fn order(&self, sequence: usize) -> Result<Box<[usize]>, AppSetError> {
         let kind = self.sequences[sequence].kind;
         let mut order = Vec::new();
         for app in &self.sequences[sequence].apps {
             let Some(index) = self.apps.iter().position(|there| there.name == *app) else {
                 let known = self.names().collect();
-                return Err(Wrong::Unknown { sequence, app: app.clone(), known });
+                return Err(AppSetError::Unknown { sequence, app: app.clone(), known });
             };
             let Entry { name, starts, .. } = self.apps[index];
             if !starts.contains(&kind) {
-                return Err(Wrong::Deaf { sequence, app: name, kind, starts });
+                return Err(AppSetError::Deaf { sequence, app: name, kind, starts });
             }
             if order.contains(&index) {
-                return Err(Wrong::Repeated { sequence, app: name });
+                return Err(AppSetError::Repeated { sequence, app: name });
             }
             order.push(index);
         }
@@ -234,13 +234,16 @@ impl AppSet {
     }
 
     /// All publishers, each behind those whose parts it reads.
-    fn makers(&self) -> Result<Makers, Wrong> {
-        let mut makers: Vec<(&'static str, Box<dyn Maker>)> = Vec::new();
+    fn makers(&self) -> Result<Makers, AppSetError> {
+        let mut makers: Vec<(&'static str, Box<dyn AnyPublisher>)> = Vec::new();
         for app in &self.apps {
             for maker in (app.publishers)().0 {
                 let rival = makers.iter().find(|(_, other)| other.part() == maker.part());
                 if let Some((other, _)) = rival {
-                    return Err(Wrong::Rivals { part: maker.part().name, apps: [other, app.name] });
+                    return Err(AppSetError::Rivals {
+                        part: maker.part().name,
+                        apps: [other, app.name],
+                    });
                 }
                 makers.push((app.name, maker));
             }
@@ -250,13 +253,13 @@ impl AppSet {
         for (app, part) in reads.flat_map(|(app, reads)| reads.iter().map(move |part| (app, *part)))
         {
             if !makers.iter().any(|(_, maker)| maker.part() == part) {
-                return Err(Wrong::Unpublished { app, part: part.name });
+                return Err(AppSetError::Unpublished { app, part: part.name });
             }
         }
         sorted(makers.into_iter().map(|(_, maker)| maker).collect())
     }
 
-    fn part(&self, maker: &dyn Maker) -> PartNode {
+    fn part(&self, maker: &dyn AnyPublisher) -> PartNode {
         let id = maker.part();
         let publishes = |app: &&Entry| (app.publishers)().0.iter().any(|it| it.part() == id);
         PartNode {
@@ -285,24 +288,24 @@ fn names(parts: &[PartId]) -> Vec<&'static str> {
 }
 
 /// The first come first that need none of those that are left.
-fn sorted(mut left: Makers) -> Result<Makers, Wrong> {
+fn sorted(mut left: Makers) -> Result<Makers, AppSetError> {
     let mut sorted = Vec::new();
     while !left.is_empty() {
         match (0..left.len()).find(|&index| need(&left, index).is_none()) {
             Some(index) => sorted.push(left.remove(index)),
-            None => return Err(Wrong::Circle(circle(&left))),
+            None => return Err(AppSetError::Circle(circle(&left))),
         }
     }
     Ok(sorted)
 }
 
 /// One of those that the one in this place needs.
-fn need(makers: &[Box<dyn Maker>], index: usize) -> Option<usize> {
+fn need(makers: &[Box<dyn AnyPublisher>], index: usize) -> Option<usize> {
     makers.iter().position(|other| makers[index].reads().contains(&other.part()))
 }
 
 /// Where each needs one of the others: one circle of them.
-fn circle(left: &[Box<dyn Maker>]) -> Vec<&'static str> {
+fn circle(left: &[Box<dyn AnyPublisher>]) -> Vec<&'static str> {
     let mut way = Vec::new();
     let mut at = 0;
     while !way.contains(&at) {

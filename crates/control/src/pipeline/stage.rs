@@ -21,7 +21,7 @@ pub(super) struct What<'e> {
     pub(super) event: &'e Event,
 }
 
-pub(super) trait Stage: Send {
+pub(super) trait AnyApp: Send {
     fn reads(&self) -> &'static [PartId];
     fn counts(&self) -> &'static [&'static str];
     fn count(&self, own: &[Gauge]);
@@ -33,7 +33,7 @@ pub(super) trait Stage: Send {
     fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands);
 }
 
-impl<A: App> Stage for A {
+impl<A: App> AnyApp for A {
     fn reads(&self) -> &'static [PartId] {
         A::READS
     }

@@ -18,9 +18,9 @@ use crate::limits::PORTS_MAX;
 use crate::switch::SwitchInfo;
 use crate::time::Time;
 
-/// What is known of a switch before it is up.
+/// A pending switch: what is known of it before it is up.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct PendingSwitch {
     info: SwitchInfo,
     auxiliary_id: u8,
     /// When its FEATURES_REPLY came.
@@ -98,13 +98,13 @@ impl Session {
         let Features { dpid, auxiliary_id, buffers, tables, ports } = features;
         let info = SwitchInfo { dpid, version, buffers, tables, ports: Vec::new() };
         self.dpid = Some(dpid);
-        self.phase = Phase::Admission(Box::new(Gathered {
+        self.phase = Phase::Admission(Box::new(PendingSwitch {
             info,
             auxiliary_id,
             since: now,
             changes: Vec::new(),
         }));
-        self.gather_ports(ports)?;
+        self.add_ports(ports)?;
         Ok(Step::Identified { dpid, auxiliary_id })
     }
 
@@ -118,8 +118,8 @@ impl Session {
         admission: Admission,
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
-        let gathered = match mem::replace(&mut self.phase, Phase::Auxiliary) {
-            Phase::Admission(gathered) => gathered,
+        let pending = match mem::replace(&mut self.phase, Phase::Auxiliary) {
+            Phase::Admission(pending) => pending,
             other => {
                 self.phase = other;
                 return Ok(Step::Nothing);
@@ -129,13 +129,13 @@ impl Session {
         match admission {
             Admission::Refused(refusal) => Err(Close::Refused(refusal)),
             Admission::Auxiliary => Ok(Step::AuxiliaryUp {
-                dpid: gathered.info.dpid,
-                auxiliary_id: gathered.auxiliary_id,
+                dpid: pending.info.dpid,
+                auxiliary_id: pending.auxiliary_id,
             }),
             Admission::Main => {
-                self.handshake_by = self.handshake_by + now.since(gathered.since);
-                self.set_up(gathered.info.version, out);
-                self.phase = Phase::Setup(gathered);
+                self.handshake_by = self.handshake_by + now.since(pending.since);
+                self.set_up(pending.info.version, out);
+                self.phase = Phase::Setup(pending);
                 Ok(Step::Nothing)
             }
         }
@@ -169,11 +169,11 @@ impl Session {
             self.counts.unawaited += 1;
             return Ok(Step::Nothing);
         }
-        self.gather_ports(ports)?;
+        self.add_ports(ports)?;
         if !more {
             self.requests.end(xid);
         }
-        Ok(self.settle())
+        Ok(self.finish_setup())
     }
 
     /// The switch cannot name its ports. It can be programmed all the same, once a barrier says
@@ -188,13 +188,13 @@ impl Session {
     }
 
     /// Ends the handshake if nothing is awaited any more.
-    pub(super) fn settle(&mut self) -> Step {
+    pub(super) fn finish_setup(&mut self) -> Step {
         if self.requests.awaits(Pending::Ports) || self.requests.awaits(Pending::Ready) {
             return Step::Nothing;
         }
         match mem::replace(&mut self.phase, Phase::Up) {
-            Phase::Setup(gathered) => {
-                Step::Up(SwitchInfo { ports: settled(gathered.changes), ..gathered.info })
+            Phase::Setup(pending) => {
+                Step::Up(SwitchInfo { ports: settled(pending.changes), ..pending.info })
             }
             other => {
                 self.phase = other;
@@ -203,23 +203,23 @@ impl Session {
         }
     }
 
-    fn gather_ports(&mut self, ports: Vec<Port>) -> Result<(), Close> {
-        ports
-            .into_iter()
-            .try_for_each(|port| self.gather(PortChange { reason: PortChangeReason::Added, port }))
+    fn add_ports(&mut self, ports: Vec<Port>) -> Result<(), Close> {
+        ports.into_iter().try_for_each(|port| {
+            self.add_port_change(PortChange { reason: PortChangeReason::Added, port })
+        })
     }
 
     /// Keeps what is said of a port until the handshake is done, if it is known yet which switch
     /// the port belongs to.
-    pub(super) fn gather(&mut self, change: PortChange) -> Result<(), Close> {
-        let (Phase::Admission(gathered) | Phase::Setup(gathered)) = &mut self.phase else {
+    pub(super) fn add_port_change(&mut self, change: PortChange) -> Result<(), Close> {
+        let (Phase::Admission(pending) | Phase::Setup(pending)) = &mut self.phase else {
             self.counts.early += 1;
             return Ok(());
         };
-        if gathered.changes.len() == PORTS_MAX {
+        if pending.changes.len() == PORTS_MAX {
             return Err(Close::TooManyPorts);
         }
-        gathered.changes.push(change);
+        pending.changes.push(change);
         Ok(())
     }
 
@@ -238,8 +238,8 @@ impl Session {
     pub(super) fn handshake_deadline(&self) -> Time {
         match &self.phase {
             Phase::Hello | Phase::Features | Phase::Setup(_) => self.handshake_by,
-            Phase::Admission(gathered) => {
-                gathered.since + self.config.probe_within + self.config.handshake_within
+            Phase::Admission(pending) => {
+                pending.since + self.config.probe_within + self.config.handshake_within
             }
             Phase::Up | Phase::Auxiliary => Time::NEVER,
         }

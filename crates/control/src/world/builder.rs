@@ -15,7 +15,7 @@ use crate::time::Time;
 pub const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
 /// A publisher behind a trait object, without the type of its part.
-pub(crate) trait Maker: Send {
+pub(crate) trait AnyPublisher: Send {
     /// What it makes.
     fn part(&self) -> PartId;
     /// What that is made of.
@@ -36,19 +36,19 @@ pub(crate) trait Maker: Send {
 }
 
 /// A publisher, and the part as it published it last.
-pub(super) struct Made<P: Publisher> {
+pub(super) struct Erased<P: Publisher> {
     publisher: P,
     queue: Arc<Queue<P::Part>>,
     current: Option<Arc<P::Part>>,
 }
 
-impl<P: Publisher> Made<P> {
+impl<P: Publisher> Erased<P> {
     pub(super) fn new(publisher: P) -> Self {
-        Made { publisher, queue: Arc::new(Queue::new()), current: None }
+        Erased { publisher, queue: Arc::new(Queue::new()), current: None }
     }
 }
 
-impl<P: Publisher> Maker for Made<P> {
+impl<P: Publisher> AnyPublisher for Erased<P> {
     fn part(&self) -> PartId {
         P::Part::ID
     }
@@ -93,7 +93,7 @@ impl<P: Publisher> Maker for Made<P> {
 /// The publishers of all parts, in the order in which one is made of another.
 #[derive(Default)]
 pub struct WorldBuilder {
-    makers: Vec<Box<dyn Maker>>,
+    makers: Vec<Box<dyn AnyPublisher>>,
     world: Arc<World>,
     /// When the next version may come.
     not_before: Time,
@@ -113,9 +113,9 @@ impl fmt::Debug for WorldBuilder {
 
 impl WorldBuilder {
     /// With these, in an order in which none is made of one that comes later.
-    pub(crate) fn new(mut makers: Vec<Box<dyn Maker>>) -> WorldBuilder {
+    pub(crate) fn new(mut makers: Vec<Box<dyn AnyPublisher>>) -> WorldBuilder {
         let version = u64::from(!makers.is_empty());
-        let begin = |maker: &mut Box<dyn Maker>| {
+        let begin = |maker: &mut Box<dyn AnyPublisher>| {
             let (id, value) = (maker.part(), maker.begin());
             Published { id, since: version, value }
         };

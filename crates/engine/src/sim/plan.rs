@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use aldis_control::pipeline::Wrong;
+use aldis_control::pipeline::AppSetError;
 
 use super::Costs;
 use crate::design::{Contradiction, Design, Knobs};
@@ -170,7 +170,7 @@ pub enum Refused {
     /// The design's knobs do not go together.
     Design(Contradiction),
     /// The applications cannot work together.
-    Apps(Wrong),
+    Apps(AppSetError),
     /// No worker, or too many.
     Workers(usize),
     /// No switch, or too many.

@@ -134,8 +134,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
     }
 
-    /// Runs the event of this second at so many of the switches. Later polls do so at the others, so
-    /// that no request waits for all of them.
+    /// Runs the event of this second at so many of the switches. Later polls do so at the others,
+    /// so that no request waits for all of them.
     pub(super) fn tell_second(&mut self, count: usize) {
         self.finish_batch();
         let now = self.now;

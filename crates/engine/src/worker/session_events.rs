@@ -1,4 +1,5 @@
-//! Session events: what a session says, carried to the registry, the applications and the event sink.
+//! Session events: what a session says, carried to the registry, the applications and the event
+//! sink.
 
 use std::mem;
 use std::sync::Arc;

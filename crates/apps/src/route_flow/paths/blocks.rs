@@ -1,5 +1,5 @@
 //! Stretches of one array: what is given back is taken again by the next one of its length, so that
-//! whoever takes and gives them back by turns asks nobody for memory.
+//! taking and giving them back by turns allocates nothing.
 //!
 //! Lengths are those of paths, of which a network has few; the array is never longer than the most
 //! of each length that there ever were at once.
@@ -8,7 +8,7 @@
 #[derive(Debug)]
 pub(super) struct Blocks<T> {
     items: Vec<T>,
-    // By length: where those begin that nobody has.
+    // By length: where the free ones begin.
     free: Vec<Vec<u32>>,
 }
 
@@ -39,7 +39,7 @@ impl<T> Blocks<T> {
         Block { first, len: len as u32 }
     }
 
-    /// Nobody wants it any longer.
+    /// It is free again.
     pub(super) fn give_back(&mut self, block: Block) {
         let len = block.len as usize;
         if self.free.len() <= len {
@@ -72,7 +72,7 @@ impl<T> Blocks<T> {
         &mut self.items[place as usize]
     }
 
-    /// Items that somebody has.
+    /// Items that are taken.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         let free = self.free.iter().enumerate().map(|(len, free)| len * free.len());

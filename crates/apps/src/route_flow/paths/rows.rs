@@ -1,4 +1,4 @@
-//! Who stands where: the seats of each port and of each host, in no order.
+//! The rows of seats: for each port and each host, the paths that use it, in no order.
 //!
 //! A seat knows its place in its row, so that it leaves by the last one of the row taking its
 //! place.
@@ -9,8 +9,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use crate::hosts::Identity;
 use aldis_control::SwitchPort;
+
+use crate::hosts::Identity;
 
 /// By what a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +34,7 @@ impl Hash for Mark {
     }
 }
 
-/// All rows that somebody stands in.
+/// All rows that are not empty.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     hasher: RandomState,
@@ -72,8 +73,8 @@ impl Rows {
         (number, seats.len() as u32 - 1)
     }
 
-    /// Whoever stands at a place of a row leaves it. Says who stands there now instead, if somebody
-    /// does.
+    /// The seat at a place of a row leaves it. Returns the seat that stands there now instead, if
+    /// one does.
     pub(super) fn leave(&mut self, (number, place): (u32, u32)) -> Option<u32> {
         let row = &mut self.rows[number as usize];
         row.seats.swap_remove(place as usize);
@@ -97,7 +98,7 @@ impl Rows {
         found.map_or(&[], |&row| &self.rows[row as usize].seats)
     }
 
-    /// Whether nobody stands anywhere.
+    /// Whether all rows are empty.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.by_mark.is_empty() && self.free.len() == self.rows.len()

@@ -1,22 +1,21 @@
-//! What one frame says about who sent it.
+//! An observation: what one frame says about its sender.
 
 use core::net::IpAddr;
 
+use aldis_control::SwitchPort;
 use aldis_packet::{Arp, Ethernet, Ipv6, ethertype, icmpv6, protocol};
 use aldis_wire::MacAddr;
 
-use aldis_control::SwitchPort;
-
-use super::ask::ASKER;
 use super::host::Identity;
+use super::probe::PROBER;
 
 /// The hop limit that no router has let pass (RFC 4861 §7.1).
 const HOPS: u8 = 255;
 
 /// A host was seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sighting {
-    /// Which one.
+pub struct Observation {
+    /// The host.
     pub id: Identity,
     /// Where its frame came in.
     pub at: SwitchPort,
@@ -32,28 +31,28 @@ pub struct Sighting {
 pub enum Refusal {
     /// It is shorter than its header.
     Short,
-    /// It says to come from a group of hosts, from nobody, or from us.
+    /// Its source is a group of hosts, the zero address, or ours.
     Source,
     /// It claims an address for another host than its sender.
     Claim,
 }
 
-impl Sighting {
+impl Observation {
     /// What a frame says that came in at `at`.
     #[inline]
-    pub fn of_frame(frame: &[u8], at: SwitchPort) -> Result<Sighting, Refusal> {
+    pub fn of_frame(frame: &[u8], at: SwitchPort) -> Result<Observation, Refusal> {
         let frame = Ethernet::new(frame).ok_or(Refusal::Short)?;
         let mac = MacAddr(frame.source());
-        if mac.is_group() || mac.to_u64() == 0 || mac == ASKER {
+        if mac.is_group() || mac.to_u64() == 0 || mac == PROBER {
             return Err(Refusal::Source);
         }
         if frame.ethertype() == ethertype::IPV4 && frame.vlan().is_none() {
             // Most frames: they claim nothing.
-            return Ok(Sighting { id: Identity { mac, vlan: 0 }, at, ip: None, router: None });
+            return Ok(Observation { id: Identity { mac, vlan: 0 }, at, ip: None, router: None });
         }
         let id = Identity { mac, vlan: frame.vlan().unwrap_or(0) };
         let (ip, router) = claim(&frame)?;
-        Ok(Sighting { id, at, ip, router })
+        Ok(Observation { id, at, ip, router })
     }
 }
 
@@ -110,12 +109,12 @@ mod tests {
     const HOST: [u8; 6] = [2, 0, 0, 0, 0, 1];
     const OTHER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-    fn said(source: [u8; 6], ethertype: u16, payload: &[u8]) -> Result<Sighting, Refusal> {
+    fn said(source: [u8; 6], ethertype: u16, payload: &[u8]) -> Result<Observation, Refusal> {
         let head = ethernet::header(ethernet::BROADCAST, source, ethertype);
-        Sighting::of_frame(&[&head[..], payload].concat(), AT)
+        Observation::of_frame(&[&head[..], payload].concat(), AT)
     }
 
-    fn advertises(sender: [u8; 6], target_mac: [u8; 6], hops: u8) -> Result<Sighting, Refusal> {
+    fn advertises(sender: [u8; 6], target_mac: [u8; 6], hops: u8) -> Result<Observation, Refusal> {
         let (from, to) = (Ipv6Addr::from([0xfe; 16]), Ipv6Addr::from([0xff; 16]));
         let message = neighbour::Message {
             advertises: Some((true, true, true)),
@@ -150,6 +149,6 @@ mod tests {
     fn groups_nobody_and_cut_frames_are_no_hosts() {
         assert_eq!(said([3, 0, 0, 0, 0, 1], ethertype::IPV4, &[]), Err(Refusal::Source));
         assert_eq!(said([0; 6], ethertype::IPV4, &[]), Err(Refusal::Source));
-        assert_eq!(Sighting::of_frame(&[2; 13], AT), Err(Refusal::Short));
+        assert_eq!(Observation::of_frame(&[2; 13], AT), Err(Refusal::Short));
     }
 }

@@ -1,46 +1,45 @@
-//! The keeper of the table, beside the workers: it takes their sightings, and learns from the
+//! The publisher of the hosts, beside the workers: it takes their observations, and learns from the
 //! topology which ports are links and which are down.
 
 use aldis_control::world::{PartId, PublishCtx};
-use aldis_control::{Part, Publisher, Time};
+use aldis_control::{Part, Publisher, SwitchPort, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use crate::log::Log;
 use crate::topology::{Change, Map, Port};
-use aldis_control::SwitchPort;
 
 use super::absent::Absent;
-use super::held::{Held, is_fresh};
-use super::ledger::{Config, Effect, Ledger, PortState};
-use super::sighting::Sighting;
+use super::observation::Observation;
+use super::pending::{Pending, is_fresh};
 use super::table::Hosts;
+use super::tracker::{Config, Effect, PortState, Tracker};
 
 /// What a worker reports: a host was seen, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub struct HostReport {
     /// When.
     pub now: Time,
     /// What its frame said.
-    pub sighting: Sighting,
+    pub observation: Observation,
 }
 
 /// The publisher of [`Hosts`].
 #[derive(Debug)]
-pub(super) struct Keeper {
-    ledger: Ledger,
-    /// The network as the ledger was told of it.
+pub(super) struct HostPublisher {
+    tracker: Tracker,
+    /// The network as the tracker was told of it.
     map: Map,
-    /// Sightings that the map does not say enough about.
-    held: Held,
+    /// Observations that the map does not say enough about.
+    pending: Pending,
     absent: Absent,
     changes: Log<Effect>,
 }
 
-impl Keeper {
-    pub(super) fn new(config: Config) -> Keeper {
-        let (ledger, map, absent) = (Ledger::new(config), Map::default(), Absent::default());
-        Keeper { ledger, map, held: Held::default(), absent, changes: Log::default() }
+impl HostPublisher {
+    pub(super) fn new(config: Config) -> HostPublisher {
+        let (tracker, map, absent) = (Tracker::new(config), Map::default(), Absent::default());
+        HostPublisher { tracker, map, pending: Pending::default(), absent, changes: Log::default() }
     }
 
     fn follow(&mut self, now: Time, map: &Map, effects: &mut Vec<Effect>) {
@@ -51,26 +50,26 @@ impl Keeper {
                 Change::Port { at, before, now: is } => {
                     if went_down(before, is) {
                         some_went_down = true;
-                        self.ledger.port(now, at, PortState::Down, effects);
+                        self.tracker.port(now, at, PortState::Down, effects);
                     }
                     if state(before) != state(is) || went_down(before, is) {
-                        self.ledger.port(now, at, state(is), effects);
+                        self.tracker.port(now, at, state(is), effects);
                     }
                     if let Some(port) = is.filter(|port| port.known) {
-                        self.ask_who_is_back(now, at, port, effects);
+                        self.probe_returning(now, at, port, effects);
                     }
-                    self.held.take_port(at, &mut again);
+                    self.pending.take_port(at, &mut again);
                 }
                 Change::SwitchDown(dpid) => self.leave(now, dpid, &old, effects),
                 Change::SwitchUp(switch) => {
                     let local = SwitchPort::of(switch.dpid, PortNo::LOCAL);
-                    self.held.take_port(local, &mut again);
+                    self.pending.take_port(local, &mut again);
                 }
             }
         }
         if some_went_down {
-            // Whose hosts are nowhere now is believed wherever it was seen.
-            self.held.take_all(&mut again);
+            // A host that is nowhere now is believed wherever it was seen.
+            self.pending.take_all(&mut again);
         }
         for seen in again.into_iter().filter(|seen| is_fresh(now, seen)) {
             if self.is_of_this_session(&seen) {
@@ -81,41 +80,41 @@ impl Keeper {
 
     /// Whether what was seen was seen since its switch connected: under its name there may have
     /// been another one before.
-    fn is_of_this_session(&self, seen: &Seen) -> bool {
-        let switch = self.map.switch(seen.sighting.at.dpid);
+    fn is_of_this_session(&self, seen: &HostReport) -> bool {
+        let switch = self.map.switch(seen.observation.at.dpid);
         switch.is_none_or(|switch| seen.now >= switch.since)
     }
 
     /// A worker saw a host; it may have been a while ago.
-    fn see(&mut self, now: Time, seen: Seen, effects: &mut Vec<Effect>) {
-        if self.can_judge(&seen.sighting) {
-            self.ledger.see(seen.now.max(now), &seen.sighting, effects);
+    fn see(&mut self, now: Time, seen: HostReport, effects: &mut Vec<Effect>) {
+        if self.can_judge(&seen.observation) {
+            self.tracker.see(seen.now.max(now), &seen.observation, effects);
         } else {
-            self.held.keep(now, seen);
+            self.pending.keep(now, seen);
         }
     }
 
     /// Whether enough is known of the port where a host was seen. One that is elsewhere is not
     /// believed there before it is known what the port leads to, for a broadcast comes in by links
     /// too.
-    fn can_judge(&self, sighting: &Sighting) -> bool {
-        let Sighting { id, at, .. } = *sighting;
+    fn can_judge(&self, observation: &Observation) -> bool {
+        let Observation { id, at, .. } = *observation;
         let Some(switch) = self.map.switch(at.dpid) else { return false };
         let is_clear =
-            |port: &Port| port.known || port.is_link() || !self.ledger.is_elsewhere(id, at);
+            |port: &Port| port.known || port.is_link() || !self.tracker.is_elsewhere(id, at);
         at.port == PortNo::LOCAL || switch.port(at.port).is_some_and(is_clear)
     }
 
     /// A switch is gone. Its hosts are asked for where it comes back, behind the ports that were up
     /// to the end.
     fn leave(&mut self, now: Time, dpid: DatapathId, old: &Map, effects: &mut Vec<Effect>) {
-        let hosts = self.ledger.can_be_asked(dpid);
-        let hosts = hosts.filter_map(|ask| Some((old.port(ask.at)?.mac, ask)));
+        let hosts = self.tracker.can_be_probed(dpid);
+        let hosts = hosts.filter_map(|probe| Some((old.port(probe.at)?.mac, probe)));
         self.absent.leave(now, hosts);
-        self.ledger.switch_gone(now, dpid, effects);
+        self.tracker.switch_gone(now, dpid, effects);
     }
 
-    fn ask_who_is_back(
+    fn probe_returning(
         &mut self,
         now: Time,
         at: SwitchPort,
@@ -124,7 +123,7 @@ impl Keeper {
     ) {
         let asks = self.absent.back(now, at, port.mac);
         if !port.is_link() {
-            effects.extend(asks.into_iter().map(Effect::Ask));
+            effects.extend(asks.into_iter().map(Effect::Probe));
         }
     }
 }
@@ -152,13 +151,13 @@ fn state(port: Option<&Port>) -> PortState {
     }
 }
 
-impl Publisher for Keeper {
+impl Publisher for HostPublisher {
     type Part = Hosts;
 
     const READS: &'static [PartId] = &[Map::ID];
 
     fn begin(&mut self) -> Hosts {
-        self.ledger.hosts().clone()
+        self.tracker.hosts().clone()
     }
 
     fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Hosts>) -> Option<Hosts> {
@@ -169,14 +168,15 @@ impl Publisher for Keeper {
         while let Some(seen) = ctx.report() {
             self.see(seen.now, seen, &mut effects);
         }
-        self.ledger.tick(now, &mut effects);
-        let table = self.ledger.publish(now);
-        let table = table.or_else(|| (!effects.is_empty()).then(|| self.ledger.hosts().clone()))?;
+        self.tracker.tick(now, &mut effects);
+        let table = self.tracker.publish(now);
+        let table =
+            table.or_else(|| (!effects.is_empty()).then(|| self.tracker.hosts().clone()))?;
         self.changes.push(effects);
-        Some(table.with_changes(self.changes.clone(), *self.ledger.counters()))
+        Some(table.with_changes(self.changes.clone(), *self.tracker.counters()))
     }
 
     fn next(&self) -> Time {
-        self.ledger.next().unwrap_or(Time::NEVER)
+        self.tracker.next().unwrap_or(Time::NEVER)
     }
 }

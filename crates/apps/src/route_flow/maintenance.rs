@@ -1,17 +1,19 @@
-//! What becomes of paths once they are installed.
+//! Maintenance of installed paths: they are led around links that go, and forgotten with their
+//! hosts.
 
+use aldis_control::SwitchPort;
+
+use super::path::{Found, PathSearch};
 use super::paths::{AT_ONCE, Paths, Reroute};
 use super::rule::{Key, Rule};
-use super::way::{Found, Way};
 use crate::hosts::Identity;
 use crate::routing::Routes;
-use aldis_control::SwitchPort;
 
 /// Remembers the paths that were installed, and says which rules a change asks for.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Maintenance {
     paths: Paths,
-    way: Way,
+    search: PathSearch,
     remove: Vec<Rule>,
     /// Places of paths of which it has to be looked whether their hosts are where they were: so
     /// many, from the place `doubt_at` on.
@@ -22,11 +24,11 @@ pub struct Keeper {
 /// Places that are looked at in one go: half a millisecond.
 const DOUBTED_AT_ONCE: u32 = 8192;
 
-impl Keeper {
+impl Maintenance {
     /// With room to remember `paths_max` paths.
-    pub fn new(paths_max: usize) -> Keeper {
-        let (paths, way, remove) = (Paths::new(paths_max), Way::default(), Vec::new());
-        Keeper { paths, way, remove, doubted: 0, doubt_at: 0 }
+    pub fn new(paths_max: usize) -> Maintenance {
+        let (paths, search, remove) = (Paths::new(paths_max), PathSearch::default(), Vec::new());
+        Maintenance { paths, search, remove, doubted: 0, doubt_at: 0 }
     }
 
     /// What it remembers.
@@ -70,11 +72,11 @@ impl Keeper {
         for path in sorted(lost.flat_map(|end| self.paths.leaving(end))) {
             let Some((key, ends)) = self.paths.ends(path) else { continue };
             self.remove.clear();
-            match self.way.find(routes, &key, ends) {
-                Found::Way => self.paths.insert(key, ends, self.way.rules(), &mut self.remove),
+            match self.search.find(routes, &key, ends) {
+                Found::Path => self.paths.insert(key, ends, self.search.rules(), &mut self.remove),
                 Found::Back | Found::Nothing => self.paths.remove(key, ends.0, &mut self.remove),
             }
-            let (install, remove) = (self.way.rules(), &self.remove);
+            let (install, remove) = (self.search.rules(), &self.remove);
             each(&Reroute { key, from: ends.0, install, remove });
         }
     }
@@ -92,8 +94,8 @@ impl Keeper {
         self.forget(paths, each);
     }
 
-    /// More happened to hosts than anybody remembers: of every path that is there it has to be
-    /// looked whether it still leads to its host ([`Keeper::look_again`]).
+    /// More happened to hosts than the log remembers: of every path it has to be checked whether it
+    /// still leads to its host ([`Maintenance::look_again`]).
     pub fn doubt_all(&mut self) {
         self.doubted = self.paths.places();
     }
@@ -112,7 +114,7 @@ impl Keeper {
     ) {
         let mut looked_at = self.doubted.min(DOUBTED_AT_ONCE);
         self.doubted -= looked_at;
-        let (mut request, mut receivers, mut found) = (vec![], vec![], vec![]);
+        let (mut doubtful, mut receivers, mut found) = (vec![], vec![], vec![]);
         while looked_at > 0 {
             let some = looked_at.min(AT_ONCE as u32);
             looked_at -= some;
@@ -121,14 +123,14 @@ impl Keeper {
                     self.doubt_at = 0;
                 }
                 if let Some((key, (_, to))) = self.paths.ends(self.doubt_at) {
-                    request.push((self.doubt_at, to));
+                    doubtful.push((self.doubt_at, to));
                     receivers.push(Identity { mac: key.dst, vlan: key.host_vlan() });
                 }
                 self.doubt_at += 1;
             }
             places(&receivers, &mut found);
             let moved =
-                request.drain(..).zip(found.drain(..)).filter(|((_, to), at)| *at != Some(*to));
+                doubtful.drain(..).zip(found.drain(..)).filter(|((_, to), at)| *at != Some(*to));
             let moved = moved.map(|((path, _), _)| path).collect();
             receivers.clear();
             self.forget(moved, &mut each);

@@ -1,6 +1,6 @@
-//! Looking ahead: where the receivers of a batch's requests are, found together. What one needs of
-//! the memory is on its way while others are looked for, and what the answers will need is asked
-//! for before the first of them is given.
+//! Prefetching: the receivers of a batch's requests are looked up together. The memory that one
+//! look-up needs is fetched while others go on, and what the answers will need is fetched before
+//! the first of them is given.
 
 use aldis_control::{Batch, SwitchPort, Time};
 use aldis_packet::Ethernet;
@@ -17,8 +17,8 @@ use crate::routing::{Graph, Node};
 
 /// What the requests of a batch are about, by their places there.
 #[derive(Debug)]
-pub(super) struct Ahead {
-    asks: Vec<Ask>,
+pub(super) struct Prefetch {
+    lookups: Vec<Lookup>,
     runs: Vec<From>,
     /// What those are about that were looked into lately, by the places of their requests.
     seen: Box<[Seen; RING]>,
@@ -33,7 +33,7 @@ const RING: usize = 2 * AT_ONCE;
 
 /// What a request is about, before anything is looked for.
 #[derive(Clone, Copy, Debug)]
-struct Ask {
+struct Lookup {
     /// None where it is about no flow from one host to another.
     key: Option<Key>,
     in_port: u32,
@@ -64,7 +64,7 @@ pub(super) enum Seen {
 /// A flow from one host to another whose place is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
-    /// Which one.
+    /// The flow.
     pub(super) key: Key,
     /// Where its receiver is.
     pub(super) to: SwitchPort,
@@ -107,18 +107,18 @@ pub(super) struct Known<'w> {
     pub(super) version: u64,
 }
 
-impl Ahead {
+impl Prefetch {
     /// Nothing is known. The seed spreads flows over the cache.
-    pub(super) fn new(seed: Seed) -> Ahead {
+    pub(super) fn new(seed: Seed) -> Prefetch {
         let seen = Box::new([Seen::Nothing; RING]);
-        Ahead { asks: vec![], runs: vec![], seen, found: 0, in_flight: InFlight::new(seed) }
+        Prefetch { lookups: vec![], runs: vec![], seen, found: 0, in_flight: InFlight::new(seed) }
     }
 
     /// Reads the frames of a batch; whether any of its requests is left to be answered.
     pub(super) fn read(&mut self, batch: &Batch<'_>, known: Known<'_>) -> bool {
         self.found = 0;
-        self.asks.clear();
-        self.asks.resize(batch.requests.len(), Ask { key: None, in_port: 0, run: 0 });
+        self.lookups.clear();
+        self.lookups.resize(batch.requests.len(), Lookup { key: None, in_port: 0, run: 0 });
         self.runs.clear();
         self.in_flight.fit(known.hosts.len());
         let mut is_left = false;
@@ -127,11 +127,11 @@ impl Ahead {
             let salt = self.in_flight.salt(dpid, known.version);
             self.runs.push(From { dpid, node: known.graph.node(dpid), salt });
             let requests = &batch.requests[run.requests.clone()];
-            for (ask, request) in self.asks[run.requests.clone()].iter_mut().zip(requests) {
+            for (lookup, request) in self.lookups[run.requests.clone()].iter_mut().zip(requests) {
                 if !request.stopped {
                     is_left = true;
                     let key = key(batch.frame(request));
-                    *ask = Ask { key, in_port: request.in_port, run: at as u32 };
+                    *lookup = Lookup { key, in_port: request.in_port, run: at as u32 };
                 }
             }
         }
@@ -143,13 +143,13 @@ impl Ahead {
     /// Requests are asked for in their order.
     #[inline]
     pub(super) fn seen(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Seen {
-        while self.found <= at + AT_ONCE / 2 && self.found < self.asks.len() {
-            let some = self.found..self.asks.len().min(self.found + AT_ONCE);
+        while self.found <= at + AT_ONCE / 2 && self.found < self.lookups.len() {
+            let some = self.found..self.lookups.len().min(self.found + AT_ONCE);
             self.found = some.end;
             // Blocks of half of the ring: the one before it is not written over.
             let first = some.start % RING;
             let seen = &mut self.seen[first..first + some.len()];
-            find((&self.asks[some], &self.runs), known, (planner, &mut self.in_flight), seen);
+            find((&self.lookups[some], &self.runs), known, (planner, &mut self.in_flight), seen);
         }
         self.seen[at % RING]
     }
@@ -166,18 +166,18 @@ impl Ahead {
 
 /// What is done for one request here does not wait for what is done for another.
 fn find(
-    (asks, runs): (&[Ask], &[From]),
+    (lookups, runs): (&[Lookup], &[From]),
     known: Known<'_>,
     (planner, in_flight): (&Planner, &mut InFlight),
     seen: &mut [Seen],
 ) {
     let mut hashes = [0; AT_ONCE];
-    in_flight.look_up(known.now, (asks, runs), &mut hashes, seen);
+    in_flight.look_up(known.now, (lookups, runs), &mut hashes, seen);
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
     // The places of those of which nothing is known yet, and their receivers.
     let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
-    for (at, (ask, seen)) in asks.iter().zip(&*seen).enumerate() {
-        if let (Some(key), Seen::Nothing) = (ask.key, seen) {
+    for (at, (lookup, seen)) in lookups.iter().zip(&*seen).enumerate() {
+        if let (Some(key), Seen::Nothing) = (lookup.key, seen) {
             (places[len], ids[len]) = (at as u8, Identity { mac: key.dst, vlan: key.host_vlan() });
             len += 1;
         }
@@ -186,10 +186,10 @@ fn find(
     known.hosts.by_few_macs(&ids[..len], &mut found);
     for (&at, host) in places[..len].iter().zip(found) {
         let at = usize::from(at);
-        let (ask, place) = (&asks[at], host.and_then(Host::place));
-        let (Some(key), Some(to)) = (ask.key, place) else { continue };
-        let from = runs[ask.run as usize];
-        let port = PortNo(ask.in_port);
+        let (lookup, place) = (&lookups[at], host.and_then(Host::place));
+        let (Some(key), Some(to)) = (lookup.key, place) else { continue };
+        let from = runs[lookup.run as usize];
+        let port = PortNo(lookup.in_port);
         let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), known.version);
         let graph = known.graph;
         let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };
@@ -225,21 +225,21 @@ impl InFlight {
     fn look_up(
         &mut self,
         now: Time,
-        (asks, runs): (&[Ask], &[From]),
+        (lookups, runs): (&[Lookup], &[From]),
         hashes: &mut [u64; AT_ONCE],
         seen: &mut [Seen],
     ) {
         seen.fill(Seen::Nothing);
         if self.0.rests() {
-            self.0.count(asks.len(), 0);
+            self.0.count(lookups.len(), 0);
             return;
         }
-        for (ask, hash) in asks.iter().zip(&mut *hashes) {
+        for (lookup, hash) in lookups.iter().zip(&mut *hashes) {
             // Two words hold a port below 65,536.
-            if let (Some(key), Ok(port)) = (ask.key, u16::try_from(ask.in_port)) {
+            if let (Some(key), Ok(port)) = (lookup.key, u16::try_from(lookup.in_port)) {
                 let low = key.src.to_u64() | u64::from(key.vlan) << 48;
                 let high = key.dst.to_u64() | u64::from(port) << 48;
-                *hash = self.0.ask_for(runs[ask.run as usize].salt, low, high);
+                *hash = self.0.ask_for(runs[lookup.run as usize].salt, low, high);
             }
         }
         let (now, mut answered) = (Tick::of(now), 0);
@@ -252,7 +252,7 @@ impl InFlight {
                 _ => {}
             }
         }
-        self.0.count(asks.len(), answered);
+        self.0.count(lookups.len(), answered);
     }
 }
 

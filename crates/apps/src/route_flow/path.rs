@@ -1,14 +1,15 @@
-//! The way of a flow through the network, as the rules that it needs.
+//! The path of a flow through the network, as the rules that it needs.
+
+use aldis_control::SwitchPort;
 
 use super::rule::{Key, Rule};
 use crate::routing::{Hop, Node, Routes};
-use aldis_control::SwitchPort;
 
-/// Where there is a way.
+/// Whether there is a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     /// One that needs these rules.
-    Way,
+    Path,
     /// One that begins by the port that the packet came in by. Switches do not send by that, so it
     /// needs no rules: this is asked by a packet that went astray.
     Back,
@@ -16,15 +17,15 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// Finds the rules of one way after the other.
+/// Finds the rules of one path after the other.
 #[derive(Debug, Default)]
-pub(super) struct Way {
+pub(super) struct PathSearch {
     hops: Vec<Hop>,
     rules: Vec<Rule>,
 }
 
-impl Way {
-    /// Finds the rules of a flow's way between two ports.
+impl PathSearch {
+    /// Finds the rules of a flow's path between two ports.
     pub(super) fn find(
         &mut self,
         routes: &Routes,
@@ -50,7 +51,7 @@ impl Way {
         if from.dpid == to.dpid && from.port != to.port && nodes.is_some() {
             // Most flows stay in one switch where networks are measured: no search, and no hop.
             self.rules.push(Rule { dpid: to.dpid, in_port: from.port, out_port: to.port });
-            return Found::Way;
+            return Found::Path;
         }
         let found = nodes.is_some_and(|nodes| self.follow(routes, nodes, key, (from, to)));
         if !found {
@@ -61,10 +62,10 @@ impl Way {
             self.rules.clear();
             return Found::Back;
         }
-        Found::Way
+        Found::Path
     }
 
-    /// The rules of the way that was found, the last hop's first.
+    /// The rules of the path that was found, the last hop's first.
     pub(super) fn rules(&self) -> &[Rule] {
         &self.rules
     }

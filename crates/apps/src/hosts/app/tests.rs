@@ -34,7 +34,7 @@ fn says(host: u8) -> Vec<u8> {
 fn two() -> TestNetwork {
     let app_set = AppSet::default()
         .with(|| Topology::new(topology::Config::default(), Key::new([9; 32])))
-        .with(|| Lookout::new(Config::new(Seed::new([7; 16]))));
+        .with(|| HostTracker::new(Config::new(Seed::new([7; 16]))));
     let mut net = TestNetwork::new(&app_set);
     net.plug(SwitchPort::new(1, 1), SwitchPort::new(2, 1));
     net.join(1, Version::V10, 3);
@@ -86,10 +86,10 @@ fn a_host_that_moves_is_asked_about_and_believed_when_it_does_not_answer_there()
     net.asks(THERE, &says(1));
     net.pass(10);
     assert_eq!(place_of(&net, 1), Some(HERE));
-    let request: Vec<_> = net.left.iter().filter(|(at, _)| *at == HERE).collect();
-    let frame = Ethernet::new(&request[0].1).unwrap();
+    let asked: Vec<_> = net.left.iter().filter(|(at, _)| *at == HERE).collect();
+    let frame = Ethernet::new(&asked[0].1).unwrap();
     let question = Arp::new(frame.payload()).unwrap();
-    assert_eq!((frame.source(), IpAddr::from(question.target_ip())), (ASKER.0, ip(1)));
+    assert_eq!((frame.source(), IpAddr::from(question.target_ip())), (PROBER.0, ip(1)));
     for _ in 0..20 {
         net.pass(100);
         net.asks(THERE, &says(1));
@@ -106,10 +106,10 @@ fn a_host_that_answers_where_it_was_is_not_hijacked() {
     for _ in 0..100 {
         net.asks(THERE, &says(1));
         net.pass(20);
-        let request = net.left.drain(..).any(|(at, frame)| at == HERE && frame[6..12] == ASKER.0);
-        if request {
+        let is_asked = net.left.drain(..).any(|(at, frame)| at == HERE && frame[6..12] == PROBER.0);
+        if is_asked {
             let request = arp::Message::request(mac(1).0, [10, 0, 0, 1].into(), [0; 4].into());
-            let head = ethernet::header(ASKER.0, mac(1).0, ethertype::ARP);
+            let head = ethernet::header(PROBER.0, mac(1).0, ethertype::ARP);
             net.asks(HERE, &[&head[..], &request.to_bytes(), &[0; 18]].concat());
         }
     }
@@ -207,7 +207,7 @@ fn a_broadcast_that_comes_in_by_a_new_link_moves_nobody() {
         assert_eq!(place_of(&net, 1), Some(HERE));
     }
     assert_eq!(net.part::<Map>().links().count(), 2, "and shows no host there");
-    assert_eq!(net.part::<Hosts>().counters().asked, 0);
+    assert_eq!(net.part::<Hosts>().counters().probed, 0);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn who_was_behind_a_port_that_went_down_is_nowhere_until_it_is_seen() {
     net.asks(HERE, &says(1));
     net.pass(2);
     assert_eq!(place(&net), Some(Some(HERE)));
-    // Down and up again, so soon that nobody was told in between.
+    // Down and up again, so soon that nothing was reported in between.
     net.pass(1000);
     net.turn(HERE, false);
     net.turn(HERE, true);
@@ -248,7 +248,7 @@ fn what_was_seen_in_one_session_of_a_switch_is_not_believed_in_the_next() {
     net.turn(THERE, false);
     net.asks(HERE, &says(1));
     net.pass(10);
-    // The sighting is kept until it is known what the port leads to.
+    // The observation is kept until it is known what the port leads to.
     net.turn(THERE, true);
     net.asks(THERE, &says(1));
     net.pass(10);
@@ -259,7 +259,7 @@ fn what_was_seen_in_one_session_of_a_switch_is_not_believed_in_the_next() {
     net.join(2, Version::V13, 3);
     net.pass(4000);
     assert!(net.part::<Map>().port(THERE).is_some_and(|port| port.known));
-    assert_eq!((place_of(&net, 1), net.part::<Hosts>().counters().asked), (Some(HERE), 0));
+    assert_eq!((place_of(&net, 1), net.part::<Hosts>().counters().probed), (Some(HERE), 0));
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
 fn lab_of(config: Config) -> TestNetwork {
     let app_set = AppSet::default()
         .with(|| Topology::new(topology::Config::default(), Key::new([9; 32])))
-        .with(move || Lookout::new(config));
+        .with(move || HostTracker::new(config));
     let mut net = TestNetwork::new(&app_set);
     net.join(1, Version::V13, 3);
     net.pass(2000);
@@ -339,7 +339,7 @@ fn newcomers_push_others_out_of_a_full_table_one_by_one() {
 /// An answer to our question.
 fn answers(host: u8) -> Vec<u8> {
     let message = arp::Message::request(mac(host).0, [10, 0, 0, host].into(), [0; 4].into());
-    [&ethernet::header(ASKER.0, mac(host).0, ethertype::ARP)[..], &message.to_bytes(), &[0; 18]]
+    [&ethernet::header(PROBER.0, mac(host).0, ethertype::ARP)[..], &message.to_bytes(), &[0; 18]]
         .concat()
 }
 
@@ -354,13 +354,13 @@ fn hosts_of_a_switch_that_comes_back_are_asked_and_are_there_when_they_answer() 
     net.left.clear();
     net.join(1, Version::V10, 3);
     net.pass(1000);
-    let request = |net: &TestNetwork, host| {
-        let is_asked = |frame: &[u8]| frame[..6] == mac(host).0 && frame[6..12] == ASKER.0;
+    let asked = |net: &TestNetwork, host| {
+        let is_asked = |frame: &[u8]| frame[..6] == mac(host).0 && frame[6..12] == PROBER.0;
         net.left.iter().filter(|(at, frame)| *at == HERE && is_asked(frame)).count()
     };
-    assert_eq!(request(&net, 1), 0, "it is not known yet what the port leads to");
+    assert_eq!(asked(&net, 1), 0, "it is not known yet what the port leads to");
     net.pass(1000);
-    assert_eq!([1, 2, 3].map(|host| request(&net, host)), [1, 1, 0]);
+    assert_eq!([1, 2, 3].map(|host| asked(&net, host)), [1, 1, 0]);
     assert_eq!(place_of(&net, 1), None);
     net.asks(HERE, &answers(1));
     net.pass(10);
@@ -381,7 +381,7 @@ fn where_a_cable_is_now_nobody_is_asked_for() {
     [1, 2].into_iter().for_each(|dpid| net.join(dpid, Version::V13, 3));
     net.pass(3000);
     assert!(net.part::<Map>().port(HERE).unwrap().is_link());
-    assert!(net.sent.iter().all(|(_, frame)| frame[6..12] != ASKER.0));
+    assert!(net.sent.iter().all(|(_, frame)| frame[6..12] != PROBER.0));
     assert!(net.part::<Hosts>().is_empty());
 }
 

@@ -1,5 +1,5 @@
-//! From the hash of a flow to its path: open addressing in one array, so that what will be looked
-//! for can be asked for before.
+//! The flow index, from the hash of a flow to its path: open addressing in one array, so that what
+//! will be looked for can be asked for before.
 //!
 //! ```text
 //! word   upper half of the hash | path + 1          0 where there is none
@@ -15,19 +15,19 @@ const WORDS_MIN: usize = 16;
 
 /// Paths by hash.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct FlowIndex {
     // A power of two of them.
     words: Vec<u64>,
     len: usize,
 }
 
-impl Default for Named {
+impl Default for FlowIndex {
     fn default() -> Self {
-        Named { words: vec![0; WORDS_MIN], len: 0 }
+        FlowIndex { words: vec![0; WORDS_MIN], len: 0 }
     }
 }
 
-impl Named {
+impl FlowIndex {
     /// How many paths there are.
     #[inline]
     pub(super) fn len(&self) -> usize {
@@ -146,7 +146,7 @@ mod tests {
 
         #[test]
         fn it_holds_what_a_map_holds(changes in prop::collection::vec((0..512u32, any::<bool>()), 1..2000)) {
-            let (mut named, mut map) = (Named::default(), BTreeMap::new());
+            let (mut named, mut map) = (FlowIndex::default(), BTreeMap::new());
             for (path, add) in changes {
                 if add && map.insert(path, ()).is_none() {
                     named.insert(hash(path), path);

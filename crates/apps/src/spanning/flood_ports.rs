@@ -3,14 +3,13 @@
 use core::time::Duration;
 
 use aldis_control::world::{PartId, PublishCtx};
-use aldis_control::{Part, Publisher, Time};
+use aldis_control::{Part, Publisher, SwitchPort, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use super::Forest;
 use crate::routing::GraphBuilder;
 use crate::topology::{Map, Port, Switch};
-use aldis_control::SwitchPort;
 
 /// Between two versions: while a network is being found out, every version of its map would ask for
 /// one, and each takes milliseconds where there are a thousand switches. For so long floods may
@@ -23,7 +22,7 @@ pub(super) const LARGE: usize = 256;
 
 /// How broadcasts leave a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Manner {
+pub enum Mode {
     /// By every port: it is not known yet where all of them lead. Repeats are what has to be held
     /// back.
     Carefully,
@@ -33,44 +32,44 @@ pub enum Manner {
 
 /// The ports by which broadcasts leave each switch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outlets {
+pub struct FloodPorts {
     // By name.
-    switches: Vec<Outlet>,
+    switches: Vec<SwitchFloodPorts>,
     // Since when it is known of every port what it leads to.
     settled: Option<Time>,
 }
 
 /// The ports of one switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outlet {
+pub struct SwitchFloodPorts {
     dpid: DatapathId,
-    manner: Manner,
+    mode: Mode,
     // Those that are up, and whether the forest has them closed; by number.
     ports: Vec<(PortNo, bool)>,
 }
 
-impl Part for Outlets {
-    /// Nobody reports to it: it is made of the map.
+impl Part for FloodPorts {
+    /// It takes no reports: it is made of the map.
     type Report = ();
     const NAME: &'static str = "outlets";
 }
 
-impl Outlets {
+impl FloodPorts {
     /// Of a map, and the forest of its links, as if it had been so for ever.
-    pub fn of(map: &Map, forest: &Forest) -> Outlets {
-        Outlets::since(Time::START, map, forest)
+    pub fn of(map: &Map, forest: &Forest) -> FloodPorts {
+        FloodPorts::since(Time::START, map, forest)
     }
 
     /// The same, where it is so since then.
-    fn since(since: Time, map: &Map, forest: &Forest) -> Outlets {
-        let switches: Vec<Outlet> =
-            map.switches().map(|switch| Outlet::of(switch, forest)).collect();
-        let settled = switches.iter().all(|switch| switch.manner == Manner::ByForest);
-        Outlets { switches, settled: settled.then_some(since) }
+    fn since(since: Time, map: &Map, forest: &Forest) -> FloodPorts {
+        let switches: Vec<SwitchFloodPorts> =
+            map.switches().map(|switch| SwitchFloodPorts::of(switch, forest)).collect();
+        let settled = switches.iter().all(|switch| switch.mode == Mode::ByForest);
+        FloodPorts { switches, settled: settled.then_some(since) }
     }
 
     /// Those of one switch.
-    pub fn switch(&self, dpid: DatapathId) -> Option<&Outlet> {
+    pub fn switch(&self, dpid: DatapathId) -> Option<&SwitchFloodPorts> {
         let at = self.switches.binary_search_by_key(&dpid, |switch| switch.dpid).ok()?;
         self.switches.get(at)
     }
@@ -92,30 +91,30 @@ impl Outlets {
     }
 
     /// The next version, of now.
-    pub(super) fn next(&self, now: Time, map: &Map, forest: &Forest) -> Outlets {
-        Outlets::since(self.settled.unwrap_or(now), map, forest)
+    pub(super) fn next(&self, now: Time, map: &Map, forest: &Forest) -> FloodPorts {
+        FloodPorts::since(self.settled.unwrap_or(now), map, forest)
     }
 }
 
-impl Outlet {
-    fn of(switch: &Switch, forest: &Forest) -> Outlet {
-        let manner = if switch.is_known() { Manner::ByForest } else { Manner::Carefully };
+impl SwitchFloodPorts {
+    fn of(switch: &Switch, forest: &Forest) -> SwitchFloodPorts {
+        let mode = if switch.is_known() { Mode::ByForest } else { Mode::Carefully };
         let ports = switch.ports.iter().map(|port| {
             let at = SwitchPort::of(switch.dpid, port.number);
             (port.number, is_closed(at, port, forest))
         });
-        Outlet { dpid: switch.dpid, manner, ports: ports.collect() }
+        SwitchFloodPorts { dpid: switch.dpid, mode, ports: ports.collect() }
     }
 
     /// How broadcasts leave just now.
-    pub fn manner(&self) -> Manner {
-        self.manner
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// The ports by which a broadcast leaves that came in by `in_port`; none where it should not
     /// have come there: it was sent before its sender knew that.
     pub fn flood(&self, in_port: PortNo) -> impl Iterator<Item = PortNo> {
-        let by_forest = self.manner == Manner::ByForest;
+        let by_forest = self.mode == Mode::ByForest;
         let refuses = by_forest && self.ports.contains(&(in_port, true));
         let ports = self.ports.iter().filter(move |_| !refuses);
         ports
@@ -133,42 +132,42 @@ fn is_closed(at: SwitchPort, port: &Port, forest: &Forest) -> bool {
     leads_on && !stands_in && !forest.is_open(at)
 }
 
-/// Makes them.
+/// Publishes [`FloodPorts`].
 #[derive(Debug)]
-pub(super) struct Spans {
-    charter: GraphBuilder,
+pub(super) struct FloodPortsPublisher {
+    graph_builder: GraphBuilder,
     forest: Forest,
     due: Time,
     waits: bool,
 }
 
-impl Spans {
-    pub(super) fn new() -> Spans {
-        let (charter, forest) = (GraphBuilder::new(false), Forest::default());
-        Spans { charter, forest, due: Time::START, waits: false }
+impl FloodPortsPublisher {
+    pub(super) fn new() -> FloodPortsPublisher {
+        let (graph_builder, forest) = (GraphBuilder::new(false), Forest::default());
+        FloodPortsPublisher { graph_builder, forest, due: Time::START, waits: false }
     }
 }
 
-impl Publisher for Spans {
-    type Part = Outlets;
+impl Publisher for FloodPortsPublisher {
+    type Part = FloodPorts;
     const READS: &'static [PartId] = &[Map::ID];
 
-    fn begin(&mut self) -> Outlets {
-        Outlets::default()
+    fn begin(&mut self) -> FloodPorts {
+        FloodPorts::default()
     }
 
-    fn revise(&mut self, now: Time, ctx: PublishCtx<'_, Outlets>) -> Option<Outlets> {
+    fn revise(&mut self, now: Time, ctx: PublishCtx<'_, FloodPorts>) -> Option<FloodPorts> {
         self.waits |= ctx.changed::<Map>();
         if !self.waits || now < self.due {
             return None;
         }
         (self.waits, self.due) = (false, now + REVISE_EVERY);
         let map = ctx.world().part::<Map>();
-        if self.charter.follow(map) {
-            self.forest = Forest::of(self.charter.graph());
+        if self.graph_builder.follow(map) {
+            self.forest = Forest::of(self.graph_builder.graph());
         }
         let next = ctx.current().next(now, map, &self.forest);
-        Some(next).filter(|outlets| outlets != ctx.current())
+        Some(next).filter(|flood_ports| flood_ports != ctx.current())
     }
 
     fn next(&self) -> Time {

@@ -12,12 +12,12 @@ use aldis_control::Time;
 /// all that is asked for in one batch is tried.
 const FULL_FOR: Duration = Duration::from_secs(1);
 
-/// How often people are told of a switch how many flows it refused.
+/// How often the operator is told how many flows a switch refused.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
-/// See the file.
+/// Whether the flow table of a switch is full, and how many flows it refused.
 #[derive(Debug)]
-pub struct Standing {
+pub struct TableFull {
     /// When the switch joined.
     pub(super) joined: Time,
     full_until: AtomicU64,
@@ -25,11 +25,11 @@ pub struct Standing {
     tell_at: AtomicU64,
 }
 
-impl Standing {
-    /// Of a switch that has room, as far as anybody knows.
-    pub(super) fn new(now: Time) -> Standing {
+impl TableFull {
+    /// Of a switch that has room, as far as is known.
+    pub(super) fn new(now: Time) -> TableFull {
         let [full_until, refused, tell_at] = [0; 3].map(AtomicU64::new);
-        Standing { joined: now, full_until, refused, tell_at }
+        TableFull { joined: now, full_until, refused, tell_at }
     }
 
     /// Whether it has no room for flows just now.
@@ -38,7 +38,7 @@ impl Standing {
         now.0 < self.full_until.load(Ordering::Relaxed)
     }
 
-    /// It refused a flow. How many so far, where people are to be told again.
+    /// It refused a flow. How many so far, where the operator is to be told again.
     pub(super) fn refuses(&self, now: Time) -> Option<u64> {
         self.full_until.store((now + FULL_FOR).0, Ordering::Relaxed);
         let refused = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn a_full_table_is_tried_again_after_a_second_and_told_once_a_minute() {
         let start = Time::START + Duration::from_secs(5);
-        let standing = Standing::new(start);
-        assert!(!standing.is_full(start));
-        assert_eq!([standing.refuses(start), standing.refuses(start)], [Some(1), None]);
-        assert!(standing.is_full(start + FULL_FOR / 2) && !standing.is_full(start + FULL_FOR));
-        assert_eq!(standing.refuses(start + TELL_EVERY), Some(3));
+        let table_full = TableFull::new(start);
+        assert!(!table_full.is_full(start));
+        assert_eq!([table_full.refuses(start), table_full.refuses(start)], [Some(1), None]);
+        assert!(table_full.is_full(start + FULL_FOR / 2) && !table_full.is_full(start + FULL_FOR));
+        assert_eq!(table_full.refuses(start + TELL_EVERY), Some(3));
     }
 }

@@ -1,13 +1,12 @@
-//! What is said to switches, in the words of their versions.
+//! Encodes the messages to switches, in their versions of OpenFlow.
 
-use aldis_control::{Commands, Output};
+use aldis_control::{Commands, Output, SwitchPort};
 use aldis_wire::msg::{Action, PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit};
 use aldis_wire::{NO_BUFFER, Version, v10, v13};
 
-use super::fleet::{Fleet, Voice};
 use super::rule::{Key, Rule, Style};
-use aldis_control::SwitchPort;
+use super::switches::{ConnectedSwitches, SwitchVersion};
 
 /// The longest frame that can be sent to a switch, in bytes, whatever its version.
 pub(super) const FRAME_LEN_MAX: u16 = v13::template::Release::FRAME_LEN_MAX;
@@ -18,15 +17,15 @@ const BEHIND_RULES: TableNo = TableNo(1);
 /// Switches of a path that are looked for once.
 const NOTED: usize = 16;
 
-/// Where messages are stamped.
-pub(super) trait Sheet {
+/// A buffer into which messages are stamped.
+pub(super) trait Buffer {
     /// The next `N` bytes, to be overwritten whole.
     fn stamp<const N: usize>(&mut self) -> &mut [u8; N];
     /// The bytes as they are.
     fn append(&mut self, bytes: &[u8]);
 }
 
-impl Sheet for Output {
+impl Buffer for Output {
     fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
         Output::stamp(self)
     }
@@ -36,7 +35,7 @@ impl Sheet for Output {
     }
 }
 
-impl Sheet for Commands {
+impl Buffer for Commands {
     fn stamp<const N: usize>(&mut self) -> &mut [u8; N] {
         Commands::stamp(self)
     }
@@ -61,7 +60,7 @@ pub(super) struct Packet<'f> {
 
 /// The templates of flows and packets.
 #[derive(Clone, Debug)]
-pub(super) struct Pen {
+pub(super) struct Encoder {
     style: Style,
     // Of the first hop, which tells when it is gone, and of the others.
     v10: [v10::template::L2Flow; 2],
@@ -72,8 +71,8 @@ pub(super) struct Pen {
     release_v13: v13::template::Release,
 }
 
-impl Pen {
-    pub(super) fn new(style: Style) -> Pen {
+impl Encoder {
+    pub(super) fn new(style: Style) -> Encoder {
         let Style { idle_timeout_s, priority, cookie, .. } = style;
         let spec = |send_flow_removed| {
             let hard_timeout_s = 0;
@@ -81,7 +80,7 @@ impl Pen {
         };
         let specs = [spec(true), spec(false)];
         let flows = specs.each_ref().map(v13::template::L2Flow::new);
-        Pen {
+        Encoder {
             style,
             v10: specs.each_ref().map(v10::template::L2Flow::new),
             guarded: flows.clone().map(|flow| flow.in_table(BEHIND_RULES)),
@@ -97,14 +96,20 @@ impl Pen {
     }
 
     /// Installs a rule.
-    pub(super) fn flow(&self, voice: Voice, hit: &L2Hit, is_first: bool, sheet: &mut impl Sheet) {
+    pub(super) fn flow(
+        &self,
+        switch: SwitchVersion,
+        hit: &L2Hit,
+        is_first: bool,
+        buffer: &mut impl Buffer,
+    ) {
         let which = usize::from(!is_first);
-        match voice.version {
-            Version::V10 => self.v10[which].stamp(sheet.stamp(), hit),
-            Version::V13 if voice.table == BEHIND_RULES => {
-                self.guarded[which].stamp(sheet.stamp(), hit);
+        match switch.version {
+            Version::V10 => self.v10[which].stamp(buffer.stamp(), hit),
+            Version::V13 if switch.table == BEHIND_RULES => {
+                self.guarded[which].stamp(buffer.stamp(), hit);
             }
-            Version::V13 => self.v13[which].stamp(sheet.stamp(), hit),
+            Version::V13 => self.v13[which].stamp(buffer.stamp(), hit),
         }
     }
 
@@ -114,54 +119,62 @@ impl Pen {
         version: Version,
         packet: &Packet<'_>,
         out_port: u32,
-        sheet: &mut impl Sheet,
+        buffer: &mut impl Buffer,
     ) {
         let Packet { xid, buffer_id, in_port, frame } = *packet;
         let len = frame.len() as u16;
         match version {
             Version::V10 => {
-                self.release_v10.stamp(sheet.stamp(), xid, buffer_id, in_port, out_port, len);
+                self.release_v10.stamp(buffer.stamp(), xid, buffer_id, in_port, out_port, len);
             }
             Version::V13 => {
-                self.release_v13.stamp(sheet.stamp(), xid, buffer_id, in_port, out_port, len);
+                self.release_v13.stamp(buffer.stamp(), xid, buffer_id, in_port, out_port, len);
             }
         }
-        sheet.append(frame);
+        buffer.append(frame);
     }
 
-    /// Installs the rules of a path, the last hop's first; in [`Commands::path`], so that all arrive or
-    /// none. How the last switch is spoken to; none, and nothing is said, where one of the switches
-    /// is not there, or where there are no rules.
+    /// Installs the rules of a path, the last hop's first; in [`Commands::path`], so that all
+    /// arrive or none. How the last switch is spoken to; none, and nothing is said, where one of
+    /// the switches is not there, or where there are no rules.
     pub(super) fn path(
         &self,
-        fleet: &Fleet,
+        switches: &ConnectedSwitches,
         key: &Key,
         rules: &[Rule],
         commands: &mut Commands,
-    ) -> Option<Voice> {
+    ) -> Option<SwitchVersion> {
         // Most ways are no longer than what is noted here; the others' switches are looked for
         // twice.
-        let mut voices = [None; NOTED];
+        let mut found = [None; NOTED];
         for (at, rule) in rules.iter().enumerate() {
-            let voice = fleet.voice(rule.dpid)?;
-            if let Some(note) = voices.get_mut(at) {
-                *note = Some(voice);
+            let switch = switches.get(rule.dpid)?;
+            if let Some(note) = found.get_mut(at) {
+                *note = Some(switch);
             }
         }
         let xid = commands.xid();
         for (at, rule) in rules.iter().enumerate() {
-            let noted = voices.get(at).copied().flatten();
-            let Some(voice) = noted.or_else(|| fleet.voice(rule.dpid)) else { continue };
+            let noted = found.get(at).copied().flatten();
+            let Some(switch) = noted.or_else(|| switches.get(rule.dpid)) else { continue };
             commands.to(rule.dpid);
-            self.flow(voice, &rule.hit(key, xid), at + 1 == rules.len(), commands);
+            self.flow(switch, &rule.hit(key, xid), at + 1 == rules.len(), commands);
         }
-        voices[0]
+        found[0]
     }
 
     /// Removes rules from the switches that are there.
-    pub(super) fn remove(&self, fleet: &Fleet, key: &Key, rules: &[Rule], commands: &mut Commands) {
+    pub(super) fn remove(
+        &self,
+        switches: &ConnectedSwitches,
+        key: &Key,
+        rules: &[Rule],
+        commands: &mut Commands,
+    ) {
         for rule in rules {
-            let Some(Voice { version, table }) = fleet.voice(rule.dpid) else { continue };
+            let Some(SwitchVersion { version, table }) = switches.get(rule.dpid) else {
+                continue;
+            };
             commands.to(rule.dpid);
             let (xid, delete) = (commands.xid(), rule.delete(key, &self.style).table(table));
             let delete = match version {
@@ -178,25 +191,25 @@ impl Pen {
     /// Sends a frame out of a port of any switch; false where the switch is not there.
     pub(super) fn release(
         &self,
-        fleet: &Fleet,
+        switches: &ConnectedSwitches,
         frame: (u32, &[u8]),
         to: SwitchPort,
         commands: &mut Commands,
     ) -> bool {
-        let voice = fleet.voice(to.dpid);
-        voice.inspect(|voice| self.release_by(voice, frame, to, commands)).is_some()
+        let switch = switches.get(to.dpid);
+        switch.inspect(|switch| self.release_by(switch, frame, to, commands)).is_some()
     }
 
     /// The same, of a switch that is spoken to like this.
     #[inline]
     pub(super) fn release_by(
         &self,
-        voice: &Voice,
+        switch: &SwitchVersion,
         (xid, frame): (u32, &[u8]),
         to: SwitchPort,
         commands: &mut Commands,
     ) {
-        let version = voice.version;
+        let version = switch.version;
         let in_port = match version {
             Version::V10 => v10::PortNo::NONE.0.into(),
             Version::V13 => PortNo::CONTROLLER.0,

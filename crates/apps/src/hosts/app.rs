@@ -1,5 +1,5 @@
-//! The application: looks at every flow request for a host that is news, and asks what the keeper
-//! wants asked.
+//! The application: looks at every flow request for a host that is news, and sends the probes that
+//! the tracker wants.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use aldis_control::app::{Next, Slots, TickCtx};
 use aldis_control::batch::Request;
 use aldis_control::controller_event::{Found, HostNow};
 use aldis_control::world::{PartId, Publishers, View};
-use aldis_control::{App, Batch, Commands, EventKind, Output, Part, Time};
+use aldis_control::{App, Batch, Commands, EventKind, Output, Part, SwitchPort, Time};
 use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
@@ -15,15 +15,14 @@ use crate::exact_cache::ExactCache;
 use crate::recent_set::{RecentSet, Verdict};
 use crate::send::send_out;
 use crate::topology::{self, Map, Search, SearchReport, Switch};
-use aldis_control::SwitchPort;
 
-use super::ask::ASKER;
-use super::dispute::{Claim, Subject};
 use super::host::{Host, Identity};
-use super::keeper::{Keeper, Seen};
-use super::ledger::{Config, Effect, Gone};
-use super::sighting::Sighting;
+use super::move_check::{Claim, Subject};
+use super::observation::Observation;
+use super::probe::PROBER;
+use super::publisher::{HostPublisher, HostReport};
 use super::table::{BATCH as AT_ONCE, Hosts, seconds};
+use super::tracker::{Config, Effect, Gone};
 
 /// For how long a worker does not say the same thing again: by then it was published, if it is
 /// believed.
@@ -38,9 +37,9 @@ const SHOWN_EVERY: Duration = Duration::from_secs(30);
 /// Ports of which it was told; of more it is told more often.
 const SHOWN_MAX: usize = 16_384;
 
-/// Where the table is full somebody else leaves it for each host that is new, which costs a hundred
-/// times what a request does. How often a port may bring one then, as far as [`RecentSet`] can tell:
-/// some fifty times a second.
+/// Where the table is full another host leaves it for each new one, which costs a hundred times
+/// what a request does. How often a port may bring one then, as far as [`RecentSet`] can tell: some
+/// fifty times a second.
 const NEWCOMER_EVERY: Duration = Duration::from_millis(10);
 
 /// Ports of which that is remembered at once.
@@ -54,7 +53,7 @@ const SWITCH_NEWCOMERS_AT_ONCE: u32 = 8;
 
 /// The application: one instance for each worker.
 #[derive(Debug)]
-pub struct Lookout {
+pub struct HostTracker {
     config: Config,
     said: RecentSet,
     shown: RecentSet,
@@ -67,12 +66,12 @@ pub struct Lookout {
     block: Option<Box<Block>>,
 }
 
-/// Sightings that are looked into together.
+/// Observations that are looked into together.
 #[derive(Debug)]
 struct Block {
     len: usize,
     /// The first `len` are in use.
-    seen: [Sighting; AT_ONCE],
+    seen: [Observation; AT_ONCE],
 }
 
 /// The keys of what the cache could not answer of a block: a hash, 0 where it was not asked.
@@ -82,26 +81,26 @@ const NOBODY: Identity = Identity { mac: MacAddr([0; 6]), vlan: 0 };
 
 impl Default for Block {
     fn default() -> Self {
-        let nothing = Sighting { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
+        let nothing = Observation { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
         Block { len: 0, seen: [nothing; AT_ONCE] }
     }
 }
 
 impl Block {
-    /// Adds a sighting, for which there is room; whether the block is full then.
+    /// Adds an observation, for which there is room; whether the block is full then.
     #[inline]
-    fn is_full_with(&mut self, sighting: Sighting) -> bool {
+    fn is_full_with(&mut self, observation: Observation) -> bool {
         let at = self.len % AT_ONCE;
-        self.seen[at] = sighting;
+        self.seen[at] = observation;
         self.len = at + 1;
         self.len == AT_ONCE
     }
 }
 
-impl Lookout {
+impl HostTracker {
     /// An instance; those of other workers get the same settings.
-    pub fn new(config: Config) -> Lookout {
-        Lookout {
+    pub fn new(config: Config) -> HostTracker {
+        HostTracker {
             config,
             said: RecentSet::new(SAID_MAX, SAID_FOR),
             shown: RecentSet::new(SHOWN_MAX, SHOWN_EVERY),
@@ -112,27 +111,27 @@ impl Lookout {
         }
     }
 
-    /// Reports a sighting of which the keeper has to find out whether it can be believed: its port
-    /// is not known yet. With more of them than a worker remembers at once, some are not told.
-    fn report_doubtful(&self, now: Time, sighting: Sighting, out: &mut Output) {
-        let Sighting { id, at, ip, router } = sighting;
+    /// Reports an observation of which the tracker has to find out whether it can be believed: its
+    /// port is not known yet. With more of them than a worker remembers at once, some are not told.
+    fn report_doubtful(&self, now: Time, observation: Observation, out: &mut Output) {
+        let Observation { id, at, ip, router } = observation;
         if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::New {
-            let _ = out.report::<Hosts>(Seen { now, sighting });
+            let _ = out.report::<Hosts>(HostReport { now, observation });
         }
     }
 
-    /// Reports a sighting that is news, and that its port shows a host.
-    fn report(&self, now: Time, map: &Map, sighting: Sighting, out: &mut Output) {
-        let Sighting { id, at, ip, router } = sighting;
+    /// Reports an observation that is news, and that its port shows a host.
+    fn report(&self, now: Time, map: &Map, observation: Observation, out: &mut Output) {
+        let Observation { id, at, ip, router } = observation;
         if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::Known {
             return;
         }
         // Where there is no room, the host is seen again.
-        let _ = out.report::<Hosts>(Seen { now, sighting });
+        let _ = out.report::<Hosts>(HostReport { now, observation });
         self.show(now, map, at, out);
     }
 
-    /// Reports that a port shows a host, whoever it is.
+    /// Reports that a port shows a host, of any address.
     fn show(&self, now: Time, map: &Map, at: SwitchPort, out: &mut Output) {
         let set = match map.port(at) {
             Some(port) if port.host => &self.shown,
@@ -144,17 +143,17 @@ impl Lookout {
         }
     }
 
-    /// Leaves those sightings in a block that the cache cannot say to be no news.
+    /// Leaves those observations in a block that the cache cannot say to be no news.
     fn sift(&mut self, version: u64, block: &mut Block, hashes: &mut Hashes) {
         let (cache, asked) = (&self.no_news, block.len);
         if cache.rests() {
             self.no_news.count(asked, 0);
             return;
         }
-        // The sightings of one switch follow each other.
+        // The observations of one switch follow each other.
         let (mut dpid, mut salt) = (DatapathId(0), cache.salt(0, version));
-        for (sighting, hash) in block.seen[..asked].iter().zip(&mut *hashes) {
-            let Sighting { id, at, ip, router } = *sighting;
+        for (observation, hash) in block.seen[..asked].iter().zip(&mut *hashes) {
+            let Observation { id, at, ip, router } = *observation;
             if at.dpid != dpid {
                 (dpid, salt) = (at.dpid, cache.salt(at.dpid.0, version));
             }
@@ -172,7 +171,7 @@ impl Lookout {
         self.no_news.count(asked, asked - block.len);
     }
 
-    /// Reports those sightings of a block that are news, and empties it.
+    /// Reports those observations of a block that are news, and empties it.
     fn look(
         &mut self,
         (now, version): (Time, u64),
@@ -184,25 +183,25 @@ impl Lookout {
         self.sift(version, block, &mut hashes);
         let seen = &block.seen[..std::mem::take(&mut block.len)];
         let (mut ids, mut found) = ([NOBODY; AT_ONCE], [None; AT_ONCE]);
-        ids.iter_mut().zip(seen).for_each(|(id, sighting)| *id = sighting.id);
+        ids.iter_mut().zip(seen).for_each(|(id, observation)| *id = observation.id);
         hosts.by_few_macs(&ids[..seen.len()], &mut found);
-        for ((&sighting, &host), &hash) in seen.iter().zip(&found).zip(&hashes) {
-            if is_full && host.is_none() && !self.admits(now, sighting.at) {
-                self.show(now, map, sighting.at, out);
-            } else if !hosts.is_news_of(host, &sighting, now) {
+        for ((&observation, &host), &hash) in seen.iter().zip(&found).zip(&hashes) {
+            if is_full && host.is_none() && !self.admits(now, observation.at) {
+                self.show(now, map, observation.at, out);
+            } else if !hosts.is_news_of(host, &observation, now) {
                 if hash != 0 {
                     self.no_news.put(hash, ());
                 }
-            } else if host.is_none_or(|host| may_have_moved(host, sighting.at, map)) {
-                self.report(now, map, sighting, out);
+            } else if host.is_none_or(|host| may_have_moved(host, observation.at, map)) {
+                self.report(now, map, observation, out);
             } else {
-                self.report_doubtful(now, sighting, out);
+                self.report_doubtful(now, observation, out);
             }
         }
     }
 
-    /// Whether one more host that nobody knows may push another out of the full table. Those that
-    /// may not are seen again.
+    /// Whether one more unknown host may push another out of the full table. Those that may not are
+    /// seen again.
     fn admits(&mut self, now: Time, at: SwitchPort) -> bool {
         let (since, count) = self.newcome;
         if now.since(since) >= NEWCOMER_EVERY {
@@ -238,7 +237,7 @@ impl<'m> Edges<'m> {
         Edges { map, unknown: false, dpid: None, switch: None, looked: 0, edges: 0 }
     }
 
-    /// The same, with ports that are not known yet: the keeper decides about what was seen there.
+    /// The same, with ports that are not known yet: the tracker decides about what was seen there.
     fn shown(map: &'m Map) -> Edges<'m> {
         Edges { unknown: true, ..Edges::new(map) }
     }
@@ -268,7 +267,7 @@ impl<'m> Edges<'m> {
     fn is_edge(&self, port: PortNo) -> bool {
         match self.switch {
             _ if port == PortNo::LOCAL => true,
-            // It joined a moment ago: the keeper decides.
+            // It joined a moment ago: the tracker decides.
             None => port.is_real(),
             Some(switch) => match switch.port(port) {
                 Some(port) => !port.is_link(),
@@ -287,7 +286,7 @@ fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
     host.at() == to || !stays() || map.port(to).is_some_and(known)
 }
 
-/// What people are told of a claim that is not believed.
+/// The warning about a claim that is not believed.
 fn refusal(claim: &Claim) -> String {
     let Claim { what, by, at } = claim;
     match what {
@@ -300,7 +299,7 @@ fn refusal(claim: &Claim) -> String {
     }
 }
 
-impl App for Lookout {
+impl App for HostTracker {
     type Slot = ();
 
     const NAME: &'static str = "hosts";
@@ -317,15 +316,17 @@ impl App for Lookout {
         let (mut edges, mut block) = (Edges::shown(map), self.block.take().unwrap_or_default());
         batch.each(|request| {
             let Some(at) = edges.of(request) else { return Next::Continue };
-            let Ok(sighting) = Sighting::of_frame(request.frame, at) else { return Next::Continue };
-            if request.dst() != Some(ASKER) {
-                if block.is_full_with(sighting) {
+            let Ok(observation) = Observation::of_frame(request.frame, at) else {
+                return Next::Continue;
+            };
+            if request.dst() != Some(PROBER) {
+                if block.is_full_with(observation) {
                     self.look(moment, (hosts, map, is_full), &mut block, out);
                 }
                 return Next::Continue;
             }
             // An answer to us. It says nothing new, and that is what was asked.
-            self.report(now, map, sighting, out);
+            self.report(now, map, observation, out);
             if request.header.buffer_id != NO_BUFFER {
                 let packet = PacketOut::buffered(request.header.buffer_id);
                 out.answer(request, packet.from_port(request.in_port()));
@@ -342,15 +343,17 @@ impl App for Lookout {
         commands.not_told(new.changes().missed(old.changes()));
         for effect in new.changes().since(old.changes()) {
             match *effect {
-                Effect::Ask(ask) => {
-                    if let Some(switch) = map.switch(ask.at.dpid) {
-                        send_out(commands, switch.version, ask.at, &ask.frame());
+                Effect::Probe(probe) => {
+                    if let Some(switch) = map.switch(probe.at.dpid) {
+                        send_out(commands, switch.version, probe.at, &probe.frame());
                     }
                 }
-                Effect::New(id, at) => commands.found(Lookout::NAME, found(id, at, HostNow::Seen)),
+                Effect::New(id, at) => {
+                    commands.found(HostTracker::NAME, found(id, at, HostNow::Seen))
+                }
                 Effect::Moved { id, from, to } => {
                     let now = HostNow::Moved { from: from };
-                    commands.found(Lookout::NAME, found(id, to, now));
+                    commands.found(HostTracker::NAME, found(id, to, now));
                 }
                 Effect::Gone(id, at, why) => {
                     let why = match why {
@@ -359,7 +362,7 @@ impl App for Lookout {
                         Gone::Link => "its port leads to a switch",
                         Gone::Switch => "its switch is gone",
                     };
-                    commands.found(Lookout::NAME, found(id, at, HostNow::Gone { why }));
+                    commands.found(HostTracker::NAME, found(id, at, HostNow::Gone { why }));
                 }
                 Effect::Refused(claim) => commands.warn(refusal(&claim)),
                 Effect::Learnt(..) | Effect::Lost(..) => {}
@@ -368,7 +371,7 @@ impl App for Lookout {
     }
 
     fn publishers(&self) -> Publishers {
-        Publishers::of(Keeper::new(self.config))
+        Publishers::of(HostPublisher::new(self.config))
     }
 }
 

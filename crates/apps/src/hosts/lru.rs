@@ -1,24 +1,24 @@
-//! Numbers in order: who was seen longest ago, and who is behind a port. Each number is in one
-//! chain of its kind at most.
+//! LRU lists of host numbers: all hosts, and the hosts of a port, those not seen for longest first.
+//! Each number is in one list of its kind at most.
 
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
 /// A chain: its ends, and how many numbers it has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain {
+pub(super) struct LruList {
     first: u32,
     last: u32,
     len: usize,
 }
 
-impl Default for Chain {
+impl Default for LruList {
     fn default() -> Self {
-        Chain { first: NONE, last: NONE, len: 0 }
+        LruList { first: NONE, last: NONE, len: 0 }
     }
 }
 
-impl Chain {
+impl LruList {
     /// How many numbers it has.
     pub(super) fn len(&self) -> usize {
         self.len
@@ -32,42 +32,42 @@ impl Chain {
 
 /// What comes before and after each number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Links(Vec<[u32; 2]>);
+pub(super) struct LruLinks(Vec<[u32; 2]>);
 
-impl Links {
+impl LruLinks {
     /// Puts a number at the end of a chain; it is in none.
-    pub(super) fn push(&mut self, chain: &mut Chain, number: u32) {
+    pub(super) fn push(&mut self, list: &mut LruList, number: u32) {
         let at = number as usize;
         if self.0.len() <= at {
             self.0.resize(at + 1, [NONE; 2]);
         }
-        self.0[at] = [chain.last, NONE];
-        match chain.last {
-            NONE => chain.first = number,
+        self.0[at] = [list.last, NONE];
+        match list.last {
+            NONE => list.first = number,
             last => self.0[last as usize][1] = number,
         }
-        chain.last = number;
-        chain.len += 1;
+        list.last = number;
+        list.len += 1;
     }
 
     /// The numbers of a chain, in the order in which they were put there.
-    pub(super) fn of(&self, chain: &Chain) -> impl Iterator<Item = u32> {
+    pub(super) fn of(&self, list: &LruList) -> impl Iterator<Item = u32> {
         let next = |&at: &u32| Some(self.0[at as usize][1]).filter(|&next| next != NONE);
-        core::iter::successors(chain.first(), next)
+        core::iter::successors(list.first(), next)
     }
 
     /// Takes a number out of the chain that it is in.
-    pub(super) fn remove(&mut self, chain: &mut Chain, number: u32) {
+    pub(super) fn remove(&mut self, list: &mut LruList, number: u32) {
         let [before, after] = self.0[number as usize];
         match before {
-            NONE => chain.first = after,
+            NONE => list.first = after,
             before => self.0[before as usize][1] = after,
         }
         match after {
-            NONE => chain.last = before,
+            NONE => list.last = before,
             after => self.0[after as usize][0] = before,
         }
-        chain.len -= 1;
+        list.len -= 1;
     }
 }
 
@@ -77,14 +77,14 @@ mod tests {
 
     #[test]
     fn a_chain_keeps_the_order_in_which_numbers_came() {
-        let (mut links, mut chain) = (Links::default(), Chain::default());
-        let all = |links: &Links, chain: &Chain| links.of(chain).collect::<Vec<_>>();
-        [5, 1, 7, 2].into_iter().for_each(|number| links.push(&mut chain, number));
+        let (mut links, mut list) = (LruLinks::default(), LruList::default());
+        let all = |links: &LruLinks, list: &LruList| links.of(list).collect::<Vec<_>>();
+        [5, 1, 7, 2].into_iter().for_each(|number| links.push(&mut list, number));
         for (gone, left) in [(7, &[5, 1, 2][..]), (5, &[1, 2]), (2, &[1]), (1, &[])] {
-            links.remove(&mut chain, gone);
-            assert_eq!((&all(&links, &chain)[..], chain.len()), (left, left.len()));
+            links.remove(&mut list, gone);
+            assert_eq!((&all(&links, &list)[..], list.len()), (left, left.len()));
         }
-        links.push(&mut chain, 7);
-        assert_eq!((all(&links, &chain), chain.first()), (vec![7], Some(7)));
+        links.push(&mut list, 7);
+        assert_eq!((all(&links, &list), list.first()), (vec![7], Some(7)));
     }
 }

@@ -1,24 +1,23 @@
-//! Who keeps the table of hosts: one for the whole controller. Workers report sightings to it; it
-//! decides what they change, and makes the versions of the table that workers read.
+//! The tracker keeps the table of hosts: one for the whole controller. Workers report observations
+//! to it; it decides what they change, and makes the versions of the table that workers read.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use aldis_control::Time;
+use aldis_control::{SwitchPort, Time};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use crate::learning_switch::Seed;
-use aldis_control::SwitchPort;
 
-use super::ask::Ask;
-use super::chains::{Chain, Links};
-use super::dispute::{Claim, Disputes, Due, Subject, Verdict};
 use super::host::{Host, Identity};
 use super::index::NUMBER_MAX;
+use super::lru::{LruLinks, LruList};
+use super::move_check::{Claim, Due, MoveChecks, Subject, Verdict};
+use super::observation::Observation;
+use super::probe::Probe;
 use super::shares::Shares;
-use super::sighting::Sighting;
 use super::table::{Hosts, seconds};
 
 /// Between two versions of the table: workers that read a pointer each time a version comes out
@@ -68,8 +67,8 @@ pub enum PortState {
     /// A link to another switch: frames that come in there say nothing about where their senders
     /// are.
     Link,
-    /// Down or gone, or its switch is: who was there may be anywhere, and is nowhere until it is
-    /// seen.
+    /// Down or gone, or its switch is: a host that was there may be anywhere, and is nowhere until
+    /// it is seen.
     Down,
 }
 
@@ -93,7 +92,7 @@ pub enum Effect {
     New(Identity, SwitchPort),
     /// A host is at another port than before.
     Moved {
-        /// Which one.
+        /// The host.
         id: Identity,
         /// Where it was.
         from: SwitchPort,
@@ -106,10 +105,10 @@ pub enum Effect {
     Lost(Identity, IpAddr),
     /// A host is forgotten.
     Gone(Identity, SwitchPort, Gone),
-    /// Somebody said to be a host that answered from elsewhere, or to have its address.
+    /// A host claimed to be one that answered from elsewhere, or to have its address.
     Refused(Claim),
     /// A question is to be sent out of a port.
-    Ask(Ask),
+    Probe(Probe),
 }
 
 /// What was done since the start.
@@ -123,62 +122,62 @@ pub struct Counters {
     pub aged: u64,
     /// Hosts forgotten because others needed the room.
     pub evicted: u64,
-    /// Sightings by a link between switches, of which nothing was learnt.
+    /// Observations by a link between switches, of which nothing was learnt.
     pub on_links: u64,
-    /// Sightings by a port that is down: late, and not believed.
+    /// Observations by a port that is down: late, and not believed.
     pub on_down: u64,
-    /// Sightings at a port with as many hosts as it may have, or at one that is none.
+    /// Observations at a port with as many hosts as it may have, or at one that is none.
     pub no_room: u64,
     /// Claims that were opened: the owner was asked.
-    pub asked: u64,
+    pub probed: u64,
     /// Claims that the owner's answer refuted.
     pub refuted: u64,
     /// Claims refused without asking: refuted shortly before, or no address to ask by.
     pub refused: u64,
     /// Claims refused because too many others were open.
-    pub disputes_full: u64,
+    pub checks_full: u64,
 }
 
 #[derive(Debug, Default)]
 struct Port {
     state: PortState,
     /// The hosts behind it, those not seen for longest first.
-    hosts: Chain,
+    hosts: LruList,
 }
 
-/// The keeper of the table.
+/// Keeps the table of hosts.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct Tracker {
     config: Config,
     hosts: Hosts,
     free: Vec<u32>,
     /// All hosts, those not seen for longest first.
-    seen: Chain,
-    by_seen: Links,
-    by_port: Links,
+    seen: LruList,
+    by_seen: LruLinks,
+    by_port: LruLinks,
     ports: BTreeMap<SwitchPort, Port>,
     shares: Shares,
-    disputes: Disputes,
+    move_checks: MoveChecks,
     counters: Counters,
     changed: bool,
     publish_at: Time,
 }
 
-impl Ledger {
+impl Tracker {
     /// An empty table.
-    pub fn new(mut config: Config) -> Ledger {
+    pub fn new(mut config: Config) -> Tracker {
         config.hosts_max = config.hosts_max.clamp(1, NUMBER_MAX);
         let ageing_s = u32::try_from(config.ageing.as_secs()).unwrap_or(u32::MAX);
-        Ledger {
+        Tracker {
             hosts: Hosts::new(config.seed, config.hosts_max, (ageing_s / EPOCHS).max(1)),
             config,
             free: Vec::new(),
-            seen: Chain::default(),
-            by_seen: Links::default(),
-            by_port: Links::default(),
+            seen: LruList::default(),
+            by_seen: LruLinks::default(),
+            by_port: LruLinks::default(),
             ports: BTreeMap::new(),
             shares: Shares::default(),
-            disputes: Disputes::default(),
+            move_checks: MoveChecks::default(),
             counters: Counters::default(),
             changed: false,
             publish_at: Time::START,
@@ -209,18 +208,18 @@ impl Ledger {
         Some(self.hosts.clone())
     }
 
-    /// When [`Ledger::tick`] or [`Ledger::publish`] has something to do.
+    /// When [`Tracker::tick`] or [`Tracker::publish`] has something to do.
     pub fn next(&self) -> Option<Time> {
         let oldest = self.seen.first().map(|number| self.ages_at(number));
         let publish = self.changed.then_some(self.publish_at);
-        [self.disputes.next(), oldest, publish].into_iter().flatten().min()
+        [self.move_checks.next(), oldest, publish].into_iter().flatten().min()
     }
 
-    /// Time passed: asks again, decides claims, forgets who was silent for too long.
+    /// Time passed: asks again, decides claims, forgets hosts that were silent for too long.
     pub fn tick(&mut self, now: Time, out: &mut Vec<Effect>) {
-        while let Some(due) = self.disputes.due(now) {
+        while let Some(due) = self.move_checks.due(now) {
             match due {
-                Due::Ask(claim) => self.ask(claim, out),
+                Due::Probe(claim) => self.probe(claim, out),
                 Due::Granted(claim) => self.grant(now, claim, out),
             }
         }
@@ -233,13 +232,13 @@ impl Ledger {
     }
 
     /// A worker saw a host.
-    pub fn see(&mut self, now: Time, sighting: &Sighting, out: &mut Vec<Effect>) {
-        match self.state(sighting.at) {
+    pub fn see(&mut self, now: Time, observation: &Observation, out: &mut Vec<Effect>) {
+        match self.state(observation.at) {
             PortState::Link => self.counters.on_links += 1,
             PortState::Down => self.counters.on_down += 1,
-            PortState::Edge if self.is_there(now, sighting, out) => {
-                if let Some(number) = self.hosts.find(sighting.id) {
-                    self.hear(now, number, sighting, out);
+            PortState::Edge if self.is_there(now, observation, out) => {
+                if let Some(number) = self.hosts.find(observation.id) {
+                    self.hear(now, number, observation, out);
                 }
             }
             PortState::Edge => {}
@@ -274,13 +273,13 @@ impl Ledger {
     }
 
     /// The hosts of a switch that have an address, each with one of them.
-    pub(super) fn can_be_asked(&self, dpid: DatapathId) -> impl Iterator<Item = Ask> {
+    pub(super) fn can_be_probed(&self, dpid: DatapathId) -> impl Iterator<Item = Probe> {
         let ports = self.ports.range(SwitchPort::all_of(dpid));
         let numbers = ports.flat_map(|(_, port)| self.by_port.of(&port.hosts));
         numbers.filter_map(|number| {
             let host = self.hosts.host(number);
             let ip = host.addresses().next()?;
-            Some(Ask { at: host.at(), id: host.id(), ip })
+            Some(Probe { at: host.at(), id: host.id(), ip })
         })
     }
 
@@ -306,50 +305,50 @@ impl Ledger {
     }
 
     /// Whether the host is where it was seen, or is believed to be from now on.
-    fn is_there(&mut self, now: Time, sighting: &Sighting, out: &mut Vec<Effect>) -> bool {
-        let Some(number) = self.hosts.find(sighting.id) else {
-            return self.learn(now, sighting, out);
+    fn is_there(&mut self, now: Time, observation: &Observation, out: &mut Vec<Effect>) -> bool {
+        let Some(number) = self.hosts.find(observation.id) else {
+            return self.learn(now, observation, out);
         };
-        let what = Subject::Place(sighting.id);
-        if self.hosts.host(number).at() == sighting.at {
+        let what = Subject::Place(observation.id);
+        if self.hosts.host(number).at() == observation.at {
             self.touch(now, number);
             self.refute(now, what, out);
             return true;
         }
-        if !self.is_elsewhere(sighting.id, sighting.at) {
-            return self.relocate(now, number, sighting.at, out);
+        if !self.is_elsewhere(observation.id, observation.at) {
+            return self.relocate(now, number, observation.at, out);
         }
-        self.dispute(now, Claim { what, by: sighting.id, at: sighting.at }, out);
+        self.check_move(now, Claim { what, by: observation.id, at: observation.at }, out);
         false
     }
 
     /// What a host that is where it should be says of itself.
-    fn hear(&mut self, now: Time, number: u32, sighting: &Sighting, out: &mut Vec<Effect>) {
-        if let Some(router) = sighting.router.filter(|_| {
+    fn hear(&mut self, now: Time, number: u32, observation: &Observation, out: &mut Vec<Effect>) {
+        if let Some(router) = observation.router.filter(|_| {
             let host = self.hosts.host(number);
-            host.is_router() != sighting.router
+            host.is_router() != observation.router
         }) {
             self.hosts.host_mut(number).say_router(router);
             self.changed = true;
         }
-        let Some(ip) = sighting.ip else { return };
-        let what = Subject::Address(ip, sighting.id.vlan);
-        match self.hosts.find_ip(ip, sighting.id.vlan) {
+        let Some(ip) = observation.ip else { return };
+        let what = Subject::Address(ip, observation.id.vlan);
+        match self.hosts.find_ip(ip, observation.id.vlan) {
             None => self.bind(number, ip, out),
             Some(owner) if owner == number => self.refute(now, what, out),
             Some(owner) => {
-                let claim = Claim { what, by: sighting.id, at: sighting.at };
+                let claim = Claim { what, by: observation.id, at: observation.at };
                 let owner = self.hosts.host(owner);
                 match self.state(owner.at()) {
-                    PortState::Edge if !owner.is_nowhere() => self.dispute(now, claim, out),
+                    PortState::Edge if !owner.is_nowhere() => self.check_move(now, claim, out),
                     _ => self.grant(now, claim, out),
                 }
             }
         }
     }
 
-    fn learn(&mut self, now: Time, sighting: &Sighting, out: &mut Vec<Effect>) -> bool {
-        let at = sighting.at;
+    fn learn(&mut self, now: Time, observation: &Observation, out: &mut Vec<Effect>) -> bool {
+        let at = observation.at;
         if !self.has_room(at) {
             return false;
         }
@@ -360,7 +359,7 @@ impl Ledger {
             self.free.extend(self.hosts.widen().rev());
         }
         let Some(number) = self.free.pop() else { return false };
-        if !self.hosts.put(number, Host::new(sighting.id, at, seconds(now))) {
+        if !self.hosts.put(number, Host::new(observation.id, at, seconds(now))) {
             self.free.push(number);
             self.counters.no_room += 1;
             return false;
@@ -369,7 +368,7 @@ impl Ledger {
         self.arrive(number, at);
         self.counters.new += 1;
         self.changed = true;
-        out.push(Effect::New(sighting.id, at));
+        out.push(Effect::New(observation.id, at));
         true
     }
 
@@ -387,14 +386,14 @@ impl Ledger {
         self.leave(number, host.at());
         self.free.push(number);
         self.changed = true;
-        self.disputes.end(Subject::Place(host.id()));
+        self.move_checks.end(Subject::Place(host.id()));
         for ip in host.addresses() {
-            self.disputes.end(Subject::Address(ip, host.id().vlan));
+            self.move_checks.end(Subject::Address(ip, host.id().vlan));
         }
         out.push(Effect::Gone(host.id(), host.at(), why));
     }
 
-    /// Forgets a host of whoever has most of the table, for one more at a port.
+    /// Forgets a host of the port that has most of the table, for one more at a port.
     fn make_room(&mut self, at: SwitchPort, out: &mut Vec<Effect>) {
         let greediest = self.shares.greediest(at, self.behind(at));
         let port = greediest.and_then(|greediest| self.ports.get(&greediest));
@@ -463,7 +462,7 @@ impl Ledger {
             return false;
         }
         let (id, from) = (self.hosts.host(number).id(), self.hosts.host(number).at());
-        self.disputes.end(Subject::Place(id));
+        self.move_checks.end(Subject::Place(id));
         self.leave(number, from);
         self.hosts.host_mut(number).move_to(to);
         self.arrive(number, to);
@@ -476,49 +475,49 @@ impl Ledger {
 
     /// The owner of what is claimed is there.
     fn refute(&mut self, now: Time, what: Subject, out: &mut Vec<Effect>) {
-        if let Some(claim) = self.disputes.answered(now, what) {
+        if let Some(claim) = self.move_checks.answered(now, what) {
             self.counters.refuted += 1;
             out.push(Effect::Refused(claim));
         }
     }
 
-    fn dispute(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
-        match self.disputes.claim(now, claim) {
-            Verdict::Ask if self.asks(claim).next().is_some() => {
-                self.counters.asked += 1;
-                self.ask(claim, out);
+    fn check_move(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
+        match self.move_checks.claim(now, claim) {
+            Verdict::Probe if self.asks(claim).next().is_some() => {
+                self.counters.probed += 1;
+                self.probe(claim, out);
             }
-            Verdict::Ask => {
-                // Nobody can ask a host that never said its address: it stays where it is until it
-                // is silent for the ageing time, or its port goes down.
-                self.disputes.answered(now, claim.what);
+            Verdict::Probe => {
+                // A host that never said its address cannot be probed: it stays where it is until
+                // it is silent for the ageing time, or its port goes down.
+                self.move_checks.answered(now, claim.what);
                 self.counters.refused += 1;
                 out.push(Effect::Refused(claim));
             }
             Verdict::Waits => {}
             Verdict::Refused => self.counters.refused += 1,
-            Verdict::Full => self.counters.disputes_full += 1,
+            Verdict::Full => self.counters.checks_full += 1,
         }
     }
 
-    fn ask(&self, claim: Claim, out: &mut Vec<Effect>) {
-        out.extend(self.asks(claim).map(Effect::Ask));
+    fn probe(&self, claim: Claim, out: &mut Vec<Effect>) {
+        out.extend(self.asks(claim).map(Effect::Probe));
     }
 
     /// What is to be asked about a claim.
-    fn asks(&self, claim: Claim) -> impl Iterator<Item = Ask> {
+    fn asks(&self, claim: Claim) -> impl Iterator<Item = Probe> {
         let (owner, only) = match claim.what {
             Subject::Place(id) => (self.hosts.find(id), None),
             Subject::Address(ip, vlan) => (self.hosts.find_ip(ip, vlan), Some(ip)),
         };
         let asks = owner.map(|number| self.hosts.host(number)).into_iter().flat_map(move |host| {
             let by = host.addresses().filter(move |&ip| only.is_none_or(|only| only == ip));
-            by.map(move |ip| Ask { at: host.at(), id: host.id(), ip })
+            by.map(move |ip| Probe { at: host.at(), id: host.id(), ip })
         });
         asks.take(ASKED_BY)
     }
 
-    /// Nobody stands against a claim any more.
+    /// A claim is not contested any more.
     fn grant(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
         let Some(number) = self.hosts.find(claim.by) else { return };
         if self.state(claim.at) != PortState::Edge {
@@ -533,32 +532,33 @@ impl Ledger {
                     self.hosts.unbind(owner, ip);
                     out.push(Effect::Lost(self.hosts.host(owner).id(), ip));
                 }
-                self.disputes.end(claim.what);
+                self.move_checks.end(claim.what);
                 self.bind(number, ip, out);
             }
             Subject::Address(..) => {}
         }
     }
 
-    /// A port went down: whoever was there and is claimed elsewhere is there, and all others are
-    /// nowhere. That is published with the next version of the World, whenever the last one was,
-    /// for nothing is to be sent there any more.
+    /// A port went down: a host that was there and is claimed elsewhere is there, and all others
+    /// are nowhere. That is published with the next version of the World, whenever the last one
+    /// was, for nothing is to be sent there any more.
     fn left(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Effect>) {
         let Some(port) = self.ports.get(&at) else { return };
         for number in self.by_port.of(&port.hosts) {
             self.hosts.host_mut(number).lose();
             (self.changed, self.publish_at) = (true, Time::START);
         }
-        let at_port = |ledger: &Ledger, claim: &Claim| {
+        let at_port = |tracker: &Tracker, claim: &Claim| {
             match claim.what {
-                Subject::Place(id) => ledger.hosts.by_mac(id.mac, id.vlan),
-                Subject::Address(ip, vlan) => ledger.hosts.by_ip(ip, vlan),
+                Subject::Place(id) => tracker.hosts.by_mac(id.mac, id.vlan),
+                Subject::Address(ip, vlan) => tracker.hosts.by_ip(ip, vlan),
             }
             .is_some_and(|host| host.at() == at)
         };
-        let open: Vec<Claim> = self.disputes.open().filter(|claim| at_port(self, claim)).collect();
+        let open: Vec<Claim> =
+            self.move_checks.open().filter(|claim| at_port(self, claim)).collect();
         for claim in open {
-            self.disputes.end(claim.what);
+            self.move_checks.end(claim.what);
             self.grant(now, claim, out);
         }
     }
