@@ -8,6 +8,7 @@ use aldis_control::batch::Request;
 use aldis_control::controller_event::{Found, HostNow};
 use aldis_control::world::{PartId, Publishers, View};
 use aldis_control::{App, Batch, Commands, EventKind, Output, Part, SwitchPort, Time};
+use aldis_packet::Ethernet;
 use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
@@ -18,7 +19,7 @@ use crate::topology::{self, Map, Search, SearchReport, Switch};
 
 use super::host::{Host, Identity};
 use super::move_check::{Claim, Subject};
-use super::observation::Observation;
+use super::observation::{Observation, plain_sender};
 use super::probe::PROBER;
 use super::publisher::{HostPublisher, HostReport};
 use super::table::{BATCH as AT_ONCE, Hosts, seconds};
@@ -62,37 +63,32 @@ pub struct HostTracker {
     newcome: (Time, u32),
     /// Senders that were no news at their ports, in this version of the World and this second.
     no_news: ExactCache<(), 8>,
-    /// Taken while a batch is read.
-    block: Option<Box<Block>>,
 }
 
-/// Observations that are looked into together.
-#[derive(Debug)]
-struct Block {
+/// Frames that are looked into together: where they came in, and what the cache knows each by, 0
+/// where it is not asked.
+struct Block<'b> {
     len: usize,
-    /// The first `len` are in use.
-    seen: [Observation; AT_ONCE],
+    /// The first `len` of each are in use.
+    frames: [&'b [u8]; AT_ONCE],
+    ports: [SwitchPort; AT_ONCE],
+    hashes: [u64; AT_ONCE],
 }
-
-/// The keys of what the cache could not answer of a block: a hash, 0 where it was not asked.
-type Hashes = [u64; AT_ONCE];
 
 const NOBODY: Identity = Identity { mac: MacAddr([0; 6]), vlan: 0 };
 
-impl Default for Block {
-    fn default() -> Self {
-        let nothing = Observation { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
-        Block { len: 0, seen: [nothing; AT_ONCE] }
+impl<'b> Block<'b> {
+    fn new() -> Block<'b> {
+        let ports = [SwitchPort::default(); AT_ONCE];
+        Block { len: 0, frames: [&[]; AT_ONCE], ports, hashes: [0; AT_ONCE] }
     }
-}
 
-impl Block {
-    /// Adds an observation, for which there is room; whether the block is full then.
+    /// Adds a frame, for which there is room; whether the block is full then.
     #[inline]
-    fn is_full_with(&mut self, observation: Observation) -> bool {
-        let at = self.len % AT_ONCE;
-        self.seen[at] = observation;
-        self.len = at + 1;
+    fn is_full_with(&mut self, frame: &'b [u8], at: SwitchPort, hash: u64) -> bool {
+        let place = self.len % AT_ONCE;
+        (self.frames[place], self.ports[place], self.hashes[place]) = (frame, at, hash);
+        self.len = place + 1;
         self.len == AT_ONCE
     }
 }
@@ -107,7 +103,6 @@ impl HostTracker {
             newcomers: RecentSet::new(NEWCOMERS_MAX, NEWCOMER_EVERY),
             newcome: (Time::START, 0),
             no_news: ExactCache::new(config.seed),
-            block: None,
         }
     }
 
@@ -143,49 +138,47 @@ impl HostTracker {
         }
     }
 
-    /// Leaves those observations in a block that the cache cannot say to be no news.
-    fn sift(&mut self, version: u64, block: &mut Block, hashes: &mut Hashes) {
-        let (cache, asked) = (&self.no_news, block.len);
-        if cache.rests() {
-            self.no_news.count(asked, 0);
-            return;
-        }
-        // The observations of one switch follow each other.
-        let (mut dpid, mut salt) = (DatapathId(0), cache.salt(0, version));
-        for (observation, hash) in block.seen[..asked].iter().zip(&mut *hashes) {
-            let Observation { id, at, ip, router } = *observation;
-            if at.dpid != dpid {
-                (dpid, salt) = (at.dpid, cache.salt(at.dpid.0, version));
-            }
-            if ip.is_none() && router.is_none() {
-                let low = id.mac.to_u64() | u64::from(id.vlan) << 48;
-                *hash = cache.ask_for(salt, low, at.port.0.into());
-            }
-        }
-        block.len = 0;
-        for at in 0..asked {
-            let is_known = hashes[at] != 0 && cache.get(hashes[at]).is_some();
-            (block.seen[block.len], hashes[block.len]) = (block.seen[at], hashes[at]);
-            block.len += usize::from(!is_known);
-        }
-        self.no_news.count(asked, asked - block.len);
-    }
-
-    /// Reports those observations of a block that are news, and empties it.
+    /// Reports what is news in a block, and empties it.
     fn look(
         &mut self,
-        (now, version): (Time, u64),
-        (hosts, map, is_full): (&Hosts, &Map, bool),
-        block: &mut Block,
+        now: Time,
+        known: (&Hosts, &Map, bool),
+        block: &mut Block<'_>,
         out: &mut Output,
     ) {
-        let mut hashes = [0; AT_ONCE];
-        self.sift(version, block, &mut hashes);
-        let seen = &block.seen[..std::mem::take(&mut block.len)];
-        let (mut ids, mut found) = ([NOBODY; AT_ONCE], [None; AT_ONCE]);
-        ids.iter_mut().zip(seen).for_each(|(id, observation)| *id = observation.id);
-        hosts.by_few_macs(&ids[..seen.len()], &mut found);
-        for ((&observation, &host), &hash) in seen.iter().zip(&found).zip(&hashes) {
+        let count = std::mem::take(&mut block.len);
+        // The places of those that the cache cannot say to be no news.
+        let (mut places, mut len) = ([0u8; AT_ONCE], 0);
+        for (at, &hash) in block.hashes[..count].iter().enumerate() {
+            places[len] = at as u8;
+            len += usize::from(hash == 0 || self.no_news.get(hash).is_none());
+        }
+        self.no_news.count(count, count - len);
+        if len > 0 {
+            self.look_into(now, known, (block, &places[..len]), out);
+        }
+    }
+
+    /// The same of the frames at these places, of which the cache knows nothing.
+    fn look_into(
+        &mut self,
+        now: Time,
+        (hosts, map, is_full): (&Hosts, &Map, bool),
+        (block, places): (&Block<'_>, &[u8]),
+        out: &mut Output,
+    ) {
+        let nothing = Observation { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
+        let mut seen = [(nothing, 0); AT_ONCE];
+        let (mut ids, mut found, mut len) = ([NOBODY; AT_ONCE], [None; AT_ONCE], 0);
+        for &place in places {
+            let place = usize::from(place);
+            let frame = Observation::of_frame(block.frames[place], block.ports[place]);
+            let Ok(observation) = frame else { continue };
+            (ids[len], seen[len]) = (observation.id, (observation, block.hashes[place]));
+            len += 1;
+        }
+        hosts.by_few_macs(&ids[..len], &mut found);
+        for (&(observation, hash), &host) in seen[..len].iter().zip(&found) {
             if is_full && host.is_none() && !self.admits(now, observation.at) {
                 self.show(now, map, observation.at, out);
             } else if !hosts.is_news_of(host, &observation, now) {
@@ -198,6 +191,21 @@ impl HostTracker {
                 self.report_doubtful(now, observation, out);
             }
         }
+    }
+
+    /// An answer to a probe of ours: it says nothing new, and that is what was asked.
+    #[cold]
+    fn answered(&mut self, now: Time, map: &Map, request: &Request<'_>, out: &mut Output) -> Next {
+        let at = SwitchPort::of(request.switch.dpid, request.in_port());
+        let Ok(observation) = Observation::of_frame(request.frame, at) else {
+            return Next::Continue;
+        };
+        self.report(now, map, observation, out);
+        if request.header.buffer_id != NO_BUFFER {
+            let packet = PacketOut::buffered(request.header.buffer_id);
+            out.answer(request, packet.from_port(request.in_port()));
+        }
+        Next::Stop
     }
 
     /// Whether one more unknown host may push another out of the full table. Those that may not are
@@ -312,29 +320,32 @@ impl App for HostTracker {
         let is_full = hosts.len() >= self.config.hosts_max;
         self.no_news.fit(hosts.len());
         // Whether a host is news depends on nothing else.
-        let moment = (now, world.version() << 32 | u64::from(seconds(now)));
-        let (mut edges, mut block) = (Edges::shown(map), self.block.take().unwrap_or_default());
+        let version = world.version() << 32 | u64::from(seconds(now));
+        let known = (hosts, map, is_full);
+        let (mut edges, mut block) = (Edges::shown(map), Block::new());
+        // The requests of one switch follow each other.
+        let (mut dpid, mut salt) = (DatapathId(0), self.no_news.salt(0, version));
         batch.each(|request| {
             let Some(at) = edges.of(request) else { return Next::Continue };
-            let Ok(observation) = Observation::of_frame(request.frame, at) else {
-                return Next::Continue;
-            };
-            if request.dst() != Some(PROBER) {
-                if block.is_full_with(observation) {
-                    self.look(moment, (hosts, map, is_full), &mut block, out);
+            let Some(frame) = Ethernet::new(request.frame) else { return Next::Continue };
+            if frame.addresses().0 == PROBER.to_u64() {
+                return self.answered(now, map, request, out);
+            }
+            if at.dpid != dpid {
+                (dpid, salt) = (at.dpid, self.no_news.salt(at.dpid.0, version));
+            }
+            let hash = match plain_sender(&frame) {
+                Some(sender) if !self.no_news.rests() => {
+                    self.no_news.ask_for(salt, sender, at.port.0.into())
                 }
-                return Next::Continue;
+                _ => 0,
+            };
+            if block.is_full_with(request.frame, at, hash) {
+                self.look(now, known, &mut block, out);
             }
-            // An answer to us. It says nothing new, and that is what was asked.
-            self.report(now, map, observation, out);
-            if request.header.buffer_id != NO_BUFFER {
-                let packet = PacketOut::buffered(request.header.buffer_id);
-                out.answer(request, packet.from_port(request.in_port()));
-            }
-            Next::Stop
+            Next::Continue
         });
-        self.look(moment, (hosts, map, is_full), &mut block, out);
-        self.block = Some(block);
+        self.look(now, known, &mut block, out);
     }
 
     fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {

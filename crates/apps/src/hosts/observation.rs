@@ -37,6 +37,14 @@ pub enum Refusal {
     Claim,
 }
 
+/// The sender of most frames, as a number: an untagged IPv4 packet claims no address. None of
+/// another frame.
+#[inline]
+pub(super) fn plain_sender(frame: &Ethernet<'_>) -> Option<u64> {
+    (frame.ethertype() == ethertype::IPV4 && frame.tags().next().is_none())
+        .then(|| frame.addresses().1)
+}
+
 impl Observation {
     /// What a frame says that came in at `at`.
     #[inline]

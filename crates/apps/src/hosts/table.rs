@@ -24,6 +24,9 @@ const PAGE: usize = 64;
 /// Keys that are looked for at once: as many lines as memory brings at a time, several times over.
 pub(crate) const BATCH: usize = 64;
 
+/// So few keys are looked for one by one: to do it together has to be prepared.
+const FEW: usize = 4;
+
 /// A version of the table of hosts. Making one costs some hundred pointers and what changed since
 /// the last; reading it takes no lock.
 #[derive(Clone, Debug)]
@@ -201,6 +204,10 @@ impl Hosts {
         ),
         found: &mut [Option<&'a Host>; BATCH],
     ) {
+        if keys.len() <= FEW {
+            keys.iter().zip(found).for_each(|(key, place)| *place = get(key));
+            return;
+        }
         let nothing = Hash::new(0);
         let mut hashes = [(nothing, index.ask_for(nothing)); BATCH];
         for (key, place) in keys.iter().zip(&mut hashes) {

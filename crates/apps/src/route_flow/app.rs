@@ -100,7 +100,7 @@ impl RouteFlow {
                 release(encoder, request, to, view.switches, out);
                 return Next::Stop;
             }
-            Seen::Flow(flow) => flow,
+            Seen::Flow => prefetch.flow(request.index),
         };
         let Flow { key, to, hash, first, last, .. } = flow;
         let from = SwitchPort::of(request.switch.dpid, request.in_port());

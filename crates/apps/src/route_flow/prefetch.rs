@@ -22,6 +22,8 @@ pub(super) struct Prefetch {
     runs: Vec<From>,
     /// What those are about that were looked into lately, by the places of their requests.
     seen: Box<[Seen; RING]>,
+    /// Of those of which it is known, the flows.
+    flows: Box<[Flow; RING]>,
     /// So many of them were looked into.
     found: usize,
     in_flight: InFlight,
@@ -34,11 +36,25 @@ const RING: usize = 2 * AT_ONCE;
 /// What a request is about, before anything is looked for.
 #[derive(Clone, Copy, Debug)]
 struct Lookup {
-    /// None where it is about no flow from one host to another.
-    key: Option<Key>,
+    /// The VLAN of its flow, and the sender in the lower 48 bits.
+    src: u64,
+    /// The receiver; [`NO_FLOW`] where it is about no flow from one host to another.
+    dst: u64,
     in_port: u32,
     /// Its run.
     run: u32,
+}
+
+/// No address of a host.
+const NO_FLOW: u64 = u64::MAX;
+
+impl Lookup {
+    const NOTHING: Lookup = Lookup { src: 0, dst: NO_FLOW, in_port: 0, run: 0 };
+
+    fn key(&self) -> Key {
+        let [src, dst] = [self.src, self.dst].map(MacAddr::from_u64);
+        Key { src, dst, vlan: (self.src >> 48) as u16 }
+    }
 }
 
 /// The switch of a run.
@@ -55,8 +71,8 @@ struct From {
 pub(super) enum Seen {
     /// It is about no flow from one host to another whose place is known.
     Nothing,
-    /// It is about such a flow.
-    Flow(Flow),
+    /// It is about such a flow: [`Prefetch::flow`].
+    Flow,
     /// Its flow is on its way, and leads out of this port of its switch.
     InFlight(PortNo),
 }
@@ -87,6 +103,23 @@ pub(super) struct Place {
     pub(super) leads_on: bool,
 }
 
+impl Flow {
+    /// Of a request that is about none.
+    const NONE: Flow = {
+        let nobody = MacAddr([0; 6]);
+        let nowhere = Place { node: None, leads_on: false };
+        let key = Key { src: nobody, dst: nobody, vlan: 0 };
+        Flow {
+            key,
+            to: SwitchPort::new(0, 0),
+            hash: 0,
+            cached_as: 0,
+            first: nowhere,
+            last: nowhere,
+        }
+    };
+}
+
 impl Place {
     #[inline]
     fn of(node: Option<Node>, port: PortNo, graph: &Graph) -> Place {
@@ -110,15 +143,16 @@ pub(super) struct Known<'w> {
 impl Prefetch {
     /// Nothing is known. The seed spreads flows over the cache.
     pub(super) fn new(seed: Seed) -> Prefetch {
-        let seen = Box::new([Seen::Nothing; RING]);
-        Prefetch { lookups: vec![], runs: vec![], seen, found: 0, in_flight: InFlight::new(seed) }
+        let (seen, flows) = (Box::new([Seen::Nothing; RING]), Box::new([Flow::NONE; RING]));
+        let in_flight = InFlight::new(seed);
+        Prefetch { lookups: vec![], runs: vec![], seen, flows, found: 0, in_flight }
     }
 
     /// Reads the frames of a batch; whether any of its requests is left to be answered.
     pub(super) fn read(&mut self, batch: &Batch<'_>, known: Known<'_>) -> bool {
         self.found = 0;
         self.lookups.clear();
-        self.lookups.resize(batch.requests.len(), Lookup { key: None, in_port: 0, run: 0 });
+        self.lookups.resize(batch.requests.len(), Lookup::NOTHING);
         self.runs.clear();
         self.in_flight.fit(known.hosts.len());
         let mut is_left = false;
@@ -130,8 +164,9 @@ impl Prefetch {
             for (lookup, request) in self.lookups[run.requests.clone()].iter_mut().zip(requests) {
                 if !request.stopped {
                     is_left = true;
-                    let key = key(batch.frame(request));
-                    *lookup = Lookup { key, in_port: request.in_port, run: at as u32 };
+                    if let Some((src, dst)) = words(batch.frame(request)) {
+                        *lookup = Lookup { src, dst, in_port: request.in_port, run: at as u32 };
+                    }
                 }
             }
         }
@@ -148,10 +183,17 @@ impl Prefetch {
             self.found = some.end;
             // Blocks of half of the ring: the one before it is not written over.
             let first = some.start % RING;
-            let seen = &mut self.seen[first..first + some.len()];
+            let ring = first..first + some.len();
+            let seen = (&mut self.seen[ring.clone()], &mut self.flows[ring]);
             find((&self.lookups[some], &self.runs), known, (planner, &mut self.in_flight), seen);
         }
         self.seen[at % RING]
+    }
+
+    /// The flow of a request of which [`Prefetch::seen`] just said that it is about one.
+    #[inline]
+    pub(super) fn flow(&self, at: usize) -> Flow {
+        self.flows[at % RING]
     }
 
     /// A flow that comes in there is on its way since then. It is kept if it begins and ends in one
@@ -169,7 +211,7 @@ fn find(
     (lookups, runs): (&[Lookup], &[From]),
     known: Known<'_>,
     (planner, in_flight): (&Planner, &mut InFlight),
-    seen: &mut [Seen],
+    (seen, flows): (&mut [Seen], &mut [Flow]),
 ) {
     let mut hashes = [0; AT_ONCE];
     in_flight.look_up(known.now, (lookups, runs), &mut hashes, seen);
@@ -177,24 +219,29 @@ fn find(
     // The places of those of which nothing is known yet, and their receivers.
     let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
     for (at, (lookup, seen)) in lookups.iter().zip(&*seen).enumerate() {
-        if let (Some(key), Seen::Nothing) = (lookup.key, seen) {
+        if lookup.dst != NO_FLOW && matches!(seen, Seen::Nothing) {
+            let key = lookup.key();
             (places[len], ids[len]) = (at as u8, Identity { mac: key.dst, vlan: key.host_vlan() });
             len += 1;
         }
+    }
+    if len == 0 {
+        return;
     }
     let mut found = [None; AT_ONCE];
     known.hosts.by_few_macs(&ids[..len], &mut found);
     for (&at, host) in places[..len].iter().zip(found) {
         let at = usize::from(at);
-        let (lookup, place) = (&lookups[at], host.and_then(Host::place));
-        let (Some(key), Some(to)) = (lookup.key, place) else { continue };
+        let Some(to) = host.and_then(Host::place) else { continue };
+        let (lookup, key) = (&lookups[at], lookups[at].key());
         let from = runs[lookup.run as usize];
         let port = PortNo(lookup.in_port);
         let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), known.version);
         let graph = known.graph;
         let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };
         let (first, last) = (Place::of(from.node, port, graph), Place::of(node, to.port, graph));
-        seen[at] = Seen::Flow(Flow { key, to, hash, cached_as: hashes[at], first, last });
+        seen[at] = Seen::Flow;
+        flows[at] = Flow { key, to, hash, cached_as: hashes[at], first, last };
     }
 }
 
@@ -236,10 +283,9 @@ impl InFlight {
         }
         for (lookup, hash) in lookups.iter().zip(&mut *hashes) {
             // Two words hold a port below 65,536.
-            if let (Some(key), Ok(port)) = (lookup.key, u16::try_from(lookup.in_port)) {
-                let low = key.src.to_u64() | u64::from(key.vlan) << 48;
-                let high = key.dst.to_u64() | u64::from(port) << 48;
-                *hash = self.0.ask_for(runs[lookup.run as usize].salt, low, high);
+            if lookup.dst != NO_FLOW && lookup.in_port >> 16 == 0 {
+                let high = lookup.dst | u64::from(lookup.in_port) << 48;
+                *hash = self.0.ask_for(runs[lookup.run as usize].salt, lookup.src, high);
             }
         }
         let (now, mut answered) = (Tick::of(now), 0);
@@ -257,10 +303,18 @@ impl InFlight {
 }
 
 /// The flow of a frame from one host to another.
-#[inline]
 pub(super) fn key(frame: &[u8]) -> Option<Key> {
+    let (src, dst) = words(frame)?;
+    Some(Lookup { src, dst, ..Lookup::NOTHING }.key())
+}
+
+/// The same, as it stands in a [`Lookup`].
+#[inline]
+fn words(frame: &[u8]) -> Option<(u64, u64)> {
+    /// The bit of an address that makes it a group's.
+    const GROUP: u64 = 1 << 40;
     let frame = Ethernet::new(frame)?;
-    let [src, dst] = [frame.source(), frame.destination()].map(MacAddr);
+    let (dst, src) = frame.addresses();
     let vlan = frame.tags().next().map_or(Key::UNTAGGED, |tag| tag.vid());
-    (!src.is_group() && !dst.is_group()).then_some(Key { src, dst, vlan })
+    ((src | dst) & GROUP == 0).then_some((src | u64::from(vlan) << 48, dst))
 }
