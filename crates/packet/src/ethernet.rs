@@ -68,8 +68,8 @@ impl<'a> Ethernet<'a> {
         field::<6, 6, _>(self.head)
     }
 
-    /// The destination and the source address as numbers: the lower 48 bits, first byte highest. Two
-    /// loads, where a comparison byte by byte takes many.
+    /// The destination and the source address as numbers: the lower 48 bits, first byte highest.
+    /// Two loads, where a comparison byte by byte takes many.
     #[inline]
     pub fn addresses(&self) -> (u64, u64) {
         let eight = |bytes: [u8; 8]| u64::from_be_bytes(bytes);

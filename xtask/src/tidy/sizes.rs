@@ -59,9 +59,12 @@ fn function_sizes(source: &Source) -> Vec<(String, usize)> {
     let starts = lines.iter().enumerate().filter_map(|(at, line)| Some((at, function_name(line)?)));
     let sized = starts.map(|(at, name)| {
         let indent = lines[at].len() - lines[at].trim_start().len();
-        let closing = format!("{}}}", &lines[at][..indent]);
+        let [closing, arguments] = ["}", ")"].map(|end| format!("{}{end}", &lines[at][..indent]));
         let one_line = lines[at].ends_with(['}', ';']);
-        let length = lines[at..].iter().position(|line| *line == closing).unwrap_or(0);
+        // A declaration without a body, as in a trait, ends behind its arguments.
+        let ends =
+            |line: &&str| **line == closing || line.starts_with(&arguments) && line.ends_with(';');
+        let length = lines[at..].iter().position(|line| ends(&line)).unwrap_or(0);
         (format!("{}::{name}", source.path), if one_line { 1 } else { length + 1 })
     });
     sized.collect()
@@ -107,6 +110,13 @@ mod tests {
         let text = format!("{}{}", function("one", 30), function("two", 60));
         let sizes = function_sizes(&Source { path: "a.rs".into(), text });
         assert_eq!(sizes, [("a.rs::one".to_owned(), 30), ("a.rs::two".to_owned(), 60)]);
+    }
+
+    #[test]
+    fn a_declaration_in_a_trait_is_as_long_as_it_is() {
+        let text = format!("    fn no(\n        &self,\n    ) -> bool;\n{}", function("one", 30));
+        let sizes = function_sizes(&Source { path: "a.rs".into(), text });
+        assert_eq!(sizes, [("a.rs::no".to_owned(), 3), ("a.rs::one".to_owned(), 30)]);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! Duplicate suppression while links are being found: what was flooded a moment ago, so that no
 //! copy of it reaches its receiver a second time.
 //!
-//! A packet to whose receiver no way is known is flooded by every port, and comes to the receiver's
-//! switch from several sides. Three rules keep it from arriving twice:
+//! A packet to whose receiver no path is known is flooded by every port, and comes to the
+//! receiver's switch from several sides. Three rules keep it from arriving twice:
 //! 1. A frame that a switch flooded, or that was sent to it, within [`FRAME_STAYS`] is not sent to
 //!    that switch again.
-//! 2. A port of which it is not known where it leads gets no flow, unless the flow's sender is known
-//!    to be there: by such a flow a switch would pass copies on without asking.
+//! 2. A port of which it is not known where it leads gets no flow, unless the flow's sender is
+//!    known to be there: by such a flow a switch would pass copies on without asking.
 //! 3. A flow that was flooded within [`FLOW_STAYS`] gets none either: copies of its packets are on
 //!    their way, and would meet it.
 //!
-//! For example, in a ring of five switches the first packets from one host to another are flooded by
-//! both ways around. The receiver's switch asks about both copies, and the second is dropped.
+//! For example, in a ring of five switches the first packets from one host to another are flooded
+//! by both ways around. The receiver's switch asks about both copies, and the second is dropped.
 //!
 //! None of this is looked at where every port of the network is known, and was for
 //! [`FRAME_STAYS`].
@@ -35,8 +35,8 @@ const FRAME_STAYS: Duration = Duration::from_millis(500);
 /// asking, which is what the links take.
 const FLOW_STAYS: Duration = Duration::from_millis(100);
 
-/// Frames and flows that are remembered, each once for every switch that flooded it. Where there are
-/// more, a copy may arrive. Half a megabyte each.
+/// Frames and flows that are remembered, each once for every switch that flooded it. Where there
+/// are more, a copy may arrive. Half a megabyte each.
 const ROOM: usize = 1 << 16;
 
 /// What was flooded a moment ago: shared by all workers.
@@ -75,8 +75,8 @@ impl Flooded {
         self.flows.note(now, self.flows.hash(key));
     }
 
-    /// Whether a frame that is about to be sent to a switch was flooded by it or sent to it a moment
-    /// ago; notes that it is sent.
+    /// Whether a frame that is about to be sent to a switch was flooded by it or sent to it a
+    /// moment ago; notes that it is sent.
     pub(super) fn is_copy(&self, now: Time, to: Joined, frame: &[u8]) -> bool {
         self.frames.note(now, self.frames.hash((to, frame))) == Verdict::Known
     }
