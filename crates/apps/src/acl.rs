@@ -21,7 +21,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::match_bits::{Seen, TernaryMatch};
+use crate::match_bits::{PacketBits, TernaryMatch};
 use aldis_control::app::{Event, EventCtx, Next, Parallel, Slots};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::weights::Switches;
@@ -149,7 +149,7 @@ impl Acl {
 }
 
 fn verdict(desired: &DesiredAclRules, places: &[usize], in_port: PortNo, frame: &[u8]) -> Verdict {
-    let seen = Seen::of(in_port, frame);
+    let seen = PacketBits::of(in_port, frame);
     let mut rules = places.iter().map(|&place| &desired.items()[place]);
     let first = rules.find(|compiled| compiled.pattern.matches(&seen));
     first.map_or(Verdict::Allow, |compiled| compiled.rule.verdict)

@@ -75,7 +75,7 @@ impl TernaryMatch {
     }
 
     /// Whether a packet has them.
-    pub fn matches(&self, seen: &Seen) -> bool {
+    pub fn matches(&self, seen: &PacketBits) -> bool {
         let has = |bits: &Bits| {
             let value = seen.0.get(usize::from(bits.field)).copied().flatten();
             value.is_some_and(|value| (value ^ bits.value) & bits.mask == 0)
@@ -157,12 +157,12 @@ pub(crate) fn bits(field: &Field) -> Bits {
 /// port) is not among it, nor are service ids of provider bridges and the kinds of IPv6 extension
 /// headers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seen([Option<u128>; FIELDS]);
+pub struct PacketBits([Option<u128>; FIELDS]);
 
-impl Seen {
+impl PacketBits {
     /// What a frame shows that came in by a port.
-    pub fn of(in_port: PortNo, frame: &[u8]) -> Seen {
-        let mut seen = Seen([None; FIELDS]);
+    pub fn of(in_port: PortNo, frame: &[u8]) -> PacketBits {
+        let mut seen = PacketBits([None; FIELDS]);
         seen.set(number::IN_PORT, in_port.0);
         if let Some(frame) = Ethernet::new(frame) {
             seen.ethernet(&frame);
@@ -171,8 +171,8 @@ impl Seen {
     }
 
     /// Nothing yet.
-    pub(crate) fn nothing() -> Seen {
-        Seen([None; FIELDS])
+    pub(crate) fn nothing() -> PacketBits {
+        PacketBits([None; FIELDS])
     }
 
     /// Whether a field of this number can be among it.

@@ -25,7 +25,7 @@ use aldis_wire::msg::{
 };
 use aldis_wire::{Malformed, Version};
 
-use crate::match_bits::{PRESENT, Seen, TernaryMatch, bits, number};
+use crate::match_bits::{PRESENT, PacketBits, TernaryMatch, bits, number};
 
 use budget::Stop;
 pub use budget::{
@@ -38,7 +38,7 @@ const TAGS_MAX: usize = 4;
 /// A packet as far as switches look at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    fields: Seen,
+    fields: PacketBits,
     /// What was said of it, or set: by the number of the field.
     said: Vec<(usize, Field)>,
     /// Identifiers and priorities of the tags below the outermost.
@@ -65,7 +65,7 @@ impl Packet {
     /// # Errors
     /// A field with a mask.
     pub fn of(in_port: PortNo, said: &Match) -> Result<Packet, NoPacket> {
-        let mut packet = Packet { fields: Seen::nothing(), said: vec![], inner: vec![] };
+        let mut packet = Packet { fields: PacketBits::nothing(), said: vec![], inner: vec![] };
         for field in said.fields.iter().filter(|field| !matches!(field, Field::InPort(_))) {
             let known = bits(field);
             let place = usize::from(known.field);

@@ -4,8 +4,8 @@
 //! of it, the [`Pipelines`], makes one [`Pipeline`] for each worker. Dispatch is one virtual call
 //! per application and batch, never per message.
 
+mod any_app;
 mod graph;
-mod stage;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,13 +21,13 @@ use crate::stats::AppStats;
 use crate::switch::{Switch, SwitchInfo};
 use crate::time::Time;
 use crate::world::{Publishers, Queues, View, World, WorldBuilder};
-use stage::AnyApp;
+use any_app::AnyApp;
 
 pub use graph::{AppNode, AppSetError, Graph, PartNode};
 
 /// The applications of a controller, in order: how to make one instance of each for every worker.
 pub struct AppSet {
-    apps: Vec<Entry>,
+    apps: Vec<AppEntry>,
     sequences: Vec<Sequence>,
     switch_bytes: usize,
 }
@@ -39,7 +39,7 @@ impl Default for AppSet {
 }
 
 /// An application of a set.
-struct Entry {
+struct AppEntry {
     name: &'static str,
     starts: &'static [EventKind],
     reads: &'static [crate::world::PartId],
@@ -67,7 +67,7 @@ impl AppSet {
     /// Adds an application at the end.
     pub fn with<A: App>(mut self, make: impl Fn() -> A + Clone + Send + Sync + 'static) -> Self {
         let maker = make.clone();
-        self.apps.push(Entry {
+        self.apps.push(AppEntry {
             name: A::NAME,
             starts: A::EVENTS,
             reads: A::READS,
@@ -132,11 +132,11 @@ impl Pipelines<'_> {
     /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire
     /// on number 0.
     pub fn pipeline(&self, worker: u8) -> Pipeline {
-        let stages: Vec<_> = self.app_set.apps.iter().map(|app| (app.make)()).collect();
-        let timers = stages.iter().map(|stage| Alarm::first(stage.timer(), worker)).collect();
-        let counted = stages.iter().map(|stage| AppStats::new(stage.counts())).collect();
+        let apps: Vec<_> = self.app_set.apps.iter().map(|app| (app.make)()).collect();
+        let timers = apps.iter().map(|app| Alarm::first(app.timer(), worker)).collect();
+        let counted = apps.iter().map(|app| AppStats::new(app.counts())).collect();
         let mut pipeline = Pipeline {
-            stages,
+            apps,
             counted,
             orders: Arc::clone(&self.orders),
             timers,
@@ -209,7 +209,7 @@ impl Alarm {
 
 /// One worker's applications.
 pub struct Pipeline {
-    stages: Vec<Box<dyn AnyApp>>,
+    apps: Vec<Box<dyn AnyApp>>,
     /// What is counted of each.
     counted: Arc<[AppStats]>,
     orders: Arc<Orders>,
@@ -222,14 +222,14 @@ pub struct Pipeline {
 
 impl core::fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Pipeline").field("stages", &self.stages.len()).finish()
+        f.debug_struct("Pipeline").field("apps", &self.apps.len()).finish()
     }
 }
 
 impl Pipeline {
     /// A switch joins: every application makes its slot.
     pub fn join(&mut self, now: Time, info: SwitchInfo) -> Arc<Switch> {
-        let slots = self.stages.iter_mut().map(|stage| stage.init_switch(now, &info)).collect();
+        let slots = self.apps.iter_mut().map(|app| app.init_switch(now, &info)).collect();
         Arc::new(Switch { info, account: Account::new(self.switch_bytes), slots })
     }
 
@@ -252,13 +252,13 @@ impl Pipeline {
     /// Hands a batch to the applications in turn, by [`Batch::on`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
-        let Pipeline { stages, counted, orders, .. } = self;
+        let Pipeline { apps, counted, orders, .. } = self;
         for &index in &orders[batch.kind as usize] {
             let written = out.written();
-            stages[index].packet_ins(index, batch, out);
+            apps[index].packet_ins(index, batch, out);
             let (kind, requests) = (batch.kind, batch.requests.len());
             counted[index].saw(kind, requests as u64, out.written().saturating_sub(written));
-            tell_own(&*stages[index], &counted[index]);
+            tell_own(&*apps[index], &counted[index]);
         }
     }
 
@@ -271,13 +271,13 @@ impl Pipeline {
         event: &Event,
         out: &mut Output,
     ) {
-        let Pipeline { stages, counted, orders, .. } = self;
+        let Pipeline { apps, counted, orders, .. } = self;
         for &index in &orders[event.kind() as usize] {
-            let what = stage::What { index, now, world, switch, event };
+            let what = any_app::EventAt { index, now, world, switch, event };
             let written = out.written();
-            let next = stages[index].event(what, out);
+            let next = apps[index].event(what, out);
             counted[index].saw(event.kind(), 1, out.written().saturating_sub(written));
-            tell_own(&*stages[index], &counted[index]);
+            tell_own(&*apps[index], &counted[index]);
             if next == Next::Stop {
                 return;
             }
@@ -292,21 +292,21 @@ impl Pipeline {
 
     /// Fires the timers whose time has come, in the order of the applications.
     pub fn tick(&mut self, now: Time, world: &World, commands: &mut Commands) {
-        let Pipeline { stages, counted, orders, timers, worker, .. } = self;
+        let Pipeline { apps, counted, orders, timers, worker, .. } = self;
         for &index in &orders[EventKind::Timer as usize] {
-            let (stage, alarm) = (&mut stages[index], &mut timers[index]);
+            let (app, alarm) = (&mut apps[index], &mut timers[index]);
             match *alarm {
                 Alarm::Unset(interval) => *alarm = Alarm::At(now + interval),
                 Alarm::At(at) if at <= now => {
                     let written = commands.written();
-                    stage.tick(now, world, commands);
+                    app.tick(now, world, commands);
                     counted[index].saw(
                         EventKind::Timer,
                         1,
                         commands.written().saturating_sub(written),
                     );
-                    tell_own(&**stage, &counted[index]);
-                    let interval = stage.timer().interval((*worker).into());
+                    tell_own(&**app, &counted[index]);
+                    let interval = app.timer().interval((*worker).into());
                     let next = |interval: core::time::Duration| now + interval.max(TIMER_MIN);
                     *alarm = interval.map_or(Alarm::Never, |interval| Alarm::At(next(interval)));
                 }
@@ -324,15 +324,15 @@ impl Pipeline {
 
     /// The World is not as it was `before`: tells the applications that read a part that changed.
     pub fn published(&mut self, now: Time, before: &World, after: &World, commands: &mut Commands) {
-        let Pipeline { stages, counted, orders, .. } = self;
+        let Pipeline { apps, counted, orders, .. } = self;
         for &index in &orders[EventKind::Publication as usize] {
-            let stage = &mut stages[index];
-            if stage.reads().iter().any(|&id| after.differs(before, id)) {
+            let app = &mut apps[index];
+            if app.reads().iter().any(|&id| after.differs(before, id)) {
                 let written = commands.written();
-                stage.published(View::of(before, stage.reads()), now, after, commands);
+                app.published(View::of(before, app.reads()), now, after, commands);
                 let bytes = commands.written().saturating_sub(written);
                 counted[index].saw(EventKind::Publication, 1, bytes);
-                tell_own(&**stage, &counted[index]);
+                tell_own(&**app, &counted[index]);
             }
         }
     }
@@ -340,9 +340,9 @@ impl Pipeline {
 
 /// Has an application say what it counts itself, if it does.
 #[inline]
-fn tell_own(stage: &dyn AnyApp, counted: &AppStats) {
+fn tell_own(app: &dyn AnyApp, counted: &AppStats) {
     if !counted.own().is_empty() {
-        stage.count(counted.own());
+        app.count(counted.own());
     }
 }
 

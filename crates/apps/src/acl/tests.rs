@@ -212,7 +212,7 @@ proptest! {
         if frame.len() > 14 {
             frame[12..14].copy_from_slice(&eth_type.to_be_bytes());
         }
-        let seen = Seen::of(PortNo(1), &frame);
+        let seen = PacketBits::of(PortNo(1), &frame);
         prop_assert!(TernaryMatch::of(&Match::new()).matches(&seen));
         prop_assert!(!TernaryMatch::of(&match_of(&[("in-port", "2")])).matches(&seen));
     }
@@ -233,7 +233,7 @@ proptest! {
         packet.extend(host.to_be_bytes());
         packet.extend([0; 4]);
         let frame = [&ethernet::header([2; 6], [4; 6], ethertype::IPV4)[..], &packet].concat();
-        let seen = Seen::of(PortNo(1), &frame);
+        let seen = PacketBits::of(PortNo(1), &frame);
         let (in_first, in_second) = (first.matches(&seen), second.matches(&seen));
         if first.covers(&second) && in_second {
             prop_assert!(in_first);

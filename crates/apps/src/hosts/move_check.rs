@@ -75,7 +75,7 @@ struct MoveCheck {
 
 /// What becomes of a claim at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     /// The owner is to be asked.
     Probe,
     /// It is being asked already.
@@ -101,18 +101,18 @@ pub(super) struct MoveChecks(BTreeMap<Subject, MoveCheck>);
 
 impl MoveChecks {
     /// A host claims something. `Probe` opens a move check: the first probe is counted already.
-    pub(super) fn claim(&mut self, now: Time, claim: Claim) -> Verdict {
+    pub(super) fn claim(&mut self, now: Time, claim: Claim) -> Decision {
         match self.0.get(&claim.what).map(|move_check| move_check.state) {
-            Some(State::Probing(_)) => return Verdict::Waits,
-            Some(State::Refused) => return Verdict::Refused,
+            Some(State::Probing(_)) => return Decision::Waits,
+            Some(State::Refused) => return Decision::Refused,
             None => {}
         }
         if !self.has_room(claim.at) {
-            return Verdict::Full;
+            return Decision::Full;
         }
         let move_check = MoveCheck { claim, state: State::Probing(1), due: now + PROBE_EVERY };
         self.0.insert(claim.what, move_check);
-        Verdict::Probe
+        Decision::Probe
     }
 
     /// Whether a port may begin one more; makes room by forgetting a refusal.

@@ -14,7 +14,7 @@ use crate::learning_switch::Seed;
 use super::host::{Host, Identity};
 use super::index::NUMBER_MAX;
 use super::lru::{LruLinks, LruList};
-use super::move_check::{Claim, Due, MoveChecks, Subject, Verdict};
+use super::move_check::{Claim, Decision, Due, MoveChecks, Subject};
 use super::observation::Observation;
 use super::probe::Probe;
 use super::shares::Shares;
@@ -483,20 +483,20 @@ impl Tracker {
 
     fn check_move(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
         match self.move_checks.claim(now, claim) {
-            Verdict::Probe if self.asks(claim).next().is_some() => {
+            Decision::Probe if self.asks(claim).next().is_some() => {
                 self.counters.probed += 1;
                 self.probe(claim, out);
             }
-            Verdict::Probe => {
+            Decision::Probe => {
                 // A host that never said its address cannot be probed: it stays where it is until
                 // it is silent for the ageing time, or its port goes down.
                 self.move_checks.answered(now, claim.what);
                 self.counters.refused += 1;
                 out.push(Effect::Refused(claim));
             }
-            Verdict::Waits => {}
-            Verdict::Refused => self.counters.refused += 1,
-            Verdict::Full => self.counters.checks_full += 1,
+            Decision::Waits => {}
+            Decision::Refused => self.counters.refused += 1,
+            Decision::Full => self.counters.checks_full += 1,
         }
     }
 

@@ -17,7 +17,7 @@ use super::age::{AGES, Ageing, Epoch};
 use super::batch::SwitchView;
 use super::moves::Moves;
 use super::ports::{PortSlot, Ports, is_learnable};
-use super::table::{Key, LINES_MIN, Put, Seed, Seen, Table, WORDS};
+use super::table::{Key, LINES_MIN, LastSeen, Put, Seed, Table, WORDS};
 
 /// A VLAN id, or the name of frames without one (as in [`aldis_wire::L2Hit::vlan`]).
 pub(super) type Vlan = u16;
@@ -144,7 +144,7 @@ impl Hosts {
         if slot == PortSlot::NONE {
             return (Learnt::Not, 0);
         }
-        let (table, seen) = (self.table(vlan), Seen::new(slot, epoch));
+        let (table, seen) = (self.table(vlan), LastSeen::new(slot, epoch));
         let mut put = table.put(key, seen);
         let mut evicted = 0;
         let may_grow = self.has_room_for(table.lines());
@@ -174,7 +174,7 @@ impl Hosts {
     pub(super) fn second(&self, now: Time) -> impl Iterator<Item = u32> {
         let map = self.map(now);
         let epoch = self.ageing.epoch(now);
-        let stale = |seen: Seen| !is_worth_keeping(&map.ports, seen, epoch);
+        let stale = |seen: LastSeen| !is_worth_keeping(&map.ports, seen, epoch);
         let (parts, second) = (self.ageing.pass_s(), self.swept.load(Ordering::Relaxed));
         for table in core::iter::once(&map.untagged).chain(map.tagged.iter().map(|(_, t)| t)) {
             table.sweep(second % parts, parts, stale);
@@ -222,7 +222,7 @@ impl Hosts {
             return 0;
         }
         let map = self.map.load();
-        let age = |seen: Seen| {
+        let age = |seen: LastSeen| {
             let kept = is_worth_keeping(&map.ports, seen, epoch);
             kept.then(|| usize::from(epoch.age_from_next(seen.epoch())))
         };
@@ -280,7 +280,7 @@ impl Hosts {
     }
 }
 
-fn is_worth_keeping(ports: &Ports, seen: Seen, epoch: Epoch) -> bool {
+fn is_worth_keeping(ports: &Ports, seen: LastSeen, epoch: Epoch) -> bool {
     ports.port(seen.slot()).is_some() && epoch.counts(seen.epoch())
 }
 

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicU64;
 
-use super::table::{Key, Line, Seen};
+use super::table::{Key, LastSeen, Line};
 
 /// A look-up: whether one of the words says just this, and what is said of a host.
 ///
@@ -10,24 +10,24 @@ use super::table::{Key, Line, Seen};
 /// function would not be compiled into the loop around it.
 pub(super) trait Lookup: Copy {
     /// As [`Line::holds`].
-    fn holds(self, line: &Line<AtomicU64>, key: Key, seen: Seen) -> bool;
+    fn holds(self, line: &Line<AtomicU64>, key: Key, seen: LastSeen) -> bool;
 
     /// As [`Line::seen`].
-    fn seen(self, line: &Line<AtomicU64>, key: Key) -> Seen;
+    fn seen(self, line: &Line<AtomicU64>, key: Key) -> LastSeen;
 }
 
 impl<H, S> Lookup for (H, S)
 where
-    H: Fn(&Line<AtomicU64>, Key, Seen) -> bool + Copy,
-    S: Fn(&Line<AtomicU64>, Key) -> Seen + Copy,
+    H: Fn(&Line<AtomicU64>, Key, LastSeen) -> bool + Copy,
+    S: Fn(&Line<AtomicU64>, Key) -> LastSeen + Copy,
 {
     #[inline(always)]
-    fn holds(self, line: &Line<AtomicU64>, key: Key, seen: Seen) -> bool {
+    fn holds(self, line: &Line<AtomicU64>, key: Key, seen: LastSeen) -> bool {
         self.0(line, key, seen)
     }
 
     #[inline(always)]
-    fn seen(self, line: &Line<AtomicU64>, key: Key) -> Seen {
+    fn seen(self, line: &Line<AtomicU64>, key: Key) -> LastSeen {
         self.1(line, key)
     }
 }

@@ -35,7 +35,7 @@ const HEADER_LEN: usize = 14;
 
 /// What a frame is to a bridge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// Shorter than its header.
     Short,
     /// LLDP: bridges talk to each other by it.
@@ -53,21 +53,23 @@ fn addresses(header: &[u8; HEADER_LEN]) -> (Key, Key, u16) {
 }
 
 /// The destination and source of a frame, and what it is.
-pub(super) fn header(frame: &[u8]) -> (Key, Key, Kind) {
-    let Some(header) = frame.first_chunk() else { return (Key::NOBODY, Key::NOBODY, Kind::Short) };
+pub(super) fn header(frame: &[u8]) -> (Key, Key, FrameKind) {
+    let Some(header) = frame.first_chunk() else {
+        return (Key::NOBODY, Key::NOBODY, FrameKind::Short);
+    };
     let (dst, src, ethertype) = addresses(header);
     let kind = match ethertype {
         TYPE_VLAN | TYPE_PROVIDER_VLAN => tagged(frame),
-        TYPE_LLDP => Kind::Lldp,
-        _ => Kind::Data(UNTAGGED),
+        TYPE_LLDP => FrameKind::Lldp,
+        _ => FrameKind::Data(UNTAGGED),
     };
     (dst, src, kind)
 }
 
-fn tagged(frame: &[u8]) -> Kind {
+fn tagged(frame: &[u8]) -> FrameKind {
     match frame.get(HEADER_LEN..HEADER_LEN + 2) {
-        Some(tag) => Kind::Data(u16::from_be_bytes([tag[0], tag[1]]) & 0x0fff),
-        None => Kind::Short,
+        Some(tag) => FrameKind::Data(u16::from_be_bytes([tag[0], tag[1]]) & 0x0fff),
+        None => FrameKind::Short,
     }
 }
 
@@ -114,7 +116,7 @@ impl<'m> Lookahead<'m> {
 
     #[inline(never)]
     fn of_other(frame: &[u8], map: &'m Map) -> Lookahead<'m> {
-        let (dst, src, Kind::Data(vlan)) = header(frame) else { return Lookahead::NONE };
+        let (dst, src, FrameKind::Data(vlan)) = header(frame) else { return Lookahead::NONE };
         if src.is_group_or(dst) {
             return Lookahead::NONE;
         }

@@ -11,9 +11,9 @@ use super::age::Epoch;
 use super::hosts::{Hosts, Learnt, Vlan};
 use super::lookup::Lookup;
 use super::ports::{PortSlot, Ports};
-use super::prefetch::{Kind, Lookahead, header, is_for_bridges};
+use super::prefetch::{FrameKind, Lookahead, header, is_for_bridges};
 use super::removal::Removal;
-use super::table::{Key, Seen};
+use super::table::{Key, LastSeen};
 
 /// Encodes the answers in one version of OpenFlow.
 pub(super) trait Encoder {
@@ -136,7 +136,7 @@ impl<D: Encoder> Responder<'_, '_, D> {
             let slot = ports.slot(request.in_port);
             let seen = lookup.seen(lookahead.dst_line, lookahead.dst);
             let port = ports.number(seen.slot());
-            if lookup.holds(lookahead.src_line, lookahead.src, Seen::new(slot, epoch))
+            if lookup.holds(lookahead.src_line, lookahead.src, LastSeen::new(slot, epoch))
                 && slot != PortSlot::NONE
                 && epoch.counts(seen.epoch())
                 && port != 0
@@ -248,7 +248,7 @@ impl<D: Encoder> Responder<'_, '_, D> {
 /// Decides about one request.
 fn answer(responder: &mut Responder<'_, '_, impl Encoder>, request: &RequestHeader) {
     let (dst, src, kind) = header(responder.batch.frame(request));
-    let Kind::Data(vlan) = kind else { return responder.ignore(request) };
+    let FrameKind::Data(vlan) = kind else { return responder.ignore(request) };
     responder.learn(request, vlan, src);
     match responder.look_up(vlan, dst) {
         Some(port) if port != request.in_port => responder.install(request, vlan, (src, dst), port),

@@ -92,13 +92,13 @@ impl Key {
 
     /// What `word` says of this MAC, if it is this MAC's and not frozen.
     #[inline]
-    pub(super) fn seen_in(self, word: u64) -> Option<Seen> {
+    pub(super) fn seen_in(self, word: u64) -> Option<LastSeen> {
         let bits = word ^ self.0;
-        (bits <= SEEN).then_some(Seen(bits as u16))
+        (bits <= SEEN).then_some(LastSeen(bits as u16))
     }
 
     #[inline]
-    fn with(self, seen: Seen) -> u64 {
+    fn with(self, seen: LastSeen) -> u64 {
         self.0 | u64::from(seen.0)
     }
 }
@@ -117,15 +117,15 @@ impl fmt::Debug for Key {
 
 /// Where and when a host was last seen: port slot 12 | epoch 4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seen(u16);
+pub(super) struct LastSeen(u16);
 
-impl Seen {
+impl LastSeen {
     /// Nowhere.
-    pub(super) const NOWHERE: Seen = Seen(0);
+    pub(super) const NOWHERE: LastSeen = LastSeen(0);
 
     #[inline]
-    pub(super) fn new(slot: PortSlot, epoch: Epoch) -> Seen {
-        Seen(slot.0 << 4 | epoch.bits())
+    pub(super) fn new(slot: PortSlot, epoch: Epoch) -> LastSeen {
+        LastSeen(slot.0 << 4 | epoch.bits())
     }
 
     #[inline]
@@ -150,16 +150,16 @@ pub(super) static EMPTY: Line<AtomicU64> = Line([const { AtomicU64::new(0) }; WO
 impl<W: AtomicWord> Line<W> {
     /// Whether one of its words says just this of `key`.
     #[inline]
-    pub(super) fn holds(&self, key: Key, seen: Seen) -> bool {
+    pub(super) fn holds(&self, key: Key, seen: LastSeen) -> bool {
         self.0.iter().fold(false, |found, word| found | (word.load() == key.with(seen)))
     }
 
     /// What the line says of `key`; nowhere, if none of its words is that of `key` and not frozen.
     /// Without a branch on each word, which could not be predicted.
     #[inline]
-    pub(super) fn seen(&self, key: Key) -> Seen {
+    pub(super) fn seen(&self, key: Key) -> LastSeen {
         let words = self.0.iter().map(AtomicWord::load);
-        words.fold(Seen::NOWHERE, |found, word| key.seen_in(word).unwrap_or(found))
+        words.fold(LastSeen::NOWHERE, |found, word| key.seen_in(word).unwrap_or(found))
     }
 }
 
@@ -168,29 +168,29 @@ impl Line<AtomicU64> {
     /// As [`Line::holds`], four words at a time.
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub(super) fn holds_by_four(&self, key: Key, seen: Seen) -> bool {
+    pub(super) fn holds_by_four(&self, key: Key, seen: LastSeen) -> bool {
         simd::holds_by_four(&self.0, key.with(seen))
     }
 
     /// As [`Line::seen`], four words at a time.
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub(super) fn seen_by_four(&self, key: Key) -> Seen {
-        Seen(simd::rest_by_four(&self.0, key.0) as u16)
+    pub(super) fn seen_by_four(&self, key: Key) -> LastSeen {
+        LastSeen(simd::rest_by_four(&self.0, key.0) as u16)
     }
 
     /// As [`Line::holds`], eight words at a time.
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
-    pub(super) fn holds_by_eight(&self, key: Key, seen: Seen) -> bool {
+    pub(super) fn holds_by_eight(&self, key: Key, seen: LastSeen) -> bool {
         simd::holds_by_eight(&self.0, key.with(seen))
     }
 
     /// As [`Line::seen`], eight words at a time.
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
-    pub(super) fn seen_by_eight(&self, key: Key) -> Seen {
-        Seen(simd::rest_by_eight(&self.0, key.0) as u16)
+    pub(super) fn seen_by_eight(&self, key: Key) -> LastSeen {
+        LastSeen(simd::rest_by_eight(&self.0, key.0) as u16)
     }
 }
 
@@ -246,7 +246,7 @@ pub(super) enum Put {
     /// Nothing.
     New,
     /// It was there already, and this was known of it.
-    Known(Seen),
+    Known(LastSeen),
     /// This host was seen elsewhere at the same time, and that was kept.
     Yielded,
     /// Nothing, and there is no room for it.
@@ -328,12 +328,12 @@ impl<W: AtomicWord> Table<W> {
     }
 
     /// Where the host was last seen.
-    pub(super) fn find(&self, key: Key) -> Option<Seen> {
+    pub(super) fn find(&self, key: Key) -> Option<LastSeen> {
         let (mut table, mut frozen) = (self, None);
         loop {
             match table.spot(key) {
-                Spot::Taken(_, word) if word & FROZEN == 0 => return Some(Seen(word as u16)),
-                Spot::Taken(_, word) => frozen = Some(Seen(word as u16)),
+                Spot::Taken(_, word) if word & FROZEN == 0 => return Some(LastSeen(word as u16)),
+                Spot::Taken(_, word) => frozen = Some(LastSeen(word as u16)),
                 Spot::Free(_, 0) => return frozen,
                 Spot::Free(..) | Spot::None => {}
             }
@@ -345,12 +345,12 @@ impl<W: AtomicWord> Table<W> {
     }
 
     /// Notes where the host was seen. Nothing is written if that is known.
-    pub(super) fn put(&self, key: Key, seen: Seen) -> Put {
+    pub(super) fn put(&self, key: Key, seen: LastSeen) -> Put {
         let (mut table, mut known) = (self, None);
         loop {
             match table.spot(key) {
                 Spot::Taken(word, bits) if bits & FROZEN == 0 => {
-                    let there = Seen(bits as u16);
+                    let there = LastSeen(bits as u16);
                     let first = *known.get_or_insert(there);
                     if yields(first, there, seen) {
                         return Put::Yielded;
@@ -360,7 +360,7 @@ impl<W: AtomicWord> Table<W> {
                     }
                     continue;
                 }
-                Spot::Taken(_, bits) => known = known.or(Some(Seen(bits as u16))),
+                Spot::Taken(_, bits) => known = known.or(Some(LastSeen(bits as u16))),
                 Spot::Free(word, 0) => {
                     if word.replace(0, key.with(seen)).is_ok() {
                         table.used.fetch_add(1, Ordering::Relaxed);
@@ -384,12 +384,16 @@ impl<W: AtomicWord> Table<W> {
 
     /// Moves on to `next`: carries across what `keep` says, and answers how many hosts found no
     /// room there.
-    pub(super) fn move_to(&self, next: Arc<Table<W>>, mut keep: impl FnMut(Seen) -> bool) -> usize {
+    pub(super) fn move_to(
+        &self,
+        next: Arc<Table<W>>,
+        mut keep: impl FnMut(LastSeen) -> bool,
+    ) -> usize {
         let next = self.next.get_or_init(|| next);
         let mut lost = 0;
         for word in self.lines.iter().flat_map(|line| &line.0) {
             let bits = word.set(FROZEN);
-            let (key, seen) = (Key(bits & !(FROZEN | SEEN)), Seen(bits as u16));
+            let (key, seen) = (Key(bits & !(FROZEN | SEEN)), LastSeen(bits as u16));
             if key.0 != 0 && keep(seen) {
                 lost += usize::from(!next.adopt(key, seen));
             }
@@ -398,13 +402,13 @@ impl<W: AtomicWord> Table<W> {
     }
 
     /// Forgets, in the `part`-th of `parts` of the table, the hosts of which `stale` says so.
-    pub(super) fn sweep(&self, part: usize, parts: usize, stale: impl Fn(Seen) -> bool) {
+    pub(super) fn sweep(&self, part: usize, parts: usize, stale: impl Fn(LastSeen) -> bool) {
         let lines = self.lines.len();
         let part = lines * part / parts..lines * (part + 1) / parts;
         for word in self.lines[part].iter().flat_map(|line| &line.0) {
             let bits = word.load();
-            let seen = Seen(bits as u16);
-            if bits & FROZEN == 0 && seen != Seen::NOWHERE && stale(seen) {
+            let seen = LastSeen(bits as u16);
+            if bits & FROZEN == 0 && seen != LastSeen::NOWHERE && stale(seen) {
                 // A word that changed meanwhile belongs to a host that was seen, or is frozen and
                 // judged over there.
                 let _ = word.replace(bits, bits & !SEEN);
@@ -413,14 +417,14 @@ impl<W: AtomicWord> Table<W> {
     }
 
     /// Where and when each host was last seen, for counting.
-    pub(super) fn each(&self) -> impl Iterator<Item = Seen> {
+    pub(super) fn each(&self) -> impl Iterator<Item = LastSeen> {
         let words = self.lines.iter().flat_map(|line| &line.0).map(AtomicWord::load);
-        words.filter(|bits| bits & !(FROZEN | SEEN) != 0).map(|bits| Seen(bits as u16))
+        words.filter(|bits| bits & !(FROZEN | SEEN) != 0).map(|bits| LastSeen(bits as u16))
     }
 
     /// Takes over a host from the table before, unless it has come by itself. This table is not
     /// left before that is over, for only the latecomers of the one before have it yet.
-    fn adopt(&self, key: Key, seen: Seen) -> bool {
+    fn adopt(&self, key: Key, seen: LastSeen) -> bool {
         loop {
             match self.spot(key) {
                 Spot::Taken(..) => return true,
@@ -482,7 +486,7 @@ enum Spot<'t, W> {
 
 /// Whether a worker that only wanted to say "still there" has to keep quiet: the host was seen
 /// elsewhere since it looked first.
-fn yields(first: Seen, there: Seen, seen: Seen) -> bool {
+fn yields(first: LastSeen, there: LastSeen, seen: LastSeen) -> bool {
     first.slot() == seen.slot() && there.slot() != seen.slot() && there.slot() != PortSlot::NONE
 }
 

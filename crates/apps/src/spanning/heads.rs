@@ -18,11 +18,11 @@ const PLACES: usize = 256;
 /// Heads that were encoded for one version of the World.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
-    places: Vec<Option<Place>>,
+    heads: Vec<Option<CachedHead>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct CachedHead {
     version: u64,
     at: Inlet,
     head: Head,
@@ -47,18 +47,18 @@ impl Heads {
         at: Inlet,
         (flood_ports, switch): (&FloodPorts, &SwitchInfo),
     ) -> &Head {
-        if self.places.is_empty() {
-            self.places.resize_with(PLACES, || None);
+        if self.heads.is_empty() {
+            self.heads.resize_with(PLACES, || None);
         }
         let mixed =
             (at.dpid.0.rotate_left(32) ^ u64::from(at.port.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = &mut self.places[(mixed >> 56) as usize % PLACES];
-        let is_it = |place: &&mut Place| place.version == version && place.at == at;
-        if place.as_mut().filter(is_it).is_none() {
-            *place = None;
+        let cached = &mut self.heads[(mixed >> 56) as usize % PLACES];
+        let is_it = |cached: &&mut CachedHead| cached.version == version && cached.at == at;
+        if cached.as_mut().filter(is_it).is_none() {
+            *cached = None;
         }
-        let head = || Place { version, at, head: Head::of(at, flood_ports, switch) };
-        &place.get_or_insert_with(head).head
+        let head = || CachedHead { version, at, head: Head::of(at, flood_ports, switch) };
+        &cached.get_or_insert_with(head).head
     }
 }
 

@@ -52,7 +52,7 @@ const MOMENTS: Duration = Duration::from_millis(100);
 const BASELINE_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-struct Switch {
+struct KnownSwitch {
     up_at: Time,
     /// When its ports that need no haste are probed next: all at once, in one write.
     round: Time,
@@ -91,7 +91,7 @@ impl Config {
 pub struct Discovery {
     config: Config,
     key: Key,
-    switches: BTreeMap<DatapathId, Switch>,
+    switches: BTreeMap<DatapathId, KnownSwitch>,
     /// Those that are up.
     ports: BTreeMap<SwitchPort, Port>,
     past: HostPortHistory,
@@ -183,7 +183,7 @@ impl Discovery {
 
     /// A switch joined. Its ports come by [`Discovery::port_up`].
     pub fn switch_up(&mut self, now: Time, dpid: DatapathId) {
-        self.switches.insert(dpid, Switch { up_at: now, round: now, control: Window::EMPTY });
+        self.switches.insert(dpid, KnownSwitch { up_at: now, round: now, control: Window::EMPTY });
         self.touched.insert(dpid);
     }
 

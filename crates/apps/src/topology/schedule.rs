@@ -31,12 +31,12 @@ pub(super) struct Schedule {
 #[derive(Debug)]
 struct Queue {
     due: BTreeSet<(Time, PortNo)>,
-    place: Place,
+    place: Position,
 }
 
 /// Where a switch stands.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Position {
     Later(Time),
     Turn(u64),
 }
@@ -59,10 +59,10 @@ impl Schedule {
         let Schedule { switches, later, .. } = self;
         let queue = switches.entry(port.dpid).or_insert_with(|| {
             later.insert((due, port.dpid));
-            Queue { due: BTreeSet::new(), place: Place::Later(due) }
+            Queue { due: BTreeSet::new(), place: Position::Later(due) }
         });
         queue.due.insert((due, port.port));
-        if let Place::Later(first) = queue.place
+        if let Position::Later(first) = queue.place
             && due < first
         {
             self.put_off(port.dpid, due);
@@ -78,7 +78,7 @@ impl Schedule {
                 self.take_out(port.dpid);
                 self.switches.remove(&port.dpid);
             }
-            (Some((first, _)), Place::Later(was)) if first != was => {
+            (Some((first, _)), Position::Later(was)) if first != was => {
                 self.put_off(port.dpid, first);
             }
             _ => {}
@@ -121,8 +121,8 @@ impl Schedule {
     /// It stands in no line.
     fn take_out(&mut self, dpid: DatapathId) {
         match self.switches.get(&dpid).map(|queue| queue.place) {
-            Some(Place::Later(due)) => drop(self.later.remove(&(due, dpid))),
-            Some(Place::Turn(turn)) => drop(self.turns.remove(&turn)),
+            Some(Position::Later(due)) => drop(self.later.remove(&(due, dpid))),
+            Some(Position::Turn(turn)) => drop(self.turns.remove(&turn)),
             None => {}
         }
     }
@@ -132,17 +132,17 @@ impl Schedule {
         self.take_out(dpid);
         self.turn += 1;
         self.turns.insert(self.turn, dpid);
-        self.place(dpid, Place::Turn(self.turn));
+        self.place(dpid, Position::Turn(self.turn));
     }
 
     /// Its first probe is due then.
     fn put_off(&mut self, dpid: DatapathId, due: Time) {
         self.take_out(dpid);
         self.later.insert((due, dpid));
-        self.place(dpid, Place::Later(due));
+        self.place(dpid, Position::Later(due));
     }
 
-    fn place(&mut self, dpid: DatapathId, place: Place) {
+    fn place(&mut self, dpid: DatapathId, place: Position) {
         if let Some(queue) = self.switches.get_mut(&dpid) {
             queue.place = place;
         }

@@ -17,7 +17,7 @@ pub trait Slot: 'static {
     /// What it is given afterwards.
     type Ref<'s>;
     /// What lies on the switch.
-    type Kept: Send + Sync + 'static;
+    type Stored: Send + Sync + 'static;
     /// Whether one batch of a switch runs at a time.
     const EXCLUSIVE: bool;
     /// Whether there is nothing to make when a switch joins: [`Slot::empty`] is what it keeps.
@@ -32,25 +32,25 @@ pub trait Slot: 'static {
     }
 
     /// Puts the state where it lies.
-    fn keep(state: Self::State) -> Self::Kept;
+    fn store(state: Self::State) -> Self::Stored;
 
     /// Gives what the application gets.
-    fn give(kept: &Self::Kept) -> Self::Ref<'_>;
+    fn borrow(stored: &Self::Stored) -> Self::Ref<'_>;
 }
 
 impl Slot for () {
     type State = ();
     type Ref<'s> = ();
-    type Kept = ();
+    type Stored = ();
     const EXCLUSIVE: bool = false;
     const IS_EMPTY: bool = true;
 
     fn empty() {}
 
-    fn keep((): ()) {}
+    fn store((): ()) {}
 
     #[inline]
-    fn give((): &()) {}
+    fn borrow((): &()) {}
 }
 
 /// A `T` for each switch that several workers may use at once: it comes as `&T`. Requests of one
@@ -61,16 +61,16 @@ pub struct Parallel<T>(PhantomData<fn(T)>);
 impl<T: Send + Sync + 'static> Slot for Parallel<T> {
     type State = T;
     type Ref<'s> = &'s T;
-    type Kept = T;
+    type Stored = T;
     const EXCLUSIVE: bool = false;
 
-    fn keep(state: T) -> T {
+    fn store(state: T) -> T {
         state
     }
 
     #[inline]
-    fn give(kept: &T) -> &T {
-        kept
+    fn borrow(stored: &T) -> &T {
+        stored
     }
 }
 
@@ -83,17 +83,17 @@ pub struct Exclusive<T>(PhantomData<fn(T)>);
 impl<T: Send + 'static> Slot for Exclusive<T> {
     type State = T;
     type Ref<'s> = Held<'s, T>;
-    type Kept = Cell<T>;
+    type Stored = Cell<T>;
     const EXCLUSIVE: bool = true;
 
-    fn keep(state: T) -> Cell<T> {
+    fn store(state: T) -> Cell<T> {
         let cell = Cell(ArrayQueue::new(1));
         // It is empty.
         let _ = cell.0.push(Box::new(state));
         cell
     }
 
-    fn give(cell: &Cell<T>) -> Held<'_, T> {
+    fn borrow(cell: &Cell<T>) -> Held<'_, T> {
         loop {
             // The platform sees to it that it is there; only the farewell of a switch, and what is
             // told to an auxiliary connection of it meanwhile, may meet, for the time of one batch.
@@ -144,19 +144,19 @@ impl<T> Drop for Held<'_, T> {
 #[derive(Debug)]
 pub struct Slots<'b, S> {
     switches: &'b [Arc<Switch>],
-    place: usize,
+    index: usize,
     slot: PhantomData<fn(S)>,
 }
 
 impl<'b, S: Slot> Slots<'b, S> {
-    pub(crate) fn new(switches: &'b [Arc<Switch>], place: usize) -> Self {
-        Slots { switches, place, slot: PhantomData }
+    pub(crate) fn new(switches: &'b [Arc<Switch>], index: usize) -> Self {
+        Slots { switches, index, slot: PhantomData }
     }
 
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]), whatever kind it is.
     #[inline]
     pub fn state(&mut self, switch: usize) -> S::Ref<'_> {
-        S::give(kept::<S>(&self.switches[switch], self.place))
+        S::borrow(stored::<S>(&self.switches[switch], self.index))
     }
 }
 
@@ -172,7 +172,7 @@ impl<'b, T: Send + Sync + 'static> Slots<'b, Parallel<T>> {
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]).
     #[inline]
     pub fn of(&self, switch: usize) -> &'b T {
-        kept::<Parallel<T>>(&self.switches[switch], self.place)
+        stored::<Parallel<T>>(&self.switches[switch], self.index)
     }
 }
 
@@ -184,10 +184,10 @@ impl<'b, T: Send + 'static> Slots<'b, Exclusive<T>> {
     }
 }
 
-/// The slot that the application in `place` keeps on `switch`.
+/// The slot that the application in `index` keeps on `switch`.
 #[inline]
-pub(crate) fn kept<S: Slot>(switch: &Switch, place: usize) -> &S::Kept {
-    switch.slots[place]
+pub(crate) fn stored<S: Slot>(switch: &Switch, index: usize) -> &S::Stored {
+    switch.slots[index]
         .downcast_ref()
         .expect("the pipeline that made the slot is the one that reads it")
 }

@@ -86,12 +86,12 @@ pub struct Rounds {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     account: Account,
-    place: Place,
+    state: EntryState,
     sparse: SparseState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum EntryState {
     Absent,
     Idle,
     /// It has something to be served, and cannot be: it arrives when it can.
@@ -142,24 +142,28 @@ impl Rounds {
         if at >= self.entries.len() {
             let nobody = Entry {
                 account: Account::new(Weight::ONE, 0),
-                place: Place::Absent,
+                state: EntryState::Absent,
                 sparse: SparseState::default(),
             };
             self.entries.resize(at + 1, nobody);
             self.links.resize(at + 1, Link::NONE);
         }
         let account = Account::new(weight, self.round);
-        self.entries[at] = Entry { account, place: Place::Idle, sparse: SparseState::default() };
+        self.entries[at] =
+            Entry { account, state: EntryState::Idle, sparse: SparseState::default() };
     }
 
     /// Removes an entry, wherever it is; a visit of it needs no `done` any more.
     pub fn leave(&mut self, id: Id) {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
-        match core::mem::replace(&mut entry.place, Place::Absent) {
-            Place::New => self.new.unlink(&mut self.links, id),
-            Place::Old { due } if due <= self.round => self.now.unlink(&mut self.links, id),
-            Place::Old { .. } => self.later.unlink(&mut self.links, id),
-            Place::Absent | Place::Idle | Place::Parked | Place::Visited { .. } => {}
+        match core::mem::replace(&mut entry.state, EntryState::Absent) {
+            EntryState::New => self.new.unlink(&mut self.links, id),
+            EntryState::Old { due } if due <= self.round => self.now.unlink(&mut self.links, id),
+            EntryState::Old { .. } => self.later.unlink(&mut self.links, id),
+            EntryState::Absent
+            | EntryState::Idle
+            | EntryState::Parked
+            | EntryState::Visited { .. } => {}
         }
     }
 
@@ -176,10 +180,10 @@ impl Rounds {
     pub fn arrive(&mut self, id: Id) {
         let anyone_waits = self.now.len() + self.later.len() > 0;
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
-        match &mut entry.place {
-            Place::Visited { again } => *again = true,
-            Place::Parked => self.resume(id),
-            Place::Idle => {
+        match &mut entry.state {
+            EntryState::Visited { again } => *again = true,
+            EntryState::Parked => self.resume(id),
+            EntryState::Idle => {
                 let once_more = anyone_waits && entry.account.round() == self.round;
                 entry.account.idled_until(self.round, self.quantum);
                 let may_again = self.again > 0 && entry.account.used_little(self.quantum, LIGHT);
@@ -187,17 +191,17 @@ impl Rounds {
                 match (entry.account.may_spend(), light) {
                     (true, true) if !once_more || may_again => {
                         self.again -= u32::from(once_more);
-                        entry.place = Place::New;
+                        entry.state = EntryState::New;
                         self.new.push_back(&mut self.links, id);
                     }
                     (true, false) if !anyone_waits || entry.sparse.may_come_early() => {
-                        entry.place = Place::Old { due: self.round };
+                        entry.state = EntryState::Old { due: self.round };
                         self.now.push_back(&mut self.links, id);
                     }
                     _ => self.postpone(id),
                 }
             }
-            Place::Absent | Place::New | Place::Old { .. } => {}
+            EntryState::Absent | EntryState::New | EntryState::Old { .. } => {}
         }
     }
 
@@ -237,16 +241,16 @@ impl Rounds {
     #[inline]
     pub fn done(&mut self, id: Id, used: u32, more: bool) {
         let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
-        let Place::Visited { again } = entry.place else { return };
+        let EntryState::Visited { again } = entry.state else { return };
         entry.account.spend(used);
         entry.sparse.visited(used);
         if !(more || again) {
-            entry.place = Place::Idle;
+            entry.state = EntryState::Idle;
             return;
         }
         entry.account.waited_until(self.round, self.quantum);
         if entry.account.may_spend() {
-            entry.place = Place::Old { due: self.round };
+            entry.state = EntryState::Old { due: self.round };
             self.now.push_back(&mut self.links, id);
         } else {
             self.postpone(id);
@@ -258,9 +262,9 @@ impl Rounds {
     /// on before others of its kind, and is owed the rounds between.
     pub fn park(&mut self, id: Id, used: u32) {
         match self.entries.get_mut(id.0 as usize) {
-            Some(entry) if entry.place == (Place::Visited { again: false }) => {
+            Some(entry) if entry.state == (EntryState::Visited { again: false }) => {
                 entry.account.spend(used);
-                entry.place = Place::Parked;
+                entry.state = EntryState::Parked;
             }
             _ => self.done(id, used, false),
         }
@@ -337,7 +341,7 @@ impl Rounds {
     #[inline]
     fn visit(&mut self, id: Id) -> Visit {
         let entry = &mut self.entries[id.0 as usize];
-        entry.place = Place::Visited { again: false };
+        entry.state = EntryState::Visited { again: false };
         Visit { id, allowance: entry.account.allowance() }
     }
 
@@ -346,7 +350,7 @@ impl Rounds {
         let entry = &mut self.entries[id.0 as usize];
         entry.account.waited_until(self.round, self.quantum);
         if entry.account.may_spend() {
-            entry.place = Place::Old { due: self.round };
+            entry.state = EntryState::Old { due: self.round };
             self.now.push_front(&mut self.links, id);
         } else {
             self.postpone(id);
@@ -356,7 +360,7 @@ impl Rounds {
     #[inline]
     fn postpone(&mut self, id: Id) {
         let entry = &mut self.entries[id.0 as usize];
-        entry.place = Place::Old { due: self.round + 1 };
+        entry.state = EntryState::Old { due: self.round + 1 };
         let wait = entry.account.rounds_in_debt(self.quantum);
         self.soonest = self.soonest.min(self.round.saturating_add(wait));
         self.later.push_back(&mut self.links, id);

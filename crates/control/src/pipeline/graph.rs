@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{AppSet, Entry, Orders};
+use super::{AppEntry, AppSet, Orders};
 use crate::app::EventKind;
 use crate::world::{AnyPublisher, PartId};
 
@@ -176,7 +176,7 @@ impl AppSet {
             (kind, indices.map(|&index| self.apps[index].name).collect::<Vec<_>>())
         };
         Ok(Graph {
-            apps: self.apps.iter().map(Entry::node).collect(),
+            apps: self.apps.iter().map(AppEntry::node).collect(),
             parts: makers.iter().map(|maker| self.part(maker.as_ref())).collect(),
             sequences: EventKind::ALL
                 .map(sequence)
@@ -199,7 +199,7 @@ impl AppSet {
     fn orders(&self) -> Result<Orders, AppSetError> {
         let usual = |kind: EventKind| {
             let starts =
-                |(index, app): (usize, &Entry)| app.starts.contains(&kind).then_some(index);
+                |(index, app): (usize, &AppEntry)| app.starts.contains(&kind).then_some(index);
             self.apps.iter().enumerate().filter_map(starts).collect()
         };
         let mut orders = EventKind::ALL.map(usual);
@@ -221,7 +221,7 @@ impl AppSet {
                 let known = self.names().collect();
                 return Err(AppSetError::Unknown { sequence, app: app.clone(), known });
             };
-            let Entry { name, starts, .. } = self.apps[index];
+            let AppEntry { name, starts, .. } = self.apps[index];
             if !starts.contains(&kind) {
                 return Err(AppSetError::Deaf { sequence, app: name, kind, starts });
             }
@@ -261,7 +261,7 @@ impl AppSet {
 
     fn part(&self, maker: &dyn AnyPublisher) -> PartNode {
         let id = maker.part();
-        let publishes = |app: &&Entry| (app.publishers)().0.iter().any(|it| it.part() == id);
+        let publishes = |app: &&AppEntry| (app.publishers)().0.iter().any(|it| it.part() == id);
         PartNode {
             name: id.name,
             publisher: self.apps.iter().find(publishes).map_or("", |app| app.name),
@@ -270,7 +270,7 @@ impl AppSet {
     }
 }
 
-impl Entry {
+impl AppEntry {
     fn node(&self) -> AppNode {
         let publishers = (self.publishers)().0;
         AppNode {

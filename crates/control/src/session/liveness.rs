@@ -71,12 +71,12 @@ pub(super) struct Probe {
     pub(super) due: Time,
     /// How often the socket was found empty since something came.
     empty: u32,
-    seen: Seen,
+    seen: SocketState,
 }
 
 /// What was seen of the socket since the last look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
+enum SocketState {
     /// There was no look.
     Unknown,
     Empty,
@@ -86,23 +86,23 @@ enum Seen {
 
 impl Probe {
     pub(super) fn new(xid: u32, due: Time) -> Probe {
-        Probe { xid, due, empty: 0, seen: Seen::Unknown }
+        Probe { xid, due, empty: 0, seen: SocketState::Unknown }
     }
 
     /// So many bytes were read.
     pub(super) fn read(&mut self, count: usize) {
         self.seen = match self.seen {
-            Seen::Unknown | Seen::Empty if count == 0 => Seen::Empty,
-            _ => Seen::Bytes,
+            SocketState::Unknown | SocketState::Empty if count == 0 => SocketState::Empty,
+            _ => SocketState::Bytes,
         };
     }
 
     /// A look is over, and the next one is due `then`. Returns whether the switch does not answer.
     pub(super) fn look(&mut self, then: Time) -> bool {
-        match core::mem::replace(&mut self.seen, Seen::Unknown) {
-            Seen::Unknown => {}
-            Seen::Empty => self.empty += 1,
-            Seen::Bytes => self.empty = 0,
+        match core::mem::replace(&mut self.seen, SocketState::Unknown) {
+            SocketState::Unknown => {}
+            SocketState::Empty => self.empty += 1,
+            SocketState::Bytes => self.empty = 0,
         }
         self.due = then;
         self.empty >= PROBE_LOOKS

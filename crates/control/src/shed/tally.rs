@@ -61,10 +61,10 @@ impl Tally {
 impl serde::Serialize for Tally {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(serde::Serialize)]
-        struct Entry {
+        struct PortCount {
             port: u32,
             sheds: u64,
         }
-        serializer.collect_seq(self.ports.iter().map(|&(port, sheds)| Entry { port, sheds }))
+        serializer.collect_seq(self.ports.iter().map(|&(port, sheds)| PortCount { port, sheds }))
     }
 }

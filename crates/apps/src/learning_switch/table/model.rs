@@ -15,8 +15,8 @@ fn host() -> Key {
     Key::from(MacAddr([2, 0, 0, 0, 0, 1]))
 }
 
-fn seen(slot: u16) -> Seen {
-    Seen::new(PortSlot(slot), Epoch::from_bits(0))
+fn seen(slot: u16) -> LastSeen {
+    LastSeen::new(PortSlot(slot), Epoch::from_bits(0))
 }
 
 /// Runs `others` beside a thread that moves from the first table to the second, and then hands both

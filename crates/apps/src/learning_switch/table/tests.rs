@@ -19,8 +19,8 @@ fn key(host: u64) -> Key {
     Key::from(MacAddr::from_u64(host))
 }
 
-fn seen(slot: u16) -> Seen {
-    Seen::new(PortSlot(slot), Epoch::from_bits(slot))
+fn seen(slot: u16) -> LastSeen {
+    LastSeen::new(PortSlot(slot), Epoch::from_bits(slot))
 }
 
 fn table(lines: usize) -> Table {
@@ -59,8 +59,8 @@ proptest! {
             let kept = (seen.slot().0 % 2 == 0).then_some(seen);
             prop_assert_eq!(next.find(key(host)), kept);
             // A worker that still holds the old table is led on.
-            prop_assert_eq!(old.put(key(host), Seen::new(PortSlot(9), seen.epoch())), Put::Known(seen));
-            prop_assert_eq!(next.find(key(host)).map(Seen::slot), Some(PortSlot(9)));
+            prop_assert_eq!(old.put(key(host), LastSeen::new(PortSlot(9), seen.epoch())), Put::Known(seen));
+            prop_assert_eq!(next.find(key(host)).map(LastSeen::slot), Some(PortSlot(9)));
         }
     }
 }
@@ -77,7 +77,7 @@ fn many_words_at_a_time_are_as_good_as_one_by_one() {
                 AtomicU64::store(word, host | near & FROZEN | (at as u64 + 1), Ordering::Relaxed);
             }
             for at in [place, (place + 1) % WORDS] {
-                let (key, there) = (key(HOST), Seen(at as u16 + 1));
+                let (key, there) = (key(HOST), LastSeen(at as u16 + 1));
                 let found = (line.holds(key, there), line.seen(key));
                 assert!(near == FROZEN || found.0 == (at == place && place < WORDS));
                 if width >= Width::Four {
@@ -94,7 +94,7 @@ fn many_words_at_a_time_are_as_good_as_one_by_one() {
                 }
             }
             let here = if place < WORDS && near != FROZEN { place as u16 + 1 } else { 0 };
-            assert_eq!(line.seen(key(HOST)), Seen(here));
+            assert_eq!(line.seen(key(HOST)), LastSeen(here));
         }
     }
 }
@@ -132,7 +132,7 @@ fn most_hosts_are_at_home() {
         hosts.clone().for_each(|host| put(&table, number(host), 1));
         let at_home = |host: &u64| {
             let key = key(number(*host));
-            table.router().home(key).seen(key) != Seen::NOWHERE
+            table.router().home(key).seen(key) != LastSeen::NOWHERE
         };
         assert!(hosts.filter(at_home).count() > 129_000);
     }
@@ -152,7 +152,7 @@ fn a_refresh_yields_to_a_move() {
     assert!(yields(seen(1), seen(2), seen(1)));
     assert!(!yields(seen(1), seen(1), seen(1)));
     assert!(!yields(seen(1), seen(2), seen(3)));
-    assert!(!yields(seen(1), Seen::NOWHERE, seen(1)));
+    assert!(!yields(seen(1), LastSeen::NOWHERE, seen(1)));
 }
 
 #[test]
@@ -163,10 +163,10 @@ fn the_sweep_forgets_and_a_pass_is_whole() {
         table.sweep(part, 7, |seen| seen.slot().0 % 3 == 0);
     }
     for host in 1..=300 {
-        let expected = if host % 3 == 0 { Seen::NOWHERE } else { seen(host) };
+        let expected = if host % 3 == 0 { LastSeen::NOWHERE } else { seen(host) };
         assert_eq!(table.find(key(host.into())), Some(expected));
     }
-    assert_eq!(table.put(key(3), seen(5)), Put::Known(Seen::NOWHERE));
+    assert_eq!(table.put(key(3), seen(5)), Put::Known(LastSeen::NOWHERE));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_frozen_word_is_no_groups() {
     let old = table(16);
     old.put(key(host), seen(1));
     old.move_to(Arc::new(table(16)), |_| true);
-    assert_eq!(old.router().home(key(host)).seen(key(host)), Seen::NOWHERE);
+    assert_eq!(old.router().home(key(host)).seen(key(host)), LastSeen::NOWHERE);
     assert!(!key(host | 1 << 40).is_host());
 }
 
@@ -274,7 +274,7 @@ impl Shared {
         }
     }
 
-    fn agree(&self, found: Seen, host: u64, slot: u16) {
+    fn agree(&self, found: LastSeen, host: u64, slot: u16) {
         let lost = self.lost.load(Ordering::Relaxed);
         assert!(found == seen(slot) || lost > 0, "host {host}: {found:?}, not slot {slot}");
     }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::app::{App, Event, EventCtx, Next, Slot, Slots, TickCtx, Timer, kept};
+use crate::app::{App, Event, EventCtx, Next, Slot, Slots, TickCtx, Timer, stored};
 use crate::batch::Batch;
 use crate::limits::APP_COUNTS_MAX;
 use crate::output::{Commands, Output};
@@ -13,7 +13,7 @@ use crate::time::Time;
 use crate::world::{PartId, View, World};
 
 /// What happened, and where the application's slot is.
-pub(super) struct What<'e> {
+pub(super) struct EventAt<'e> {
     pub(super) index: usize,
     pub(super) now: Time,
     pub(super) world: &'e World,
@@ -27,7 +27,7 @@ pub(super) trait AnyApp: Send {
     fn count(&self, own: &[Gauge]);
     fn init_switch(&mut self, now: Time, info: &SwitchInfo) -> Box<dyn Any + Send + Sync>;
     fn packet_ins(&mut self, index: usize, batch: &mut Batch<'_>, out: &mut Output);
-    fn event(&mut self, what: What<'_>, out: &mut Output) -> Next;
+    fn event(&mut self, what: EventAt<'_>, out: &mut Output) -> Next;
     fn timer(&self) -> Timer;
     fn tick(&mut self, now: Time, world: &World, commands: &mut Commands);
     fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands);
@@ -48,7 +48,7 @@ impl<A: App> AnyApp for A {
     }
 
     fn init_switch(&mut self, now: Time, info: &SwitchInfo) -> Box<dyn Any + Send + Sync> {
-        Box::new(A::Slot::keep(App::init_switch(self, now, info)))
+        Box::new(A::Slot::store(App::init_switch(self, now, info)))
     }
 
     fn packet_ins(&mut self, index: usize, batch: &mut Batch<'_>, out: &mut Output) {
@@ -57,9 +57,9 @@ impl<A: App> AnyApp for A {
         App::packet_ins(self, batch, slots, out);
     }
 
-    fn event(&mut self, what: What<'_>, out: &mut Output) -> Next {
-        let What { index, now, world, switch, event } = what;
-        let slot = A::Slot::give(kept::<A::Slot>(switch, index));
+    fn event(&mut self, what: EventAt<'_>, out: &mut Output) -> Next {
+        let EventAt { index, now, world, switch, event } = what;
+        let slot = A::Slot::borrow(stored::<A::Slot>(switch, index));
         let world = View::of(world, A::READS);
         let ctx = EventCtx { now, switch: &switch.info, account: &switch.account, slot, world };
         App::event(self, ctx, event, out)
