@@ -191,7 +191,7 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
     /// Look for answers without ever sleeping, so that no controller pays for waking the load: with
-    /// each thread on a core that nobody else wants. The time it looks in vain counts as idle.
+    /// each thread on a core of its own. The time it looks in vain counts as idle.
     #[arg(long)]
     poll: bool,
     /// Measure together with other processes, --parts of them with this one, which wait for each

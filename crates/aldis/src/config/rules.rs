@@ -53,11 +53,20 @@ pub(super) struct Told<T> {
 }
 
 impl<T> Told<T> {
-    /// Where a key is; the first one where the table has none of this name.
+    /// Where a key is; the last old one, or the first of all, where the table has none of this
+    /// name.
     fn at(&self, key: &str) -> usize {
         let is = |name: &str| name.replace('-', "_") == key.replace('-', "_");
-        let place = self.keys.iter().find(|(name, _)| is(name));
-        place.or(self.keys.first()).map_or(0, |(_, at)| *at)
+        let place = self.keys.iter().find(|(name, _)| is(name)).map(|(_, at)| *at);
+        let old = || self.old_keys().max();
+        let first = || self.keys.iter().map(|(_, at)| *at).min();
+        place.or_else(old).or_else(first).unwrap_or(0)
+    }
+
+    /// Where the keys in an old spelling are.
+    fn old_keys(&self) -> impl Iterator<Item = usize> {
+        let is_old = |name: &str| StaticFlow::OLD.contains(&name);
+        self.keys.iter().filter(move |(name, _)| is_old(name)).map(|(_, at)| *at)
     }
 
     /// What is wrong with the value of a key.
@@ -237,7 +246,7 @@ impl Told<StaticFlow> {
     /// Where the first old key is, and what to write in place of all of them; nothing where the
     /// flow has none.
     pub(super) fn old_spelling(&self) -> Option<(usize, String)> {
-        let (at, flow) = (self.at(self.old.first()?.0), self.flow().ok()?);
+        let (at, flow) = (self.old_keys().min()?, self.flow().ok()?);
         let (_, then) = spelled(&flow.instructions);
         let then: Vec<_> = then.iter().map(|Spelled(then)| then.to_string()).collect();
         Some((at, format!("this key is an old spelling; write then = {then:?}")))
@@ -341,6 +350,7 @@ mod tests {
         assert!(why.ends_with(said), "{why}");
         let none = read("clear-actions = false\nwrite-actions = []");
         assert!(none.static_flows()[0].instructions.is_empty());
+        assert!(none.static_flow[0].old_spelling().is_some_and(|(_, why)| why.ends_with("= []")));
     }
 
     #[test]
@@ -367,7 +377,7 @@ mod tests {
                 "3: action: `drop` is not accepted",
                 "`allow`, `deny`, `mirror`",
             ),
-            (rule("action = \"mirror\""), "3: action: ", "mirror-to"),
+            (rule("action = \"mirror\""), "1: [[acl]]: ", "mirror_to"),
             (rule("action = \"mirror\"\nmirror-to = \"flood\""), "4: mirror-to: ", "a port number"),
             (
                 rule("action = \"deny\"\nmatch = { tcp-dst = 99999 }"),
