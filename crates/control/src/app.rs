@@ -116,7 +116,7 @@ pub trait App: Send + 'static {
     }
 
     /// Flow requests arrived ([`EventKind::FlowRequest`]), or one frame about links
-    /// ([`EventKind::Lldp`], [`Batch::on`]). Requests that are `stopped` are to be passed over;
+    /// ([`EventKind::Lldp`], [`Batch::kind`]). Requests that are `stopped` are to be passed over;
     /// setting `stopped` keeps a request from the applications that come later. Before writing an
     /// answer, turn the output to the run it belongs to ([`Output::select`]).
     ///

@@ -249,7 +249,7 @@ impl Pipeline {
         !self.orders[kind as usize].is_empty()
     }
 
-    /// Hands a batch to the applications in turn, by [`Batch::on`].
+    /// Hands a batch to the applications in turn, by [`Batch::kind`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
         let Pipeline { apps, counted, orders, .. } = self;

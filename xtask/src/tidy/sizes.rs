@@ -64,7 +64,7 @@ fn function_sizes(source: &Source) -> Vec<(String, usize)> {
         // A declaration without a body, as in a trait, ends behind its arguments.
         let ends =
             |line: &&str| **line == closing || line.starts_with(&arguments) && line.ends_with(';');
-        let length = lines[at..].iter().position(|line| ends(&line)).unwrap_or(0);
+        let length = lines[at..].iter().position(ends).unwrap_or(0);
         (format!("{}::{name}", source.path), if one_line { 1 } else { length + 1 })
     });
     sized.collect()

@@ -363,7 +363,7 @@ impl App for HostTracker {
                     commands.found(HostTracker::NAME, found(id, at, HostNow::Seen))
                 }
                 Effect::Moved { id, from, to } => {
-                    let now = HostNow::Moved { from: from };
+                    let now = HostNow::Moved { from };
                     commands.found(HostTracker::NAME, found(id, to, now));
                 }
                 Effect::Gone(id, at, why) => {
