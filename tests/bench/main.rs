@@ -1,10 +1,7 @@
 //! `aldis bench` as a person runs it: against the null controller, and against none.
 
-#[path = "bench/parts.rs"]
 mod parts;
-#[path = "bench/saved.rs"]
 mod saved;
-#[path = "bench/stopped.rs"]
 mod stopped;
 
 use aldis_emulator::peer::{Peer, bare, hello};

@@ -1,7 +1,6 @@
 //! Emulated networks under a controller that makes hubs of them, and under controllers that
 //! misbehave.
 
-#[path = "network/together.rs"]
 mod together;
 
 use aldis_emulator::network::{

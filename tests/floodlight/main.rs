@@ -1,14 +1,13 @@
 //! Floodlight's routes, with what scripts send that were written for it, against emulated switches
 //! of both versions.
 
-#[path = "floodlight/circuit.rs"]
 mod circuit;
-#[path = "http/client.rs"]
+#[path = "../http/client.rs"]
 #[allow(dead_code)]
 mod client;
-#[path = "http/network.rs"]
+#[path = "../http/network.rs"]
 mod network;
-#[path = "common/running.rs"]
+#[path = "../common/running.rs"]
 #[allow(dead_code)]
 mod running;
 

@@ -1,24 +1,15 @@
 //! `aldis run --http` as scripts, browsers and strangers meet it, with emulated switches behind it.
 
-#[path = "http/ask.rs"]
 mod ask;
-#[path = "http/client.rs"]
 mod client;
-#[path = "http/follow.rs"]
 mod follow;
-#[path = "http/found.rs"]
 mod found;
-#[path = "http/hostile.rs"]
 mod hostile;
-#[path = "http/locked.rs"]
 mod locked;
-#[path = "http/network.rs"]
 mod network;
-#[path = "http/paths.rs"]
 mod paths;
-#[path = "http/ports.rs"]
 mod ports;
-#[path = "common/running.rs"]
+#[path = "../common/running.rs"]
 #[allow(dead_code)]
 mod running;
 

@@ -5,29 +5,17 @@
 //! that take their time run over a part of them ([`combinations::covering`], which says what it
 //! leaves out).
 
-#[path = "designs/alone.rs"]
 mod alone;
-#[path = "designs/combinations.rs"]
 mod combinations;
-#[path = "designs/company.rs"]
 mod company;
-#[path = "designs/counted.rs"]
 mod counted;
-#[path = "designs/flip.rs"]
 mod flip;
-#[path = "designs/order.rs"]
 mod order;
-#[path = "designs/outside.rs"]
 mod outside;
-#[path = "designs/pump.rs"]
 mod pump;
-#[path = "designs/stage.rs"]
 mod stage;
-#[path = "designs/stuck.rs"]
 mod stuck;
-#[path = "designs/switch.rs"]
 mod switch;
-#[path = "designs/time.rs"]
 mod time;
 
 use aldis_wire::Version;

@@ -7,29 +7,20 @@
 //! with a reason in words. The witnesses notice nothing, and afterwards the controller holds as
 //! much memory and as many descriptors as before.
 
-#[path = "hostile/controller.rs"]
+#[path = "controller.rs"]
 mod controller_process;
-#[path = "common/counting.rs"]
+#[path = "../common/counting.rs"]
 mod counting;
-#[path = "hostile/crowd.rs"]
 mod crowd;
-#[path = "hostile/duplicates.rs"]
 mod duplicates;
-#[path = "../crates/wire/tests/common/golden.rs"]
+#[path = "../../crates/wire/tests/common/golden.rs"]
 mod golden;
-#[path = "hostile/greeting.rs"]
 mod greeting;
-#[path = "hostile/lies.rs"]
 mod lies;
-#[path = "hostile/plenty.rs"]
 mod plenty;
-#[path = "hostile/resets.rs"]
 mod resets;
-#[path = "hostile/served.rs"]
 mod served;
-#[path = "hostile/slow.rs"]
 mod slow;
-#[path = "hostile/witness.rs"]
 mod witness;
 
 use std::io;

@@ -1,21 +1,17 @@
 //! What people set over HTTP: it is on disk before it is acknowledged, counts at once, and is found
 //! again after a restart, a reading of the configuration and a `kill -9`.
 
-#[path = "http/client.rs"]
+#[path = "../http/client.rs"]
 #[allow(dead_code)]
 mod client;
-#[path = "kept/floodlight.rs"]
 mod floodlight;
-#[path = "kept/full.rs"]
 mod full;
-#[path = "kept/killed.rs"]
 mod killed;
-#[path = "http/network.rs"]
+#[path = "../http/network.rs"]
 mod network;
-#[path = "common/running.rs"]
+#[path = "../common/running.rs"]
 #[allow(dead_code)]
 mod running;
-#[path = "kept/trace.rs"]
 mod trace;
 
 use std::path::PathBuf;

@@ -2,19 +2,16 @@
 //! them: what is held on account of one switch has a bound, the bound is said where it is reached,
 //! and an honest switch beside it is served.
 
-#[path = "http/client.rs"]
+#[path = "../http/client.rs"]
 #[allow(dead_code)]
 mod client;
-#[path = "greedy/kept.rs"]
 mod kept;
-#[path = "http/network.rs"]
+#[path = "../http/network.rs"]
 mod network;
-#[path = "greedy/ports.rs"]
 mod ports;
-#[path = "common/running.rs"]
+#[path = "../common/running.rs"]
 #[allow(dead_code)]
 mod running;
-#[path = "greedy/trace.rs"]
 mod trace;
 
 use std::net::SocketAddr;
