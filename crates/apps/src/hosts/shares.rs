@@ -37,6 +37,13 @@ impl Shares {
         }
     }
 
+    /// Whether a port has so many hosts, and its switch at least as many.
+    pub(super) fn are(&self, at: SwitchPort, count: usize) -> bool {
+        let of_switch = self.of_switch.get(&at.dpid).copied().unwrap_or(0);
+        let is_there = |count| self.ports.contains(&(at.dpid, count, at.port));
+        of_switch >= count && (count == 0 || is_there(count))
+    }
+
     /// The port that has to give a host up for one more at `at`, which has `behind` of them. A port
     /// that has most already loses nothing by it, and so gives a host up itself where others have
     /// as many.

@@ -369,7 +369,19 @@ impl Tracker {
         self.counters.new += 1;
         self.changed = true;
         out.push(Effect::New(observation.id, at));
+        self.check(at);
         true
+    }
+
+    /// Every host is in the list of all and in that of its port, whose length is its share of the
+    /// table; there are no more than there is room for.
+    #[inline]
+    fn check(&self, at: SwitchPort) {
+        debug_assert_eq!(self.seen.len(), self.hosts.len());
+        debug_assert!(self.hosts.len() <= self.config.hosts_max);
+        debug_assert!(self.shares.are(at, self.behind(at)));
+        let is_there = |number| self.hosts.find(self.hosts.host(number).id()) == Some(number);
+        debug_assert!(self.seen.first().is_none_or(is_there));
     }
 
     /// Whether one host more may be behind a port; counts where not.
@@ -391,6 +403,7 @@ impl Tracker {
             self.move_checks.end(Subject::Address(ip, host.id().vlan));
         }
         out.push(Effect::Gone(host.id(), host.at(), why));
+        self.check(host.at());
     }
 
     /// Forgets a host of the port that has most of the table, for one more at a port.

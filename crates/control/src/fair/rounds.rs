@@ -165,6 +165,7 @@ impl Rounds {
             | EntryState::Parked
             | EntryState::Visited { .. } => {}
         }
+        self.check();
     }
 
     /// Removes all entries, and gives their memory back.
@@ -203,6 +204,7 @@ impl Rounds {
             }
             EntryState::Absent | EntryState::New | EntryState::Old { .. } => {}
         }
+        self.check();
     }
 
     /// The next turn in this round, the new entries first. None if the round is over, or only waits
@@ -255,6 +257,7 @@ impl Rounds {
         } else {
             self.postpone(id);
         }
+        self.check();
     }
 
     /// A visit is over, as in [`Rounds::done`], and the entry cannot be served now, though it may
@@ -292,6 +295,7 @@ impl Rounds {
         self.soonest = NEVER;
         self.quantum = self.next_quantum;
         self.now.append(&mut self.links, &mut self.later);
+        self.check();
     }
 
     /// The number of the round that runs.
@@ -338,11 +342,33 @@ impl Rounds {
         }
     }
 
+    /// The laws of the lists, as far as their ends show them: an entry is in the list that its state
+    /// names, and in no other.
+    #[inline]
+    fn check(&self) {
+        let lists = [&self.new, &self.now, &self.later];
+        lists.iter().for_each(|list| list.check(&self.links));
+        debug_assert!(lists.map(List::len).iter().sum::<usize>() <= self.entries.len());
+        let all = |list: &List, is: fn(EntryState, u64) -> bool| {
+            list.ends().all(|id| is(self.entries[id.0 as usize].state, self.round))
+        };
+        debug_assert!(all(&self.new, |state, _| state == EntryState::New));
+        debug_assert!(all(&self.now, |state, round| {
+            matches!(state, EntryState::Old { due } if due <= round)
+        }));
+        debug_assert!(all(&self.later, |state, round| {
+            matches!(state, EntryState::Old { due } if due > round)
+        }));
+        debug_assert!(self.quantum > 0 && self.next_quantum > 0 && self.again <= AGAIN_MAX);
+    }
+
     #[inline]
     fn visit(&mut self, id: Id) -> Visit {
         let entry = &mut self.entries[id.0 as usize];
         entry.state = EntryState::Visited { again: false };
-        Visit { id, allowance: entry.account.allowance() }
+        let visit = Visit { id, allowance: entry.account.allowance() };
+        self.check();
+        visit
     }
 
     /// It was parked in the middle of its turn, and so it comes before others of its kind.

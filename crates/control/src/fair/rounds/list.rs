@@ -32,6 +32,22 @@ impl List {
         self.len as usize
     }
 
+    /// Its first entry and its last one; nothing where it is empty.
+    pub(super) fn ends(&self) -> impl Iterator<Item = Id> {
+        [self.first, self.last].into_iter().filter(|&id| id != NOBODY).map(Id)
+    }
+
+    /// It has a first and a last entry, or none; nothing is linked beyond them.
+    #[inline]
+    pub(super) fn check(&self, links: &[Link]) {
+        debug_assert_eq!(
+            (self.len == 0, self.len == 0),
+            (self.first == NOBODY, self.last == NOBODY)
+        );
+        debug_assert!(self.len == 0 || links[self.first as usize].before == NOBODY);
+        debug_assert!(self.len == 0 || links[self.last as usize].after == NOBODY);
+    }
+
     #[inline]
     pub(super) fn push_back(&mut self, links: &mut [Link], id: Id) {
         links[id.0 as usize] = Link { before: self.last, after: NOBODY };
