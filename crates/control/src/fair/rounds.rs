@@ -342,8 +342,8 @@ impl Rounds {
         }
     }
 
-    /// The laws of the lists, as far as their ends show them: an entry is in the list that its state
-    /// names, and in no other.
+    /// The laws of the lists, as far as their ends show them: an entry is in the list that its
+    /// state names, and in no other.
     #[inline]
     fn check(&self) {
         let lists = [&self.new, &self.now, &self.later];
