@@ -52,7 +52,7 @@ impl App for Quarantine {
 }
 
 fn main() -> Result<(), aldis::Refused> {
-    let settings = learning_switch::Config::new(learning_switch::Seed::random());
+    let settings = learning_switch::LearningConfig::new(learning_switch::Seed::random());
     let controller = aldis::Controller::from_args().with(|| Quarantine);
     controller.with(move || LearningSwitch::new(settings)).run()
 }

@@ -10,7 +10,7 @@ use aldis_http::api::apps::{Apps, Counted};
 use serde_json::{Value, json};
 
 use crate::client;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Arguments of `aldis apps`.
 #[derive(clap::Args)]
@@ -42,10 +42,10 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence: a file that cannot be read, applications that cannot work together, or a
 /// controller that does not answer.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     if let Some(http) = args.http {
         let asked = client::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
-        return asked.map_err(Failure::from);
+        return asked.map_err(CommandFailure::from);
     }
     let controller = args.config.map_or_else(Controller::new, Controller::from_file);
     let controller = controller.with_default_apps();

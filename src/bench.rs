@@ -12,12 +12,12 @@ pub(crate) mod secure;
 mod table;
 
 use aldis_emulator::null::NullController;
-use args::LoadArgs;
+use args::BenchLoadArgs;
 use clap::Subcommand;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use crate::failure::{EXIT_PARTIAL, Failure};
+use crate::failure::{CommandFailure, EXIT_PARTIAL};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     null: Option<Null>,
     #[command(flatten)]
-    load: LoadArgs,
+    load: BenchLoadArgs,
 }
 
 #[derive(Subcommand)]
@@ -75,9 +75,9 @@ pub(crate) fn partial(why: &str) -> ExitCode {
 }
 
 /// Runs the one or the other.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     match args.null {
-        Some(Null::Null(args)) => serve(&args).map_err(Failure::from),
+        Some(Null::Null(args)) => serve(&args).map_err(CommandFailure::from),
         None => measure::run(&args.load),
     }
 }

@@ -37,11 +37,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(crate) use connection::Base;
-use table::Table;
+use table::TextTable;
 
 /// Which controller is asked, and how the answer is printed.
 #[derive(clap::Args)]
-pub(crate) struct Ask {
+pub(crate) struct ClientArgs {
     #[command(flatten)]
     http: Base,
     /// Print what the controller says as JSON
@@ -49,7 +49,7 @@ pub(crate) struct Ask {
     json: bool,
 }
 
-impl Ask {
+impl ClientArgs {
     /// Asks for something, and prints it as JSON or as this table.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Ask {
     fn show<T: DeserializeOwned>(
         &self,
         path: &str,
-        table: impl FnOnce(&T) -> Table,
+        table: impl FnOnce(&T) -> TextTable,
     ) -> Result<ExitCode, String> {
         let answer = self.http.get(path)?;
         self.print(&answer, table)
@@ -74,7 +74,7 @@ impl Ask {
         self.show(path, |page: &Page<T>| {
             let (one, many) = what;
             let count = format!("{} {}", page.total, if page.total == 1 { one } else { many });
-            Table::new(columns, page.items.iter().map(row).collect()).ending(count)
+            TextTable::new(columns, page.items.iter().map(row).collect()).ending(count)
         })
     }
 

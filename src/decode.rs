@@ -8,7 +8,7 @@ mod source;
 mod text;
 
 use aldis_wire::{Header, Malformed, Raw, Version, v10, v13};
-use source::{Found, Place, Sink, Stop};
+use source::{FoundMessage, InputPlace, MessageSink, ReadStop};
 use std::fs::File;
 use std::io::{self, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -42,9 +42,9 @@ pub(crate) struct Args {
 /// Decodes every input in turn.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let form = match (args.json, args.reencode) {
-        (true, _) => Form::Json,
-        (_, true) => Form::Bytes,
-        _ => Form::Words,
+        (true, _) => PrintForm::Json,
+        (_, true) => PrintForm::Bytes,
+        _ => PrintForm::Words,
     };
     let mut printer = Printer::new(form);
     let outcome = if args.files.is_empty() {
@@ -54,81 +54,83 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         args.files.iter().try_for_each(|path| file(path, &mut printer))
     };
     match outcome
-        .and_then(|()| printer.idle().map_err(|error| ("stdout".into(), Stop::Output(error))))
+        .and_then(|()| printer.idle().map_err(|error| ("stdout".into(), ReadStop::Output(error))))
     {
         // The reader of the output has seen enough: `aldis decode … | head`.
-        Err((_, Stop::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        Err((_, Stop::Output(error))) => return Err(format!("cannot write to stdout: {error}")),
-        Err((name, Stop::Input(error))) => return Err(format!("cannot read {name}: {error}")),
+        Err((_, ReadStop::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err((_, ReadStop::Output(error))) => {
+            return Err(format!("cannot write to stdout: {error}"));
+        }
+        Err((name, ReadStop::Input(error))) => return Err(format!("cannot read {name}: {error}")),
         Ok(()) => {}
     }
     Ok(if printer.any_malformed { ExitCode::from(EXIT_MALFORMED) } else { ExitCode::SUCCESS })
 }
 
 /// Decodes one file; where that fails, its name and why.
-fn file(path: &Path, printer: &mut Printer) -> Result<(), (String, Stop)> {
+fn file(path: &Path, printer: &mut Printer) -> Result<(), (String, ReadStop)> {
     let name = path.display().to_string();
     File::open(path)
-        .map_err(Stop::Input)
+        .map_err(ReadStop::Input)
         .and_then(|file| source::raw(&name, file, printer))
         .map_err(|stop| (name, stop))
 }
 
 /// How a message is printed.
 #[derive(Clone, Copy)]
-enum Form {
+enum PrintForm {
     Words,
     Json,
     Bytes,
 }
 
 /// A message of either version.
-enum Message {
+enum DecodedMessage {
     V10(v10::Message),
     V13(v13::Message),
 }
 
-impl Message {
+impl DecodedMessage {
     /// Decodes one whole message of a version that Aldis speaks.
-    fn decode(version: Version, bytes: &[u8]) -> Result<Message, Malformed> {
+    fn decode(version: Version, bytes: &[u8]) -> Result<DecodedMessage, Malformed> {
         Ok(match version {
-            Version::V10 => Message::V10(v10::Message::decode(bytes)?.1),
-            Version::V13 => Message::V13(v13::Message::decode(bytes)?.1),
+            Version::V10 => DecodedMessage::V10(v10::Message::decode(bytes)?.1),
+            Version::V13 => DecodedMessage::V13(v13::Message::decode(bytes)?.1),
         })
     }
 }
 
 /// Prints what is found: messages on stdout, trouble on stderr.
 struct Printer {
-    form: Form,
+    form: PrintForm,
     out: io::BufWriter<StdoutLock<'static>>,
     any_malformed: bool,
 }
 
 impl Printer {
-    fn new(form: Form) -> Self {
+    fn new(form: PrintForm) -> Self {
         Printer { form, out: io::BufWriter::new(io::stdout().lock()), any_malformed: false }
     }
 
     /// Says on stderr what is wrong with the message at a place, behind all that was printed
     /// before.
-    fn complain(&mut self, place: Place<'_>, what: &str) -> io::Result<()> {
+    fn complain(&mut self, place: InputPlace<'_>, what: &str) -> io::Result<()> {
         self.out.flush()?;
         // With stderr closed it cannot be said; the exit code still says it.
         let _ = writeln!(io::stderr(), "aldis: {place}: {what}");
         Ok(())
     }
 
-    fn malformed(&mut self, place: Place<'_>, what: &str) -> io::Result<()> {
+    fn malformed(&mut self, place: InputPlace<'_>, what: &str) -> io::Result<()> {
         self.any_malformed = true;
         self.complain(place, what)
     }
 
-    fn message(&mut self, place: Place<'_>, raw: Raw<'_>) -> io::Result<()> {
+    fn message(&mut self, place: InputPlace<'_>, raw: Raw<'_>) -> io::Result<()> {
         let Some(version) = Version::from_wire(raw.header.version) else {
             return self.complain(place, &unspoken(raw.header));
         };
-        match Message::decode(version, raw.bytes) {
+        match DecodedMessage::decode(version, raw.bytes) {
             Ok(message) => self.print(place, raw.header.xid, &message),
             Err(malformed) => {
                 let title = text::title(version, raw.header.kind, raw.header.xid);
@@ -137,11 +139,16 @@ impl Printer {
         }
     }
 
-    fn print(&mut self, place: Place<'_>, xid: u32, message: &Message) -> io::Result<()> {
+    fn print(
+        &mut self,
+        place: InputPlace<'_>,
+        xid: u32,
+        message: &DecodedMessage,
+    ) -> io::Result<()> {
         match self.form {
-            Form::Words => writeln!(self.out, "{}", text::MessageText { xid, message }),
-            Form::Json => json::write(&mut self.out, xid, message),
-            Form::Bytes => match reencoded(xid, message) {
+            PrintForm::Words => writeln!(self.out, "{}", text::MessageText { xid, message }),
+            PrintForm::Json => json::write(&mut self.out, xid, message),
+            PrintForm::Bytes => match reencoded(xid, message) {
                 Ok(hex) => writeln!(self.out, "{hex}"),
                 Err(error) => self.malformed(place, &format!("cannot be written again: {error}")),
             },
@@ -149,11 +156,11 @@ impl Printer {
     }
 }
 
-impl Sink for Printer {
-    fn found(&mut self, place: Place<'_>, found: Found<'_>) -> io::Result<()> {
+impl MessageSink for Printer {
+    fn found(&mut self, place: InputPlace<'_>, found: FoundMessage<'_>) -> io::Result<()> {
         match found {
-            Found::Message(raw) => self.message(place, raw),
-            Found::Lost(lost) => self.malformed(place, &lost.to_string()),
+            FoundMessage::Message(raw) => self.message(place, raw),
+            FoundMessage::Lost(lost) => self.malformed(place, &lost.to_string()),
         }
     }
 
@@ -172,11 +179,11 @@ fn unspoken(header: Header) -> String {
 }
 
 /// The bytes that Aldis writes for a message, in hex.
-fn reencoded(xid: u32, message: &Message) -> Result<String, aldis_wire::writer::TooLong> {
+fn reencoded(xid: u32, message: &DecodedMessage) -> Result<String, aldis_wire::writer::TooLong> {
     let mut bytes = Vec::new();
     match message {
-        Message::V10(message) => message.encode(xid, &mut bytes)?,
-        Message::V13(message) => message.encode(xid, &mut bytes)?,
+        DecodedMessage::V10(message) => message.encode(xid, &mut bytes)?,
+        DecodedMessage::V13(message) => message.encode(xid, &mut bytes)?,
     }
     Ok(text::hex(&bytes))
 }

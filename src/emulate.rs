@@ -9,10 +9,12 @@ use crate::bench;
 use crate::bench::args::{VersionArg, resolve};
 use crate::bench::probe::ProbeArgs;
 use crate::bench::secure::SecureArgs;
-use aldis_emulator::network::{self, Finding, Moment, Plan, Report, Step, script};
+use aldis_emulator::network::{
+    self, CheckFinding, NetworkMoment, NetworkPlan, NetworkReport, ScriptStep, script,
+};
 use aldis_emulator::topology::{PORTS_MAX, Shape, Topology};
 use aldis_wire::Version;
-use progress::Progress;
+use progress::EmulateProgress;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fs::File;
@@ -24,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::failure::{EXIT_FAILED, EXIT_PARTIAL, Failure};
+use crate::failure::{CommandFailure, EXIT_FAILED, EXIT_PARTIAL};
 
 /// The exit code of a run in which a ping had no answer.
 const EXIT_UNANSWERED: u8 = EXIT_FAILED;
@@ -127,7 +129,7 @@ pub(crate) struct Args {
     /// Something happens at a time, counted from when the network is ready, as '5s link-down s1
     /// s2'; may be given several times.
     #[arg(long, value_name = "TIME WHAT")]
-    at: Vec<Step>,
+    at: Vec<ScriptStep>,
     /// The same from a file, one a line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -160,7 +162,7 @@ pub(crate) struct Args {
 }
 
 fn shape(text: &str) -> Result<Shape, String> {
-    text.parse().map_err(|refusal: aldis_emulator::topology::Refusal| refusal.to_string())
+    text.parse().map_err(|refusal: aldis_emulator::topology::ShapeRefusal| refusal.to_string())
 }
 
 /// A length of time: seconds where no unit is named.
@@ -173,8 +175,8 @@ fn length(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// One sentence: a topology, a script or a controller with which nothing can be measured.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
-    let plans = plans(&args).map_err(Failure::Usage)?;
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
+    let plans = plans(&args).map_err(CommandFailure::Usage)?;
     let stop = listen_for_signals()?;
     let teller = Mutex::new(Teller::new(&plans, &args));
     // A thread that panics while it tells ends the run; until then the others have something to
@@ -189,14 +191,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
             _ => failure.to_string(),
         };
         match failure {
-            network::Failure::Plan(_)
-            | network::Failure::Probes(aldis_emulator::load::Failure::OutOfRange { .. }) => {
-                Failure::Usage(sentence)
-            }
-            _ => Failure::Failed(sentence),
+            network::NetworkFailure::Plan(_)
+            | network::NetworkFailure::Probes(aldis_emulator::load::LoadFailure::OutOfRange {
+                ..
+            }) => CommandFailure::Usage(sentence),
+            _ => CommandFailure::Failed(sentence),
         }
     })?;
-    let joined = (reports.len() > 1).then(|| Report::joined(&reports));
+    let joined = (reports.len() > 1).then(|| NetworkReport::joined(&reports));
     let whole = joined.as_ref().unwrap_or(&reports[0]);
     match args.json {
         true => say(&json::report(&args.topology, &plans, &reports, whole)),
@@ -209,15 +211,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     })
 }
 
-fn unanswered(report: &Report) -> bool {
+fn unanswered(report: &NetworkReport) -> bool {
     report.findings.iter().any(|finding| match finding {
-        Finding::Pinged(pinged) => pinged.received() < pinged.pairs.len(),
-        Finding::Broadcast(_) | Finding::Recovery(_) => false,
+        CheckFinding::Pinged(pinged) => pinged.received() < pinged.pairs.len(),
+        CheckFinding::Broadcast(_) | CheckFinding::Recovery(_) => false,
     })
 }
 
 /// The networks, one behind the other.
-fn plans(args: &Args) -> Result<Vec<Plan>, String> {
+fn plans(args: &Args) -> Result<Vec<NetworkPlan>, String> {
     let mut first_dpid = args.dpid_offset;
     let mut plans = Vec::new();
     for index in 0..args.networks {
@@ -228,7 +230,7 @@ fn plans(args: &Args) -> Result<Vec<Plan>, String> {
     Ok(plans)
 }
 
-fn plan(args: &Args, first_dpid: u32, seed: u64) -> Result<Plan, String> {
+fn plan(args: &Args, first_dpid: u32, seed: u64) -> Result<NetworkPlan, String> {
     let topology = args.topology.lay_out(args.hosts_per_switch, seed);
     let topology: Topology = topology.map_err(|refusal| refusal.to_string())?;
     let version = match args.openflow {
@@ -241,7 +243,7 @@ fn plan(args: &Args, first_dpid: u32, seed: u64) -> Result<Plan, String> {
     for step in offer.iter_mut().flat_map(|offer| &mut offer.steps) {
         step.rate /= f64::from(args.networks);
     }
-    Ok(Plan {
+    Ok(NetworkPlan {
         secure: args.secure.secure(args.controller, dpids)?,
         first_dpid,
         probes: args.probe.probes,
@@ -255,12 +257,12 @@ fn plan(args: &Args, first_dpid: u32, seed: u64) -> Result<Plan, String> {
         patience: args.patience,
         length: args.length,
         load: offer,
-        ..Plan::new(args.controller, version, topology)
+        ..NetworkPlan::new(args.controller, version, topology)
     })
 }
 
 /// What the options ask for at once, then what happens at its time.
-fn steps(args: &Args) -> Result<Vec<Step>, String> {
+fn steps(args: &Args) -> Result<Vec<ScriptStep>, String> {
     let six = if args.ipv6 { "6" } else { "" };
     let mut lines = Vec::new();
     lines.extend(args.watch.chunks(2).map(|pair| format!("watch {}", pair.join(" "))));
@@ -270,8 +272,8 @@ fn steps(args: &Args) -> Result<Vec<Step>, String> {
         Some(pairs) => format!("pingall{six} {pairs}"),
         None => format!("pingall{six}"),
     }));
-    let parsed = lines.iter().map(|line| format!("0s {line}").parse::<Step>());
-    let mut steps = parsed.collect::<Result<Vec<Step>, String>>()?;
+    let parsed = lines.iter().map(|line| format!("0s {line}").parse::<ScriptStep>());
+    let mut steps = parsed.collect::<Result<Vec<ScriptStep>, String>>()?;
     steps.extend(args.at.iter().cloned());
     if let Some(path) = &args.script {
         steps.extend(read_script(path)?);
@@ -279,7 +281,7 @@ fn steps(args: &Args) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-fn read_script(path: &Path) -> Result<Vec<Step>, String> {
+fn read_script(path: &Path) -> Result<Vec<ScriptStep>, String> {
     let shown = path.display();
     let mut text = String::new();
     let read =
@@ -312,31 +314,31 @@ fn say(text: &str) {
 /// Tells a person what happens while it happens: what counts on standard output, how far it has
 /// come on standard error.
 struct Teller<'a> {
-    plans: &'a [Plan],
+    plans: &'a [NetworkPlan],
     /// What was asked for, until it was told.
     shape: Option<&'a Shape>,
     json: bool,
-    progress: Progress,
+    progress: EmulateProgress,
     /// How far each network has come.
-    stages: Vec<Stage>,
+    stages: Vec<NetworkStage>,
     /// When the script began.
     ready: Option<Instant>,
 }
 
 /// How far a network has come.
 #[derive(Clone, Default)]
-struct Stage {
+struct NetworkStage {
     /// Switches that have shaken hands.
     up: u32,
     /// Directions of links that LLDP has crossed.
     crossed: usize,
-    goes: network::Progress,
+    goes: network::NetworkProgress,
 }
 
 impl<'a> Teller<'a> {
-    fn new(plans: &'a [Plan], args: &'a Args) -> Teller<'a> {
-        let (shape, progress) = (Some(&args.topology), Progress::new());
-        let stages = vec![Stage::default(); plans.len()];
+    fn new(plans: &'a [NetworkPlan], args: &'a Args) -> Teller<'a> {
+        let (shape, progress) = (Some(&args.topology), EmulateProgress::new());
+        let stages = vec![NetworkStage::default(); plans.len()];
         Teller { plans, shape, json: args.json, progress, stages, ready: None }
     }
 
@@ -355,16 +357,16 @@ impl<'a> Teller<'a> {
             count(|topology| topology.links().len()),
             count(|topology| topology.hosts().len()),
         ];
-        let Plan { version, controller, .. } = &self.plans[0];
+        let NetworkPlan { version, controller, .. } = &self.plans[0];
         self.line(&format!(
             "{networks}{shape}: {switches} switches, {links} links, {hosts} hosts; {version}, controller {controller}"
         ));
     }
 
-    fn tell(&mut self, index: usize, moment: &Moment<'_>) {
+    fn tell(&mut self, index: usize, moment: &NetworkMoment<'_>) {
         self.begin();
         match moment {
-            Moment::Connected(up) => {
+            NetworkMoment::Connected(up) => {
                 self.stages[index].up = *up;
                 let up: u32 = self.stages.iter().map(|stage| stage.up).sum();
                 let of: u32 = self.plans.iter().map(|plan| plan.topology.switches()).sum();
@@ -372,7 +374,7 @@ impl<'a> Teller<'a> {
                     self.progress.show(|| format!("{up} of {of} switches have shaken hands"));
                 }
             }
-            Moment::Crossed(crossed) => {
+            NetworkMoment::Crossed(crossed) => {
                 self.stages[index].crossed = *crossed;
                 let crossed: usize = self.stages.iter().map(|stage| stage.crossed).sum();
                 let links = self.plans.iter().map(|plan| plan.topology.links().len());
@@ -382,13 +384,13 @@ impl<'a> Teller<'a> {
                         .show(|| format!("LLDP has crossed {crossed} of {of} directions of links"));
                 }
             }
-            Moment::Goes(how) => {
+            NetworkMoment::Goes(how) => {
                 self.stages[index].goes = *how;
                 let all = self.stages.iter().map(|stage| stage.goes);
                 let all = all.reduce(progress::join).unwrap_or_default();
                 self.progress.show(|| progress::words(&all));
             }
-            Moment::Met(met, pairs, took) => self.line_of(
+            NetworkMoment::Met(met, pairs, took) => self.line_of(
                 index,
                 &format!(
                     "{met} of {pairs} pairs of hosts found each other in {:.3} s",
@@ -396,20 +398,20 @@ impl<'a> Teller<'a> {
                 ),
             ),
             // The others are ready as well by then.
-            Moment::Ready(after) if self.ready.is_none() => {
+            NetworkMoment::Ready(after) if self.ready.is_none() => {
                 self.ready = Some(Instant::now());
                 self.line(&format!("ready after {:.3} s", after.as_secs_f64()));
             }
-            Moment::Ready(_) => {}
-            Moment::Did(action, note) => {
+            NetworkMoment::Ready(_) => {}
+            NetworkMoment::Did(action, note) => {
                 let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
                 self.event(index, &format!("{action}{note}"));
             }
-            Moment::Found(finding) => self.line_of(index, text::finding(finding).trim_end()),
-            Moment::Lost(1, switch, why) => {
+            NetworkMoment::Found(finding) => self.line_of(index, text::finding(finding).trim_end()),
+            NetworkMoment::Lost(1, switch, why) => {
                 self.event(index, &format!("s{switch} lost its connection: {why}"));
             }
-            Moment::Lost(count, switch, why) => {
+            NetworkMoment::Lost(count, switch, why) => {
                 self.event(
                     index,
                     &format!("{count} switches lost their connections, s{switch} first: {why}"),
@@ -472,7 +474,7 @@ mod tests {
         assert!(steps_of("--ping h1 s2").is_err());
     }
 
-    fn steps_of(words: &str) -> Result<Vec<Step>, String> {
+    fn steps_of(words: &str) -> Result<Vec<ScriptStep>, String> {
         steps(&parse(words))
     }
 

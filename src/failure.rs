@@ -18,41 +18,41 @@ pub(crate) const EXIT_STOPPED: u8 = 130;
 
 /// A sentence, and whose fault it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CommandFailure {
     /// The command line or the configuration is wrong.
     Usage(String),
     /// What was asked for failed.
     Failed(String),
 }
 
-impl Failure {
+impl CommandFailure {
     /// What to print.
     pub(crate) fn sentence(&self) -> &str {
         match self {
-            Failure::Usage(sentence) | Failure::Failed(sentence) => sentence,
+            CommandFailure::Usage(sentence) | CommandFailure::Failed(sentence) => sentence,
         }
     }
 
     /// See the constants.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Failure::Usage(_) => EXIT_USAGE,
-            Failure::Failed(_) => EXIT_FAILED,
+            CommandFailure::Usage(_) => EXIT_USAGE,
+            CommandFailure::Failed(_) => EXIT_FAILED,
         })
     }
 }
 
-impl From<aldis::Refused> for Failure {
-    fn from(refused: aldis::Refused) -> Failure {
+impl From<aldis::Refused> for CommandFailure {
+    fn from(refused: aldis::Refused) -> CommandFailure {
         match refused {
-            aldis::Refused::Usage(sentence) => Failure::Usage(sentence),
-            aldis::Refused::Failed(sentence) => Failure::Failed(sentence),
+            aldis::Refused::Usage(sentence) => CommandFailure::Usage(sentence),
+            aldis::Refused::Failed(sentence) => CommandFailure::Failed(sentence),
         }
     }
 }
 
-impl From<String> for Failure {
-    fn from(sentence: String) -> Failure {
-        Failure::Failed(sentence)
+impl From<String> for CommandFailure {
+    fn from(sentence: String) -> CommandFailure {
+        CommandFailure::Failed(sentence)
     }
 }

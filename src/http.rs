@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use aldis_http::access::{Hash, Kind, Role, check_name};
+use aldis_http::access::{AccessRole, KeyKind, SecretHash, check_name};
 use clap::Subcommand;
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Letters of a password, at least and at most.
 const PASSWORD: std::ops::RangeInclusive<usize> = 8..=512;
@@ -36,24 +36,24 @@ A token is printed once (on standard error where the hash goes to standard outpu
 password is read from standard input, one line. A controller that runs reads the file again on SIGHUP.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: HttpAction,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum HttpAction {
     /// Make a token, for a program (Authorization: Bearer)
-    Token(Wanted),
+    Token(WantedKey),
     /// Make the hash of a password, for a person (Authorization: Basic)
-    Password(Wanted),
+    Password(WantedKey),
 }
 
 #[derive(clap::Args)]
-struct Wanted {
+struct WantedKey {
     /// What it is called: letters, digits and -._@
     name: String,
     /// What it is good for: read, write (flows, rules, weights) or admin (the controller itself)
     #[arg(long, value_name = "ROLE")]
-    role: Role,
+    role: AccessRole,
     /// In so many days it expires [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=36_500))]
     days: Option<u64>,
@@ -67,35 +67,35 @@ struct Wanted {
 ///
 /// # Errors
 /// One sentence.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     match args.action {
-        Action::Token(wanted) => {
-            check_name(&wanted.name).map_err(Failure::Usage)?;
+        HttpAction::Token(wanted) => {
+            check_name(&wanted.name).map_err(CommandFailure::Usage)?;
             let secret = secret()?;
-            give(&wanted, Kind::Token, secret.as_bytes())?;
+            give(&wanted, KeyKind::Token, secret.as_bytes())?;
             eprintln!("The token, shown this once:");
             match wanted.to {
                 Some(_) => println!("{}.{secret}", wanted.name),
                 None => eprintln!("{}.{secret}", wanted.name),
             }
         }
-        Action::Password(wanted) => {
-            check_name(&wanted.name).map_err(Failure::Usage)?;
+        HttpAction::Password(wanted) => {
+            check_name(&wanted.name).map_err(CommandFailure::Usage)?;
             let password = password()?;
             if !PASSWORD.contains(&password.len()) {
                 let (min, max) = (PASSWORD.start(), PASSWORD.end());
                 return Err(format!("a password has {min} to {max} letters").into());
             }
-            give(&wanted, Kind::User, password.as_bytes())?;
+            give(&wanted, KeyKind::User, password.as_bytes())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes what the controller is to know of it.
-fn give(wanted: &Wanted, kind: Kind, secret: &[u8]) -> Result<(), String> {
-    let hash = Hash::of(secret, chance()?).map_err(|why| why.to_string())?;
-    let Wanted { name, role, days, to } = wanted;
+fn give(wanted: &WantedKey, kind: KeyKind, secret: &[u8]) -> Result<(), String> {
+    let hash = SecretHash::of(secret, chance()?).map_err(|why| why.to_string())?;
+    let WantedKey { name, role, days, to } = wanted;
     let expires = days.map_or_else(String::new, |days| format!("expires = {}\n", date_in(days)));
     let kind = kind.name();
     let text =

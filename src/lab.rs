@@ -12,17 +12,17 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Experiments, and what they have to know of this machine.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    experiment: Experiment,
+    experiment: ExperimentCommand,
 }
 
 #[derive(Subcommand)]
-enum Experiment {
+enum ExperimentCommand {
     /// Measure what the steps of a worker cost on this machine.
     Calibrate(calibrate::Args),
     /// Show what experiments found: one page with plots and numbers, and Markdown.
@@ -39,13 +39,13 @@ enum Experiment {
 }
 
 /// Runs the one that was chosen.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     match args.experiment {
-        Experiment::Calibrate(args) => calibrate::run(args),
-        Experiment::Report(args) => report::run(args).map_err(Failure::from),
-        Experiment::Simulate(args) => simulate::run(args),
-        Experiment::Run(args) => run::run(args),
-        Experiment::List(args) => list::run(args).map_err(Failure::from),
-        Experiment::Child(args) => child::run(args).map_err(Failure::from),
+        ExperimentCommand::Calibrate(args) => calibrate::run(args),
+        ExperimentCommand::Report(args) => report::run(args).map_err(CommandFailure::from),
+        ExperimentCommand::Simulate(args) => simulate::run(args),
+        ExperimentCommand::Run(args) => run::run(args),
+        ExperimentCommand::List(args) => list::run(args).map_err(CommandFailure::from),
+        ExperimentCommand::Child(args) => child::run(args).map_err(CommandFailure::from),
     }
 }

@@ -32,7 +32,7 @@ mod tls;
 mod version;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use failure::{EXIT_FAILED, EXIT_USAGE, Failure};
+use failure::{CommandFailure, EXIT_FAILED, EXIT_USAGE};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -43,11 +43,11 @@ static MEMORY: allocator::Pages = allocator::Pages;
 #[command(name = "aldis", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: AldisCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum AldisCommand {
     /// Run the controller: listen for switches and program them.
     Run(run::Args),
     /// List the applications, and print how those that run work together, here or in a running
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
 
 /// The command line; or, where it asks for help or cannot be understood, what is to be said, said,
 /// and the exit code.
-fn read() -> Result<Command, ExitCode> {
+fn read() -> Result<AldisCommand, ExitCode> {
     let width = help::terminal_width().unwrap_or(help::WIDTH_MAX);
     let command = help::laid_out(Cli::command(), width);
     let read =
@@ -145,42 +145,44 @@ fn read() -> Result<Command, ExitCode> {
 }
 
 /// Does it; the exit code.
-fn done(command: Command) -> ExitCode {
+fn done(command: AldisCommand) -> ExitCode {
     let outcome = match command {
-        Command::Run(args) => run::run(args),
-        Command::Apps(args) => apps::run(args),
-        Command::Designs(args) => designs::run(args).map_err(Failure::from),
-        Command::Bench(args) => bench::run(*args),
-        Command::Emulate(args) => emulate::run(args),
-        Command::Lab(args) => lab::run(args),
-        Command::Store(args) => store::run(args).map_err(Failure::from),
-        Command::Pki(args) => pki::run(args).map_err(Failure::from),
-        Command::Http(args) => http::run(args),
-        Command::Decode(args) => decode::run(args).map_err(Failure::from),
-        Command::Health(args) => client::health::run(args).map_err(Failure::from),
-        Command::Switches(args) => client::switches::run(args).map_err(Failure::from),
-        Command::Ports(args) => client::ports::run(args).map_err(Failure::from),
-        Command::Hosts(args) => client::hosts::run(args).map_err(Failure::from),
-        Command::Links(args) => client::links::run(args).map_err(Failure::from),
-        Command::Paths(args) => client::paths::run(args).map_err(Failure::from),
-        Command::Flows(args) => client::flows::run(args).map_err(Failure::from),
-        Command::Groups(args) => client::groups::run(args).map_err(Failure::from),
-        Command::Meters(args) => client::meters::run(args).map_err(Failure::from),
-        Command::Queues(args) => client::queues::run(args).map_err(Failure::from),
-        Command::Acl(args) => client::acl::run(args).map_err(Failure::from),
-        Command::StaticFlows(args) => client::static_flows::run(args).map_err(Failure::from),
-        Command::Stats(args) => client::stats::run(args).map_err(Failure::from),
-        Command::Top(args) => client::top::run(args).map_err(Failure::from),
-        Command::Metrics(args) => client::metrics::run(args).map_err(Failure::from),
-        Command::Events(args) => client::events::run(args).map_err(Failure::from),
-        Command::Weights(args) => client::weights::run(args).map_err(Failure::from),
-        Command::Trace(args) => client::trace::run(args).map_err(Failure::from),
-        Command::Reload(args) => client::reload::run(args).map_err(Failure::from),
-        Command::Completions(args) => {
-            shell::completions(args, Cli::command()).map_err(Failure::from)
+        AldisCommand::Run(args) => run::run(args),
+        AldisCommand::Apps(args) => apps::run(args),
+        AldisCommand::Designs(args) => designs::run(args).map_err(CommandFailure::from),
+        AldisCommand::Bench(args) => bench::run(*args),
+        AldisCommand::Emulate(args) => emulate::run(args),
+        AldisCommand::Lab(args) => lab::run(args),
+        AldisCommand::Store(args) => store::run(args).map_err(CommandFailure::from),
+        AldisCommand::Pki(args) => pki::run(args).map_err(CommandFailure::from),
+        AldisCommand::Http(args) => http::run(args),
+        AldisCommand::Decode(args) => decode::run(args).map_err(CommandFailure::from),
+        AldisCommand::Health(args) => client::health::run(args).map_err(CommandFailure::from),
+        AldisCommand::Switches(args) => client::switches::run(args).map_err(CommandFailure::from),
+        AldisCommand::Ports(args) => client::ports::run(args).map_err(CommandFailure::from),
+        AldisCommand::Hosts(args) => client::hosts::run(args).map_err(CommandFailure::from),
+        AldisCommand::Links(args) => client::links::run(args).map_err(CommandFailure::from),
+        AldisCommand::Paths(args) => client::paths::run(args).map_err(CommandFailure::from),
+        AldisCommand::Flows(args) => client::flows::run(args).map_err(CommandFailure::from),
+        AldisCommand::Groups(args) => client::groups::run(args).map_err(CommandFailure::from),
+        AldisCommand::Meters(args) => client::meters::run(args).map_err(CommandFailure::from),
+        AldisCommand::Queues(args) => client::queues::run(args).map_err(CommandFailure::from),
+        AldisCommand::Acl(args) => client::acl::run(args).map_err(CommandFailure::from),
+        AldisCommand::StaticFlows(args) => {
+            client::static_flows::run(args).map_err(CommandFailure::from)
         }
-        Command::Man(args) => shell::man(args, Cli::command()).map_err(Failure::from),
-        Command::Version(args) => version::run(args).map_err(Failure::from),
+        AldisCommand::Stats(args) => client::stats::run(args).map_err(CommandFailure::from),
+        AldisCommand::Top(args) => client::top::run(args).map_err(CommandFailure::from),
+        AldisCommand::Metrics(args) => client::metrics::run(args).map_err(CommandFailure::from),
+        AldisCommand::Events(args) => client::events::run(args).map_err(CommandFailure::from),
+        AldisCommand::Weights(args) => client::weights::run(args).map_err(CommandFailure::from),
+        AldisCommand::Trace(args) => client::trace::run(args).map_err(CommandFailure::from),
+        AldisCommand::Reload(args) => client::reload::run(args).map_err(CommandFailure::from),
+        AldisCommand::Completions(args) => {
+            shell::completions(args, Cli::command()).map_err(CommandFailure::from)
+        }
+        AldisCommand::Man(args) => shell::man(args, Cli::command()).map_err(CommandFailure::from),
+        AldisCommand::Version(args) => version::run(args).map_err(CommandFailure::from),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("aldis: {}", failure.sentence());

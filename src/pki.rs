@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let authority = authority(folder)?;
-    for Wanted { file, params } in wanted {
+    for WantedCertificate { file, params } in wanted {
         let key = KeyPair::generate().map_err(failed)?;
         let certificate = params.signed_by(&key, &authority).map_err(failed)?;
         let [pem, key_pem] = ends(folder, &file);
@@ -109,14 +109,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
 }
 
 /// A certificate that is to be made, and its file without an end.
-struct Wanted {
+struct WantedCertificate {
     file: String,
     params: CertificateParams,
 }
 
 /// What is to be made: what is there already is refused where it was asked for by name, before
 /// anything is written.
-fn wanted(args: &Args) -> Result<Vec<Wanted>, String> {
+fn wanted(args: &Args) -> Result<Vec<WantedCertificate>, String> {
     let mut names: Vec<String> = NAMES.map(str::to_owned).into();
     names.extend(args.name.iter().cloned());
     let mut wanted = vec![];
@@ -125,7 +125,7 @@ fn wanted(args: &Args) -> Result<Vec<Wanted>, String> {
         if args.renew || !there {
             let params =
                 params(file, names.clone(), args.days, ExtendedKeyUsagePurpose::ServerAuth)?;
-            wanted.push(Wanted { file: file.into(), params });
+            wanted.push(WantedCertificate { file: file.into(), params });
         }
     }
     let all = args.switch.iter().flat_map(|Bridges(all)| all);
@@ -140,7 +140,7 @@ fn wanted(args: &Args) -> Result<Vec<Wanted>, String> {
 }
 
 /// The certificate of these switches, after the first of them.
-fn shared(args: &Args, all: &[DatapathId]) -> Result<Option<Wanted>, String> {
+fn shared(args: &Args, all: &[DatapathId]) -> Result<Option<WantedCertificate>, String> {
     let Some(DatapathId(first)) = all.first() else { return Ok(None) };
     let file = format!("switch-{first:016x}");
     if let Some(there) = ends(&args.folder, &file).iter().find(|file| file.exists())
@@ -154,7 +154,7 @@ fn shared(args: &Args, all: &[DatapathId]) -> Result<Option<Wanted>, String> {
     let names: Vec<_> = all.iter().map(|DatapathId(dpid)| format!("dpid-{dpid:016x}")).collect();
     let name = names[0].clone();
     let params = params(&name, names, args.days, ExtendedKeyUsagePurpose::ClientAuth)?;
-    Ok(Some(Wanted { file, params }))
+    Ok(Some(WantedCertificate { file, params }))
 }
 
 fn params(

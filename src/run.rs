@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use aldis::Controller;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Arguments of `aldis run`. What is given here goes before what the file says.
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 /// One sentence: a bad setting, a file that cannot be read, a port that is taken.
-pub(crate) fn run(Args { args }: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(Args { args }: Args) -> Result<ExitCode, CommandFailure> {
     Controller::with_args(args).with_default_apps().run()?;
     Ok(ExitCode::SUCCESS)
 }

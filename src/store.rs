@@ -20,11 +20,11 @@ Examples:
 The controller that uses the file has to be stopped meanwhile. A backup holds its secrets too: keep it as you keep keys.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: StoreAction,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum StoreAction {
     /// Write all that a store keeps as one readable JSON file
     Export {
         /// The store, as it was given to "aldis run --store"
@@ -49,8 +49,8 @@ enum Action {
 /// One sentence.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     match args.action {
-        Action::Export { store, to } => export(&store, to.as_deref()),
-        Action::Import { store, from } => import(&store, from.as_deref()),
+        StoreAction::Export { store, to } => export(&store, to.as_deref()),
+        StoreAction::Import { store, from } => import(&store, from.as_deref()),
     }?;
     Ok(ExitCode::SUCCESS)
 }

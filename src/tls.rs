@@ -9,14 +9,14 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A connection to a server that proved its identity.
-pub(crate) type Stream = StreamOwned<ClientConnection, TcpStream>;
+pub(crate) type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 
 /// Speaks TLS over a connection to this host, whose certificate an authority of this file has to
 /// have signed.
 ///
 /// # Errors
 /// One sentence.
-pub(crate) fn connect(mut stream: TcpStream, host: &str, ca: &Path) -> Result<Stream, String> {
+pub(crate) fn connect(mut stream: TcpStream, host: &str, ca: &Path) -> Result<TlsStream, String> {
     let mut roots = RootCertStore::empty();
     for authority in certificates(ca)? {
         let refused = |why| format!("{} holds no authority that can be used: {why}", ca.display());

@@ -65,7 +65,7 @@ fn allocations_under(load: &[&str]) -> u64 {
         session: session::Config::default(),
     };
     let app_set = AppSet::default()
-        .with(|| LearningSwitch::new(learning_switch::Config::new(Seed::new([7; 16]))));
+        .with(|| LearningSwitch::new(learning_switch::LearningConfig::new(Seed::new([7; 16]))));
     let engine = Engine::start(&config, app_set, Arc::new(Deaf)).unwrap();
     let address = engine.listening()[0].to_string();
     let bench =

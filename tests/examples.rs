@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use aldis::prelude::*;
 use aldis::wire::header::kind::{FLOW_MOD, PACKET_OUT};
 use aldis::wire::{FixedText, NO_BUFFER, msg};
-use aldis_emulator::peer::{Part as Role, Peer, hello};
+use aldis_emulator::peer::{Peer, PeerPart as Role, hello};
 
 /// Longer than anything here takes on a machine that is busy with other things.
 const WITHIN: Duration = Duration::from_secs(30);

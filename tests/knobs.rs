@@ -153,11 +153,11 @@ fn counters_are_written_when_asked_for_and_at_the_end() {
 
 /// A switch that has shaken hands.
 fn joined(running: &mut Running) -> aldis_emulator::peer::Peer {
-    use aldis_emulator::peer::{Part, Peer, hello};
+    use aldis_emulator::peer::{Peer, PeerPart, hello};
     const BARRIER_REQUEST: u8 = 20;
     let mut peer = Peer::connect(running.address.parse().unwrap(), WITHIN).unwrap();
     peer.send(&hello(Version::V13)).unwrap();
-    peer.play(Part { version: Version::V13, number: 9, ports: 4 }, BARRIER_REQUEST).unwrap();
+    peer.play(PeerPart { version: Version::V13, number: 9, ports: 4 }, BARRIER_REQUEST).unwrap();
     running.says("switch 0000000000000009 is up");
     peer
 }

@@ -14,7 +14,9 @@ use aldis::apps::spanning::{Repeats, Spanning};
 use aldis::apps::topology::{self, Key, Topology};
 use aldis::control::Tables;
 use aldis::{Controller, Running};
-use aldis_emulator::network::{self, Broadcast, Finding, Pinged, Plan, Recovery, Report};
+use aldis_emulator::network::{
+    self, Broadcast, CheckFinding, NetworkPlan, NetworkReport, Pinged, Recovery,
+};
 use aldis_emulator::topology::Shape;
 use aldis_wire::Version;
 
@@ -38,15 +40,15 @@ fn start() -> Running {
 }
 
 /// What comes of a script in a network that is not waited for unless `await_links` says so.
-fn plays(shape: &str, version: Version, await_links: bool, script: &str) -> Report {
+fn plays(shape: &str, version: Version, await_links: bool, script: &str) -> NetworkReport {
     let running = start();
     let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-    let plan = Plan {
+    let plan = NetworkPlan {
         script: network::script::parse(script).unwrap(),
         patience: PATIENCE,
         connect_within: PATIENCE,
         await_links,
-        ..Plan::new(running.listening()[0], version, topology)
+        ..NetworkPlan::new(running.listening()[0], version, topology)
     };
     let report = network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
     running.stop();
@@ -54,26 +56,26 @@ fn plays(shape: &str, version: Version, await_links: bool, script: &str) -> Repo
     report
 }
 
-fn pings(report: &Report) -> impl Iterator<Item = &Pinged> {
+fn pings(report: &NetworkReport) -> impl Iterator<Item = &Pinged> {
     report.findings.iter().filter_map(|finding| match finding {
-        Finding::Pinged(pinged) => Some(pinged),
+        CheckFinding::Pinged(pinged) => Some(pinged),
         _ => None,
     })
 }
 
-fn broadcasts(report: &Report) -> Vec<&Broadcast> {
+fn broadcasts(report: &NetworkReport) -> Vec<&Broadcast> {
     let findings = report.findings.iter();
     let spreads = findings.filter_map(|finding| match finding {
-        Finding::Broadcast(spread) => Some(spread),
+        CheckFinding::Broadcast(spread) => Some(spread),
         _ => None,
     });
     spreads.collect()
 }
 
-fn recoveries(report: &Report) -> Vec<&Recovery> {
+fn recoveries(report: &NetworkReport) -> Vec<&Recovery> {
     let findings = report.findings.iter();
     let recoveries = findings.filter_map(|finding| match finding {
-        Finding::Recovery(recovery) => Some(recovery),
+        CheckFinding::Recovery(recovery) => Some(recovery),
         _ => None,
     });
     recoveries.collect()
@@ -81,7 +83,7 @@ fn recoveries(report: &Report) -> Vec<&Recovery> {
 
 /// Every ping of so many was answered, and each of so many broadcasts was seen by each other host
 /// once.
-fn all_arrived(report: &Report, pairs: usize, broadcasts: usize) {
+fn all_arrived(report: &NetworkReport, pairs: usize, broadcasts: usize) {
     let all: Vec<_> = pings(report).flat_map(|pinged| &pinged.pairs).collect();
     let lost: Vec<_> = all.iter().filter(|(_, _, took)| took.is_none()).collect();
     assert!(lost.is_empty() && all.len() == pairs, "{} of {pairs}, lost {lost:?}", all.len());

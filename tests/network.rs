@@ -12,7 +12,7 @@ use aldis::apps::hosts::{self, HostTracker, Hosts};
 use aldis::apps::learning_switch::Seed;
 use aldis::apps::topology::{self, Ends, Key, Map, State};
 use aldis::prelude::*;
-use aldis_emulator::network::{self, Moment as Told, Plan};
+use aldis_emulator::network::{self, NetworkMoment as Told, NetworkPlan};
 use aldis_emulator::topology::{End, Shape, Topology};
 
 /// Longer than anything here takes on a machine that is busy with other things.
@@ -103,11 +103,11 @@ fn play(shape: &str, version: Version, script: &str, test: impl FnOnce(&Record, 
         .unwrap();
     let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
     let real = real(&topology);
-    let plan = Plan {
+    let plan = NetworkPlan {
         script: network::script::parse(script).unwrap(),
         connect_within: PATIENCE,
         length: Some(PATIENCE),
-        ..Plan::new(running.listening()[0], version, topology)
+        ..NetworkPlan::new(running.listening()[0], version, topology)
     };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{self, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use aldis_lab::results::{Form, Mark, Origin, Results, X};
+use aldis_lab::results::{Results, RunForm, ValueMark, ValueOrigin, X};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// Longer than anything here takes on a machine that is busy with other things.
@@ -131,7 +131,7 @@ fn a_small_plan_is_measured_simulated_and_written() {
     assert!(said.contains("small: ") && said.contains(" points, about "), "{said}");
     let Results { meta, points, plan, cut } = Results::read(&folder.0.join("here/small")).unwrap();
     assert!(!meta.partial && !cut && plan.is_some(), "{meta:?}");
-    assert_eq!((meta.form, meta.seed, meta.plan.as_str()), (Form::Quick, 1, "small"));
+    assert_eq!((meta.form, meta.seed, meta.plan.as_str()), (RunForm::Quick, 1, "small"));
     assert!(meta.command.starts_with("aldis lab run "), "{}", meta.command);
     let values = |series: &str, metric: &str, origin| -> Vec<f64> {
         let of = |point: &&aldis_lab::results::Point| {
@@ -141,24 +141,24 @@ fn a_small_plan_is_measured_simulated_and_written() {
     };
     // How much was answered in a fifth of a second is the machine's affair.
     for series in ["fair-rounds", "null"] {
-        assert_eq!(values(series, "throughput", Origin::Measured).len(), 1);
-        assert!(values(series, "deviation", Origin::Measured).len() <= 2);
+        assert_eq!(values(series, "throughput", ValueOrigin::Measured).len(), 1);
+        assert!(values(series, "deviation", ValueOrigin::Measured).len() <= 2);
     }
-    let simulated = values("fair-rounds", "throughput", Origin::Simulated);
-    assert_eq!(values("fair-rounds", "deviation", Origin::Simulated).len(), 4);
+    let simulated = values("fair-rounds", "throughput", ValueOrigin::Simulated);
+    assert_eq!(values("fair-rounds", "deviation", ValueOrigin::Simulated).len(), 4);
     assert!(simulated.len() == 2 && simulated[1] > simulated[0], "{simulated:?}");
     assert!(
         meta.notes.iter().any(|note| note.contains("more cores") || note.contains("More cores"))
     );
-    assert_eq!(values("maestro-round-robin", "zero-pending", Origin::Measured).len(), 1);
-    assert_eq!(values("steps", "offered-over-time", Origin::Measured)[..2], [5000.0, 5000.0]);
-    assert!(!values("steps", "ibt-over-time", Origin::Measured).is_empty());
-    let latency = values("fair-rounds", "latency-mean", Origin::Measured);
+    assert_eq!(values("maestro-round-robin", "zero-pending", ValueOrigin::Measured).len(), 1);
+    assert_eq!(values("steps", "offered-over-time", ValueOrigin::Measured)[..2], [5000.0, 5000.0]);
+    assert!(!values("steps", "ibt-over-time", ValueOrigin::Measured).is_empty());
+    let latency = values("fair-rounds", "latency-mean", ValueOrigin::Measured);
     assert!(latency.iter().all(|us| *us > 0.1), "{latency:?}");
     let word = |point: &aldis_lab::results::Point| point.x == X::Word("5k".into());
     assert!(points.iter().any(word));
     let honest = |point: &aldis_lab::results::Point| {
-        point.origin == Origin::Measured || point.mark == Mark::None
+        point.origin == ValueOrigin::Measured || point.mark == ValueMark::None
     };
     assert!(points.iter().all(honest));
 }

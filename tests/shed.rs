@@ -11,7 +11,7 @@ use std::time::Duration;
 use aldis_control::app::Slots;
 use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::{App, AppSet, Batch, EventKind, Output, session};
-use aldis_emulator::peer::{Part, Peer, bare, hello};
+use aldis_emulator::peer::{Peer, PeerPart, bare, hello};
 use aldis_engine::design::Knobs;
 use aldis_engine::metrics::SwitchSnapshot;
 use aldis_engine::{Config, Design, Engine};
@@ -145,7 +145,7 @@ fn play(ports: &[u16]) -> Outcome {
     let mut peer = Peer::connect(engine.listening()[0], PATIENCE).unwrap();
     peer.send(&hello(Version::V10)).unwrap();
     // OFPT_BARRIER_REQUEST: the last message of the handshake.
-    peer.play(Part { version: Version::V10, number: 1, ports: 8 }, 18).unwrap();
+    peer.play(PeerPart { version: Version::V10, number: 1, ports: 8 }, 18).unwrap();
     while !matches!(events.recv_timeout(PATIENCE).unwrap(), ControllerEvent::Up { .. }) {}
     let bytes = portion(ports);
     let mut early = BTreeMap::new();

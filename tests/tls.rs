@@ -18,7 +18,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aldis_emulator::peer::{Part, Peer, hello};
+use aldis_emulator::peer::{Peer, PeerPart, hello};
 use aldis_wire::header::kind;
 use aldis_wire::{Version, v13};
 use client::Api;
@@ -316,7 +316,7 @@ fn join(to: &str) -> Peer {
     peer
 }
 
-const PART: Part = Part { version: Version::V13, number: 1, ports: 2 };
+const PART: PeerPart = PeerPart { version: Version::V13, number: 1, ports: 2 };
 
 fn greet(to: &str) -> Peer {
     let mut peer = Peer::connect(to.parse().unwrap(), WITHIN).expect("the controller listens");

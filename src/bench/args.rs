@@ -4,7 +4,9 @@ mod check;
 
 use super::probe::ProbeArgs;
 use super::secure::SecureArgs;
-use aldis_emulator::load::{self, Destinations, Load, Mode, OnOff, Rate, Spread, Step};
+use aldis_emulator::load::{
+    self, DemandRate, DemandSpread, Destinations, Load, Mode, OnOff, RateStep,
+};
 use aldis_wire::Version;
 use clap::ValueEnum;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -49,13 +51,13 @@ const PORT: u16 = 6653;
 
 /// The options of a run that this process plays a part of.
 #[derive(clap::Parser)]
-pub(super) struct Joined {
+pub(super) struct JoinArgs {
     #[command(flatten)]
-    pub(super) load: LoadArgs,
+    pub(super) load: BenchLoadArgs,
 }
 
 #[derive(clap::Args)]
-pub(super) struct LoadArgs {
+pub(super) struct BenchLoadArgs {
     /// The controller.
     #[arg(value_name = "HOST:PORT", value_parser = resolve, conflicts_with_all = ["host", "port"])]
     controller: Option<SocketAddr>,
@@ -121,7 +123,7 @@ pub(super) struct LoadArgs {
     /// for example 4000000x10,1400000x10,850000x10. With --outstanding a switch brings no more than
     /// that from one into the next, with -t all that waits in its socket.
     #[arg(long, value_name = "RPSxSECONDS,…", value_delimiter = ',', value_parser = step, conflicts_with_all = ["rate", "switch_rate", "loops"])]
-    steps: Vec<Step>,
+    steps: Vec<RateStep>,
     /// Offer what Maestro's figure 6 has: 1 is 4,000,000 requests a second nearly uniform, 2 the
     /// same skewed, 3 is 1,400,000 skewed, 4 is 850,000 skewed.
     #[arg(long, value_name = "1-4", value_parser = clap::value_parser!(u8).range(1..=4), conflicts_with_all = ["rate", "switch_rate", "steps", "spread"])]
@@ -133,7 +135,7 @@ pub(super) struct LoadArgs {
     /// skewed (zipf:1) or zipf:S (the switch of rank r in proportion to 1/r^S, S from 0 to 10,
     /// ranks left to --seed).
     #[arg(long, value_name = "HOW", default_value = "even", value_parser = spread)]
-    spread: Spread,
+    spread: DemandSpread,
     /// Every switch is on for ON seconds and off for OFF seconds, round and round, beginning at a
     /// place of chance; its part of the rate is what it offers on average, all of it while it is
     /// on. Either may be a spread: 0.5-2,1-3 draws each switch's own times once. With a rate only.
@@ -220,7 +222,7 @@ pub(super) struct LoadArgs {
     pub(super) save: Option<PathBuf>,
 }
 
-impl LoadArgs {
+impl BenchLoadArgs {
     /// Where the controller is.
     fn controller(&self) -> Result<SocketAddr, String> {
         match (self.controller, &self.host, self.port) {
@@ -322,19 +324,19 @@ impl LoadArgs {
     }
 
     /// The rate and how it is divided.
-    fn rate(&self) -> (Rate, Spread) {
-        let scaled = |step: &Step| Step { rate: step.rate * self.scale, ..*step };
+    fn rate(&self) -> (DemandRate, DemandSpread) {
+        let scaled = |step: &RateStep| RateStep { rate: step.rate * self.scale, ..*step };
         let rate = match (self.rate, self.switch_rate) {
-            (Some(rate), _) => Rate::Total(rate * self.scale),
-            (None, Some(rate)) => Rate::PerSwitch(rate * self.scale),
-            (None, None) if self.steps.is_empty() => Rate::Unlimited,
-            (None, None) => Rate::Steps(self.steps.iter().map(scaled).collect()),
+            (Some(rate), _) => DemandRate::Total(rate * self.scale),
+            (None, Some(rate)) => DemandRate::PerSwitch(rate * self.scale),
+            (None, None) if self.steps.is_empty() => DemandRate::Unlimited,
+            (None, None) => DemandRate::Steps(self.steps.iter().map(scaled).collect()),
         };
         match self.scenario {
             None => (rate, self.spread),
             Some(number) => {
                 let (rate, spread) = SCENARIOS[usize::from(number) - 1];
-                (Rate::Total(rate * self.scale), spread)
+                (DemandRate::Total(rate * self.scale), spread)
             }
         }
     }
@@ -347,14 +349,14 @@ const SOAK_LOOPS: u32 = 3600;
 const SOAK_SLICES: u32 = 60;
 
 /// The scenarios of Maestro's figure 6.
-pub(crate) const SCENARIOS: [(f64, Spread); 4] = [
-    (4_000_000.0, Spread::NearUniform),
+pub(crate) const SCENARIOS: [(f64, DemandSpread); 4] = [
+    (4_000_000.0, DemandSpread::NearUniform),
     (4_000_000.0, SKEWED),
     (1_400_000.0, SKEWED),
     (850_000.0, SKEWED),
 ];
 
-const SKEWED: Spread = Spread::Zipf(1.0);
+const SKEWED: DemandSpread = DemandSpread::Zipf(1.0);
 
 pub(crate) fn resolve(text: &str) -> Result<SocketAddr, String> {
     let mut addresses = text.to_socket_addrs().map_err(|error| {
@@ -377,24 +379,24 @@ fn weight(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn step(text: &str) -> Result<Step, String> {
+pub(crate) fn step(text: &str) -> Result<RateStep, String> {
     let (requests, seconds) = text
         .split_once(['x', '×'])
         .ok_or("write a step as requests a second and seconds, for example 1400000x10")?;
     match number(seconds) {
         Some(seconds) if (0.001..=86_400.0).contains(&seconds) => {
-            Ok(Step { rate: positive(requests)?, length: Duration::from_secs_f64(seconds) })
+            Ok(RateStep { rate: positive(requests)?, length: Duration::from_secs_f64(seconds) })
         }
         _ => Err("a step lasts 0.001 to 86,400 seconds".into()),
     }
 }
 
-pub(crate) fn spread(text: &str) -> Result<Spread, String> {
+pub(crate) fn spread(text: &str) -> Result<DemandSpread, String> {
     match (text, text.strip_prefix("zipf:").and_then(number)) {
-        ("even", _) => Ok(Spread::Even),
-        ("near-uniform", _) => Ok(Spread::NearUniform),
+        ("even", _) => Ok(DemandSpread::Even),
+        ("near-uniform", _) => Ok(DemandSpread::NearUniform),
         ("skewed", _) => Ok(SKEWED),
-        (_, Some(exponent)) if (0.0..=10.0).contains(&exponent) => Ok(Spread::Zipf(exponent)),
+        (_, Some(exponent)) if (0.0..=10.0).contains(&exponent) => Ok(DemandSpread::Zipf(exponent)),
         _ => Err("even, near-uniform, skewed or zipf:S is wanted, S from 0 to 10".into()),
     }
 }
@@ -442,7 +444,7 @@ mod tests {
 
     fn load(options: &[&str]) -> Load {
         let args = ["aldis", "127.0.0.1:1"].iter().chain(options);
-        Joined::try_parse_from(args).unwrap().load.load().unwrap()
+        JoinArgs::try_parse_from(args).unwrap().load.load().unwrap()
     }
 
     #[test]
@@ -459,14 +461,14 @@ mod tests {
             let load = load(&[&rate[..], &["--spread", "skewed", "--scale", "2"]].concat());
             assert_eq!(load.spread, SKEWED, "{rate:?}");
         }
-        assert_eq!(load(&["--scenario", "4", "--scale", "2"]).rate, Rate::Total(1.7e6));
+        assert_eq!(load(&["--scenario", "4", "--scale", "2"]).rate, DemandRate::Total(1.7e6));
     }
 
     #[test]
     fn steps_and_spreads_are_read() {
         let length = Duration::from_millis(2500);
-        assert_eq!(step("1_400_000x2.5"), Ok(Step { rate: 1.4e6, length }));
-        assert_eq!(spread("zipf:0.5"), Ok(Spread::Zipf(0.5)));
+        assert_eq!(step("1_400_000x2.5"), Ok(RateStep { rate: 1.4e6, length }));
+        assert_eq!(spread("zipf:0.5"), Ok(DemandSpread::Zipf(0.5)));
         assert_eq!((spread("skewed"), slow("16:1_000")), (Ok(SKEWED), Ok((16, 1000))));
         for wrong in ["", "5", "x", "0x1", "1x0", "1x-1", "nanx1", "1xnan", "1xinf", "1x1x1"] {
             assert!(step(wrong).is_err(), "{wrong}");

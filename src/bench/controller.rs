@@ -14,7 +14,7 @@ use std::path::Path;
 const STATE_LISTEN: &str = "0A";
 
 /// A controller on this machine, and what it had used at two instants.
-pub(super) struct Controller {
+pub(super) struct BenchController {
     pid: u32,
     name: String,
     begin: Option<Used>,
@@ -31,7 +31,7 @@ struct Used {
 
 /// What it held at one instant.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct UsageSample {
     /// Memory in use, as the kernel counts it (`VmRSS`).
     pub(super) resident_bytes: u64,
     /// Open file descriptors.
@@ -50,17 +50,17 @@ pub(super) struct Usage {
     pub(super) user_ns: f64,
 }
 
-impl Controller {
+impl BenchController {
     /// The process `pid`.
-    pub(super) fn with_pid(pid: u32) -> Result<Controller, String> {
+    pub(super) fn with_pid(pid: u32) -> Result<BenchController, String> {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|error| {
             format!("there is no process {pid} to take the CPU time of: {error}")
         })?;
-        Ok(Controller { pid, name: name.trim_end().into(), begin: None, end: None })
+        Ok(BenchController { pid, name: name.trim_end().into(), begin: None, end: None })
     }
 
     /// The process that listens on `address`, if it is on this machine and ours to look at.
-    pub(super) fn listening_on(address: SocketAddr) -> Option<Controller> {
+    pub(super) fn listening_on(address: SocketAddr) -> Option<BenchController> {
         if !is_local(address.ip()) {
             return None;
         }
@@ -69,7 +69,7 @@ impl Controller {
         let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.into_iter()
             .find(|&pid| holds_any(pid, &inodes))
-            .and_then(|pid| Controller::with_pid(pid).ok())
+            .and_then(|pid| BenchController::with_pid(pid).ok())
     }
 
     /// The measurement begins.
@@ -83,12 +83,12 @@ impl Controller {
     }
 
     /// What it holds now; nothing when it is gone.
-    pub(super) fn sample(&self) -> Option<Sample> {
+    pub(super) fn sample(&self) -> Option<UsageSample> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
         let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid)).ok()?.count();
-        Some(Sample { resident_bytes: kib * 1024, descriptors })
+        Some(UsageSample { resident_bytes: kib * 1024, descriptors })
     }
 
     /// What it used in between; nothing when it was gone at either instant.

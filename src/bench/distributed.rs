@@ -6,9 +6,9 @@
 //! ends before its time it tells the others to stop, and one that is left alone stops by itself.
 //! Histograms are merged, not percentiles. Every wait has an end.
 
-use super::args::{Joined, LoadArgs, ModeArg};
+use super::args::{BenchLoadArgs, JoinArgs, ModeArg};
 use crate::failure::EXIT_PARTIAL;
-use aldis_emulator::load::{self, Failure, Gate, Load, Outcome, Part, Watch};
+use aldis_emulator::load::{self, Gate, GeneratorPart, Load, LoadFailure, LoadOutcome, Watch};
 use clap::Parser;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -52,7 +52,7 @@ struct Task {
 }
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
-enum Word {
+enum PartMessage {
     Connected,
     Taught,
     Go,
@@ -62,25 +62,25 @@ enum Word {
 
 /// What a part measured: requests, or handshakes.
 #[derive(Serialize, Deserialize)]
-struct Finding<R> {
+struct PartResult<R> {
     report: R,
     failure: Option<String>,
 }
 
 /// The other end of a connection between parts.
-struct Line {
+struct PartConnection {
     socket: BufReader<TcpStream>,
     address: SocketAddr,
 }
 
-impl Line {
-    fn new(socket: TcpStream) -> io::Result<Line> {
+impl PartConnection {
+    fn new(socket: TcpStream) -> io::Result<PartConnection> {
         let address = socket.peer_addr()?;
         socket.set_nonblocking(false)?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(LOOK))?;
         socket.set_write_timeout(Some(REPORT_DEADLINE))?;
-        Ok(Line { socket: BufReader::new(socket), address })
+        Ok(PartConnection { socket: BufReader::new(socket), address })
     }
 
     fn say(&mut self, what: &impl Serialize) -> io::Result<()> {
@@ -149,19 +149,19 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-fn word_of(gate: Gate) -> Word {
+fn word_of(gate: Gate) -> PartMessage {
     match gate {
-        Gate::Connected => Word::Connected,
-        Gate::Taught => Word::Taught,
+        Gate::Connected => PartMessage::Connected,
+        Gate::Taught => PartMessage::Taught,
     }
 }
 
 /// The parts that have joined; this process is part 1.
-pub(super) struct Coordinator {
-    others: Vec<Line>,
+pub(super) struct BenchCoordinator {
+    others: Vec<PartConnection>,
 }
 
-impl Coordinator {
+impl BenchCoordinator {
     /// Waits for `parts` − 1 others and gives each its part.
     pub(super) fn gather(
         address: SocketAddr,
@@ -174,7 +174,7 @@ impl Coordinator {
         let address = listener.local_addr().map_err(cannot)?;
         eprintln!("waiting for {} parts; each is: aldis bench --join {address}", parts - 1);
         let deadline = Instant::now() + JOIN_DEADLINE;
-        let mut coordinator = Coordinator { others: Vec::new() };
+        let mut coordinator = BenchCoordinator { others: Vec::new() };
         while coordinator.others.len() + 1 < parts as usize {
             let here = coordinator.others.len() + 1;
             if stop.load(Ordering::Relaxed) {
@@ -196,7 +196,7 @@ impl Coordinator {
     /// Takes one in, unless it is none of ours, which is said and no more.
     fn admit(&mut self, socket: TcpStream, of: u32, stop: &AtomicBool) -> Result<(), String> {
         let index = self.others.len() as u32 + 1;
-        let greeted = Line::new(socket).and_then(|mut line| {
+        let greeted = PartConnection::new(socket).and_then(|mut line| {
             let Hello { aldis } = line.hear(HELLO_DEADLINE, stop)?;
             let task = Task { args: std::env::args().skip(2).collect(), index, of };
             line.say(&task)?;
@@ -219,19 +219,19 @@ impl Coordinator {
     }
 
     /// Waits until all are at the gate, and opens it.
-    pub(super) fn pass(&mut self, gate: Gate, stop: &AtomicBool) -> Result<(), Failure> {
+    pub(super) fn pass(&mut self, gate: Gate, stop: &AtomicBool) -> Result<(), LoadFailure> {
         let of = self.others.len() + 1;
         let left = |(number, address): (usize, SocketAddr), error: &io::Error| {
             if error.kind() == io::ErrorKind::Interrupted {
-                return Failure::Stopped;
+                return LoadFailure::Stopped;
             }
             let why = words(error);
-            Failure::Parts(format!(
+            LoadFailure::Parts(format!(
                 "part {number} of {of} ({address}) was lost before measuring: {why}"
             ))
         };
         for (line, number) in self.others.iter_mut().zip(2..) {
-            let heard = line.hear::<Word>(GATE_DEADLINE, stop);
+            let heard = line.hear::<PartMessage>(GATE_DEADLINE, stop);
             let heard = heard.and_then(|word| match word == word_of(gate) {
                 true => Ok(()),
                 false => Err(io::ErrorKind::InvalidData.into()),
@@ -239,7 +239,7 @@ impl Coordinator {
             heard.map_err(|error| left((number, line.address), &error))?;
         }
         for (line, number) in self.others.iter_mut().zip(2..) {
-            line.say(&Word::Go).map_err(|error| left((number, line.address), &error))?;
+            line.say(&PartMessage::Go).map_err(|error| left((number, line.address), &error))?;
         }
         Ok(())
     }
@@ -251,10 +251,10 @@ impl Coordinator {
         mut self,
         cut_short: bool,
         mut add: impl FnMut(R),
-    ) -> Option<Failure> {
+    ) -> Option<LoadFailure> {
         if cut_short {
             // A part that has left already has said so, or will be missed below.
-            self.others.iter_mut().for_each(|line| drop(line.say(&Word::Stop)));
+            self.others.iter_mut().for_each(|line| drop(line.say(&PartMessage::Stop)));
         }
         // The first signal ends what is measured, and not the wait for it.
         let stop = AtomicBool::new(false);
@@ -262,14 +262,15 @@ impl Coordinator {
         let mut failure = None;
         for (mut line, number) in self.others.into_iter().zip(2..) {
             let address = line.address;
-            let why = match line.hear::<Finding<R>>(REPORT_DEADLINE, &stop) {
-                Ok(Finding { report, failure }) => {
+            let why = match line.hear::<PartResult<R>>(REPORT_DEADLINE, &stop) {
+                Ok(PartResult { report, failure }) => {
                     add(report);
                     failure
                 }
                 Err(error) => Some(format!("no report came: {}", words(&error))),
             };
-            let lost = |why| Failure::Parts(format!("part {number} of {of} ({address}): {why}"));
+            let lost =
+                |why| LoadFailure::Parts(format!("part {number} of {of} ({address}): {why}"));
             failure = failure.or(why.map(lost));
         }
         failure
@@ -277,19 +278,19 @@ impl Coordinator {
 }
 
 /// A part that waits at gates for its coordinator, and looks meanwhile whether it says to stop.
-struct Member<'a> {
-    line: &'a mut Line,
+struct PartMember<'a> {
+    line: &'a mut PartConnection,
     stop: &'a AtomicBool,
     /// Why the coordinator wants no more, once it does.
     dismissed: Option<String>,
 }
 
-impl Member<'_> {
+impl PartMember<'_> {
     /// Where nothing but the end can be meant by what is heard.
     fn heed(&mut self) {
         if self.dismissed.is_none() && self.line.has_news() {
-            self.dismissed = Some(match self.line.hear::<Word>(HELLO_DEADLINE, self.stop) {
-                Ok(Word::Stop) => DISMISSED.into(),
+            self.dismissed = Some(match self.line.hear::<PartMessage>(HELLO_DEADLINE, self.stop) {
+                Ok(PartMessage::Stop) => DISMISSED.into(),
                 Ok(_) => MISUNDERSTOOD.into(),
                 Err(error) => lost(&error),
             });
@@ -297,9 +298,9 @@ impl Member<'_> {
     }
 
     /// With what is known of its reason.
-    fn explain(self, failure: Option<Failure>) -> Option<Failure> {
+    fn explain(self, failure: Option<LoadFailure>) -> Option<LoadFailure> {
         match (failure, self.dismissed) {
-            (Some(Failure::Stopped), Some(why)) => Some(Failure::Parts(why)),
+            (Some(LoadFailure::Stopped), Some(why)) => Some(LoadFailure::Parts(why)),
             (failure, _) => failure,
         }
     }
@@ -312,21 +313,21 @@ fn lost(error: &io::Error) -> String {
     format!("the coordinator was lost: {}", words(error))
 }
 
-impl Watch for Member<'_> {
+impl Watch for PartMember<'_> {
     fn is_stopped(&mut self) -> bool {
         self.heed();
         self.dismissed.is_some() || self.stop.load(Ordering::Relaxed)
     }
 
-    fn pass(&mut self, gate: Gate) -> Result<(), Failure> {
+    fn pass(&mut self, gate: Gate) -> Result<(), LoadFailure> {
         let said = self.line.say(&word_of(gate));
-        let heard = said.and_then(|()| self.line.hear::<Word>(GATE_DEADLINE, self.stop));
+        let heard = said.and_then(|()| self.line.hear::<PartMessage>(GATE_DEADLINE, self.stop));
         match heard {
-            Ok(Word::Go) => Ok(()),
-            Ok(Word::Stop) => Err(Failure::Parts(DISMISSED.into())),
-            Ok(_) => Err(Failure::Parts(MISUNDERSTOOD.into())),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Failure::Stopped),
-            Err(error) => Err(Failure::Parts(lost(&error))),
+            Ok(PartMessage::Go) => Ok(()),
+            Ok(PartMessage::Stop) => Err(LoadFailure::Parts(DISMISSED.into())),
+            Ok(_) => Err(LoadFailure::Parts(MISUNDERSTOOD.into())),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(LoadFailure::Stopped),
+            Err(error) => Err(LoadFailure::Parts(lost(&error))),
         }
     }
 }
@@ -335,19 +336,19 @@ impl Watch for Member<'_> {
 pub(super) fn join(address: SocketAddr, stop: &AtomicBool) -> Result<ExitCode, String> {
     let cannot = |error: io::Error| format!("cannot join {address}: {}", words(&error));
     let socket = TcpStream::connect_timeout(&address, HELLO_DEADLINE).map_err(cannot)?;
-    let mut line = Line::new(socket).map_err(cannot)?;
+    let mut line = PartConnection::new(socket).map_err(cannot)?;
     line.say(&Hello { aldis: env!("CARGO_PKG_VERSION").into() }).map_err(cannot)?;
     let Task { args, index, of } = line.hear(JOIN_DEADLINE, stop).map_err(cannot)?;
     let (load, mode) = part(args, index, of)?;
     eprintln!("part {} of {of}: {} switches", index + 1, load.switches_here());
-    let mut member = Member { line: &mut line, stop, dismissed: None };
+    let mut member = PartMember { line: &mut line, stop, dismissed: None };
     if mode == ModeArg::Connect {
         let (report, failure) = load::handshakes(&load, &mut member);
         let failure = member.explain(failure);
         let is_empty = report.elapsed.is_zero();
         return conclude(line, report, is_empty, failure);
     }
-    let Outcome { report, failure } = load::measure(&load, &mut member);
+    let LoadOutcome { report, failure } = load::measure(&load, &mut member);
     let failure = member.explain(failure);
     let is_empty = report.is_empty();
     conclude(line, report, is_empty, failure)
@@ -355,13 +356,13 @@ pub(super) fn join(address: SocketAddr, stop: &AtomicBool) -> Result<ExitCode, S
 
 /// Tells the coordinator what was measured.
 fn conclude(
-    mut line: Line,
+    mut line: PartConnection,
     report: impl Serialize,
     is_empty: bool,
-    failure: Option<Failure>,
+    failure: Option<LoadFailure>,
 ) -> Result<ExitCode, String> {
     let failure = failure.map(|failure| failure.to_string());
-    line.say(&Finding { report, failure: failure.clone() }).map_err(|error| lost(&error))?;
+    line.say(&PartResult { report, failure: failure.clone() }).map_err(|error| lost(&error))?;
     let Some(why) = failure else {
         line.end();
         return Ok(ExitCode::SUCCESS);
@@ -377,9 +378,9 @@ fn conclude(
 /// The load that the coordinator's options describe, and what is measured.
 fn part(args: Vec<String>, index: u32, of: u32) -> Result<(Load, ModeArg), String> {
     let args = ["aldis".to_owned()].into_iter().chain(args);
-    let Joined { load } = Joined::try_parse_from(args)
+    let JoinArgs { load } = JoinArgs::try_parse_from(args)
         .map_err(|error| format!("the coordinator's options are none of ours: {error}"))?;
-    let load: LoadArgs = load;
+    let load: BenchLoadArgs = load;
     let mode = load.what();
-    Ok((Load { part: Part { index, of }, ..load.load()? }, mode))
+    Ok((Load { part: GeneratorPart { index, of }, ..load.load()? }, mode))
 }

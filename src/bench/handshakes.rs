@@ -1,7 +1,7 @@
 //! What `aldis bench --mode connect` prints.
 
 use super::controller::Usage;
-use super::table::{self, Row, row};
+use super::table::{self, ReportRow, row};
 use aldis_emulator::load::{Handshakes, Load};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ pub(super) fn rows(
     handshakes: &Handshakes,
     usage: Option<&Usage>,
     partial: Option<&str>,
-) -> Vec<Row> {
+) -> Vec<ReportRow> {
     let mut rows = table::setting(load);
     let last = rows.len() - 1;
     rows[last] = row(
@@ -36,7 +36,7 @@ pub(super) fn rows(
     rows
 }
 
-fn counts_row(handshakes: &Handshakes) -> Row {
+fn counts_row(handshakes: &Handshakes) -> ReportRow {
     let Handshakes { done, failed, port_waits, .. } = *handshakes;
     let mut words = format!("{done} handshakes · {failed} broken off by the controller");
     if port_waits > 0 {

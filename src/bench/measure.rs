@@ -1,11 +1,11 @@
 //! One measurement: the run, its observer, what is printed and what is saved.
 
-use super::args::{LoadArgs, ModeArg};
-use super::controller::{Controller, Sample};
-use super::distributed::{self, Coordinator};
+use super::args::{BenchLoadArgs, ModeArg};
+use super::controller::{BenchController, UsageSample};
+use super::distributed::{self, BenchCoordinator};
 use super::{handshakes, save, table};
 use crate::failure::{self, EXIT_PARTIAL};
-use aldis_emulator::load::{self, Failure, Gate, Load, Moment, Part, Watch};
+use aldis_emulator::load::{self, Gate, GeneratorPart, Load, LoadFailure, Moment, Watch};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use std::time::{Duration, Instant};
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Measures, prints and saves.
-pub(super) fn run(args: &LoadArgs) -> Result<ExitCode, failure::Failure> {
+pub(super) fn run(args: &BenchLoadArgs) -> Result<ExitCode, failure::CommandFailure> {
     if let Some(coordinator) = args.join {
         return distributed::join(coordinator, &*stop_on_signals()?)
-            .map_err(failure::Failure::from);
+            .map_err(failure::CommandFailure::from);
     }
-    let load = args.load().map_err(failure::Failure::Usage)?;
-    let target = args.save.as_deref().map(save::Target::new).transpose();
-    let target = target.map_err(failure::Failure::Usage)?;
+    let load = args.load().map_err(failure::CommandFailure::Usage)?;
+    let target = args.save.as_deref().map(save::SaveTarget::new).transpose();
+    let target = target.map_err(failure::CommandFailure::Usage)?;
     let stop = stop_on_signals()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
-    let measure = |load: &Load, target: Option<&save::Target>| {
-        target.map_or(Ok(()), save::Target::check).map_err(failure::Failure::from)?;
+    let measure = |load: &Load, target: Option<&save::SaveTarget>| {
+        target.map_or(Ok(()), save::SaveTarget::check).map_err(failure::CommandFailure::from)?;
         measure(args, load, target, &stop)
     };
     if !args.ranged_test {
@@ -58,12 +58,12 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>, String> {
 }
 
 fn measure(
-    args: &LoadArgs,
+    args: &BenchLoadArgs,
     load: &Load,
-    target: Option<&save::Target>,
+    target: Option<&save::SaveTarget>,
     stop: &AtomicBool,
-) -> Result<ExitCode, failure::Failure> {
-    let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
+) -> Result<ExitCode, failure::CommandFailure> {
+    let mut onlooker = MeasureWatch::new(load, args, controller(args, load)?, stop);
     let here = onlooker.gather(load, args)?;
     let mut outcome = load::measure(&here, &mut onlooker);
     if let Some(coordinator) = onlooker.coordinator.take() {
@@ -87,7 +87,7 @@ fn measure(
         )),
         why => why,
     };
-    let measured = table::Measured {
+    let measured = table::BenchRun {
         load,
         report: &report,
         mode: args.what(),
@@ -95,39 +95,39 @@ fn measure(
         samples: onlooker.samples,
         partial: why.as_deref(),
     };
-    let finding = save::Finding {
+    let finding = save::SavedResult {
         seed: load.seed,
         rows: &table::rows(&measured),
         served: report.served(load),
         delays: vec![("request", &report.delay), ("probe", &report.probes.delay)],
     };
-    publish(args, &finding, target, why.as_deref()).map_err(failure::Failure::from)
+    publish(args, &finding, target, why.as_deref()).map_err(failure::CommandFailure::from)
 }
 
 /// Why nothing was measured: the command line asks for what there is not, or something failed.
-fn refusal(failure: &Failure) -> failure::Failure {
+fn refusal(failure: &LoadFailure) -> failure::CommandFailure {
     match failure {
-        Failure::OutOfRange { .. } => failure::Failure::Usage(sentence(failure)),
-        _ => failure::Failure::Failed(sentence(failure)),
+        LoadFailure::OutOfRange { .. } => failure::CommandFailure::Usage(sentence(failure)),
+        _ => failure::CommandFailure::Failed(sentence(failure)),
     }
 }
 
 /// What happened, and the option that helps.
-fn sentence(failure: &Failure) -> String {
+fn sentence(failure: &LoadFailure) -> String {
     match failure {
-        Failure::Unanswered { .. } => format!("{failure} (--no-teach leaves this out)"),
+        LoadFailure::Unanswered { .. } => format!("{failure} (--no-teach leaves this out)"),
         _ => failure.to_string(),
     }
 }
 
 /// Counts handshakes, prints and saves.
 fn connect(
-    args: &LoadArgs,
+    args: &BenchLoadArgs,
     load: &Load,
-    target: Option<&save::Target>,
+    target: Option<&save::SaveTarget>,
     stop: &AtomicBool,
-) -> Result<ExitCode, failure::Failure> {
-    let mut onlooker = Onlooker::new(load, args, controller(args, load)?, stop);
+) -> Result<ExitCode, failure::CommandFailure> {
+    let mut onlooker = MeasureWatch::new(load, args, controller(args, load)?, stop);
     let here = onlooker.gather(load, args)?;
     let (mut result, mut failure) = load::handshakes(&here, &mut onlooker);
     if let Some(coordinator) = onlooker.coordinator.take() {
@@ -145,27 +145,27 @@ fn connect(
         }
         why => why,
     };
-    let finding = save::Finding {
+    let finding = save::SavedResult {
         seed: load.seed,
         rows: &handshakes::rows(load, &result, onlooker.usage().as_ref(), why.as_deref()),
         served: Vec::new(),
         delays: vec![("handshake", &result.delay)],
     };
-    publish(args, &finding, target, why.as_deref()).map_err(failure::Failure::from)
+    publish(args, &finding, target, why.as_deref()).map_err(failure::CommandFailure::from)
 }
 
-fn controller(args: &LoadArgs, load: &Load) -> Result<Option<Controller>, String> {
+fn controller(args: &BenchLoadArgs, load: &Load) -> Result<Option<BenchController>, String> {
     match args.pid {
-        Some(pid) => Controller::with_pid(pid).map(Some),
-        None => Ok(Controller::listening_on(load.controller)),
+        Some(pid) => BenchController::with_pid(pid).map(Some),
+        None => Ok(BenchController::listening_on(load.controller)),
     }
 }
 
 /// Prints and saves; `partial` says why there is only a part of it, if there is.
 fn publish(
-    args: &LoadArgs,
-    finding: &save::Finding<'_>,
-    target: Option<&save::Target>,
+    args: &BenchLoadArgs,
+    finding: &save::SavedResult<'_>,
+    target: Option<&save::SaveTarget>,
     partial: Option<&str>,
 ) -> Result<ExitCode, String> {
     match args.json {
@@ -187,7 +187,7 @@ fn publish(
 /// The observer: says what happens, on a terminal's stderr, once it has taken longer than a person
 /// likes to wait without a word; and looks at the controller's process at the beginning, at the end
 /// of each phase, and at the end.
-struct Onlooker<'a> {
+struct MeasureWatch<'a> {
     switches: u32,
     length: Duration,
     begun: Instant,
@@ -195,23 +195,23 @@ struct Onlooker<'a> {
     written: bool,
     is_soak: bool,
     stop: &'a AtomicBool,
-    controller: Option<Controller>,
+    controller: Option<BenchController>,
     /// What the controller held at the beginning and at the end of each phase.
-    samples: Vec<Sample>,
+    samples: Vec<UsageSample>,
     measuring_since: Instant,
     /// The other parts, where there are any.
-    coordinator: Option<Coordinator>,
+    coordinator: Option<BenchCoordinator>,
 }
 
-impl<'a> Onlooker<'a> {
+impl<'a> MeasureWatch<'a> {
     fn new(
         load: &Load,
-        args: &LoadArgs,
-        controller: Option<Controller>,
+        args: &BenchLoadArgs,
+        controller: Option<BenchController>,
         stop: &'a AtomicBool,
-    ) -> Onlooker<'a> {
+    ) -> MeasureWatch<'a> {
         let now = Instant::now();
-        Onlooker {
+        MeasureWatch {
             switches: load.switches_here(),
             length: load.measured_length(),
             begun: now,
@@ -227,10 +227,10 @@ impl<'a> Onlooker<'a> {
     }
 
     /// Waits for the other parts, where there are any; what of the load this process plays.
-    fn gather(&mut self, load: &Load, args: &LoadArgs) -> Result<Load, String> {
-        let part = Part { index: 0, of: args.parts.unwrap_or(1) };
+    fn gather(&mut self, load: &Load, args: &BenchLoadArgs) -> Result<Load, String> {
+        let part = GeneratorPart { index: 0, of: args.parts.unwrap_or(1) };
         if let Some(address) = args.coordinate {
-            self.coordinator = Some(Coordinator::gather(address, part.of, self.stop)?);
+            self.coordinator = Some(BenchCoordinator::gather(address, part.of, self.stop)?);
         }
         Ok(Load { part, ..load.clone() })
     }
@@ -282,11 +282,11 @@ impl<'a> Onlooker<'a> {
     }
 
     fn usage(&mut self) -> Option<super::controller::Usage> {
-        self.controller.take().and_then(Controller::usage)
+        self.controller.take().and_then(BenchController::usage)
     }
 }
 
-impl Watch for Onlooker<'_> {
+impl Watch for MeasureWatch<'_> {
     fn tell(&mut self, moment: Moment) {
         if moment == Moment::MeasureBegins {
             self.measuring_since = Instant::now();
@@ -299,7 +299,7 @@ impl Watch for Onlooker<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn pass(&mut self, gate: Gate) -> Result<(), Failure> {
+    fn pass(&mut self, gate: Gate) -> Result<(), LoadFailure> {
         let stop = self.stop;
         self.coordinator.as_mut().map_or(Ok(()), |coordinator| coordinator.pass(gate, stop))
     }
@@ -311,8 +311,8 @@ mod tests {
 
     #[test]
     fn who_is_not_answered_is_told_what_leaves_the_question_out() {
-        let failure = Failure::Unanswered { switch: 1, after: QUIET };
+        let failure = LoadFailure::Unanswered { switch: 1, after: QUIET };
         assert!(sentence(&failure).ends_with("running in it? (--no-teach leaves this out)"));
-        assert_eq!(sentence(&Failure::Stopped), Failure::Stopped.to_string());
+        assert_eq!(sentence(&LoadFailure::Stopped), LoadFailure::Stopped.to_string());
     }
 }

@@ -3,9 +3,9 @@
 
 mod atomic_file;
 
-use super::table::{self, Row};
+use super::table::{self, ReportRow};
 use aldis_emulator::load::{Delays, Served};
-use aldis_lab::calibrate::{Machine, today};
+use aldis_lab::calibrate::{MachineInfo, today};
 use atomic_file::AtomicFile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -14,9 +14,9 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A result.
-pub(super) struct Finding<'a> {
+pub(super) struct SavedResult<'a> {
     pub(super) seed: u64,
-    pub(super) rows: &'a [Row],
+    pub(super) rows: &'a [ReportRow],
     /// How each switch was served; none where nothing was offered.
     pub(super) served: Vec<Served>,
     /// Whose delays they are, and which.
@@ -25,7 +25,7 @@ pub(super) struct Finding<'a> {
 
 /// Where to.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct SaveTarget {
     /// The file of JSON, if there is to be one.
     json: Option<PathBuf>,
     /// The name of the files of CSV without what each adds to it, if there are to be any.
@@ -34,19 +34,19 @@ pub(super) struct Target {
     time: String,
 }
 
-impl Target {
+impl SaveTarget {
     /// What `path` stands for. A directory that is not there is made.
     ///
     /// # Errors
     /// A sentence: it cannot be made, or the file's directory is not there.
-    pub(super) fn new(path: &Path) -> Result<Target, String> {
+    pub(super) fn new(path: &Path) -> Result<SaveTarget, String> {
         let time = now();
         let is_dir = path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
         if is_dir {
             std::fs::create_dir_all(path)
                 .map_err(|error| cannot("make the directory", path, &error))?;
             let base = path.join(format!("bench-{}", time.replace([':', '-'], "")));
-            return Ok(Target { json: Some(with(&base, ".json")), csv: Some(base), time });
+            return Ok(SaveTarget { json: Some(with(&base, ".json")), csv: Some(base), time });
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
@@ -57,20 +57,20 @@ impl Target {
             ));
         }
         match path.extension().is_some_and(|extension| extension == "csv") {
-            true => Ok(Target { json: None, csv: Some(path.with_extension("")), time }),
-            false => Ok(Target { json: Some(path.into()), csv: None, time }),
+            true => Ok(SaveTarget { json: None, csv: Some(path.with_extension("")), time }),
+            false => Ok(SaveTarget { json: Some(path.into()), csv: None, time }),
         }
     }
 
     /// The same for one of several runs.
-    pub(super) fn of_switches(&self, switches: u32) -> Target {
+    pub(super) fn of_switches(&self, switches: u32) -> SaveTarget {
         let named = |path: &PathBuf| {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let extension =
                 path.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
             path.with_file_name(format!("{stem}-{switches}-switches{extension}"))
         };
-        Target {
+        SaveTarget {
             json: self.json.as_ref().map(named),
             csv: self.csv.as_ref().map(named),
             ..self.clone()
@@ -95,7 +95,7 @@ impl Target {
     /// # Errors
     /// A sentence: which could not be written, and why. What was there before is there still, in
     /// place of all of them.
-    pub(super) fn write(&self, finding: &Finding<'_>) -> Result<String, String> {
+    pub(super) fn write(&self, finding: &SavedResult<'_>) -> Result<String, String> {
         let origin = origin(finding.seed, &self.time);
         let mut texts = Vec::new();
         if self.json.is_some() {
@@ -151,7 +151,7 @@ fn now() -> String {
 
 /// What ran where.
 fn origin(seed: u64, time: &str) -> Value {
-    let machine = Machine::here();
+    let machine = MachineInfo::here();
     let command: Vec<String> = std::env::args().map(|arg| quoted(&arg)).collect();
     json!({
         "aldis": env!("CARGO_PKG_VERSION"),
@@ -190,7 +190,7 @@ fn commit() -> String {
 }
 
 /// All of it: the rows, each switch, and every delay with how often it was seen.
-fn whole(finding: &Finding<'_>, origin: Value) -> Value {
+fn whole(finding: &SavedResult<'_>, origin: Value) -> Value {
     let mut whole = table::object(finding.rows);
     let switch = |served: &Served| {
         json!({
@@ -256,7 +256,7 @@ fn cell(words: &str) -> String {
     }
 }
 
-fn switches(finding: &Finding<'_>) -> String {
+fn switches(finding: &SavedResult<'_>) -> String {
     let mut text = String::from("dpid,weight,due,answered,share,deviation\n");
     for served in &finding.served {
         let due = if served.demand.is_finite() { served.demand.to_string() } else { "full".into() };
@@ -269,7 +269,7 @@ fn switches(finding: &Finding<'_>) -> String {
 
 /// The distribution of the delays: which, up to how many nanoseconds, how often, and the part of
 /// all up to there.
-fn delays(finding: &Finding<'_>) -> String {
+fn delays(finding: &SavedResult<'_>) -> String {
     let mut text = String::from("of,delay_ns,count,cumulative\n");
     for (of, delays) in &finding.delays {
         let mut seen = 0;
@@ -306,12 +306,12 @@ mod tests {
 
     #[test]
     fn runs_of_a_range_have_files_of_their_own() {
-        let target = Target::new(Path::new("result.csv")).unwrap().of_switches(4);
+        let target = SaveTarget::new(Path::new("result.csv")).unwrap().of_switches(4);
         assert_eq!((target.json, target.csv), (None, Some("result-4-switches".into())));
-        let target = Target::new(Path::new("/dev/full")).unwrap();
+        let target = SaveTarget::new(Path::new("/dev/full")).unwrap();
         assert_eq!((target.json, target.csv), (Some("/dev/full".into()), None));
         assert!(
-            Target::new(Path::new("/no/such/place/x.json"))
+            SaveTarget::new(Path::new("/no/such/place/x.json"))
                 .unwrap_err()
                 .contains("no directory /no/such/place")
         );

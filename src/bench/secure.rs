@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use aldis_emulator::Secure;
+use aldis_emulator::SwitchTls;
 use rustls::pki_types::ServerName;
 
 use aldis::tls;
@@ -41,12 +41,12 @@ impl SecureArgs {
         &self,
         controller: SocketAddr,
         dpids: impl IntoIterator<Item = u32>,
-    ) -> Result<Option<Secure>, String> {
+    ) -> Result<Option<SwitchTls>, String> {
         let Some(authority) = &self.tls_authority else { return Ok(None) };
         let refused =
             |why| format!("{} holds no authority that can be used: {why}", authority.display());
-        let mut secure =
-            Secure::new(self.name(controller)?, tls::certificates(authority)?).map_err(refused)?;
+        let mut secure = SwitchTls::new(self.name(controller)?, tls::certificates(authority)?)
+            .map_err(refused)?;
         if let (Some(certificate), Some(key)) = (&self.tls_certificate, &self.tls_key) {
             if [certificate, key].into_iter().any(|file| of(file, 1) != *file) {
                 for dpid in dpids {
@@ -75,11 +75,11 @@ fn of(file: &Path, dpid: u32) -> PathBuf {
 }
 
 fn show(
-    secure: &mut Secure,
+    secure: &mut SwitchTls,
     dpid: Option<u32>,
     certificate: &Path,
     key: &Path,
 ) -> Result<(), String> {
-    let tls::Identity { chain, key: private } = tls::Identity::read(certificate, key)?;
+    let tls::TlsIdentity { chain, key: private } = tls::TlsIdentity::read(certificate, key)?;
     secure.show(dpid, chain, private).map_err(|why| tls::mismatch(certificate, key, &why))
 }

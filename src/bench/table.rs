@@ -4,30 +4,30 @@ mod further;
 mod soak;
 
 use super::args::ModeArg;
-use super::controller::{Sample, Usage};
+use super::controller::{Usage, UsageSample};
 use aldis_emulator::load::{
-    CONGESTION, Delays, Destinations, Forms, Load, Mode, Rate, Report, Spread,
+    CONGESTION, Delays, DemandRate, DemandSpread, Destinations, Forms, Load, LoadReport, Mode,
 };
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// A run, and what was seen beside it.
-pub(super) struct Measured<'a> {
+pub(super) struct BenchRun<'a> {
     pub(super) load: &'a Load,
-    pub(super) report: &'a Report,
+    pub(super) report: &'a LoadReport,
     pub(super) mode: ModeArg,
     /// The controller's CPU time, where it could be seen.
     pub(super) usage: Option<Usage>,
     /// What the controller held when measuring began and at the end of each phase, where it could
     /// be seen.
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Vec<UsageSample>,
     /// Why the result is partial, if it is.
     pub(super) partial: Option<&'a str>,
 }
 
 /// One row: the key in the JSON object and its value; what a person reads, on a line or some or
 /// none.
-pub(super) struct Row {
+pub(super) struct ReportRow {
     key: &'static str,
     value: Value,
     label: &'static str,
@@ -39,13 +39,13 @@ pub(super) fn row(
     value: impl Into<Value>,
     label: &'static str,
     words: String,
-) -> Row {
-    Row { key, value: value.into(), label, words }
+) -> ReportRow {
+    ReportRow { key, value: value.into(), label, words }
 }
 
 /// All rows of a run, in order.
-pub(super) fn rows(measured: &Measured<'_>) -> Vec<Row> {
-    let Measured { load, report, .. } = *measured;
+pub(super) fn rows(measured: &BenchRun<'_>) -> Vec<ReportRow> {
+    let BenchRun { load, report, .. } = *measured;
     let mut rows = setting(load);
     rows.extend([
         connected_row(report),
@@ -71,7 +71,7 @@ pub(super) fn rows(measured: &Measured<'_>) -> Vec<Row> {
 }
 
 /// The table.
-pub(super) fn text(rows: &[Row]) -> String {
+pub(super) fn text(rows: &[ReportRow]) -> String {
     let mut text = String::new();
     for row in rows {
         let mut label = row.label;
@@ -84,16 +84,16 @@ pub(super) fn text(rows: &[Row]) -> String {
 }
 
 /// One JSON object, on one line.
-pub(super) fn json(rows: &[Row]) -> String {
+pub(super) fn json(rows: &[ReportRow]) -> String {
     Value::Object(object(rows)).to_string()
 }
 
 /// The keys of all rows and their values.
-pub(super) fn object(rows: &[Row]) -> Map<String, Value> {
+pub(super) fn object(rows: &[ReportRow]) -> Map<String, Value> {
     rows.iter().map(|row| (row.key.into(), row.value.clone())).collect()
 }
 
-pub(super) fn setting(load: &Load) -> Vec<Row> {
+pub(super) fn setting(load: &Load) -> Vec<ReportRow> {
     let (mode, mode_words) = match load.mode {
         Mode::Latency => (json!("latency"), "latency, one request outstanding a switch".into()),
         Mode::Window(window) => (
@@ -132,17 +132,19 @@ pub(super) fn setting(load: &Load) -> Vec<Row> {
 /// The rate and how it is divided.
 fn rate(load: &Load) -> (Value, String) {
     let (spread, spread_words) = match load.spread {
-        Spread::Even => (json!("even"), String::new()),
-        Spread::NearUniform => (json!("near-uniform"), ", nearly uniform".into()),
-        Spread::Zipf(exponent) => (json!({ "zipf": exponent }), format!(", as 1/rank^{exponent}")),
+        DemandSpread::Even => (json!("even"), String::new()),
+        DemandSpread::NearUniform => (json!("near-uniform"), ", nearly uniform".into()),
+        DemandSpread::Zipf(exponent) => {
+            (json!({ "zipf": exponent }), format!(", as 1/rank^{exponent}"))
+        }
     };
     let (mut rate, words) = match &load.rate {
-        Rate::Unlimited => return (Value::Null, String::new()),
-        Rate::Total(rate) => (json!({ "total": rate }), format!("{rate} a second")),
-        Rate::PerSwitch(rate) => {
+        DemandRate::Unlimited => return (Value::Null, String::new()),
+        DemandRate::Total(rate) => (json!({ "total": rate }), format!("{rate} a second")),
+        DemandRate::PerSwitch(rate) => {
             (json!({ "per_switch": rate }), format!("{rate} a second and switch"))
         }
-        Rate::Steps(steps) => {
+        DemandRate::Steps(steps) => {
             let list: Vec<_> =
                 steps.iter().map(|step| json!([step.rate, step.length.as_secs_f64()])).collect();
             (json!({ "steps": list }), format!("what {} steps say", steps.len()))
@@ -163,13 +165,13 @@ fn rate(load: &Load) -> (Value, String) {
     (rate, words)
 }
 
-fn connected_row(report: &Report) -> Row {
+fn connected_row(report: &LoadReport) -> ReportRow {
     let ms = (report.connected_in.as_secs_f64() * 1e3).round();
     row("connected_in_ms", ms, "connected", format!("all switches in {ms} ms"))
 }
 
 /// So many a second in each loop.
-pub(super) fn loops_row(key: &'static str, label: &'static str, loops: &[f64]) -> Row {
+pub(super) fn loops_row(key: &'static str, label: &'static str, loops: &[f64]) -> ReportRow {
     let mut sorted = loops.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (min, max) = (sorted.first().copied(), sorted.last().copied());
@@ -189,7 +191,7 @@ pub(super) fn loops_row(key: &'static str, label: &'static str, loops: &[f64]) -
     )
 }
 
-pub(super) fn delay_row(key: &'static str, label: &'static str, delay: &Delays) -> Row {
+pub(super) fn delay_row(key: &'static str, label: &'static str, delay: &Delays) -> ReportRow {
     row(key, delays(delay), label, delay_words(delay))
 }
 
@@ -217,7 +219,7 @@ fn quantiles_us(delay: &Delays) -> [f64; 4] {
 }
 
 /// Each switch's part of all answers, in units of an equal share.
-fn spread_row(load: &Load, report: &Report) -> Row {
+fn spread_row(load: &Load, report: &LoadReport) -> ReportRow {
     let equal = report.answered() as f64 / f64::from(load.switches_that_count());
     let share = |answered: &u64| if equal > 0.0 { *answered as f64 / equal } else { 0.0 };
     let mut shares: Vec<f64> = report.per_switch.iter().map(share).collect();
@@ -236,7 +238,7 @@ fn spread_row(load: &Load, report: &Report) -> Row {
     )
 }
 
-fn counts_row(report: &Report) -> Row {
+fn counts_row(report: &LoadReport) -> ReportRow {
     let counts = report.counts;
     row(
         "counts",
@@ -253,7 +255,7 @@ fn counts_row(report: &Report) -> Row {
 }
 
 /// By what the answers named their requests.
-fn forms_row(forms: Forms) -> Row {
+fn forms_row(forms: Forms) -> ReportRow {
     let Forms { buffer_id, frame, matched, xid } = forms;
     let value = json!({ "buffer_id": buffer_id, "frame": frame, "match": matched, "xid": xid });
     let named = [(buffer_id, "buffer id"), (frame, "frame"), (matched, "match"), (xid, "xid")];
@@ -263,7 +265,7 @@ fn forms_row(forms: Forms) -> Row {
 }
 
 /// Where the generator was the limit, if it was: nothing more to say of a whole run.
-fn limit(report: &Report) -> Option<String> {
+fn limit(report: &LoadReport) -> Option<String> {
     let limited = report.phases.iter().filter(|phase| phase.is_generator_limited()).count();
     report.is_generator_limited().then(|| match report.phases.len() {
         0 | 1 => String::new(),
@@ -276,7 +278,7 @@ const LIMITED: &str = "  ** generator-limited **";
 
 /// What the generator itself took for `done` requests, `cpu_ns` in all, and where it was the limit,
 /// if it was.
-pub(super) fn generator_row(idle: f64, limited: Option<&str>, cpu_ns: f64, done: u64) -> Row {
+pub(super) fn generator_row(idle: f64, limited: Option<&str>, cpu_ns: f64, done: u64) -> ReportRow {
     let ns = per_request(cpu_ns, done);
     let mark = limited.map_or(String::new(), |place| format!("{LIMITED}{place}"));
     row(
@@ -294,7 +296,7 @@ pub(super) fn generator_row(idle: f64, limited: Option<&str>, cpu_ns: f64, done:
 }
 
 /// What the controller took for `done` requests.
-pub(super) fn cpu_row(done: u64, usage: Option<&Usage>) -> Row {
+pub(super) fn cpu_row(done: u64, usage: Option<&Usage>) -> ReportRow {
     let label = "CPU/request";
     let Some(usage) = usage else {
         let words = "unknown: the controller's process is not on this machine or not ours to see";
@@ -313,7 +315,7 @@ pub(super) fn cpu_row(done: u64, usage: Option<&Usage>) -> Row {
 }
 
 /// Why the result is partial, if it is.
-pub(super) fn partial_row(partial: Option<&str>) -> Row {
+pub(super) fn partial_row(partial: Option<&str>) -> ReportRow {
     let words = partial.map(|why| format!("** partial ** {why}")).unwrap_or_default();
     row("partial", partial, "partial", words)
 }
@@ -347,18 +349,18 @@ fn grouped(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aldis_emulator::load::Phase;
+    use aldis_emulator::load::ReportPhase;
 
     /// A run whose generator was idle for so much of the time, and for so much of each phase: what
     /// the table says of it, and the JSON object.
     fn idle(idle: f64, phases: &[f64]) -> (String, Value) {
         let load = Load::new(([127, 0, 0, 1], 1).into());
-        let phase = |&idle| Phase { idle, ..Phase::empty(&load, Some(10.0)) };
+        let phase = |&idle| ReportPhase { idle, ..ReportPhase::empty(&load, Some(10.0)) };
         let phases = phases.iter().map(phase).collect();
-        let report = Report { idle, phases, ..Report::empty(&load) };
+        let report = LoadReport { idle, phases, ..LoadReport::empty(&load) };
         let mode = ModeArg::Latency;
         let (usage, samples, partial) = (None, Vec::new(), None);
-        let rows = rows(&Measured { load: &load, report: &report, mode, usage, samples, partial });
+        let rows = rows(&BenchRun { load: &load, report: &report, mode, usage, samples, partial });
         (text(&rows), Value::Object(object(&rows)))
     }
 

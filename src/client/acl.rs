@@ -8,8 +8,8 @@ use aldis_http::desired::Stored;
 use aldis_wire::msg::PortNo;
 
 use super::static_flows::{source, status};
-use super::table::Table;
-use super::{Ask, escape, text};
+use super::table::TextTable;
+use super::{ClientArgs, escape, text};
 
 /// Arguments of `aldis acl`.
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each, or more about one.
@@ -36,17 +36,17 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     }
 }
 
-fn all(Acl { rules }: &Acl) -> Table {
+fn all(Acl { rules }: &Acl) -> TextTable {
     let row = |rule: &Stored<Rule>| {
         let (it, source) = (&rule.it, source(rule.source).to_owned());
         vec![it.name.to_string(), verdict(it), text::match_(&it.match_), switches(it), source]
     };
     let count = format!("{} {}", rules.len(), if rules.len() == 1 { "rule" } else { "rules" });
     let columns = ["name", "action", "match", "switches", "source"];
-    Table::new(&columns, rules.iter().map(row).collect()).ending(count)
+    TextTable::new(&columns, rules.iter().map(row).collect()).ending(count)
 }
 
-fn one(rule: &Stored<Rule>) -> Table {
+fn one(rule: &Stored<Rule>) -> TextTable {
     let it = &rule.it;
     let said = vec![
         ("name", it.name.to_string()),
@@ -55,7 +55,7 @@ fn one(rule: &Stored<Rule>) -> Table {
         ("switches", switches(it)),
         ("source", source(rule.source).into()),
     ];
-    Table::pairs([said, rule.at.iter().map(status).collect()].concat())
+    TextTable::pairs([said, rule.at.iter().map(status).collect()].concat())
 }
 
 fn verdict(rule: &Rule) -> String {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use aldis_http::api::apps::Apps;
 
 use super::table::printable;
-use super::{Ask, Base};
+use super::{Base, ClientArgs};
 
 /// Prints what runs there, in these words.
 ///
@@ -16,7 +16,7 @@ pub(crate) fn run(
     json: bool,
     in_words: impl FnOnce(&Apps) -> String,
 ) -> Result<ExitCode, String> {
-    let ask = Ask { http, json };
+    let ask = ClientArgs { http, json };
     let answer = ask.http.get("/api/v1/apps")?;
     ask.print(&answer, |apps| {
         in_words(apps).lines().map(|line| printable(line) + "\n").collect::<String>()

@@ -169,7 +169,12 @@ impl Base {
     }
 
     /// Asks, as often as it is told to ask later, and reads the head of the answer.
-    fn open(&self, method: &str, path: &str, body: &str) -> Result<BufReader<Stream>, String> {
+    fn open(
+        &self,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<BufReader<ClientStream>, String> {
         let mut asked = 0;
         loop {
             let (status, later, answer) = self.open_once(method, path, body)?;
@@ -188,7 +193,7 @@ impl Base {
         method: &str,
         path: &str,
         body: &str,
-    ) -> Result<(u16, Option<Duration>, BufReader<Stream>), String> {
+    ) -> Result<(u16, Option<Duration>, BufReader<ClientStream>), String> {
         let broken = |error: std::io::Error| format!("{self} broke off: {error}");
         let key = match self.token()? {
             Some(token) => format!("Authorization: Bearer {token}\r\n"),
@@ -240,10 +245,10 @@ impl Base {
         }
     }
 
-    fn connect(&self) -> Result<Stream, String> {
+    fn connect(&self) -> Result<ClientStream, String> {
         let stream = self.connect_plain()?;
         if !self.url.encrypted {
-            return Ok(Stream::Plain(stream));
+            return Ok(ClientStream::Plain(stream));
         }
         let ca = self.ca.clone().or_else(|| std::env::var_os("ALDIS_CA").map(PathBuf::from));
         let Some(ca) = ca else {
@@ -253,7 +258,7 @@ impl Base {
         };
         let host = self.url.authority.rsplit_once(':').map_or("", |(host, _)| host);
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        tls::connect(stream, host, &ca).map(|tls| Stream::Tls(Box::new(tls)))
+        tls::connect(stream, host, &ca).map(|tls| ClientStream::Tls(Box::new(tls)))
     }
 
     fn connect_plain(&self) -> Result<TcpStream, String> {
@@ -276,7 +281,7 @@ impl Base {
     }
 
     /// The problem in words, where it is one.
-    fn refused(&self, status: u16, answer: BufReader<Stream>) -> String {
+    fn refused(&self, status: u16, answer: BufReader<ClientStream>) -> String {
         let mut text = String::new();
         let _ = answer.take(LINE_MAX).read_to_string(&mut text);
         match serde_json::from_str::<Problem>(&text) {
@@ -287,17 +292,17 @@ impl Base {
 }
 
 /// A connection, with or without TLS.
-enum Stream {
+enum ClientStream {
     Plain(TcpStream),
-    Tls(Box<tls::Stream>),
+    Tls(Box<tls::TlsStream>),
 }
 
-impl Read for Stream {
+impl Read for ClientStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Plain(stream) => stream.read(into),
+            ClientStream::Plain(stream) => stream.read(into),
             // Not every server says that it ends before it does: an answer has its length.
-            Stream::Tls(stream) => match stream.read(into) {
+            ClientStream::Tls(stream) => match stream.read(into) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 read => read,
             },
@@ -305,23 +310,23 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for ClientStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Plain(stream) => stream.write(bytes),
-            Stream::Tls(stream) => stream.write(bytes),
+            ClientStream::Plain(stream) => stream.write(bytes),
+            ClientStream::Tls(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Stream::Plain(stream) => stream.flush(),
-            Stream::Tls(stream) => stream.flush(),
+            ClientStream::Plain(stream) => stream.flush(),
+            ClientStream::Tls(stream) => stream.flush(),
         }
     }
 }
 
-fn line(answer: &mut BufReader<Stream>) -> std::io::Result<String> {
+fn line(answer: &mut BufReader<ClientStream>) -> std::io::Result<String> {
     let mut line = String::new();
     answer.take(LINE_MAX).read_line(&mut line)?;
     match line.strip_suffix('\n') {

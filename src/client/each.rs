@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::table::{Fit, Table};
-use super::{Ask, escape};
+use super::table::{Fit, TextTable};
+use super::{ClientArgs, escape};
 use crate::failure::EXIT_PARTIAL;
 use crate::help::terminal_width;
 
@@ -21,7 +21,7 @@ use crate::help::terminal_width;
 const AT_ONCE: usize = 8;
 
 /// A list that each switch has.
-pub(super) struct List<'a> {
+pub(super) struct SwitchList<'a> {
     /// Where it is below the switch, with its query.
     pub(super) path: &'a str,
     /// One item, and several.
@@ -39,12 +39,12 @@ pub(super) struct List<'a> {
 
 /// What has to be known of a switch to ask it.
 #[derive(Deserialize)]
-struct Known {
+struct ListedSwitch {
     dpid: String,
     version: String,
 }
 
-impl Ask {
+impl ClientArgs {
     /// The list of this switch; or of all, with the switch of each item, and a sentence for each
     /// switch that does not tell.
     ///
@@ -53,13 +53,13 @@ impl Ask {
     pub(super) fn of_switches<T: DeserializeOwned>(
         &self,
         dpid: Option<&str>,
-        list: &List<'_>,
+        list: &SwitchList<'_>,
         row: impl Fn(&T) -> Vec<String>,
     ) -> Result<ExitCode, String> {
         match dpid {
             Some(dpid) => self.show(&place(dpid, list), |page: &Page<T>| {
                 let rows = page.items.iter().map(row).collect();
-                let table = Table::new(list.columns, rows).ending(counted(page.total, list));
+                let table = TextTable::new(list.columns, rows).ending(counted(page.total, list));
                 table.fitting(list.fit(list.columns))
             }),
             None => self.of_all(list, row),
@@ -68,10 +68,10 @@ impl Ask {
 
     fn of_all<T: DeserializeOwned>(
         &self,
-        list: &List<'_>,
+        list: &SwitchList<'_>,
         row: impl Fn(&T) -> Vec<String>,
     ) -> Result<ExitCode, String> {
-        let switches: Page<Known> = self.read(&self.http.get("/api/v1/switches")?)?;
+        let switches: Page<ListedSwitch> = self.read(&self.http.get("/api/v1/switches")?)?;
         let switches =
             switches.items.into_iter().filter(|known| !list.new || known.version != "1.0");
         let dpids: Vec<String> = switches.map(|known| known.dpid).collect();
@@ -103,7 +103,7 @@ impl Ask {
     }
 
     /// What each of them answers, in their order.
-    fn each(&self, dpids: &[String], list: &List<'_>) -> Vec<Result<String, String>> {
+    fn each(&self, dpids: &[String], list: &SwitchList<'_>) -> Vec<Result<String, String>> {
         let (next, (tell, told)) = (AtomicUsize::new(0), mpsc::channel());
         thread::scope(|scope| {
             for _ in 0..AT_ONCE.min(dpids.len()) {
@@ -126,10 +126,10 @@ impl Ask {
 
     fn table<T: DeserializeOwned>(
         &self,
-        list: &List<'_>,
+        list: &SwitchList<'_>,
         items: &[(&String, Value)],
         row: impl Fn(&T) -> Vec<String>,
-    ) -> Result<Table, String> {
+    ) -> Result<TextTable, String> {
         let row = |(dpid, item): &(&String, Value)| {
             let item = T::deserialize(item).map_err(|error| self.misread(&error))?;
             let dpid = if list.short { short(dpid) } else { (*dpid).clone() };
@@ -137,12 +137,12 @@ impl Ask {
         };
         let rows = items.iter().map(row).collect::<Result<Vec<_>, String>>()?;
         let columns = [&[if list.short { "switch" } else { "dpid" }], list.columns].concat();
-        let table = Table::new(&columns, rows).ending(counted(items.len(), list));
+        let table = TextTable::new(&columns, rows).ending(counted(items.len(), list));
         Ok(table.fitting(list.fit(&columns)))
     }
 }
 
-impl List<'_> {
+impl SwitchList<'_> {
     /// How the table fits the terminal; nothing where there is none, or no column to be broken. A
     /// program that reads it has a line for each item.
     fn fit(&self, columns: &[&str]) -> Option<Fit> {
@@ -155,7 +155,7 @@ impl List<'_> {
 }
 
 /// How many there are, in words.
-fn counted(total: usize, list: &List<'_>) -> String {
+fn counted(total: usize, list: &SwitchList<'_>) -> String {
     let (one, many) = list.names;
     format!("{total} {}", if total == 1 { one } else { many })
 }
@@ -165,7 +165,7 @@ fn short(dpid: &str) -> String {
     dpid.parse::<DatapathId>().map_or_else(|_| dpid.to_owned(), |DatapathId(id)| format!("{id:#x}"))
 }
 
-fn place(dpid: &str, list: &List<'_>) -> String {
+fn place(dpid: &str, list: &SwitchList<'_>) -> String {
     format!("/api/v1/switches/{}/{}", escape(dpid), list.path)
 }
 

@@ -7,7 +7,7 @@ use aldis_http::api::Page;
 use aldis_http::api::events::Event;
 
 use super::table::printable;
-use super::{Ask, query};
+use super::{ClientArgs, query};
 
 /// Arguments of `aldis events`.
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints events as they come.

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use aldis_http::api::flows::Flow;
 
-use super::each::List;
-use super::{Ask, query, text};
+use super::each::SwitchList;
+use super::{ClientArgs, query, text};
 
 /// What is shown of a flow.
 const COLUMNS: [&str; 7] = ["table", "prio", "match", "does", "packets", "age", "owner"];
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long)]
     wide: bool,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each.
@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         ("out_group", args.out_group.as_deref()),
     ]);
     let columns: &[&str] = if args.wide { &WIDE } else { &COLUMNS };
-    let list = List {
+    let list = SwitchList {
         path: &format!("flows{query}"),
         names: ("flow", "flows"),
         columns,

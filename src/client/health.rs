@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use aldis_http::api::health::Health;
 
-use super::Ask;
-use super::table::Table;
+use super::ClientArgs;
+use super::table::TextTable;
 
 /// Arguments of `aldis health`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints it; the exit code is 0 where it runs.
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 /// One sentence: no answer.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     args.ask.show("/api/v1/health", |health: &Health| {
-        Table::pairs(vec![
+        TextTable::pairs(vec![
             ("state", health.state.clone()),
             ("up since", health.up_since.clone()),
             ("for", format!("{:.0} s", health.up_for_s)),

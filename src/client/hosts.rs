@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use aldis_http::api::hosts::Host;
 
-use super::{Ask, query};
+use super::{ClientArgs, query};
 
 /// Arguments of `aldis hosts`.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DPID")]
     dpid: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use aldis_apps::topology::State as LinkState;
 use aldis_http::api::links::Link;
 
-use super::{Ask, query};
+use super::{ClientArgs, query};
 
 /// Arguments of `aldis links`.
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DPID")]
     dpid: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each.

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use aldis_http::api::inventory::{Band, Meter};
 
-use super::each::List;
-use super::{Ask, text};
+use super::each::SwitchList;
+use super::{ClientArgs, text};
 
 /// Arguments of `aldis meters`.
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DPID")]
     dpid: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each. OpenFlow 1.0 has none.
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let list = List {
+    let list = SwitchList {
         path: "meters",
         names: ("meter", "meters"),
         columns: &["meter", "flags", "bands", "flows", "packets", "bytes", "age"],

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use aldis_http::api::paths::{Passing, Paths};
 
-use super::table::Table;
-use super::{Ask, query};
+use super::table::TextTable;
+use super::{ClientArgs, query};
 
 /// Arguments of `aldis paths`.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     max: Option<usize>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each switch of each way.
@@ -49,13 +49,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     args.ask.show(&format!("/api/v1/paths{query}"), table)
 }
 
-fn table(paths: &Paths) -> Table {
+fn table(paths: &Paths) -> TextTable {
     let rows = paths
         .paths
         .iter()
         .enumerate()
         .flat_map(|(place, path)| path.iter().map(move |passing| row(place + 1, passing)));
-    Table::new(&["way", "switch", "in", "out"], rows.collect()).ending(ending(paths))
+    TextTable::new(&["way", "switch", "in", "out"], rows.collect()).ending(ending(paths))
 }
 
 fn row(way: usize, passing: &Passing) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use aldis_http::api::ports::Port;
 
-use super::{Ask, escape};
+use super::{ClientArgs, escape};
 
 /// Arguments of `aldis ports`.
 #[derive(clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DPID")]
     dpid: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each.

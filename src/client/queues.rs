@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use aldis_http::api::inventory::QueueCounters;
 
-use super::each::List;
-use super::{Ask, text};
+use super::each::SwitchList;
+use super::{ClientArgs, text};
 
 /// Arguments of `aldis queues`.
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DPID")]
     dpid: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each.
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let list = List {
+    let list = SwitchList {
         path: "queues",
         names: ("queue", "queues"),
         columns: &["port", "queue", "packets", "bytes", "dropped", "age"],

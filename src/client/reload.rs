@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use aldis_http::api::reload::Reloaded;
 
-use super::Ask;
-use super::table::Table;
+use super::ClientArgs;
+use super::table::TextTable;
 
 /// Arguments of `aldis reload`.
 #[derive(clap::Args)]
@@ -15,7 +15,7 @@ Examples:
   aldis reload --json                as a script reads it")]
 pub(crate) struct Args {
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints what changed.
@@ -27,12 +27,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     args.ask.print(&answer, table)
 }
 
-fn table(Reloaded { applied, waiting }: &Reloaded) -> Table {
+fn table(Reloaded { applied, waiting }: &Reloaded) -> TextTable {
     let now = applied.iter().map(|line| ("now", line.clone()));
     let later = waiting.iter().map(|line| ("after a restart", line.clone()));
     let rows: Vec<_> = now.chain(later).collect();
     match rows.is_empty() {
-        true => Table::pairs(rows).ending("nothing changed".into()),
-        false => Table::pairs(rows),
+        true => TextTable::pairs(rows).ending("nothing changed".into()),
+        false => TextTable::pairs(rows),
     }
 }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use aldis_apps::static_flows::StaticFlow;
 use aldis_http::desired::{InstallStatus, Source, Stored};
 
-use super::table::Table;
-use super::{Ask, escape, text};
+use super::table::TextTable;
+use super::{ClientArgs, escape, text};
 
 /// Arguments of `aldis static-flows`.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each, or more about one.
@@ -52,7 +52,7 @@ fn row(flow: &Stored<StaticFlow>) -> Vec<String> {
     ]
 }
 
-fn one(flow: &Stored<StaticFlow>) -> Table {
+fn one(flow: &Stored<StaticFlow>) -> TextTable {
     let it = &flow.it;
     let table = it.table.map_or_else(|| "that which forwards".into(), |table| table.0.to_string());
     let said = vec![
@@ -65,7 +65,7 @@ fn one(flow: &Stored<StaticFlow>) -> Table {
         ("there", there(flow)),
         ("source", source(flow.source).into()),
     ];
-    Table::pairs([said, flow.at.iter().map(status).collect()].concat())
+    TextTable::pairs([said, flow.at.iter().map(status).collect()].concat())
 }
 
 fn there(flow: &Stored<StaticFlow>) -> String {

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::Ask;
-use super::table::Table;
+use super::ClientArgs;
+use super::table::TextTable;
 
 /// Arguments of `aldis stats`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints what all workers counted together; with `--json`, everything.
@@ -28,7 +28,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         };
         let sizes = &total["batch_size"];
         let count = |key: &str| counters[key].as_array().map_or(0, Vec::len).to_string();
-        Table::pairs(vec![
+        TextTable::pairs(vec![
             ("switches", count("switches")),
             ("workers", count("workers")),
             ("requests", format!("{}, {} shed", number("requests"), number("sheds"))),

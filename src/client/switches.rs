@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use aldis_http::api::switches::{Standing, Switch};
 
-use super::table::Table;
-use super::{Ask, escape};
+use super::table::TextTable;
+use super::{ClientArgs, escape};
 
 /// Arguments of `aldis switches`.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DPID")]
     dpid: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints a line for each, or more about one.
@@ -75,9 +75,9 @@ fn kept(switch: &Switch) -> String {
     format!("{} of {} (switch-mib-max){refused}", kept.bytes, kept.bytes_max)
 }
 
-fn one(switch: &Switch) -> Table {
+fn one(switch: &Switch) -> TextTable {
     let counters = &switch.counters;
-    Table::pairs(vec![
+    TextTable::pairs(vec![
         ("dpid", switch.dpid.clone()),
         ("name", name(switch)),
         ("address", switch.address.clone()),

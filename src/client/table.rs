@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Columns, rows, and a line behind them.
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
     ending: Option<String>,
     fit: Option<Fit>,
@@ -21,27 +21,27 @@ pub(crate) struct Fit {
 /// A column is not made narrower than this, however narrow the terminal is.
 const CELL_MIN: usize = 12;
 
-impl Table {
-    pub(crate) fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Table {
+impl TextTable {
+    pub(crate) fn new(columns: &[&str], rows: Vec<Vec<String>>) -> TextTable {
         let head = columns.iter().map(|name| (*name).to_owned()).collect();
         let rows = [head].into_iter().chain(rows);
         let rows = rows.map(|row| row.iter().map(|cell| printable(cell)).collect());
-        Table { rows: rows.collect(), ending: None, fit: None }
+        TextTable { rows: rows.collect(), ending: None, fit: None }
     }
 
     /// Rows of a name and a value each, without a head.
-    pub(crate) fn pairs(rows: Vec<(&str, String)>) -> Table {
+    pub(crate) fn pairs(rows: Vec<(&str, String)>) -> TextTable {
         let row = |(name, value): (&str, String)| vec![name.to_owned(), printable(&value)];
-        Table { rows: rows.into_iter().map(row).collect(), ending: None, fit: None }
+        TextTable { rows: rows.into_iter().map(row).collect(), ending: None, fit: None }
     }
 
-    pub(crate) fn ending(self, line: String) -> Table {
-        Table { ending: Some(line), ..self }
+    pub(crate) fn ending(self, line: String) -> TextTable {
+        TextTable { ending: Some(line), ..self }
     }
 
     /// Breaks cells as far as the table is too wide, and there is a way.
-    pub(crate) fn fitting(self, fit: Option<Fit>) -> Table {
-        Table { fit, ..self }
+    pub(crate) fn fitting(self, fit: Option<Fit>) -> TextTable {
+        TextTable { fit, ..self }
     }
 
     /// How wide each column is. The widest that may be broken gives way first, until its words
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-impl Table {
+impl TextTable {
     /// Letters of the longest word of a column.
     fn word_max(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
@@ -98,7 +98,7 @@ fn broken(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
         for row in &self.rows {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn columns_stand_below_each_other() {
         let rows = vec![vec!["1".into(), "one".into()], vec!["1000".into(), "\u{1b}[2Jé".into()]];
-        let table = Table::new(&["number", "name"], rows).ending("2 numbers".into());
+        let table = TextTable::new(&["number", "name"], rows).ending("2 numbers".into());
         let expected = "number  name\n1       one\n1000    \\u{1b}[2Jé\n2 numbers\n";
         assert_eq!(table.to_string(), expected);
     }
@@ -144,7 +144,7 @@ mod tests {
         let row = ["1", "eth_dst=00:00:00:00:00:02,eth_type=0x0800,in_port=1", "output:2", "hub"];
         let table = || {
             let row = row.iter().map(|cell| (*cell).to_owned()).collect();
-            Table::new(&["table", "match", "does", "owner"], vec![row])
+            TextTable::new(&["table", "match", "does", "owner"], vec![row])
         };
         let fit = |width| table().fitting(Some(Fit { width, columns: vec![1, 2] })).to_string();
         let expected = "\

@@ -13,7 +13,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 
 use super::Base;
-use screen::View;
+use screen::TopView;
 
 /// How often the controller is asked.
 const EVERY: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// What the controller counted, or why that is not known.
-type Sample = Result<Value, String>;
+type CountersSample = Result<Value, String>;
 
 /// Draws until it is ended.
 ///
@@ -44,7 +44,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
             "aldis top needs a terminal; for scripts there is \"aldis stats --json\"".into()
         );
     }
-    let mut view = View::new(args.http.to_string());
+    let mut view = TopView::new(args.http.to_string());
     view.take(sample(&args.http));
     if let Some(why) = view.trouble() {
         return Err(why.to_owned());
@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     outcome.map(|()| ExitCode::SUCCESS).map_err(|error| format!("the screen: {error}"))
 }
 
-fn sample(http: &Base) -> Sample {
+fn sample(http: &Base) -> CountersSample {
     let answer = http.get("/api/v1/statistics")?;
     serde_json::from_str(&answer)
         .map_err(|error| format!("{http} answered something else: {error}"))
@@ -64,7 +64,7 @@ fn sample(http: &Base) -> Sample {
 
 /// Samples, one a second, from a thread that may wait for them: it ends when they are not taken any
 /// more.
-fn follow(http: Base) -> Receiver<Sample> {
+fn follow(http: Base) -> Receiver<CountersSample> {
     let (tell, told) = mpsc::sync_channel(1);
     thread::spawn(move || {
         loop {
@@ -79,8 +79,8 @@ fn follow(http: Base) -> Receiver<Sample> {
 
 fn watch(
     terminal: &mut DefaultTerminal,
-    view: &mut View,
-    samples: &Receiver<Sample>,
+    view: &mut TopView,
+    samples: &Receiver<CountersSample>,
 ) -> std::io::Result<()> {
     loop {
         terminal.draw(|frame| view.draw(frame))?;

@@ -7,7 +7,7 @@ use aldis_http::api::trace::{Beyond, Hop, Trace};
 use serde_json::{Map, Value};
 
 use super::table::printable;
-use super::{Ask, text};
+use super::{ClientArgs, text};
 
 /// Arguments of `aldis trace`.
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FIELDS", default_value = "")]
     fields: String,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints the way, a paragraph for each hop.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use aldis_control::weights::WeightRule;
 use aldis_http::api::weights::Rules;
 
-use super::Ask;
-use super::table::Table;
+use super::ClientArgs;
+use super::table::TextTable;
 
 /// Arguments of `aldis weights`.
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["set", "clear"])]
     reset: bool,
     #[command(flatten)]
-    ask: Ask,
+    ask: ClientArgs,
 }
 
 /// Prints the rules that count; those that were set, where any were.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     args.ask.print(&answer, rules)
 }
 
-fn rules(Rules { rules, .. }: &Rules) -> Table {
+fn rules(Rules { rules, .. }: &Rules) -> TextTable {
     let rows = rules.iter().map(|rule| vec![rule.switches.clone(), rule.weight.to_string()]);
-    Table::new(&["switches", "weight"], rows.collect()).ending("all others: 1".into())
+    TextTable::new(&["switches", "weight"], rows.collect()).ending("all others: 1".into())
 }

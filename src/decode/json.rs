@@ -3,16 +3,20 @@
 //! The body has the fields of the message's type in `aldis-wire`, by the names of the
 //! specification; a message without a body has `null`.
 
-use super::Message;
+use super::DecodedMessage;
 use aldis_wire::Version;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes the object on a line of its own.
-pub(super) fn write(out: &mut impl Write, xid: u32, message: &Message) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, xid: u32, message: &DecodedMessage) -> io::Result<()> {
     let (version, name, value) = match message {
-        Message::V10(message) => (Version::V10, message.name(), serde_json::to_value(message)),
-        Message::V13(message) => (Version::V13, message.name(), serde_json::to_value(message)),
+        DecodedMessage::V10(message) => {
+            (Version::V10, message.name(), serde_json::to_value(message))
+        }
+        DecodedMessage::V13(message) => {
+            (Version::V13, message.name(), serde_json::to_value(message))
+        }
     };
     let body = body(value.map_err(io::Error::from)?);
     let version = match version {

@@ -14,7 +14,7 @@ const LINE_LEN_MAX: usize = 6 * (MESSAGE_LEN_MAX + 1);
 
 /// Where in an input a message begins. Messages are counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct InputPlace<'a> {
     /// The name of the input.
     pub(super) source: &'a str,
     /// The line of hex, from 1; raw bytes have none.
@@ -25,7 +25,7 @@ pub(super) struct Place<'a> {
     pub(super) byte: u64,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for InputPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.source)?;
         if let Some(line) = self.line {
@@ -37,7 +37,7 @@ impl fmt::Display for Place<'_> {
 
 /// What stands at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found<'a> {
+pub(super) enum FoundMessage<'a> {
     /// A whole message, uninterpreted.
     Message(Raw<'a>),
     /// Something that is none; the input goes on behind it only where it is a line.
@@ -82,7 +82,7 @@ impl fmt::Display for Lost {
 
 /// Why reading stopped early.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum ReadStop {
     /// The input could not be read.
     Input(io::Error),
     /// What was found could not be passed on.
@@ -90,27 +90,31 @@ pub(super) enum Stop {
 }
 
 /// Gets what is found.
-pub(super) trait Sink {
+pub(super) trait MessageSink {
     /// One message, or what is wrong.
-    fn found(&mut self, place: Place<'_>, found: Found<'_>) -> io::Result<()>;
+    fn found(&mut self, place: InputPlace<'_>, found: FoundMessage<'_>) -> io::Result<()>;
 
     /// The next read may take a while: what was found so far should be shown.
     fn idle(&mut self) -> io::Result<()>;
 }
 
 /// Reads an input of raw bytes to its end, or to where its framing is lost.
-pub(super) fn raw(source: &str, mut input: impl Read, sink: &mut impl Sink) -> Result<(), Stop> {
+pub(super) fn raw(
+    source: &str,
+    mut input: impl Read,
+    sink: &mut impl MessageSink,
+) -> Result<(), ReadStop> {
     let mut buffer = vec![0; BUFFER_LEN];
     let mut filled = 0;
-    let mut place = Place { source, line: None, message: 1, byte: 0 };
+    let mut place = InputPlace { source, line: None, message: 1, byte: 0 };
     loop {
-        sink.idle().map_err(Stop::Output)?;
-        let read = read(&mut input, &mut buffer[filled..]).map_err(Stop::Input)?;
+        sink.idle().map_err(ReadStop::Output)?;
+        let read = read(&mut input, &mut buffer[filled..]).map_err(ReadStop::Input)?;
         filled += read;
-        let left = chop(&mut place, &buffer[..filled], sink).map_err(Stop::Output)?;
+        let left = chop(&mut place, &buffer[..filled], sink).map_err(ReadStop::Output)?;
         let Some(left) = left else { return Ok(()) };
         if read == 0 {
-            return cut_off(place, &buffer[filled - left..filled], sink).map_err(Stop::Output);
+            return cut_off(place, &buffer[filled - left..filled], sink).map_err(ReadStop::Output);
         }
         buffer.copy_within(filled - left..filled, 0);
         filled = left;
@@ -118,27 +122,35 @@ pub(super) fn raw(source: &str, mut input: impl Read, sink: &mut impl Sink) -> R
 }
 
 /// Reads an input of hex, a line at a time, to its end.
-pub(super) fn hex(source: &str, input: impl Read, sink: &mut impl Sink) -> Result<(), Stop> {
+pub(super) fn hex(
+    source: &str,
+    input: impl Read,
+    sink: &mut impl MessageSink,
+) -> Result<(), ReadStop> {
     let mut input = BufReader::new(input);
     let (mut line, mut bytes) = (Vec::new(), Vec::new());
     for number in 1.. {
         if input.buffer().is_empty() {
-            sink.idle().map_err(Stop::Output)?;
+            sink.idle().map_err(ReadStop::Output)?;
         }
-        let Some(whole) = read_line(&mut input, &mut line).map_err(Stop::Input)? else { break };
-        let place = Place { source, line: Some(number), message: 1, byte: 0 };
+        let Some(whole) = read_line(&mut input, &mut line).map_err(ReadStop::Input)? else { break };
+        let place = InputPlace { source, line: Some(number), message: 1, byte: 0 };
         let outcome = match whole.then(|| digits(&line, &mut bytes)) {
-            None => sink.found(place, Found::Lost(Lost::LongLine)),
-            Some(Err(lost)) => sink.found(place, Found::Lost(lost)),
+            None => sink.found(place, FoundMessage::Lost(Lost::LongLine)),
+            Some(Err(lost)) => sink.found(place, FoundMessage::Lost(lost)),
             Some(Ok(())) => one_line(place, &bytes, sink),
         };
-        outcome.map_err(Stop::Output)?;
+        outcome.map_err(ReadStop::Output)?;
     }
     Ok(())
 }
 
 /// Hands out the messages of one line.
-fn one_line(mut place: Place<'_>, bytes: &[u8], sink: &mut impl Sink) -> io::Result<()> {
+fn one_line(
+    mut place: InputPlace<'_>,
+    bytes: &[u8],
+    sink: &mut impl MessageSink,
+) -> io::Result<()> {
     match chop(&mut place, bytes, sink)? {
         Some(left) => cut_off(place, &bytes[bytes.len() - left..], sink),
         None => Ok(()),
@@ -147,17 +159,21 @@ fn one_line(mut place: Place<'_>, bytes: &[u8], sink: &mut impl Sink) -> io::Res
 
 /// Hands out the whole messages at the front of `bytes`. How many bytes are left over behind them,
 /// or `None` where the framing is lost.
-fn chop(place: &mut Place<'_>, bytes: &[u8], sink: &mut impl Sink) -> io::Result<Option<usize>> {
+fn chop(
+    place: &mut InputPlace<'_>,
+    bytes: &[u8],
+    sink: &mut impl MessageSink,
+) -> io::Result<Option<usize>> {
     let mut chop = Chop::new(bytes);
     for next in chop.by_ref() {
         match next {
             Ok(raw) => {
-                sink.found(*place, Found::Message(raw))?;
+                sink.found(*place, FoundMessage::Message(raw))?;
                 place.message += 1;
                 place.byte += raw.bytes.len() as u64;
             }
             Err(malformed) => {
-                sink.found(*place, Found::Lost(Lost::Framing(malformed)))?;
+                sink.found(*place, FoundMessage::Lost(Lost::Framing(malformed)))?;
                 return Ok(None);
             }
         }
@@ -166,13 +182,13 @@ fn chop(place: &mut Place<'_>, bytes: &[u8], sink: &mut impl Sink) -> io::Result
 }
 
 /// What is left at the end of an input is the beginning of a message, unless it is nothing.
-fn cut_off(place: Place<'_>, left: &[u8], sink: &mut impl Sink) -> io::Result<()> {
+fn cut_off(place: InputPlace<'_>, left: &[u8], sink: &mut impl MessageSink) -> io::Result<()> {
     if left.is_empty() {
         return Ok(());
     }
     let length =
         left.first_chunk::<HEADER_LEN>().map(|head| u16::from_be_bytes([head[2], head[3]]));
-    sink.found(place, Found::Lost(Lost::CutOff { bytes: left.len(), length }))
+    sink.found(place, FoundMessage::Lost(Lost::CutOff { bytes: left.len(), length }))
 }
 
 /// Reads once, whatever signals come meanwhile.
@@ -227,11 +243,11 @@ mod tests {
     #[derive(Default)]
     struct Notes(Vec<String>);
 
-    impl Sink for Notes {
-        fn found(&mut self, place: Place<'_>, found: Found<'_>) -> io::Result<()> {
+    impl MessageSink for Notes {
+        fn found(&mut self, place: InputPlace<'_>, found: FoundMessage<'_>) -> io::Result<()> {
             self.0.push(match found {
-                Found::Message(raw) => format!("{place}: xid {}", raw.header.xid),
-                Found::Lost(lost) => format!("{place}: {lost}"),
+                FoundMessage::Message(raw) => format!("{place}: xid {}", raw.header.xid),
+                FoundMessage::Lost(lost) => format!("{place}: {lost}"),
             });
             Ok(())
         }

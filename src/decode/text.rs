@@ -13,21 +13,21 @@ mod shared;
 mod v10;
 mod v13;
 
-use super::Message;
+use super::DecodedMessage;
 use aldis_wire::{Header, Version};
 use std::fmt::{self, Display, Formatter};
 
 /// A message to be printed, without a newline at the end.
 pub(super) struct MessageText<'a> {
     pub(super) xid: u32,
-    pub(super) message: &'a Message,
+    pub(super) message: &'a DecodedMessage,
 }
 
 impl Display for MessageText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.message {
-            Message::V10(message) => v10::message(f, self.xid, message),
-            Message::V13(message) => v13::message(f, self.xid, message),
+            DecodedMessage::V10(message) => v10::message(f, self.xid, message),
+            DecodedMessage::V13(message) => v13::message(f, self.xid, message),
         }
     }
 }
@@ -61,7 +61,7 @@ fn offending(f: &mut Formatter<'_>, data: &[u8]) -> fmt::Result {
     if header.kind == aldis_wire::header::kind::ERROR {
         return write!(f, "\n{title} another error");
     }
-    match Message::decode(version, data) {
+    match DecodedMessage::decode(version, data) {
         Ok(message) => write!(f, "\n{}", MessageText { xid: header.xid, message: &message }),
         Err(_) if data.len() < usize::from(header.length) => {
             write!(

@@ -1,7 +1,9 @@
 //! What an emulated network found out, as one JSON object; times are in seconds.
 
 use aldis_emulator::load::Probes;
-use aldis_emulator::network::{Broadcast, Finding, Pinged, Plan, Recovery, Report};
+use aldis_emulator::network::{
+    Broadcast, CheckFinding, NetworkPlan, NetworkReport, Pinged, Recovery,
+};
 use aldis_emulator::topology::Shape;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -11,7 +13,12 @@ const LOST_MAX: usize = 1000;
 
 /// The object, and the end of its line. That of several networks has each of them in `networks`,
 /// and beside that what they were together.
-pub(super) fn report(shape: &Shape, plans: &[Plan], reports: &[Report], joined: &Report) -> String {
+pub(super) fn report(
+    shape: &Shape,
+    plans: &[NetworkPlan],
+    reports: &[NetworkReport],
+    joined: &NetworkReport,
+) -> String {
     let mut whole = object(shape, plans, joined);
     if let [_, _, ..] = plans {
         let each = plans.iter().zip(reports);
@@ -22,10 +29,10 @@ pub(super) fn report(shape: &Shape, plans: &[Plan], reports: &[Report], joined: 
 }
 
 /// What networks were together, one or several.
-fn object(shape: &Shape, plans: &[Plan], report: &Report) -> Value {
+fn object(shape: &Shape, plans: &[NetworkPlan], report: &NetworkReport) -> Value {
     let messages = &report.messages;
     let first = &plans[0];
-    let sum = |of: fn(&Plan) -> usize| plans.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&NetworkPlan) -> usize| plans.iter().map(of).sum::<usize>();
     json!({
         "topology": shape.to_string(),
         "seed": first.seed,
@@ -70,7 +77,7 @@ fn object(shape: &Shape, plans: &[Plan], report: &Report) -> Value {
 }
 
 /// What the switches that probe saw, and why they ended before the run did, if they did.
-fn probed(plans: &[Plan], probes: &Probes, ended: Option<&str>) -> Value {
+fn probed(plans: &[NetworkPlan], probes: &Probes, ended: Option<&str>) -> Value {
     let Probes { counts, delay, processor_wait } = probes;
     let at = |ns: u64| (!delay.is_empty()).then_some(ns as f64 / 1e9);
     json!({
@@ -89,11 +96,11 @@ fn probed(plans: &[Plan], probes: &Probes, ended: Option<&str>) -> Value {
     })
 }
 
-fn finding(finding: &Finding) -> Value {
+fn finding(finding: &CheckFinding) -> Value {
     match finding {
-        Finding::Pinged(pinged) => pings(pinged),
-        Finding::Broadcast(spread) => broadcast(spread),
-        Finding::Recovery(Recovery { from, to, fault, after, lost }) => json!({
+        CheckFinding::Pinged(pinged) => pings(pinged),
+        CheckFinding::Broadcast(spread) => broadcast(spread),
+        CheckFinding::Recovery(Recovery { from, to, fault, after, lost }) => json!({
             "watch": [format!("h{from}"), format!("h{to}")],
             "fault": fault.to_string(),
             "apart_s": after.map(seconds),
@@ -145,25 +152,28 @@ fn seconds(length: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aldis_emulator::network::Action;
+    use aldis_emulator::network::ScriptAction;
     use aldis_wire::Version;
 
     #[test]
     fn what_was_cut_short_says_so() {
         let shape: Shape = "single,3".parse().unwrap();
         let topology = shape.lay_out(None, 1).unwrap();
-        let plan = Plan::new("127.0.0.1:6653".parse().unwrap(), Version::V13, topology);
-        let object = |it: &Report| object(&shape, std::slice::from_ref(&plan), it);
+        let plan = NetworkPlan::new("127.0.0.1:6653".parse().unwrap(), Version::V13, topology);
+        let object = |it: &NetworkReport| object(&shape, std::slice::from_ref(&plan), it);
         let pinged = Pinged {
-            action: Action::PingAll { pairs: None, v6: false },
+            action: ScriptAction::PingAll { pairs: None, v6: false },
             at: Duration::ZERO,
             pairs: vec![(1, 2, Some(Duration::ZERO)), (1, 3, None)],
             waiting: 3,
             unsent: 1,
             took: Duration::ZERO,
         };
-        let whole = Report { findings: vec![Finding::Pinged(pinged)], ..Report::default() };
-        let cut = object(&Report { partial: Some("why".into()), ..whole.clone() });
+        let whole = NetworkReport {
+            findings: vec![CheckFinding::Pinged(pinged)],
+            ..NetworkReport::default()
+        };
+        let cut = object(&NetworkReport { partial: Some("why".into()), ..whole.clone() });
         let [sent, received, waiting, unsent] =
             ["sent", "received", "waiting", "unsent"].map(|name| &cut["findings"][0][name]);
         assert_eq!([sent, received, waiting, unsent], [5, 1, 3, 1].map(Value::from).each_ref());

@@ -2,9 +2,9 @@
 //! words and as JSON.
 
 use crate::bench::args::{SCENARIOS, on_off, positive, spread, step};
-use aldis_emulator::load::{OnOff, Spread, Step};
+use aldis_emulator::load::{DemandSpread, OnOff, RateStep};
 use aldis_emulator::network::{
-    FLOW_PACKETS_MAX, FRAME_LEN, HostLoad, Offered, OfferedPhase, OfferedSwitch, PEERS_MAX,
+    FLOW_PACKETS_MAX, FRAME_LEN, HostLoad, HostLoadFate, OfferedPhase, OfferedSwitch, PEERS_MAX,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) struct LoadArgs {
     load: Option<f64>,
     /// One rate after another, for example 1000x10,5000x2.5 (packets a second, seconds).
     #[arg(long, value_name = "PPSxSECONDS,…", value_delimiter = ',', value_parser = step, conflicts_with_all = ["load", "scenario"])]
-    load_steps: Vec<Step>,
+    load_steps: Vec<RateStep>,
     /// As Maestro's figure 6 divides it: 1 is 4,000,000 a second nearly uniform, 2 the same skewed,
     /// 3 is 1,400,000 skewed, 4 is 850,000 skewed; with --scale, because no network in one thread
     /// carries as much.
@@ -34,7 +34,7 @@ pub(super) struct LoadArgs {
     /// How a rate is divided among the switches that have hosts: even, near-uniform, skewed
     /// (zipf:1) or zipf:S, as in aldis bench.
     #[arg(long, value_name = "HOW", default_value = "even", value_parser = spread)]
-    spread: Spread,
+    spread: DemandSpread,
     /// The hosts of every switch are on for ON seconds and off for OFF seconds, round and round, as
     /// in aldis bench: 1,4 or 0.5-2,1-3.
     #[arg(long, value_name = "ON,OFF", value_parser = on_off)]
@@ -63,17 +63,17 @@ impl LoadArgs {
         let scenario = self.scenario.map(|number| SCENARIOS[usize::from(number) - 1]);
         let rate = self.load.or(scenario.map(|(rate, _)| rate));
         let steps = match rate {
-            Some(rate) => vec![Step { rate, length }],
+            Some(rate) => vec![RateStep { rate, length }],
             None => self.load_steps.clone(),
         };
         if steps.is_empty() {
-            let is_asked = self.on_off.is_some() || self.spread != Spread::Even;
+            let is_asked = self.on_off.is_some() || self.spread != DemandSpread::Even;
             return match is_asked {
                 true => Err("--spread and --on-off divide a rate: say --load, --load-steps or --scenario as well".into()),
                 false => Ok(None),
             };
         }
-        let scaled = |step: Step| Step { rate: step.rate * self.scale, ..step };
+        let scaled = |step: RateStep| RateStep { rate: step.rate * self.scale, ..step };
         Ok(Some(HostLoad {
             steps: steps.into_iter().map(scaled).collect(),
             spread: scenario.map_or(self.spread, |(_, spread)| spread),
@@ -87,7 +87,7 @@ impl LoadArgs {
 }
 
 /// A line for each rate, and one that names the switches that offered the most and the least.
-pub(super) fn words(offered: &Offered) -> Vec<String> {
+pub(super) fn words(offered: &HostLoadFate) -> Vec<String> {
     let mut lines: Vec<String> = offered.phases.iter().map(phase).collect();
     let by_sent = |switch: &&OfferedSwitch| switch.sent;
     let most = offered.switches.iter().max_by_key(by_sent);
@@ -137,7 +137,7 @@ fn phase(phase: &OfferedPhase) -> String {
 }
 
 /// All of it; times are in seconds.
-pub(super) fn object(offered: &Offered) -> Value {
+pub(super) fn object(offered: &HostLoadFate) -> Value {
     let phase = |phase: &OfferedPhase| {
         let s = |ns: u64| (phase.arrived > 0).then_some(ns as f64 / 1e9);
         json!({
@@ -194,7 +194,7 @@ mod tests {
         let second = Duration::from_secs(1);
         assert_eq!(offer("--load 500"), Ok(Some(HostLoad::new(500.0, 3 * second))));
         let scenario = offer("--scenario 3 --scale 0.001 --peers 2").unwrap().unwrap();
-        assert_eq!((scenario.steps[0].rate, scenario.spread), (1400.0, Spread::Zipf(1.0)));
+        assert_eq!((scenario.steps[0].rate, scenario.spread), (1400.0, DemandSpread::Zipf(1.0)));
         assert_eq!(scenario.peers, 2);
         let steps = offer("--load-steps 100x1,20x2 --on-off 1,1").unwrap().unwrap();
         let expected = [(100.0, second), (20.0, 2 * second)];
@@ -245,7 +245,7 @@ mod tests {
         assert!(said.contains("delay 0.250 ms (median)"), "{said}");
         let cut = OfferedPhase { planned: Duration::from_secs(30), ..one.clone() };
         assert!(phase(&cut).starts_with("10 packets/s for 1.000 s of 30.000 s: 9 sent"));
-        let offered = Offered { phases: vec![one], ..Offered::default() };
+        let offered = HostLoadFate { phases: vec![one], ..HostLoadFate::default() };
         assert_eq!(object(&offered)["phases"][0]["missed"], 1);
     }
 }

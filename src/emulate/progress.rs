@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Where progress is shown.
-pub(super) struct Progress {
+pub(super) struct EmulateProgress {
     /// On a terminal.
     bar: Option<ProgressBar>,
     /// When a line was last written, elsewhere.
     last: Instant,
 }
 
-impl Progress {
-    pub(super) fn new() -> Progress {
+impl EmulateProgress {
+    pub(super) fn new() -> EmulateProgress {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
         });
-        Progress { bar, last: Instant::now() }
+        EmulateProgress { bar, last: Instant::now() }
     }
 
     /// Shows what `text` says, as far as it is time.
@@ -54,9 +54,12 @@ impl Progress {
 }
 
 /// How far two networks have come that ran together.
-pub(super) fn join(one: network::Progress, other: network::Progress) -> network::Progress {
+pub(super) fn join(
+    one: network::NetworkProgress,
+    other: network::NetworkProgress,
+) -> network::NetworkProgress {
     let sum = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
-    network::Progress {
+    network::NetworkProgress {
         elapsed: one.elapsed.max(other.elapsed),
         length: one.length.max(other.length),
         packets: sum(one.packets, other.packets),
@@ -65,8 +68,8 @@ pub(super) fn join(one: network::Progress, other: network::Progress) -> network:
 }
 
 /// How far a run has come.
-pub(super) fn words(progress: &network::Progress) -> String {
-    let network::Progress { elapsed, length, packets, pings } = *progress;
+pub(super) fn words(progress: &network::NetworkProgress) -> String {
+    let network::NetworkProgress { elapsed, length, packets, pings } = *progress;
     let mut text = format!("{:.0} s", elapsed.as_secs_f64());
     if !length.is_zero() {
         text += &format!(" of {:.0} s", length.as_secs_f64());
@@ -87,10 +90,11 @@ mod tests {
     #[test]
     fn only_what_goes_on_is_told() {
         let elapsed = Duration::from_millis(12_300);
-        let bare = network::Progress { elapsed, ..network::Progress::default() };
+        let bare = network::NetworkProgress { elapsed, ..network::NetworkProgress::default() };
         assert_eq!(words(&bare), "12 s");
         let length = Duration::from_secs(600);
-        let full = network::Progress { length, packets: (2400, 2399), pings: (72, 12), ..bare };
+        let full =
+            network::NetworkProgress { length, packets: (2400, 2399), pings: (72, 12), ..bare };
         assert_eq!(
             words(&full),
             "12 s of 600 s · 2400 packets sent, 2399 arrived · 12 of 72 pings answered"
@@ -100,7 +104,7 @@ mod tests {
     #[test]
     fn a_line_is_written_when_it_is_time_and_not_before() {
         let last = Instant::now();
-        let mut progress = Progress { bar: None, last };
+        let mut progress = EmulateProgress { bar: None, last };
         progress.show(|| panic!("it is not time"));
         let Some(long_ago) = last.checked_sub(LINE_EVERY) else { return };
         progress.last = long_ago;

@@ -2,7 +2,9 @@
 
 use crate::bench::probe;
 use aldis_emulator::load::Probes;
-use aldis_emulator::network::{Action, Broadcast, Finding, Messages, Pinged, Recovery, Report};
+use aldis_emulator::network::{
+    Broadcast, CheckFinding, Messages, NetworkReport, Pinged, Recovery, ScriptAction,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -13,12 +15,14 @@ const ROWS_MAX: usize = 64;
 const LOST_MAX: usize = 10;
 
 /// One finding, a line or several.
-pub(super) fn finding(finding: &Finding) -> String {
+pub(super) fn finding(finding: &CheckFinding) -> String {
     match finding {
-        Finding::Pinged(pinged) if matches!(pinged.action, Action::Ping { .. }) => one(pinged),
-        Finding::Pinged(pinged) => pings(pinged),
-        Finding::Broadcast(spread) => broadcast(spread),
-        Finding::Recovery(recovery) => apart(recovery),
+        CheckFinding::Pinged(pinged) if matches!(pinged.action, ScriptAction::Ping { .. }) => {
+            one(pinged)
+        }
+        CheckFinding::Pinged(pinged) => pings(pinged),
+        CheckFinding::Broadcast(spread) => broadcast(spread),
+        CheckFinding::Recovery(recovery) => apart(recovery),
     }
 }
 
@@ -108,7 +112,7 @@ fn apart(recovery: &Recovery) -> String {
 }
 
 /// The end of a run.
-pub(super) fn summary(report: &Report) -> String {
+pub(super) fn summary(report: &NetworkReport) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| text += &format!("{name:<12} {value}\n");
     if let Some(after) = report.connected_after {
@@ -168,7 +172,7 @@ pub(super) fn summary(report: &Report) -> String {
     text
 }
 
-fn crossed(report: &Report) -> String {
+fn crossed(report: &NetworkReport) -> String {
     let all = format!("crossed {} of {} directions of links", report.crossed, report.crossings);
     match report.crossed_after {
         Some(after) => {
@@ -215,12 +219,12 @@ fn ms(length: Duration) -> String {
 mod tests {
     use super::*;
 
-    const ALL: Action = Action::PingAll { pairs: None, v6: false };
+    const ALL: ScriptAction = ScriptAction::PingAll { pairs: None, v6: false };
 
-    fn pinged(pairs: Vec<(u32, u32, Option<Duration>)>) -> Finding {
+    fn pinged(pairs: Vec<(u32, u32, Option<Duration>)>) -> CheckFinding {
         let at = Duration::from_millis(1500);
         let took = Duration::from_secs(1);
-        Finding::Pinged(Pinged { action: ALL, at, pairs, waiting: 0, unsent: 0, took })
+        CheckFinding::Pinged(Pinged { action: ALL, at, pairs, waiting: 0, unsent: 0, took })
     }
 
     #[test]
@@ -236,21 +240,24 @@ mod tests {
 
     #[test]
     fn pings_that_were_cut_short_are_no_lost_ones() {
-        let Finding::Pinged(whole) = pinged(vec![(1, 2, Some(Duration::ZERO))]) else { panic!() };
-        let text = finding(&Finding::Pinged(Pinged { waiting: 32, unsent: 39, ..whole }));
+        let CheckFinding::Pinged(whole) = pinged(vec![(1, 2, Some(Duration::ZERO))]) else {
+            panic!()
+        };
+        let text = finding(&CheckFinding::Pinged(Pinged { waiting: 32, unsent: 39, ..whole }));
         let end = "*** Results: 0% dropped (1/1 received), 1.00 s; ** partial ** 32 more waited for an answer, 39 were not sent\n";
         assert!(text.ends_with(end), "{text}");
     }
 
     #[test]
     fn a_ping_says_when_it_was_asked_for() {
-        let action = Action::Ping { from: 1, to: 2, v6: false };
+        let action = ScriptAction::Ping { from: 1, to: 2, v6: false };
         let pairs = vec![(1, 2, Some(Duration::from_millis(3)))];
         let (at, took) = (Duration::from_secs(2), Duration::ZERO);
         let pinged = Pinged { action, at, pairs, waiting: 0, unsent: 0, took };
-        let text = finding(&Finding::Pinged(pinged.clone()));
+        let text = finding(&CheckFinding::Pinged(pinged.clone()));
         assert_eq!(text, "h1 -> h2: answered after 3.000 ms, asked at 2 s\n");
-        let text = finding(&Finding::Pinged(Pinged { pairs: Vec::new(), waiting: 1, ..pinged }));
+        let text =
+            finding(&CheckFinding::Pinged(Pinged { pairs: Vec::new(), waiting: 1, ..pinged }));
         assert_eq!(text, "ping h1 h2: ** partial ** not waited for, asked at 2 s\n");
     }
 
@@ -263,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_generator_that_is_the_limit_says_so() {
-        let said = |idle| summary(&Report { idle, ..Report::default() });
+        let said = |idle| summary(&NetworkReport { idle, ..NetworkReport::default() });
         assert!(!said(None).contains("generator"));
         assert!(
             said(Some(0.05)).contains("\ngenerator    5.0 % idle while load and pings went on\n")
@@ -275,14 +282,14 @@ mod tests {
     fn copies_and_recoveries_are_told() {
         let spread = Broadcast { from: 2, at: Duration::ZERO, copies: vec![1, 3, 0, 7] };
         assert_eq!(
-            finding(&Finding::Broadcast(spread)),
+            finding(&CheckFinding::Broadcast(spread)),
             "broadcast from h2: 1 of 3 other hosts saw one copy, 1 none, up to 7 copies; h2 saw 3 of its own, asked at 0 s\n"
         );
         let recovery = |after, lost| {
-            finding(&Finding::Recovery(Recovery {
+            finding(&CheckFinding::Recovery(Recovery {
                 from: 1,
                 to: 5,
-                fault: Action::Reset(3),
+                fault: ScriptAction::Reset(3),
                 after,
                 lost,
             }))

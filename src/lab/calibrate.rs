@@ -10,13 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Row, Spread, Step};
+use aldis_lab::calibrate::{
+    self, Calibration, CalibrationFailure, CalibrationStep, Conditions, CostQuartiles, CostRow,
+};
 use aldis_lab::run::check::{self, Check, Checked};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::failure::CommandFailure::Usage as usage;
 use crate::failure::EXIT_STOPPED;
-use crate::failure::Failure::Usage as usage;
 
 /// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for
 /// seconds. Shorter where the sittings are short too.
@@ -68,7 +70,7 @@ impl Args {
 }
 
 /// Measures, prints and writes.
-pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::Failure> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::CommandFailure> {
     calibrate::check(&args.out).map_err(|refused| usage(refused.to_string()))?;
     let stop = watched()?;
     let conditions = args.conditions();
@@ -82,14 +84,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::Failure> {
     let mut sittings = Vec::with_capacity(count);
     for sitting in 1..=count {
         let of_all = format!("{sitting} of {count}");
-        let measured = calibrate::run(sitting_length, conditions, &stop, &mut |step: Step| {
-            say(&format!("sitting {of_all}: {}", step.words()));
-        });
+        let measured =
+            calibrate::run(sitting_length, conditions, &stop, &mut |step: CalibrationStep| {
+                say(&format!("sitting {of_all}: {}", step.words()));
+            });
         match measured {
             Ok(calibration) => sittings.push(calibration),
-            Err(Failure::Stopped) => {
+            Err(CalibrationFailure::Stopped) => {
                 say("");
-                eprintln!("aldis: {}; nothing is written", Failure::Stopped);
+                eprintln!("aldis: {}; nothing is written", CalibrationFailure::Stopped);
                 return Ok(ExitCode::from(EXIT_STOPPED));
             }
             Err(failure) => {
@@ -189,7 +192,7 @@ fn over_the_last(what: &str) {
     let _ = std::io::stderr().flush();
 }
 
-fn json(calibration: &Calibration<Spread>, checked: Option<&[Checked]>) -> String {
+fn json(calibration: &Calibration<CostQuartiles>, checked: Option<&[Checked]>) -> String {
     let mut object = serde_json::to_value(calibration).expect("numbers and words");
     if let Some(checked) = checked {
         object["checked"] = checked.iter().map(checked_json).collect();
@@ -210,17 +213,17 @@ fn checked_json(row: &Checked) -> serde_json::Value {
     object
 }
 
-fn table(Calibration { aldis, date, machine, costs }: &Calibration<Spread>) -> String {
+fn table(Calibration { aldis, date, machine, costs }: &Calibration<CostQuartiles>) -> String {
     let plural = if machine.cores == 1 { "" } else { "s" };
     let mut text = format!(
         "Aldis {aldis} on {date}: {}, {} core{plural}, {}\n\n{:<18} {:>10}     {:>21}  what it is\n",
         machine.cpu, machine.cores, machine.kernel, "cost", "middle", "half of the sittings"
     );
-    for Row { name, words, cost } in costs.rows() {
+    for CostRow { name, words, cost } in costs.rows() {
         let (name, unit) = name.rsplit_once('_').unwrap_or((name, ""));
         let name = name.replace('_', " ");
         let _ = match cost {
-            Some(Spread { value, low, high, .. }) => {
+            Some(CostQuartiles { value, low, high, .. }) => {
                 let half = format!("{low:.1} – {high:.1}");
                 writeln!(text, "{name:<18} {value:>10.1} {unit}  {half:>21}  {words}")
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aldis_engine::pin;
 use aldis_lab::plan::catalogue;
-use aldis_lab::results::{Form, Origin};
+use aldis_lab::results::{RunForm, ValueOrigin};
 use aldis_lab::run::estimate;
 
 /// Nothing to choose.
@@ -19,18 +19,19 @@ pub(crate) struct Args {}
 /// A plan that makes no sense, which a test would have found.
 pub(crate) fn run(Args {}: Args) -> Result<ExitCode, String> {
     let cores = pin::cores().len().max(1);
-    println!("{}", line("plan", Form::ALL.map(Form::name), "here", "source"));
-    let mut all = [Duration::ZERO; Form::ALL.len()];
+    println!("{}", line("plan", RunForm::ALL.map(RunForm::name), "here", "source"));
+    let mut all = [Duration::ZERO; RunForm::ALL.len()];
     for name in catalogue::names() {
         let plan = super::run::plan(name)?;
-        let mut takes = [const { String::new() }; Form::ALL.len()];
-        for ((form, all), takes) in Form::ALL.into_iter().zip(&mut all).zip(&mut takes) {
+        let mut takes = [const { String::new() }; RunForm::ALL.len()];
+        for ((form, all), takes) in RunForm::ALL.into_iter().zip(&mut all).zip(&mut takes) {
             let length = estimate(&plan, form, cores)?;
             *all += length;
             *takes = words(length);
         }
-        let points = plan.expand(Form::Full, cores)?.points;
-        let simulated = points.iter().filter(|point| point.origin == Origin::Simulated).count();
+        let points = plan.expand(RunForm::Full, cores)?.points;
+        let simulated =
+            points.iter().filter(|point| point.origin == ValueOrigin::Simulated).count();
         let how = match (simulated, points.len() - simulated) {
             (0, _) => "measured",
             (_, 0) => "simulated",
@@ -46,7 +47,7 @@ pub(crate) fn run(Args {}: Args) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(name: &str, takes: [&str; Form::ALL.len()], how: &str, source: &str) -> String {
+fn line(name: &str, takes: [&str; RunForm::ALL.len()], how: &str, source: &str) -> String {
     let takes = takes.map(|takes| format!("{takes:>8}")).join(" ");
     format!("{name:<29} {takes}  {how:<22} {source}").trim_end().to_owned()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use aldis_lab::run::Event;
+use aldis_lab::run::RunEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::list::words;
@@ -19,7 +19,7 @@ pub(super) fn say(text: &str) {
 }
 
 /// What is told of plans that run one after the other.
-pub(super) struct Progress {
+pub(super) struct PlansProgress {
     terminal: bool,
     bar: ProgressBar,
     /// What each plan takes, about.
@@ -30,22 +30,22 @@ pub(super) struct Progress {
     all: Duration,
     done: Duration,
     begun: Instant,
-    ends: Arc<Ends>,
+    ends: Arc<ExpectedEnds>,
 }
 
 /// When the plan and all plans are expected to end: the bar asks each time that it is drawn.
-struct Ends {
+struct ExpectedEnds {
     begun: Instant,
     /// Milliseconds since then.
     plan_ms: AtomicU64,
     all_ms: AtomicU64,
 }
 
-impl Progress {
+impl PlansProgress {
     /// For plans that take so long each, about.
-    pub(super) fn new(lengths: Vec<Duration>) -> Progress {
+    pub(super) fn new(lengths: Vec<Duration>) -> PlansProgress {
         let begun = Instant::now();
-        Progress {
+        PlansProgress {
             terminal: std::io::stderr().is_terminal(),
             bar: ProgressBar::hidden(),
             lengths,
@@ -53,14 +53,18 @@ impl Progress {
             all: Duration::ZERO,
             done: Duration::ZERO,
             begun,
-            ends: Arc::new(Ends { begun, plan_ms: AtomicU64::new(0), all_ms: AtomicU64::new(0) }),
+            ends: Arc::new(ExpectedEnds {
+                begun,
+                plan_ms: AtomicU64::new(0),
+                all_ms: AtomicU64::new(0),
+            }),
         }
     }
 
-    pub(super) fn tell(&mut self, event: Event<'_>) {
+    pub(super) fn tell(&mut self, event: RunEvent<'_>) {
         match event {
-            Event::Calibrating => self.say("measuring what the steps of a worker cost here"),
-            Event::Begins(plan, points, all) => {
+            RunEvent::Calibrating => self.say("measuring what the steps of a worker cost here"),
+            RunEvent::Begins(plan, points, all) => {
                 self.begun = Instant::now();
                 self.plan += 1;
                 (self.all, self.done) = (all, Duration::ZERO);
@@ -75,13 +79,13 @@ impl Progress {
                     say(&format!("{name}: {points} points, about {} s\n", all.as_secs().max(1)));
                 }
             }
-            Event::Point(point, _) => self.bar.set_message(point.label()),
-            Event::Done(length) => {
+            RunEvent::Point(point, _) => self.bar.set_message(point.label()),
+            RunEvent::Done(length) => {
                 self.done += length;
                 self.expect();
                 self.bar.set_position(self.done.as_millis() as u64);
             }
-            Event::Told(sentence) => self.say(sentence),
+            RunEvent::Told(sentence) => self.say(sentence),
         }
     }
 
@@ -120,7 +124,7 @@ fn pace(done: Duration, took: Duration) -> f64 {
     }
 }
 
-impl Ends {
+impl ExpectedEnds {
     /// In so long each, from now.
     fn expect(&self, plan: Duration, all: Duration) {
         let since = |left: Duration| (self.begun.elapsed() + left).as_millis() as u64;
@@ -145,7 +149,7 @@ impl Ends {
 }
 
 /// A bar for a plan, as long as the plan takes.
-fn bar(name: String, all: Duration, ends: Arc<Ends>, is_last: bool) -> ProgressBar {
+fn bar(name: String, all: Duration, ends: Arc<ExpectedEnds>, is_last: bool) -> ProgressBar {
     let target = ProgressDrawTarget::stderr();
     let bar = ProgressBar::with_draw_target(Some(all.as_millis() as u64), target);
     let left = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_time_left_is_that_of_the_plan_and_of_all_that_follow() {
-        let mut progress = Progress::new(vec![seconds(60), seconds(1000), seconds(2000)]);
+        let mut progress = PlansProgress::new(vec![seconds(60), seconds(1000), seconds(2000)]);
         (progress.plan, progress.all) = (1, seconds(60));
         progress.expect();
         let said = progress.ends.words(progress.is_last());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use aldis_lab::report::Report;
+use aldis_lab::report::PapersReport;
 
 /// Where a person says what agrees with the papers and what does not.
 const DISCUSSIONS: &str = "experiments";
@@ -46,7 +46,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         return Err(format!("--discussions {}: there is no such folder", folder.display()));
     }
     let discussions = args.discussions.or(usual);
-    let report = Report::read(&args.dir, discussions.as_deref()).map_err(|why| why.to_string())?;
+    let report =
+        PapersReport::read(&args.dir, discussions.as_deref()).map_err(|why| why.to_string())?;
     for refused in &report.refused {
         eprintln!("aldis: {refused}");
     }
@@ -60,7 +61,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(report: &Report, page: &Path) {
+fn say(report: &PapersReport, page: &Path) {
     let all = report.experiments.len();
     let plural = if all == 1 { "experiment" } else { "experiments" };
     println!("Written to {}: {all} {plural}.", page.display());

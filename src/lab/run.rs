@@ -10,14 +10,14 @@ use std::time::Duration;
 use aldis_engine::pin;
 use aldis_lab::calibrate::Calibration;
 use aldis_lab::plan::{Plan, catalogue};
-use aldis_lab::report::Report;
-use aldis_lab::results::Form;
+use aldis_lab::report::PapersReport;
+use aldis_lab::results::RunForm;
 use aldis_lab::run::{Lab, estimate};
 use aldis_lab::simulate;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::progress::{Progress, say};
-use crate::failure::{EXIT_PARTIAL, EXIT_STOPPED, Failure};
+use super::progress::{PlansProgress, say};
+use crate::failure::{CommandFailure, EXIT_PARTIAL, EXIT_STOPPED};
 
 /// The folder of the results, unless another is named.
 pub(super) const RESULTS: &str = "results";
@@ -73,11 +73,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn form(&self) -> Form {
+    fn form(&self) -> RunForm {
         match (self.full, self.long) {
-            (_, true) => Form::Long,
-            (true, false) => Form::Full,
-            (false, false) => Form::Quick,
+            (_, true) => RunForm::Long,
+            (true, false) => RunForm::Full,
+            (false, false) => RunForm::Quick,
         }
     }
 }
@@ -87,9 +87,9 @@ impl Args {
 /// # Errors
 /// One sentence, before anything is run: a plan or a file that is not there or makes no sense.
 /// Later: results that cannot be written.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
-    let plans = plans(&args).map_err(Failure::Usage)?;
-    let costs = args.costs.as_deref().map(costs).transpose().map_err(Failure::Usage)?;
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
+    let plans = plans(&args).map_err(CommandFailure::Usage)?;
+    let costs = args.costs.as_deref().map(costs).transpose().map_err(CommandFailure::Usage)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // A second signal ends the process at once, should anything hang.
@@ -114,13 +114,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     };
     let cores = pin::cores().len().max(1);
     let lengths = plans.iter().map(|plan| estimate(plan, form, cores));
-    let mut progress = Progress::new(lengths.collect::<Result<_, _>>()?);
+    let mut progress = PlansProgress::new(lengths.collect::<Result<_, _>>()?);
     let mut partial = false;
     let mut folders = Vec::new();
     for plan in &plans {
         lab.overtime = match (args.overtime, lab.form) {
             (Some(seconds), _) => Duration::from_secs(seconds.into()),
-            (None, Form::Quick) => OVERTIME,
+            (None, RunForm::Quick) => OVERTIME,
             (None, form) => Duration::from_secs(plan.form(form).seconds.into()),
         };
         let ended = lab.run(plan, &mut |event| progress.tell(event));
@@ -149,7 +149,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
 /// Prints what plans have as tables, and says where everything else can be seen.
 fn show(folders: &[PathBuf], out: &Path) {
     for folder in folders {
-        match Report::read(folder, None) {
+        match PapersReport::read(folder, None) {
             Ok(report) => {
                 let _ = std::io::stdout().write_all(report.text().as_bytes());
             }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use aldis_engine::Design;
 use aldis_engine::sim::{self, SIMULATED_SWITCHES_MAX, SIMULATED_WORKERS_MAX};
 use aldis_lab::calibrate::Calibration;
-use aldis_lab::simulate::{self, Experiment, Load, Row};
+use aldis_lab::simulate::{self, SimulatedExperiment, SimulatedLoad, SimulatedRow};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// What is simulated unless told otherwise: the default, and what the papers compare.
 const DESIGNS: [&str; 5] = [
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// requests a second nearly uniform, 2 the same skewed, 3 is 1,400,000 skewed, 4 is 850,000
     /// skewed.
     #[arg(long, value_name = "full|1-4", default_value = "full", value_parser = scenario)]
-    scenario: Load,
+    scenario: SimulatedLoad,
     /// Multiply these rates: today's requests cost far less than the paper's.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     scale: f64,
@@ -84,13 +84,13 @@ fn within(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, S
     number.ok_or_else(|| format!("give {} to {}", range.start(), range.end()))
 }
 
-fn scenario(text: &str) -> Result<Load, String> {
+fn scenario(text: &str) -> Result<SimulatedLoad, String> {
     Ok(match text {
-        "full" => Load::Full,
-        "1" => Load::NearUniform(4e6),
-        "2" => Load::Skewed(4e6),
-        "3" => Load::Skewed(1.4e6),
-        "4" => Load::Skewed(0.85e6),
+        "full" => SimulatedLoad::Full,
+        "1" => SimulatedLoad::NearUniform(4e6),
+        "2" => SimulatedLoad::Skewed(4e6),
+        "3" => SimulatedLoad::Skewed(1.4e6),
+        "4" => SimulatedLoad::Skewed(0.85e6),
         _ => return Err("give full, 1, 2, 3 or 4".into()),
     })
 }
@@ -101,9 +101,9 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// Simulates, and prints each row as soon as it is there.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     let json = args.json;
-    let experiment = experiment(args).map_err(Failure::Usage)?;
+    let experiment = experiment(args).map_err(CommandFailure::Usage)?;
     let mut rows = Vec::new();
     if !json {
         header(&experiment);
@@ -130,7 +130,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     });
     simulated.map_err(|refused| refused.to_string())?;
     if json {
-        let report = Report { simulated: true, seed: experiment.seed, rows };
+        let report = SimulationReport { simulated: true, seed: experiment.seed, rows };
         println!("{}", serde_json::to_string(&report).expect("numbers and words"));
     }
     Ok(ExitCode::SUCCESS)
@@ -138,14 +138,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
 
 /// What programs get.
 #[derive(Serialize)]
-struct Report {
+struct SimulationReport {
     /// Always: so that it is not taken for a measurement.
     simulated: bool,
     seed: u64,
-    rows: Vec<Row>,
+    rows: Vec<SimulatedRow>,
 }
 
-fn experiment(args: Args) -> Result<Experiment, String> {
+fn experiment(args: Args) -> Result<SimulatedExperiment, String> {
     let costs = match args.costs {
         None => sim::Costs::default(),
         Some(path) => {
@@ -154,14 +154,14 @@ fn experiment(args: Args) -> Result<Experiment, String> {
         }
     };
     let usual = || DESIGNS.iter().filter_map(|name| name.parse().ok()).collect();
-    Ok(Experiment {
+    Ok(SimulatedExperiment {
         designs: if args.design.is_empty() { usual() } else { args.design },
         workers: args.workers,
         switches: args.switches,
         load: match args.scenario {
-            Load::Full => Load::Full,
-            Load::NearUniform(rate) => Load::NearUniform(rate * args.scale),
-            Load::Skewed(rate) => Load::Skewed(rate * args.scale),
+            SimulatedLoad::Full => SimulatedLoad::Full,
+            SimulatedLoad::NearUniform(rate) => SimulatedLoad::NearUniform(rate * args.scale),
+            SimulatedLoad::Skewed(rate) => SimulatedLoad::Skewed(rate * args.scale),
         },
         probe_rate: args.probe_rate.into(),
         length: Duration::from_millis(args.milliseconds),
@@ -170,8 +170,8 @@ fn experiment(args: Args) -> Result<Experiment, String> {
     })
 }
 
-fn header(experiment: &Experiment) {
-    let Experiment { switches, length, seed, .. } = experiment;
+fn header(experiment: &SimulatedExperiment) {
+    let SimulatedExperiment { switches, length, seed, .. } = experiment;
     println!("simulated: {switches} switches, {length:?}, seed {seed}\n");
     println!(
         "{:<25} {:>7} {:>12} {:>14} {:>12} {:>12} {:>12}",
@@ -185,7 +185,7 @@ fn header(experiment: &Experiment) {
     );
 }
 
-fn line(row: &Row) {
+fn line(row: &SimulatedRow) {
     println!(
         "{:<25} {:>7} {:>12.2} {:>12.2} % {:>9.1} µs {:>9.1} µs {:>9.1} µs",
         row.design,

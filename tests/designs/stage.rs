@@ -97,7 +97,7 @@ thread_local! {
 impl Stage {
     /// With a learning switch, and a clock.
     pub(crate) fn open(combination: &Combination) -> Stage {
-        let settings = learning_switch::Config::new(Seed::new([7; 16]));
+        let settings = learning_switch::LearningConfig::new(Seed::new([7; 16]));
         let app_set = AppSet::default().with(move || LearningSwitch::new(settings)).with(|| Clock);
         Stage::open_with(combination, app_set)
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::thread::JoinHandle;
 
-use aldis_emulator::peer::{Part, Peer, hello};
+use aldis_emulator::peer::{Peer, PeerPart, hello};
 use aldis_wire::header::kind::{FLOW_MOD, PACKET_OUT};
 use aldis_wire::msg::{self, Message};
 use aldis_wire::{FixedText, MacAddr, NO_BUFFER, Version};
@@ -33,8 +33,8 @@ pub(crate) fn barrier_request(version: Version) -> u8 {
     }
 }
 
-pub(crate) fn part(version: Version, number: u32) -> Part {
-    Part { version, number, ports: 4 }
+pub(crate) fn part(version: Version, number: u32) -> PeerPart {
+    PeerPart { version, number, ports: 4 }
 }
 
 /// A connection that has said HELLO.

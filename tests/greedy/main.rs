@@ -17,7 +17,7 @@ mod trace;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use aldis_emulator::peer::{Part, Peer, hello};
+use aldis_emulator::peer::{Peer, PeerPart, hello};
 use aldis_wire::Version;
 use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsReplyBody, StatsRequestBody};
 use client::{Answer, Api};
@@ -69,14 +69,14 @@ fn health(api: &Api) -> Duration {
 /// others honestly.
 struct Liar {
     peer: Peer,
-    part: Part,
+    part: PeerPart,
 }
 
 impl Liar {
     fn join(controller: &Running, number: u32, ports: u32) -> Liar {
         let address: SocketAddr = controller.address.parse().unwrap();
         let mut peer = Peer::connect(address, WITHIN).unwrap();
-        let part = Part { version: Version::V13, number, ports };
+        let part = PeerPart { version: Version::V13, number, ports };
         peer.send(&hello(Version::V13)).unwrap();
         peer.play(part, BARRIER_REQUEST).unwrap();
         Liar { peer, part }

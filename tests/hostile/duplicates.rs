@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use aldis_emulator::peer::{Part, Peer, bare, hello};
+use aldis_emulator::peer::{Peer, PeerPart, bare, hello};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
 
@@ -28,7 +28,8 @@ fn scenes() -> [Scene; 2] {
 fn claim(scene: &Scene, version: Version) -> Peer {
     let mut peer = scene.connect();
     peer.send(&hello(version)).expect("the controller reads");
-    peer.play(Part { version, number: NUMBER, ports: 2 }, FEATURES_REQUEST).expect("a handshake");
+    peer.play(PeerPart { version, number: NUMBER, ports: 2 }, FEATURES_REQUEST)
+        .expect("a handshake");
     peer
 }
 
@@ -36,7 +37,7 @@ fn claim(scene: &Scene, version: Version) -> Peer {
 fn a_switch_that_answers_keeps_its_name() {
     for scene in scenes() {
         for version in Version::ALL {
-            let part = Part { version, number: NUMBER, ports: 2 };
+            let part = PeerPart { version, number: NUMBER, ports: 2 };
             let mut incumbent = scene.join(version, NUMBER);
             let mut newcomer = claim(&scene, version);
             incumbent.play(part, kind::ECHO_REQUEST).expect("the question");
@@ -62,7 +63,7 @@ fn a_switch_that_is_silent_yields_within_a_second() {
             let incumbent = scene.join(version, NUMBER);
             let asked = Instant::now();
             let mut newcomer = claim(&scene, version);
-            let part = Part { version, number: NUMBER, ports: 2 };
+            let part = PeerPart { version, number: NUMBER, ports: 2 };
             newcomer.play(part, barrier_request(version)).expect("the rest of the handshake");
             // A second to answer; the rest is for a machine that is busy with something else.
             assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
@@ -89,7 +90,7 @@ fn one_newcomer_waits_for_the_answer_and_the_others_are_sent_away() {
             let why = scene.controller.await_end(name_of(&other));
             assert!(why.contains("is being decided on"), "{why}");
         }
-        let part = Part { version, number: NUMBER, ports: 2 };
+        let part = PeerPart { version, number: NUMBER, ports: 2 };
         incumbent.play(part, kind::ECHO_REQUEST).expect("the question");
         let why = scene.controller.await_end(name_of(&waiting));
         assert!(why.contains("is alive"), "{why}");

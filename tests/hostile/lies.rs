@@ -4,7 +4,7 @@
 use std::net::Shutdown;
 use std::path::Path;
 
-use aldis_emulator::peer::{Part, Peer, Unexpected, bare, hello};
+use aldis_emulator::peer::{Peer, PeerPart, Unexpected, bare, hello};
 use aldis_wire::header::{Header, kind};
 use aldis_wire::msg::Message;
 use aldis_wire::{Reason, Version, v10, v13};
@@ -277,7 +277,12 @@ const REASONS: [&str; 5] = [
 ];
 
 /// Shakes hands with a lie in between. Whether the handshake came to its end.
-fn shake_hands(peer: &mut Peer, part: Part, moment: Moment, lie: &[u8]) -> Result<(), Unexpected> {
+fn shake_hands(
+    peer: &mut Peer,
+    part: PeerPart,
+    moment: Moment,
+    lie: &[u8],
+) -> Result<(), Unexpected> {
     let hello = hello(part.version);
     match moment {
         Moment::BeforeHello => peer.send(&[lie, &hello].concat())?,
@@ -295,7 +300,7 @@ fn shake_hands(peer: &mut Peer, part: Part, moment: Moment, lie: &[u8]) -> Resul
 fn in_the_handshake_a_lie_is_passed_over_or_ends_it_with_a_reason() {
     let scene = Scene::open();
     for version in Version::ALL {
-        let part = Part { version, number: 5, ports: 2 };
+        let part = PeerPart { version, number: 5, ports: 2 };
         for Golden { name, bytes, .. } in corpus(version) {
             for lie in std::iter::once(bytes.clone()).chain(sample(lies(&bytes), 12)) {
                 for moment in [Moment::BeforeHello, Moment::AfterHello, Moment::AfterFeatures] {

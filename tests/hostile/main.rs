@@ -27,7 +27,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use aldis_emulator::peer::{Part, Peer, Unexpected, bare, hello};
+use aldis_emulator::peer::{Peer, PeerPart, Unexpected, bare, hello};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
 
@@ -76,7 +76,7 @@ impl Scene {
     }
 
     fn join(&self, version: Version, number: u32) -> Peer {
-        let peer = join(self.controller.address(), Part { version, number, ports: 2 });
+        let peer = join(self.controller.address(), PeerPart { version, number, ports: 2 });
         self.controller.await_up(name_of(&peer));
         peer
     }
@@ -102,7 +102,7 @@ fn barrier_request(version: Version) -> u8 {
 }
 
 /// Connects a switch and plays it until its handshake is done.
-fn join(controller: SocketAddr, part: Part) -> Peer {
+fn join(controller: SocketAddr, part: PeerPart) -> Peer {
     let mut peer = Peer::connect(controller, WITHIN).expect("the controller listens");
     peer.send(&hello(part.version)).expect("the controller reads");
     peer.play(part, barrier_request(part.version)).expect("the controller shakes hands");

@@ -1,6 +1,6 @@
 //! Switches with more of everything than there can be: ports, hosts, VLANs.
 
-use aldis_emulator::peer::{Part, hello};
+use aldis_emulator::peer::{PeerPart, hello};
 use aldis_wire::Version;
 use aldis_wire::header::{Header, kind};
 
@@ -33,7 +33,8 @@ fn ports_without_end_end_the_handshake() {
     for version in Version::ALL {
         let mut peer = scene.connect();
         peer.send(&hello(version)).expect("the controller reads");
-        peer.play(Part { version, number: 5, ports: 2 }, FEATURES_REQUEST).expect("a handshake");
+        peer.play(PeerPart { version, number: 5, ports: 2 }, FEATURES_REQUEST)
+            .expect("a handshake");
         for number in 1..=9000 {
             // The last of them find the connection closed.
             let _ = peer.send(&port_status(version, number));

@@ -165,7 +165,7 @@ pub(crate) fn serve(settings: Settings) {
         },
     };
     let app_set = AppSet::default()
-        .with(|| LearningSwitch::new(learning_switch::Config::new(Seed::new([7; 16]))));
+        .with(|| LearningSwitch::new(learning_switch::LearningConfig::new(Seed::new([7; 16]))));
     let engine =
         Engine::start(&config, app_set, Arc::new(Teller(sender.clone()))).expect("a start");
     let say = |said| sender.send(said).expect("the writer writes");

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
 
-use aldis_emulator::peer::{Part, Peer, Unexpected, bare, hello};
+use aldis_emulator::peer::{Peer, PeerPart, Unexpected, bare, hello};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
 
@@ -39,7 +39,7 @@ fn a_switch_that_says_nothing_is_given_up_wherever_it_stops() {
     nameless.send(&hello(Version::V13)).expect("the controller reads");
     let mut unready = scene.connect();
     unready.send(&hello(Version::V10)).expect("the controller reads");
-    let part = Part { version: Version::V10, number: 5, ports: 2 };
+    let part = PeerPart { version: Version::V10, number: 5, ports: 2 };
     unready.play(part, FEATURES_REQUEST).expect("a handshake");
     let mut half = scene.connect();
     half.send(&bare(Version::V13, kind::HELLO, 1)[..5]).expect("the controller reads");

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use aldis_emulator::peer::{Part, Peer, bare};
+use aldis_emulator::peer::{Peer, PeerPart, bare};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
 use aldis_wire::msg::{Match, Message, PacketIn, PacketInReason, PortNo, TableNo};
@@ -63,7 +63,7 @@ fn buffer_of(version: Version, message: &[u8]) -> u32 {
 impl Witness {
     /// Connects switch `number` and lets it ask from now on.
     pub(crate) fn start(controller: SocketAddr, version: Version, number: u32) -> Witness {
-        let part = Part { version, number, ports: 2 };
+        let part = PeerPart { version, number, ports: 2 };
         let mut peer = join(controller, part);
         // What is allocated for a switch that asks is there before anything is measured.
         ask(&mut peer, version, 1);

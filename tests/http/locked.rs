@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use aldis_http::access::{Needed, Role, routes};
+use aldis_http::access::{AccessRole, Needed, routes};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -34,7 +34,7 @@ impl Folder {
         std::fs::create_dir(&folder).unwrap();
         let folder = Folder(folder);
         let mut keys = String::new();
-        for role in Role::ALL {
+        for role in AccessRole::ALL {
             keys +=
                 &format!("[[token]]\nname = \"{role}\"\nrole = \"{role}\"\nhash = \"{HASH}\"\n");
         }
@@ -171,7 +171,7 @@ fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
             let answer = ask(Some(gone));
             assert!(is_challenge(&answer, "has expired"), "{method} {path}: {answer:?}");
         }
-        for lesser in Role::ALL.into_iter().filter(|lesser| *lesser < role) {
+        for lesser in AccessRole::ALL.into_iter().filter(|lesser| *lesser < role) {
             let answer = ask(Some(&format!("Bearer {lesser}.secret")));
             assert!(answer.is_problem(403, "needs the role"), "{method} {path}: {answer:?}");
             assert!(answer.says("www-authenticate", "insufficient_scope"), "{answer:?}");

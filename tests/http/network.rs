@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use aldis_emulator::network::{self, Plan, Step};
+use aldis_emulator::network::{self, NetworkPlan, ScriptStep};
 use aldis_emulator::topology::Shape;
 use aldis_wire::Version;
 
@@ -27,13 +27,13 @@ impl Network {
     ) -> Network {
         let address: SocketAddr = controller.address.parse().unwrap();
         let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-        let script = script.iter().map(|line| line.parse::<Step>().unwrap()).collect();
+        let script = script.iter().map(|line| line.parse::<ScriptStep>().unwrap()).collect();
         // It stays when its script is over.
-        let plan = Plan {
+        let plan = NetworkPlan {
             script,
             connect_within: WITHIN,
             length: Some(Duration::from_secs(3600)),
-            ..Plan::new(address, version, topology)
+            ..NetworkPlan::new(address, version, topology)
         };
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);

@@ -1,6 +1,6 @@
 //! The end-to-end suite: builds the controller and hands it to the scenarios of `tests/mininet`.
 
-use crate::suites::{Tally, cargo, counts_of, each_line, succeeds};
+use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
 use std::path::Path;
 use std::process::Command;
 
@@ -11,9 +11,9 @@ const PYTHON: &str = "/usr/bin/python3";
 ///
 /// `ALDIS_CONTROLLER` names another controller command to run them against, for instance to find
 /// out whether a failure is the controller's or the scenario's.
-pub(crate) fn run(root: &Path, scenarios: &[String]) -> Tally {
+pub(crate) fn run(root: &Path, scenarios: &[String]) -> SuiteTally {
     if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) {
-        return Tally::one(false);
+        return SuiteTally::one(false);
     }
     let mut command = Command::new(PYTHON);
     command.arg("tests/mininet/run.py").args(scenarios).current_dir(root);
@@ -25,6 +25,6 @@ pub(crate) fn run(root: &Path, scenarios: &[String]) -> Tally {
     });
     match tally {
         Some(tally) if good || tally.failed > 0 => tally,
-        _ => tally.unwrap_or_default().plus(Tally::one(false)),
+        _ => tally.unwrap_or_default().plus(SuiteTally::one(false)),
     }
 }

@@ -5,25 +5,25 @@
 //! neither a nightly nor another tool is needed. Seeds are the golden vectors and `fuzz/seeds`; an
 //! input that breaks something stays in `fuzz/artifacts`.
 
-use crate::suites::{Tally, cargo, succeeds};
+use crate::suites::{SuiteTally, cargo, succeeds};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-struct Target {
+struct FuzzTarget {
     name: &'static str,
     /// Folders of hex files, below the top folder, that it starts from.
     seeds: &'static [&'static str],
 }
 
-const TARGETS: &[Target] = &[
-    Target {
+const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget {
         name: "decode",
         seeds: &["crates/wire/tests/golden/v10", "crates/wire/tests/golden/v13"],
     },
-    Target { name: "session", seeds: &["fuzz/seeds/session"] },
+    FuzzTarget { name: "session", seeds: &["fuzz/seeds/session"] },
 ];
 
 /// How long each target runs where no time is given.
@@ -43,23 +43,23 @@ const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
 /// Runs every target for the seconds given, or for a minute.
-pub(crate) fn run(root: &Path, args: &[String]) -> Tally {
+pub(crate) fn run(root: &Path, args: &[String]) -> SuiteTally {
     let seconds = args.first().map_or(SECONDS, String::as_str);
     let Some(host) = host() else {
         eprintln!("rustc does not say what machine this is");
-        return Tally::one(false);
+        return SuiteTally::one(false);
     };
     // Named even where it is this very machine: so that build scripts are spared the counters.
     let mut build = cargo(root);
     build.args(["build", "--quiet", "--locked", "--release", "--manifest-path", "fuzz/Cargo.toml"]);
     if !succeeds(build.args(["--target", &host]).env("RUSTFLAGS", COVERAGE)) {
-        return Tally::one(false);
+        return SuiteTally::one(false);
     }
     let programs = root.join("fuzz/target").join(host).join("release");
     let running: Vec<_> =
         TARGETS.iter().map(|target| (target, start(root, target, &programs, seconds))).collect();
     let finished = running.into_iter().map(|(target, child)| finish(root, target, child));
-    finished.fold(Tally::default(), Tally::plus)
+    finished.fold(SuiteTally::default(), SuiteTally::plus)
 }
 
 /// This machine's target triple.
@@ -69,7 +69,7 @@ fn host() -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
 }
 
-fn start(root: &Path, target: &Target, programs: &Path, seconds: &str) -> io::Result<Child> {
+fn start(root: &Path, target: &FuzzTarget, programs: &Path, seconds: &str) -> io::Result<Child> {
     let corpus = root.join("fuzz/corpus").join(target.name);
     let artifacts = artifacts(root, target);
     fs::create_dir_all(&corpus)?;
@@ -90,7 +90,7 @@ fn start(root: &Path, target: &Target, programs: &Path, seconds: &str) -> io::Re
         .spawn()
 }
 
-fn finish(root: &Path, target: &Target, child: io::Result<Child>) -> Tally {
+fn finish(root: &Path, target: &FuzzTarget, child: io::Result<Child>) -> SuiteTally {
     let good = match child.and_then(|mut child| child.wait()) {
         Ok(status) => status.success(),
         Err(error) => {
@@ -108,14 +108,14 @@ fn finish(root: &Path, target: &Target, child: io::Result<Child>) -> Tally {
             .for_each(|line| println!("     {line}"));
         println!("     the input is kept in {}", artifacts(root, target).display());
     }
-    Tally::one(good)
+    SuiteTally::one(good)
 }
 
-fn artifacts(root: &Path, target: &Target) -> PathBuf {
+fn artifacts(root: &Path, target: &FuzzTarget) -> PathBuf {
     root.join("fuzz/artifacts").join(target.name)
 }
 
-fn log(root: &Path, target: &Target) -> PathBuf {
+fn log(root: &Path, target: &FuzzTarget) -> PathBuf {
     root.join("fuzz/target").join(target.name).with_extension("log")
 }
 

@@ -5,35 +5,35 @@ use crate::suites::succeeds;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-struct Peer {
+struct CheckedPeer {
     /// The file that proves it is here: a program's name, or a full path.
     proof: &'static str,
     package: &'static str,
 }
 
-const PEERS: &[Peer] = &[
-    Peer { proof: "ovs-vswitchd", package: "openvswitch-switch" },
-    Peer { proof: "ovsdb-server", package: "openvswitch-switch" },
-    Peer { proof: "ovs-ofctl", package: "openvswitch-switch" },
-    Peer { proof: "mnexec", package: "mininet" },
+const PEERS: &[CheckedPeer] = &[
+    CheckedPeer { proof: "ovs-vswitchd", package: "openvswitch-switch" },
+    CheckedPeer { proof: "ovsdb-server", package: "openvswitch-switch" },
+    CheckedPeer { proof: "ovs-ofctl", package: "openvswitch-switch" },
+    CheckedPeer { proof: "mnexec", package: "mininet" },
     // Mininet's library and Open vSwitch's belong to the system's Python, not to whichever comes
     // first in the path.
-    Peer { proof: "/usr/lib/python3/dist-packages/mininet/net.py", package: "mininet" },
-    Peer { proof: "/usr/bin/python3", package: "python3" },
-    Peer { proof: "iperf", package: "iperf" },
-    Peer { proof: "ping", package: "iputils-ping" },
-    Peer { proof: "ip", package: "iproute2" },
-    Peer { proof: "ethtool", package: "ethtool" },
-    Peer { proof: "unshare", package: "util-linux" },
-    Peer { proof: "tcpdump", package: "tcpdump" },
-    Peer { proof: "tshark", package: "tshark" },
-    Peer { proof: "c++", package: "g++" },
+    CheckedPeer { proof: "/usr/lib/python3/dist-packages/mininet/net.py", package: "mininet" },
+    CheckedPeer { proof: "/usr/bin/python3", package: "python3" },
+    CheckedPeer { proof: "iperf", package: "iperf" },
+    CheckedPeer { proof: "ping", package: "iputils-ping" },
+    CheckedPeer { proof: "ip", package: "iproute2" },
+    CheckedPeer { proof: "ethtool", package: "ethtool" },
+    CheckedPeer { proof: "unshare", package: "util-linux" },
+    CheckedPeer { proof: "tcpdump", package: "tcpdump" },
+    CheckedPeer { proof: "tshark", package: "tshark" },
+    CheckedPeer { proof: "c++", package: "g++" },
 ];
 
 /// Controllers of other projects, which `aldis lab run` measures where they are and leaves out with
 /// a note where they are not: no test needs them.
-const SUBJECTS: &[Peer] =
-    &[Peer { proof: "ovs-testcontroller", package: "openvswitch-testcontroller" }];
+const SUBJECTS: &[CheckedPeer] =
+    &[CheckedPeer { proof: "ovs-testcontroller", package: "openvswitch-testcontroller" }];
 
 /// The same from PyPI: the module that proves it, and its package.
 const PYTHON_SUBJECTS: &[(&str, &str)] = &[("os_ken", "os-ken")];
@@ -94,13 +94,13 @@ fn left_out(package: &str, how: &str) {
 }
 
 /// A second copy of a package says nothing new.
-fn packages(peers: Vec<&Peer>) -> Vec<&'static str> {
+fn packages(peers: Vec<&CheckedPeer>) -> Vec<&'static str> {
     let mut names: Vec<&str> = peers.iter().map(|peer| peer.package).collect();
     names.dedup();
     names
 }
 
-fn missing() -> Vec<&'static Peer> {
+fn missing() -> Vec<&'static CheckedPeer> {
     PEERS.iter().filter(|peer| !is_here(peer.proof)).collect()
 }
 

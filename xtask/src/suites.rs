@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 /// How many checks of a suite passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct SuiteTally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
 }
 
-impl Tally {
+impl SuiteTally {
     /// One check that passed or failed.
     pub(crate) fn one(good: bool) -> Self {
-        Tally { passed: usize::from(good), failed: usize::from(!good) }
+        SuiteTally { passed: usize::from(good), failed: usize::from(!good) }
     }
 
     /// Something was checked and nothing failed: a suite that ran nothing proves nothing.
@@ -29,19 +29,19 @@ impl Tally {
 
     /// Both tallies together.
     pub(crate) fn plus(self, other: Self) -> Self {
-        Tally { passed: self.passed + other.passed, failed: self.failed + other.failed }
+        SuiteTally { passed: self.passed + other.passed, failed: self.failed + other.failed }
     }
 
     /// Without so many that failed and were tried again.
     fn minus_failed(self, tried_again: usize) -> Self {
-        Tally { failed: self.failed - tried_again, ..self }
+        SuiteTally { failed: self.failed - tried_again, ..self }
     }
 }
 
 struct Suite {
     name: &'static str,
     says: &'static str,
-    run: fn(&Path) -> Tally,
+    run: fn(&Path) -> SuiteTally,
 }
 
 /// In the order in which a mistake is cheapest to find.
@@ -73,14 +73,14 @@ pub(crate) fn test(root: &Path, names: &[String]) -> bool {
     summary(&results)
 }
 
-fn timed(suite: &'static Suite, root: &Path) -> (&'static Suite, Tally, Duration) {
+fn timed(suite: &'static Suite, root: &Path) -> (&'static Suite, SuiteTally, Duration) {
     println!("\n=== {}: {}", suite.name, suite.says);
     let start = Instant::now();
     let tally = (suite.run)(root);
     (suite, tally, start.elapsed())
 }
 
-fn summary(results: &[(&Suite, Tally, Duration)]) -> bool {
+fn summary(results: &[(&Suite, SuiteTally, Duration)]) -> bool {
     println!("\n{:<8} {:>7} {:>7} {:>6}", "suite", "passed", "failed", "s");
     for (suite, tally, took) in results {
         let mark = if tally.is_good() { "" } else { "  <-- FAILED" };
@@ -93,49 +93,49 @@ fn summary(results: &[(&Suite, Tally, Duration)]) -> bool {
         );
     }
     // A suite that checked nothing is a failure of its own, so that the totals cannot hide it.
-    let total = results.iter().fold(Tally::default(), |sum, (_, tally, _)| {
-        let empty = Tally { passed: 0, failed: usize::from(*tally == Tally::default()) };
+    let total = results.iter().fold(SuiteTally::default(), |sum, (_, tally, _)| {
+        let empty = SuiteTally { passed: 0, failed: usize::from(*tally == SuiteTally::default()) };
         sum.plus(*tally).plus(empty)
     });
     println!("\n{} passed, {} failed", total.passed, total.failed);
     total.is_good()
 }
 
-fn peers_suite(_: &Path) -> Tally {
-    Tally::one(peers::provide())
+fn peers_suite(_: &Path) -> SuiteTally {
+    SuiteTally::one(peers::provide())
 }
 
-fn format(root: &Path) -> Tally {
-    Tally::one(succeeds(cargo(root).args(["fmt", "--all", "--check"])))
+fn format(root: &Path) -> SuiteTally {
+    SuiteTally::one(succeeds(cargo(root).args(["fmt", "--all", "--check"])))
 }
 
-fn clippy(root: &Path) -> Tally {
+fn clippy(root: &Path) -> SuiteTally {
     let args =
         ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    Tally::one(succeeds(cargo(root).args(args)))
+    SuiteTally::one(succeeds(cargo(root).args(args)))
 }
 
 /// The features that `aldis` has alone: with all of them it is in every other suite.
-fn features(root: &Path) -> Tally {
+fn features(root: &Path) -> SuiteTally {
     let one = |features: &&str| {
         let args = ["check", "--quiet", "--locked", "--package", "aldis", "--no-default-features"];
         let mut check = cargo(root);
-        Tally::one(succeeds(check.args(args).args(["--features", features])))
+        SuiteTally::one(succeeds(check.args(args).args(["--features", features])))
     };
-    ["", "config", "http", "cli"].iter().map(one).fold(Tally::default(), Tally::plus)
+    ["", "config", "http", "cli"].iter().map(one).fold(SuiteTally::default(), SuiteTally::plus)
 }
 
-fn docs(root: &Path) -> Tally {
+fn docs(root: &Path) -> SuiteTally {
     let args = ["doc", "--quiet", "--locked", "--workspace", "--no-deps"];
-    Tally::one(succeeds(cargo(root).args(args).env("RUSTDOCFLAGS", "-D warnings")))
+    SuiteTally::one(succeeds(cargo(root).args(args).env("RUSTDOCFLAGS", "-D warnings")))
 }
 
 /// More failures than this are no accident: nothing is tried again.
 const AGAIN_MAX: usize = 5;
 
-fn unit(root: &Path) -> Tally {
+fn unit(root: &Path) -> SuiteTally {
     let args = ["test", "--locked", "--workspace", "--no-fail-fast"];
-    let mut tally = Tally::default();
+    let mut tally = SuiteTally::default();
     let mut failed = Vec::new();
     let good = each_line(cargo(root).args(args), |line| {
         println!("{line}");
@@ -146,20 +146,20 @@ fn unit(root: &Path) -> Tally {
         return tally.plus(again(root, &args, &failed)).minus_failed(failed.len());
     }
     // A crate that does not compile, or a crash, prints no result line.
-    if !good && tally.failed == 0 { tally.plus(Tally::one(false)) } else { tally }
+    if !good && tally.failed == 0 { tally.plus(SuiteTally::one(false)) } else { tally }
 }
 
 /// What failed, once more and one at a time. On a machine that does other things too, or is stopped
 /// for seconds by its host, a deadline passes without a fault of the code; what fails twice
 /// is no accident. Either way its name is said, for a test that needs this is to be mended.
-fn again(root: &Path, args: &[&str], failed: &[String]) -> Tally {
+fn again(root: &Path, args: &[&str], failed: &[String]) -> SuiteTally {
     println!("\n--- once more, one at a time: {}", failed.join(", "));
-    let mut tally = Tally::default();
+    let mut tally = SuiteTally::default();
     let exactly = ["--", "--exact", "--test-threads=1"];
     each_line(cargo(root).args(args).args(exactly).args(failed), |line| {
         let counts = test_result(line);
         tally = tally.plus(counts.unwrap_or_default());
-        if !line.is_empty() && line != "running 0 tests" && counts != Some(Tally::default()) {
+        if !line.is_empty() && line != "running 0 tests" && counts != Some(SuiteTally::default()) {
             println!("{line}");
         }
     });
@@ -169,7 +169,7 @@ fn again(root: &Path, args: &[&str], failed: &[String]) -> Tally {
         0 => println!("--- passed at the second try, to be mended: {names}"),
         _ => println!("--- failed twice, or one of them: {names}"),
     }
-    Tally { passed: tally.passed, failed: tally.failed + lost }
+    SuiteTally { passed: tally.passed, failed: tally.failed + lost }
 }
 
 /// The name in a line such as `test chop::tests::any_cut ... FAILED`.
@@ -178,17 +178,17 @@ fn failed_test(line: &str) -> Option<&str> {
 }
 
 /// The counts in a line such as `test result: ok. 12 passed; 0 failed; 0 ignored; …`.
-fn test_result(line: &str) -> Option<Tally> {
+fn test_result(line: &str) -> Option<SuiteTally> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     counts_of(counts, ';')
 }
 
 /// The counts in `12 passed; 3 failed…`, whatever separates them.
-pub(crate) fn counts_of(text: &str, separator: char) -> Option<Tally> {
+pub(crate) fn counts_of(text: &str, separator: char) -> Option<SuiteTally> {
     let mut counts = text.split(separator).map_while(|part| part.trim().split_once(' '));
     let passed = counts.next().filter(|(_, what)| *what == "passed")?.0.parse().ok()?;
     let failed = counts.next().filter(|(_, what)| *what == "failed")?.0.parse().ok()?;
-    Some(Tally { passed, failed })
+    Some(SuiteTally { passed, failed })
 }
 
 /// The same cargo that started us, in the top folder.
@@ -233,9 +233,9 @@ mod tests {
     fn a_result_line_is_counted_and_others_are_not() {
         let line =
             "test result: FAILED. 12 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out";
-        assert_eq!(test_result(line), Some(Tally { passed: 12, failed: 3 }));
+        assert_eq!(test_result(line), Some(SuiteTally { passed: 12, failed: 3 }));
         assert_eq!(test_result("test chop::tests::any_cut ... ok"), None);
-        assert_eq!(counts_of("7 passed, 0 failed", ','), Some(Tally { passed: 7, failed: 0 }));
+        assert_eq!(counts_of("7 passed, 0 failed", ','), Some(SuiteTally { passed: 7, failed: 0 }));
         assert_eq!(
             failed_test("test chop::tests::any_cut ... FAILED"),
             Some("chop::tests::any_cut")
@@ -245,9 +245,9 @@ mod tests {
 
     #[test]
     fn a_suite_that_checked_nothing_fails_the_run() {
-        assert!(!summary(&[(&SUITES[0], Tally::default(), Duration::ZERO)]));
-        assert!(!summary(&[(&SUITES[0], Tally { passed: 5, failed: 1 }, Duration::ZERO)]));
-        assert!(summary(&[(&SUITES[0], Tally { passed: 5, failed: 0 }, Duration::ZERO)]));
+        assert!(!summary(&[(&SUITES[0], SuiteTally::default(), Duration::ZERO)]));
+        assert!(!summary(&[(&SUITES[0], SuiteTally { passed: 5, failed: 1 }, Duration::ZERO)]));
+        assert!(summary(&[(&SUITES[0], SuiteTally { passed: 5, failed: 0 }, Duration::ZERO)]));
     }
 
     #[test]

@@ -24,22 +24,22 @@ mod rooms;
 mod sizes;
 mod words;
 
-use crate::suites::Tally;
+use crate::suites::SuiteTally;
 use std::path::Path;
 use std::process::Command;
 
 /// A file of the repository; `path` is relative to its top folder.
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     path: String,
     text: String,
 }
 
 /// Every file that is tracked, or would be with the next `git add`, and that is text.
-pub(crate) struct Tree {
-    sources: Vec<Source>,
+pub(crate) struct SourceTree {
+    sources: Vec<SourceFile>,
 }
 
-impl Tree {
+impl SourceTree {
     fn read(root: &Path) -> Result<Self, String> {
         // A checkout may belong to another user than the one that checks it.
         let list = ["-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"];
@@ -51,17 +51,17 @@ impl Tree {
         let names = String::from_utf8_lossy(&output.stdout);
         let sources = names.split('\0').filter_map(|path| {
             let text = std::fs::read_to_string(root.join(path)).ok()?;
-            Some(Source { path: path.to_owned(), text })
+            Some(SourceFile { path: path.to_owned(), text })
         });
-        Ok(Tree { sources: sources.collect() })
+        Ok(SourceTree { sources: sources.collect() })
     }
 
     /// The files whose name ends with one of `endings`.
-    fn ending<'a>(&'a self, endings: &'a [&str]) -> impl Iterator<Item = &'a Source> {
+    fn ending<'a>(&'a self, endings: &'a [&str]) -> impl Iterator<Item = &'a SourceFile> {
         self.sources.iter().filter(|source| endings.iter().any(|end| source.path.ends_with(end)))
     }
 
-    fn file(&self, path: &str) -> Option<&Source> {
+    fn file(&self, path: &str) -> Option<&SourceFile> {
         self.sources.iter().find(|source| source.path == path)
     }
 
@@ -73,14 +73,15 @@ impl Tree {
 
     #[cfg(test)]
     fn of(files: &[(&str, &str)]) -> Self {
-        let source = |&(path, text): &(&str, &str)| Source { path: path.into(), text: text.into() };
-        Tree { sources: files.iter().map(source).collect() }
+        let source =
+            |&(path, text): &(&str, &str)| SourceFile { path: path.into(), text: text.into() };
+        SourceTree { sources: files.iter().map(source).collect() }
     }
 }
 
-type Rule = (&'static str, fn(&Tree) -> Vec<String>);
+type TidyRule = (&'static str, fn(&SourceTree) -> Vec<String>);
 
-const RULES: &[Rule] = &[
+const RULES: &[TidyRule] = &[
     ("the innermost ring is no_std", edges::pure_crates),
     ("no manifest without the lints", edges::lints),
     ("files and functions are small", sizes::sizes),
@@ -95,7 +96,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// A rule that is a ratchet: what it says, its name in the file of counts, what it finds.
-type Ratchet = (&'static str, &'static str, fn(&Tree) -> Vec<ratchet::Finding>);
+type Ratchet = (&'static str, &'static str, fn(&SourceTree) -> Vec<ratchet::TidyFinding>);
 
 const RATCHETS: &[Ratchet] = &[
     ("prose within 100 columns", "columns", prose::columns),
@@ -106,12 +107,12 @@ const RATCHETS: &[Ratchet] = &[
 ];
 
 /// Checks everything and prints what is wrong; one check a rule.
-pub(crate) fn run(root: &Path) -> Tally {
-    let tree = match Tree::read(root) {
+pub(crate) fn run(root: &Path) -> SuiteTally {
+    let tree = match SourceTree::read(root) {
         Ok(tree) => tree,
         Err(error) => {
             eprintln!("cannot list the files of the repository: {error}");
-            return Tally::one(false);
+            return SuiteTally::one(false);
         }
     };
     let rules = RULES.iter().map(|(name, rule)| (*name, rule(&tree)));
@@ -121,11 +122,11 @@ pub(crate) fn run(root: &Path) -> Tally {
         let judgement = ratchet::judge(&tree, rule, &find(&tree));
         verdict(name, &judgement.wrong, &judgement.notes)
     });
-    verdicts.chain(ratchets).fold(Tally::default(), Tally::plus)
+    verdicts.chain(ratchets).fold(SuiteTally::default(), SuiteTally::plus)
 }
 
-fn verdict(rule: &str, wrong: &[String], notes: &[String]) -> Tally {
+fn verdict(rule: &str, wrong: &[String], notes: &[String]) -> SuiteTally {
     println!("{} {rule}", if wrong.is_empty() { "ok  " } else { "FAIL" });
     wrong.iter().chain(notes).for_each(|sentence| println!("     {sentence}"));
-    Tally::one(wrong.is_empty())
+    SuiteTally::one(wrong.is_empty())
 }

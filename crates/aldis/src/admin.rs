@@ -19,7 +19,7 @@ use tracing::warn;
 
 use crate::config::Config;
 use crate::persisted::Persisted;
-use crate::reload::Changes;
+use crate::reload::ReloadChanges;
 use crate::secure::TlsHandles;
 use crate::settings::Settings;
 
@@ -31,7 +31,7 @@ const TOLD_AGAIN: Duration = Duration::from_millis(5);
 const TOLD_AGAIN_MAX: u32 = 1000;
 
 /// Where the settings come from, as often as they are read.
-pub(crate) struct Origin {
+pub(crate) struct SettingsOrigin {
     /// The configuration file, if there is one.
     pub(crate) file: Option<PathBuf>,
     /// Reads them: the file's, with those of the command line and of the program over them.
@@ -40,7 +40,7 @@ pub(crate) struct Origin {
 
 /// Changes what runs, one change after the other.
 pub(crate) struct Admin {
-    origin: Origin,
+    origin: SettingsOrigin,
     settings: Arc<Settings>,
     persisted: Mutex<Persisted>,
     engine: Handle,
@@ -50,7 +50,7 @@ pub(crate) struct Admin {
 
 impl Admin {
     pub(crate) fn new(
-        origin: Origin,
+        origin: SettingsOrigin,
         settings: Arc<Settings>,
         persisted: Persisted,
         engine: Handle,
@@ -85,7 +85,7 @@ impl Admin {
     ///
     /// # Errors
     /// One sentence; the old settings stay.
-    pub(crate) fn reread_settings(&self) -> Result<Changes, String> {
+    pub(crate) fn reread_settings(&self) -> Result<ReloadChanges, String> {
         let mut persisted = self.persisted();
         let config = persisted.settle((self.origin.read)()?)?;
         self.read_tls_again(&config)?;

@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     http_access: Option<PathBuf>,
     #[command(flatten)]
-    tls: secure::Settings,
+    tls: secure::TlsTable,
     /// Number of workers, a thread and a core each [default: one a core, less one where there are
     /// more than two]
     #[arg(long, value_name = "N")]
@@ -83,14 +83,14 @@ pub struct Args {
 /// A program with these arguments alone.
 #[derive(Parser)]
 #[command(max_term_width = 100)]
-struct Program {
+struct ArgsAlone {
     #[command(flatten)]
     args: Args,
 }
 
 /// Those of this program; where they make no sense it prints why and ends.
 pub(crate) fn parse() -> Args {
-    Program::parse().args
+    ArgsAlone::parse().args
 }
 
 impl Args {

@@ -11,7 +11,7 @@ use aldis_engine::pin;
 
 use crate::app_registry::AppName;
 use crate::config::Config;
-use crate::knobs::Knobs;
+use crate::knobs::RunKnobs;
 
 /// The lines.
 pub(crate) fn banner(
@@ -121,7 +121,7 @@ fn count(number: usize, what: &str) -> String {
 
 /// The preset, and the knobs that are not as it has them.
 fn design(config: &Config) -> String {
-    let keys: Vec<_> = Knobs::default().differing(&config.knobs).collect();
+    let keys: Vec<_> = RunKnobs::default().differing(&config.knobs).collect();
     match &keys[..] {
         [] => config.preset.name.to_owned(),
         _ => format!("{} with other {}", config.preset.name, keys.join(", ")),

@@ -49,9 +49,9 @@ pub(crate) use value::{LogFormat, LogLevel, Workers};
 use crate::app_registry::{AppName, AppRegistry, without_leftovers};
 #[cfg(feature = "http")]
 use crate::http::Section;
-use crate::knobs::{Knobs, LIVE, Refused, Setting};
-use crate::room::Room;
-use crate::weights::{Rules, Table};
+use crate::knobs::{KnobsError, LIVE, RunKnobs, Setting};
+use crate::room::MemoryBudget;
+use crate::weights::{WeightRules, WeightsTable};
 
 /// The ports that switches try: the one that IANA gave OpenFlow, and the one that was in use
 /// before.
@@ -82,12 +82,12 @@ pub(crate) struct Config {
     pub(crate) registry: AppRegistry,
     /// In which order they see what.
     #[serde(rename = "sequence")]
-    sequences: Vec<sequence::Told>,
+    sequences: Vec<sequence::ToldSequence>,
     /// How switches are shared among workers: a preset.
     #[serde(rename = "design", deserialize_with = "value::parsed")]
     pub(crate) preset: Design,
     /// What is different from the preset.
-    pub(crate) knobs: Knobs,
+    pub(crate) knobs: RunKnobs,
     /// The knobs and weights of the command line, which go before those of the file.
     #[serde(skip)]
     pub(crate) set: Vec<Setting>,
@@ -98,13 +98,13 @@ pub(crate) struct Config {
     pub(crate) design: Design,
     /// What the file says of weights.
     #[serde(rename = "weights")]
-    table: Table,
+    table: WeightsTable,
     /// The weights, the command line's first, once they are settled.
     #[serde(skip)]
-    pub(crate) rules: Rules,
+    pub(crate) rules: WeightRules,
     /// The default rules.
     #[serde(skip)]
-    pub(crate) said: Rules,
+    pub(crate) said: WeightRules,
     /// What the controller begins with, once the store was read.
     #[serde(skip)]
     pub(crate) initial: Option<Initial>,
@@ -121,29 +121,29 @@ pub(crate) struct Config {
     pub(crate) log_format: Option<LogFormat>,
     /// Memory that the controller may have, in MiB; what there is when absent.
     memory_mib: Option<Within<64, 16_777_216>>,
-    session: session::Session,
-    pub(crate) tls: super::secure::Settings,
-    learning_switch: session::LearningSwitch,
-    pub(crate) monitor: monitor::Settings,
+    session: session::SessionTable,
+    pub(crate) tls: super::secure::TlsTable,
+    learning_switch: session::LearningSwitchTable,
+    pub(crate) monitor: monitor::MonitorTable,
     /// The rules of the application `acl`, in order.
     #[serde(rename = "acl")]
-    acl_rules: Vec<rules::Told<Rule>>,
+    acl_rules: Vec<rules::ToldRule<Rule>>,
     /// What the application `static-flows` keeps.
     #[serde(rename = "static-flow")]
-    static_flow: Vec<rules::Told<StaticFlow>>,
+    static_flow: Vec<rules::ToldRule<StaticFlow>>,
     topology: network::TopologySettings,
     hosts: network::HostsSettings,
     /// The servers that the application `dhcp` believes.
-    dhcp_server: Vec<dhcp::Told>,
-    pub(crate) routing: paths::Routing,
-    pub(crate) route_flow: paths::RouteFlow,
+    dhcp_server: Vec<dhcp::DhcpTable>,
+    pub(crate) routing: paths::RoutingTable,
+    pub(crate) route_flow: paths::RouteFlowTable,
     #[serde(skip)]
-    source: Option<Source>,
+    source: Option<ConfigFile>,
 }
 
 /// The file that it was read from, so that errors found later name their place.
 #[derive(Clone, Debug)]
-struct Source {
+struct ConfigFile {
     path: PathBuf,
     text: String,
 }
@@ -159,13 +159,13 @@ impl Default for Config {
             registry: AppRegistry::default(),
             sequences: vec![],
             preset: Design::default(),
-            knobs: Knobs::default(),
+            knobs: RunKnobs::default(),
             set: vec![],
             weight: vec![],
             design: Design::default(),
-            table: Table::default(),
-            rules: Rules::default(),
-            said: Rules::default(),
+            table: WeightsTable::default(),
+            rules: WeightRules::default(),
+            said: WeightRules::default(),
             initial: None,
             #[cfg(feature = "store")]
             store: None,
@@ -174,17 +174,17 @@ impl Default for Config {
             log: LogLevel(tracing::Level::INFO),
             log_format: None,
             memory_mib: None,
-            session: session::Session::default(),
-            tls: super::secure::Settings::default(),
-            learning_switch: session::LearningSwitch::default(),
-            monitor: monitor::Settings::default(),
+            session: session::SessionTable::default(),
+            tls: super::secure::TlsTable::default(),
+            learning_switch: session::LearningSwitchTable::default(),
+            monitor: monitor::MonitorTable::default(),
             acl_rules: vec![],
             static_flow: vec![],
             topology: network::TopologySettings::default(),
             hosts: network::HostsSettings::default(),
             dhcp_server: vec![],
-            routing: paths::Routing::default(),
-            route_flow: paths::RouteFlow::default(),
+            routing: paths::RoutingTable::default(),
+            route_flow: paths::RouteFlowTable::default(),
             source: None,
         }
     }
@@ -209,7 +209,7 @@ impl Config {
         }
         let config: Config =
             toml::from_str(&text).map_err(|error| format!("{shown}:{}", explain(&text, &error)))?;
-        Ok(Config { source: Some(Source { path: path.to_owned(), text }), ..config })
+        Ok(Config { source: Some(ConfigFile { path: path.to_owned(), text }), ..config })
     }
 
     /// Puts the command line's knobs and rules before the file's, both over the preset, and the
@@ -218,7 +218,7 @@ impl Config {
     /// # Errors
     /// One sentence that begins with the place of what is wrong.
     pub(crate) fn settle(self, kept: &[WeightRule]) -> Result<Config, String> {
-        let said = |knobs: Knobs, setting: &Setting| knobs.or_rather(setting.knobs.clone());
+        let said = |knobs: RunKnobs, setting: &Setting| knobs.or_rather(setting.knobs.clone());
         let knobs = self.set.iter().fold(self.knobs.clone(), said);
         let design = knobs.over(self.preset);
         let design = design.map_err(|refused| self.location_of(&refused) + &refused.why)?;
@@ -230,7 +230,7 @@ impl Config {
                 "{io_threads} I/O threads and {workers} workers; accepted are {WORKERS_MAX} threads together"
             ));
         }
-        let mut all = Rules::default();
+        let mut all = WeightRules::default();
         for rule in &self.weight {
             all.add(rule.clone()).map_err(|why| format!("--weight: {why}"))?;
         }
@@ -244,8 +244,8 @@ impl Config {
     }
 
     /// The memory that is divided.
-    pub(crate) fn room(&self) -> Room {
-        self.memory_mib.map_or_else(Room::here, |Within(mib)| Room::of(mib * MIB))
+    pub(crate) fn room(&self) -> MemoryBudget {
+        self.memory_mib.map_or_else(MemoryBudget::here, |Within(mib)| MemoryBudget::of(mib * MIB))
     }
 
     /// Bytes that are kept on account of each switch.
@@ -277,7 +277,7 @@ impl Config {
 
     /// Warns of keys in an old spelling, with what to write instead.
     pub(crate) fn warn_of_old_spellings(&self) {
-        for (at, why) in self.static_flow.iter().filter_map(rules::Told::old_spelling) {
+        for (at, why) in self.static_flow.iter().filter_map(rules::ToldRule::old_spelling) {
             warn!("{}{why}", self.location_at(at));
         }
     }
@@ -297,7 +297,7 @@ impl Config {
             app_set = added.map_err(|why| location() + &why)?;
         }
         let app_set = without_leftovers(app_set, self.apps());
-        let sequences = self.sequences.iter().map(sequence::Told::sequence);
+        let sequences = self.sequences.iter().map(sequence::ToldSequence::sequence);
         let of_author = self.registry.sequences().filter(|_| self.apps.is_none());
         let sequences = sequences.chain(of_author);
         let app_set = sequences
@@ -327,11 +327,11 @@ impl Config {
     }
 
     /// The learning switch's part.
-    pub(crate) fn learning_switch(&self) -> learning_switch::Config {
-        learning_switch::Config {
+    pub(crate) fn learning_switch(&self) -> learning_switch::LearningConfig {
+        learning_switch::LearningConfig {
             idle_timeout_s: self.learning_switch.idle_timeout_s,
             tables: self.tables(),
-            ..learning_switch::Config::new(Seed::random())
+            ..learning_switch::LearningConfig::new(Seed::random())
         }
     }
 
@@ -396,7 +396,7 @@ impl Config {
     }
 
     /// Where the first of the keys was said that was.
-    fn location_of(&self, refused: &Refused) -> String {
+    fn location_of(&self, refused: &KnobsError) -> String {
         let location = refused.keys.iter().find_map(|key| {
             let set = self.set.iter().any(|setting| setting.key == *key);
             match set {
@@ -413,7 +413,7 @@ impl Config {
     }
 }
 
-impl Source {
+impl ConfigFile {
     fn location_at(&self, at: usize) -> String {
         format!("{}:{}", self.path.display(), location(&self.text, at))
     }
@@ -421,7 +421,7 @@ impl Source {
     /// Where the file has a key of `[knobs]`.
     #[cfg(feature = "config")]
     fn location_of_knob(&self, key: &str) -> Option<String> {
-        let Source { path, text } = self;
+        let ConfigFile { path, text } = self;
         let table = toml::de::DeTable::parse(text).ok()?.into_inner();
         let knobs = table.get("knobs")?.get_ref().as_table()?;
         let (said, _) = knobs.iter().find(|(said, _)| said.get_ref() == key)?;

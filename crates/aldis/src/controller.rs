@@ -9,7 +9,7 @@ use aldis_control::pipeline::Sequence;
 use aldis_control::{App, EventKind};
 
 use crate::Refused;
-use crate::admin::Origin;
+use crate::admin::SettingsOrigin;
 use crate::app_registry::{AppName, AppRegistry};
 use crate::config::Config;
 use crate::outlet::Outlets;
@@ -21,7 +21,7 @@ pub(crate) type Configure = Box<dyn Fn(&mut aldis_engine::Config) + Send + Sync>
 
 /// A controller that is about to start.
 pub struct Controller {
-    origin: Origin,
+    origin: SettingsOrigin,
     registry: AppRegistry,
     configure: Vec<Configure>,
 }
@@ -79,7 +79,7 @@ impl Controller {
         file: Option<std::path::PathBuf>,
         read: impl Fn() -> Result<Config, String> + Send + Sync + 'static,
     ) -> Controller {
-        let origin = Origin { file, read: Box::new(read) };
+        let origin = SettingsOrigin { file, read: Box::new(read) };
         Controller { origin, registry: AppRegistry::empty(), configure: vec![] }
     }
 
@@ -148,13 +148,13 @@ impl Controller {
 
     /// This counts over what was said before.
     fn set(self, change: impl Fn(&mut Config) + Send + Sync + 'static) -> Controller {
-        let Controller { origin: Origin { file, read }, registry, configure } = self;
+        let Controller { origin: SettingsOrigin { file, read }, registry, configure } = self;
         let read = Box::new(move || {
             let mut config = read()?;
             change(&mut config);
             Ok(config)
         });
-        Controller { origin: Origin { file, read }, registry, configure }
+        Controller { origin: SettingsOrigin { file, read }, registry, configure }
     }
 
     /// How its applications work together, without starting it.
@@ -197,7 +197,7 @@ impl Controller {
     }
 
     /// Where its settings come from, with its applications among them.
-    fn parts(self) -> (Origin, Vec<Configure>) {
+    fn parts(self) -> (SettingsOrigin, Vec<Configure>) {
         let registry = self.registry.clone();
         let controller = self.set(move |config| config.registry = registry.clone());
         (controller.origin, controller.configure)

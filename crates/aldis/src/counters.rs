@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use aldis_engine::metrics::Snapshot;
 
-use crate::outlet::Outlet;
+use crate::outlet::OutputLines;
 
 /// Whether counters could be written there.
 ///
@@ -34,7 +34,11 @@ pub(crate) fn check(file: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence; a file that was there is as it was.
-pub(crate) fn write(snapshot: &Snapshot, file: Option<&Path>, out: &Outlet) -> Result<(), String> {
+pub(crate) fn write(
+    snapshot: &Snapshot,
+    file: Option<&Path>,
+    out: &OutputLines,
+) -> Result<(), String> {
     let mut text = serde_json::to_vec(snapshot).map_err(|error| error.to_string())?;
     text.push(b'\n');
     let Some(file) = file else {

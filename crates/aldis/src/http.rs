@@ -17,8 +17,8 @@ use aldis_control::{Time, World};
 use aldis_engine::{Engine, Handle};
 use aldis_http::api::apps::Apps;
 use aldis_http::api::weights::Design;
-use aldis_http::events::{Incoming, Taker};
-use aldis_http::{Access, Commanded, Controller, Listening, Refused, Server};
+use aldis_http::events::{EventReceiver, EventSender};
+use aldis_http::{Access, BindError, Commanded, Controller, HttpServer, Listening};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
 use serde::{Deserialize, Deserializer, de};
@@ -61,8 +61,8 @@ impl FromStr for ServeAt {
 
 impl<'de> Deserialize<'de> for ServeAt {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct At;
-        impl de::Visitor<'_> for At {
+        struct AddressVisitor;
+        impl de::Visitor<'_> for AddressVisitor {
             type Value = ServeAt;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,30 +77,30 @@ impl<'de> Deserialize<'de> for ServeAt {
                 self.visit_str(&port.to_string())
             }
         }
-        from.deserialize_any(At)
+        from.deserialize_any(AddressVisitor)
     }
 }
 
 /// A server that listens, and does not answer yet.
-pub(crate) struct Serving {
+pub(crate) struct HttpListening {
     listening: Option<Listening>,
     access: Access,
 }
 
 /// The same, once the engine tells it what happens.
 pub(crate) struct Informed {
-    serving: Serving,
-    incoming: Incoming,
+    serving: HttpListening,
+    incoming: EventReceiver,
 }
 
-impl Serving {
+impl HttpListening {
     /// Listens where it is said.
     ///
     /// # Errors
     /// One sentence.
-    pub(crate) fn listen(section: &Section) -> Result<Serving, Why> {
+    pub(crate) fn listen(section: &Section) -> Result<HttpListening, Why> {
         let access = section.access().map_err(Why::Usage)?;
-        Ok(Serving { listening: listen(section.at, &access)?, access })
+        Ok(HttpListening { listening: listen(section.at, &access)?, access })
     }
 
     /// What the engine tells, to the log and to the followers of events.
@@ -110,7 +110,7 @@ impl Serving {
     ) -> (Arc<dyn EventSink>, Informed) {
         let (taker, incoming) = aldis_http::events::channel();
         let event_sink: Arc<dyn EventSink> = match &self.listening {
-            Some(_) => Arc::new(Both(log, taker)),
+            Some(_) => Arc::new(LogAndFollowers(log, taker)),
             None => Arc::new(log),
         };
         (event_sink, Informed { serving: self, incoming })
@@ -127,12 +127,12 @@ impl Informed {
         engine: &Engine,
         settings: &Arc<Settings>,
         admin: &Arc<Admin>,
-    ) -> Result<Option<Server>, String> {
-        let Informed { serving: Serving { listening, access }, incoming } = self;
+    ) -> Result<Option<HttpServer>, String> {
+        let Informed { serving: HttpListening { listening, access }, incoming } = self;
         let Some(listening) = listening else { return Ok(None) };
-        let watched = Watched::new(engine.handle(), Arc::clone(settings))?;
+        let watched = EngineView::new(engine.handle(), Arc::clone(settings))?;
         let admin = Arc::clone(admin);
-        let started = Server::start(listening, Arc::new(watched), admin, incoming, access);
+        let started = HttpServer::start(listening, Arc::new(watched), admin, incoming, access);
         started.map(Some).map_err(|error| format!("cannot start to serve HTTP: {error}"))
     }
 }
@@ -150,7 +150,7 @@ fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<Listening>, Why
         }
         None => match Listening::on(DEFAULT, access) {
             Ok(listening) => Ok(Some(listening)),
-            Err(refused @ Refused::Taken(_)) => {
+            Err(refused @ BindError::Taken(_)) => {
                 warn!("{refused}; going on without HTTP");
                 Ok(None)
             }
@@ -160,17 +160,17 @@ fn listen(at: Option<ServeAt>, access: &Access) -> Result<Option<Listening>, Why
 }
 
 /// Whose fault it is.
-fn cannot(refused: &Refused) -> Why {
+fn cannot(refused: &BindError) -> Why {
     match refused {
-        Refused::Open(_) => Why::Usage(refused.to_string()),
-        Refused::Taken(_) | Refused::Failed(..) => Why::Failed(refused.to_string()),
+        BindError::Open(_) => Why::Usage(refused.to_string()),
+        BindError::Taken(_) | BindError::Failed(..) => Why::Failed(refused.to_string()),
     }
 }
 
 /// Tells the log and the followers of events.
-struct Both<L>(L, Taker);
+struct LogAndFollowers<L>(L, EventSender);
 
-impl<L: EventSink> EventSink for Both<L> {
+impl<L: EventSink> EventSink for LogAndFollowers<L> {
     fn emit(&self, event: ControllerEvent) {
         self.1.emit(event.clone());
         self.0.emit(event);
@@ -178,23 +178,23 @@ impl<L: EventSink> EventSink for Both<L> {
 }
 
 /// The engine, the applications and the settings, as they are seen from outside.
-pub(crate) struct Watched {
+pub(crate) struct EngineView {
     engine: Handle,
     settings: Arc<Settings>,
     apps: Apps,
 }
 
-impl Watched {
+impl EngineView {
     /// # Errors
     /// One sentence: the applications cannot work together.
-    fn new(engine: Handle, settings: Arc<Settings>) -> Result<Watched, String> {
+    fn new(engine: Handle, settings: Arc<Settings>) -> Result<EngineView, String> {
         let app_set = settings.now().app_set()?;
         let apps = views::apps(&app_set.graph().map_err(|wrong| wrong.to_string())?);
-        Ok(Watched { engine, settings, apps })
+        Ok(EngineView { engine, settings, apps })
     }
 }
 
-impl Controller for Watched {
+impl Controller for EngineView {
     fn now(&self) -> Time {
         self.engine.now()
     }

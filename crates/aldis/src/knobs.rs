@@ -16,14 +16,14 @@ pub(crate) const LIVE: [&str; 3] = ["ibt", "bdu-us", "prt"];
 /// What was said of each knob. Keys are the papers' words.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Knobs {
+pub(crate) struct RunKnobs {
     max_read_bytes: Option<Natural>,
-    batching: Option<BatchingName>,
+    batching: Option<BatchingText>,
     #[serde(deserialize_with = "ibt")]
     pub(crate) ibt: Option<Ibt>,
     #[serde(deserialize_with = "bdu")]
     pub(crate) bdu_us: Option<Bdu>,
-    write: Option<WriteName>,
+    write: Option<WriteText>,
     core_binding: Option<bool>,
     request_binding: Option<bool>,
     output_batching: Option<bool>,
@@ -34,17 +34,17 @@ pub(crate) struct Knobs {
 
 /// A set of knobs that is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct KnobsError {
     /// The keys that it may be about, the likeliest first.
     pub(crate) keys: &'static [&'static str],
     /// The sentence.
     pub(crate) why: String,
 }
 
-impl Knobs {
+impl RunKnobs {
     /// These, and those of `other` where it has any.
-    pub(crate) fn or_rather(self, other: Knobs) -> Knobs {
-        Knobs {
+    pub(crate) fn or_rather(self, other: RunKnobs) -> RunKnobs {
+        RunKnobs {
             max_read_bytes: other.max_read_bytes.or(self.max_read_bytes),
             batching: other.batching.or(self.batching),
             ibt: other.ibt.or(self.ibt),
@@ -63,7 +63,7 @@ impl Knobs {
     ///
     /// # Errors
     /// A knob that is out of range, does nothing under this design, or contradicts another.
-    pub(crate) fn over(&self, preset: Design) -> Result<Design, Refused> {
+    pub(crate) fn over(&self, preset: Design) -> Result<Design, KnobsError> {
         let design = Design {
             read: self.read(&preset)?,
             read_max: self.max_read_bytes.map_or(preset.read_max, |Natural(bytes)| bytes),
@@ -75,12 +75,12 @@ impl Knobs {
             prt: self.prt.map_or(preset.prt, |Prt(requests)| requests),
             ..preset
         };
-        let refused = |why: Contradiction| Refused { keys: keys(why), why: why.to_string() };
+        let refused = |why: Contradiction| KnobsError { keys: keys(why), why: why.to_string() };
         design.check().map_err(refused).map(|()| design)
     }
 
     /// The keys whose values differ.
-    pub(crate) fn differing(&self, other: &Knobs) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn differing(&self, other: &RunKnobs) -> impl Iterator<Item = &'static str> {
         let keys = [
             ("max-read-bytes", self.max_read_bytes != other.max_read_bytes),
             ("batching", self.batching != other.batching),
@@ -97,7 +97,7 @@ impl Knobs {
         keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
     }
 
-    fn read(&self, preset: &Design) -> Result<Read, Refused> {
+    fn read(&self, preset: &Design) -> Result<Read, KnobsError> {
         let mut read = preset.read;
         if let Some(Natural(threads)) = self.io_threads {
             let Read::SharedQueue { io_threads, .. } = &mut read else {
@@ -115,14 +115,14 @@ impl Knobs {
         Ok(read)
     }
 
-    fn batching(&self, preset: &Design) -> Result<Batching, Refused> {
+    fn batching(&self, preset: &Design) -> Result<Batching, KnobsError> {
         let batching = match (self.batching, preset.batching) {
             (None, batching) => batching,
-            (Some(BatchingName::PerRead), _) => Batching::PerRead,
-            (Some(BatchingName::Adaptive), batching @ Batching::Adaptive(_)) => batching,
-            (Some(BatchingName::Adaptive), _) => Batching::ADAPTIVE,
-            (Some(BatchingName::Fixed), batching @ Batching::Fixed(_)) => batching,
-            (Some(BatchingName::Fixed), _) => match self.ibt {
+            (Some(BatchingText::PerRead), _) => Batching::PerRead,
+            (Some(BatchingText::Adaptive), batching @ Batching::Adaptive(_)) => batching,
+            (Some(BatchingText::Adaptive), _) => Batching::ADAPTIVE,
+            (Some(BatchingText::Fixed), batching @ Batching::Fixed(_)) => batching,
+            (Some(BatchingText::Fixed), _) => match self.ibt {
                 Some(ibt) => Batching::Fixed(ibt),
                 None => return Err(no_threshold()),
             },
@@ -145,13 +145,13 @@ impl Knobs {
     }
 }
 
-fn idle(keys: &'static [&'static str], design: &Design, why: &str) -> Refused {
-    Refused { keys, why: format!("design {} {why}", design.name) }
+fn idle(keys: &'static [&'static str], design: &Design, why: &str) -> KnobsError {
+    KnobsError { keys, why: format!("design {} {why}", design.name) }
 }
 
-fn no_threshold() -> Refused {
+fn no_threshold() -> KnobsError {
     let why = "fixed batching needs its threshold: give ibt too, in requests".to_owned();
-    Refused { keys: &["batching"], why }
+    KnobsError { keys: &["batching"], why }
 }
 
 /// The keys of the knobs that go together badly.
@@ -174,7 +174,7 @@ pub(crate) struct Setting {
     /// Its key.
     pub(crate) key: String,
     /// That knob alone.
-    pub(crate) knobs: Knobs,
+    pub(crate) knobs: RunKnobs,
 }
 
 #[cfg(feature = "config")]
@@ -192,14 +192,14 @@ impl std::str::FromStr for Setting {
         };
         let table = toml::Table::from_iter([(key.clone(), typed)]);
         let knobs =
-            Knobs::deserialize(table).map_err(|error| aldis_plain::plain(error.message()))?;
+            RunKnobs::deserialize(table).map_err(|error| aldis_plain::plain(error.message()))?;
         Ok(Setting { key, knobs })
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum BatchingName {
+enum BatchingText {
     PerRead,
     Fixed,
     Adaptive,
@@ -207,16 +207,16 @@ enum BatchingName {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum WriteName {
+enum WriteText {
     Batched,
     Immediate,
 }
 
-impl From<WriteName> for Write {
-    fn from(name: WriteName) -> Write {
+impl From<WriteText> for Write {
+    fn from(name: WriteText) -> Write {
         match name {
-            WriteName::Batched => Write::Batched,
-            WriteName::Immediate => Write::Immediate,
+            WriteText::Batched => Write::Batched,
+            WriteText::Immediate => Write::Immediate,
         }
     }
 }
@@ -242,15 +242,15 @@ impl<'de> Deserialize<'de> for Prt {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "give a number of requests from 1 on, or \"none\"")]
-        enum Said {
+        enum KnobText {
             Requests(i64),
             Word(String),
         }
-        match Said::deserialize(from)? {
-            Said::Requests(requests @ 1..) => Ok(Prt(usize::try_from(requests).ok())),
-            Said::Requests(0) => Err(de::Error::custom(Contradiction::NothingMayWait)),
-            Said::Word(word) if word == "none" => Ok(Prt(None)),
-            Said::Requests(_) | Said::Word(_) => Err(de::Error::custom(
+        match KnobText::deserialize(from)? {
+            KnobText::Requests(requests @ 1..) => Ok(Prt(usize::try_from(requests).ok())),
+            KnobText::Requests(0) => Err(de::Error::custom(Contradiction::NothingMayWait)),
+            KnobText::Word(word) if word == "none" => Ok(Prt(None)),
+            KnobText::Requests(_) | KnobText::Word(_) => Err(de::Error::custom(
                 "no pending request threshold; give a number of requests from 1 on, or \"none\"",
             )),
         }
@@ -271,18 +271,18 @@ fn bdu<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bdu>, D::Error> {
 mod tests {
     use super::*;
 
-    fn knobs(text: &str) -> Knobs {
+    fn knobs(text: &str) -> RunKnobs {
         toml::from_str(text).unwrap()
     }
 
-    fn over(design: &str, text: &str) -> Result<Design, Refused> {
+    fn over(design: &str, text: &str) -> Result<Design, KnobsError> {
         knobs(text).over(design.parse().unwrap())
     }
 
     #[test]
     fn nothing_said_is_the_preset() {
         for design in Design::ALL {
-            assert_eq!(Knobs::default().over(design), Ok(design));
+            assert_eq!(RunKnobs::default().over(design), Ok(design));
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
             ("nox", "max-read-bytes = 3", "max-read-bytes", "1024 to 1048576"),
         ];
         for (design, text, key, accepted) in refused {
-            let Refused { keys, why } = over(design, text).unwrap_err();
+            let KnobsError { keys, why } = over(design, text).unwrap_err();
             assert!(keys[0] == key && why.contains(accepted), "{design}, {text}: {keys:?}, {why}");
         }
     }

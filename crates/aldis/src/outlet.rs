@@ -31,20 +31,20 @@ const END_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub(crate) struct Outlets {
     /// Standard error: the log, and what is said beside it.
-    pub(crate) log: Outlet,
+    pub(crate) log: OutputLines,
     /// Standard output: counters.
-    pub(crate) counters: Outlet,
+    pub(crate) counters: OutputLines,
 }
 
 /// One of them. Clones write to the same.
 #[derive(Clone)]
-pub(crate) struct Outlet {
-    queue: Sender<Item>,
+pub(crate) struct OutputLines {
+    queue: Sender<OutletItem>,
     dropped: Arc<AtomicU64>,
 }
 
 /// What the thread is given.
-enum Item {
+enum OutletItem {
     /// To be written.
     Text(Vec<u8>),
     /// To be answered when everything before it is written.
@@ -81,8 +81,8 @@ impl Outlets {
             }
         };
         Ok(Outlets {
-            log: Outlet::start("stderr", &io::stderr(), LINES_MAX, log)?,
-            counters: Outlet::start("stdout", &io::stdout(), DOCUMENTS_MAX, counters)?,
+            log: OutputLines::start("stderr", &io::stderr(), LINES_MAX, log)?,
+            counters: OutputLines::start("stdout", &io::stdout(), DOCUMENTS_MAX, counters)?,
         })
     }
 
@@ -94,7 +94,7 @@ impl Outlets {
     }
 }
 
-impl Outlet {
+impl OutputLines {
     /// Writes to a copy of this file, so that no lock of the standard library is held while a write
     /// waits.
     fn start(
@@ -102,7 +102,7 @@ impl Outlet {
         file: &impl AsFd,
         texts_max: usize,
         tell: impl Fn(Trouble) + Send + 'static,
-    ) -> Result<Outlet, String> {
+    ) -> Result<OutputLines, String> {
         let cannot = |error: io::Error| format!("cannot write to {name}: {error}");
         let file = File::from(file.as_fd().try_clone_to_owned().map_err(cannot)?);
         let (queue, texts) = bounded(texts_max);
@@ -110,12 +110,12 @@ impl Outlet {
         let count = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name(name.into());
         thread.spawn(move || write(file, &texts, &count, tell)).map_err(cannot)?;
-        Ok(Outlet { queue, dropped })
+        Ok(OutputLines { queue, dropped })
     }
 
     /// Has this written; whether there was room. Never waits.
     pub(crate) fn put(&self, text: Vec<u8>) -> bool {
-        let fits = self.queue.try_send(Item::Text(text)).is_ok();
+        let fits = self.queue.try_send(OutletItem::Text(text)).is_ok();
         if !fits {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -129,22 +129,27 @@ impl Outlet {
 
     fn wait(&self, deadline: Instant) {
         let (written, all_written) = bounded(1);
-        if self.queue.send_deadline(Item::Written(written), deadline).is_ok() {
+        if self.queue.send_deadline(OutletItem::Written(written), deadline).is_ok() {
             let _ = all_written.recv_deadline(deadline);
         }
     }
 }
 
-fn write(mut file: File, texts: &Receiver<Item>, dropped: &AtomicU64, tell: impl Fn(Trouble)) {
+fn write(
+    mut file: File,
+    texts: &Receiver<OutletItem>,
+    dropped: &AtomicU64,
+    tell: impl Fn(Trouble),
+) {
     let half = texts.capacity().map_or(0, |texts_max| texts_max / 2);
     for item in texts {
         match item {
-            Item::Text(text) => {
+            OutletItem::Text(text) => {
                 if let Err(error) = file.write_all(&text) {
                     tell(Trouble::Failed(error.to_string()));
                 }
             }
-            Item::Written(waits) => {
+            OutletItem::Written(waits) => {
                 let _ = waits.send(());
             }
         }
@@ -159,7 +164,7 @@ fn write(mut file: File, texts: &Receiver<Item>, dropped: &AtomicU64, tell: impl
 }
 
 /// The log writes a line at a time.
-impl Write for &Outlet {
+impl Write for &OutputLines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.put(line.to_vec());
         Ok(line.len())
@@ -170,10 +175,10 @@ impl Write for &Outlet {
     }
 }
 
-impl<'a> MakeWriter<'a> for Outlet {
-    type Writer = &'a Outlet;
+impl<'a> MakeWriter<'a> for OutputLines {
+    type Writer = &'a OutputLines;
 
-    fn make_writer(&'a self) -> &'a Outlet {
+    fn make_writer(&'a self) -> &'a OutputLines {
         self
     }
 }
@@ -190,7 +195,8 @@ mod tests {
     fn nobody_waits_for_a_pipe_that_is_not_read_and_what_is_missing_is_counted() {
         let (mut reader, writer) = io::pipe().unwrap();
         let (tell, told) = bounded(16);
-        let outlet = Outlet::start("pipe", &writer, 4, move |trouble| tell.send(trouble).unwrap());
+        let outlet =
+            OutputLines::start("pipe", &writer, 4, move |trouble| tell.send(trouble).unwrap());
         let outlet = outlet.unwrap();
         drop(writer);
         assert!(outlet.put(vec![b'.'; MUCH]));
@@ -220,7 +226,8 @@ mod tests {
     fn what_cannot_be_written_is_told() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let (tell, told) = bounded(16);
-        let outlet = Outlet::start("full", &full, 4, move |trouble| tell.send(trouble).unwrap());
+        let outlet =
+            OutputLines::start("full", &full, 4, move |trouble| tell.send(trouble).unwrap());
         outlet.unwrap().say("x\n");
         let trouble = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert!(

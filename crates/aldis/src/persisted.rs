@@ -20,7 +20,7 @@ use aldis_wire::DatapathId;
 use tracing::warn;
 
 use crate::config::{Config, Initial};
-use crate::weights::Rules;
+use crate::weights::WeightRules;
 use acl::AclRules;
 use flows::Flows;
 
@@ -81,7 +81,8 @@ impl Persisted {
     pub(crate) fn settle(&self, config: Config) -> Result<Config, String> {
         let mut config = config.settle(&self.imported)?;
         if let Some(set) = &self.weights {
-            config.rules = Rules::of(set).map_err(|why| format!("the store: weights: {why}"))?;
+            config.rules =
+                WeightRules::of(set).map_err(|why| format!("the store: weights: {why}"))?;
         }
         config.app_set()?;
         Ok(config)

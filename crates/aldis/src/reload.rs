@@ -17,7 +17,7 @@ const LINES_MAX: usize = 20;
 
 /// What became of settings that were read again.
 #[derive(Debug)]
-pub(crate) struct Changes {
+pub(crate) struct ReloadChanges {
     /// What counts from now on: each key with its old and its new value.
     pub(crate) applied: Vec<String>,
     /// Keys that changed, and count only after a restart.
@@ -28,7 +28,7 @@ pub(crate) struct Changes {
 
 /// Takes from `read` into `running` what counts at once. The rest of `running` stays: it is what
 /// runs.
-pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
+pub(crate) fn apply(running: &mut Config, read: Config) -> ReloadChanges {
     let mut applied = Vec::new();
     match running.design.batching {
         Batching::PerRead => {}
@@ -80,10 +80,10 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> Changes {
     (running.rules, running.said) = (read.rules, read.said);
     tell(&mut applied, "stats", file(&running.stats), file(&read.stats));
     running.stats = read.stats;
-    Changes { applied, waiting, weights }
+    ReloadChanges { applied, waiting, weights }
 }
 
-impl Changes {
+impl ReloadChanges {
     /// Says so in the log.
     pub(crate) fn log(&self, file: &str) {
         for line in &self.applied {
@@ -174,7 +174,7 @@ mod tests {
         toml::from_str::<Config>(text).unwrap().settle(&[]).unwrap()
     }
 
-    fn change(old: &str, new: &str) -> (Config, Changes) {
+    fn change(old: &str, new: &str) -> (Config, ReloadChanges) {
         let mut running = config(old);
         let changes = apply(&mut running, config(new));
         (running, changes)

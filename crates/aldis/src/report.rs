@@ -20,9 +20,9 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tracing::{debug, info, warn};
 
 use crate::config::{LogFormat, LogLevel};
-use crate::outlet::Outlet;
+use crate::outlet::OutputLines;
 use crowd::Crowd;
-use full::Full;
+use full::FullTables;
 pub(crate) use lines::format_of_stderr;
 
 /// Events that wait to be logged.
@@ -48,12 +48,12 @@ pub(crate) struct Reporter {
 }
 
 /// The workers' end.
-pub(crate) struct Taker {
+pub(crate) struct ReportSender {
     sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
 }
 
-impl EventSink for Taker {
+impl EventSink for ReportSender {
     fn emit(&self, event: ControllerEvent) {
         if self.sender.try_send(event).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Reporter {
     pub(crate) fn start(
         level: LogLevel,
         format: LogFormat,
-        to: &Outlet,
+        to: &OutputLines,
     ) -> Result<Reporter, String> {
         // Where the program has a log of its own already, lines go there.
         let _ = tracing_subscriber::fmt()
@@ -82,7 +82,7 @@ impl Reporter {
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name("log".into());
-        let thread = thread.spawn(move || Log::new(count).run(&receiver));
+        let thread = thread.spawn(move || LogState::new(count).run(&receiver));
         Ok(Reporter {
             sender,
             dropped,
@@ -91,8 +91,8 @@ impl Reporter {
     }
 
     /// An end for the workers.
-    pub(crate) fn sink(&self) -> Taker {
-        Taker { sender: self.sender.clone(), dropped: Arc::clone(&self.dropped) }
+    pub(crate) fn sink(&self) -> ReportSender {
+        ReportSender { sender: self.sender.clone(), dropped: Arc::clone(&self.dropped) }
     }
 
     /// Writes what is left. To be called when every taker is gone.
@@ -103,26 +103,26 @@ impl Reporter {
     }
 }
 
-struct Log {
+struct LogState {
     dropped: Arc<AtomicU64>,
     missing_told: Instant,
     strangers: Limit,
     refusals: Limit,
-    full: Full,
+    full: FullTables,
     crowd: Crowd,
     notes: Limit,
     news: Limit,
 }
 
-impl Log {
+impl LogState {
     fn new(dropped: Arc<AtomicU64>) -> Self {
         let limit = Limit::default;
-        Log {
+        LogState {
             dropped,
             missing_told: Instant::now(),
             strangers: limit(),
             refusals: limit(),
-            full: Full::default(),
+            full: FullTables::default(),
             crowd: Crowd::default(),
             notes: limit(),
             news: Limit { most: NEWS_MAX, ..limit() },

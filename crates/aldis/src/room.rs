@@ -21,20 +21,20 @@ const FRAME_BYTES: u64 = 8;
 
 /// Memory in bytes, to be divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Room(u64);
+pub(crate) struct MemoryBudget(u64);
 
-impl Room {
+impl MemoryBudget {
     /// So many bytes.
-    pub(crate) fn of(bytes: u64) -> Room {
-        Room(bytes)
+    pub(crate) fn of(bytes: u64) -> MemoryBudget {
+        MemoryBudget(bytes)
     }
 
     /// What this process may have.
-    pub(crate) fn here() -> Room {
+    pub(crate) fn here() -> MemoryBudget {
         let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let limit = limit(&groups, Path::new("/sys/fs/cgroup"));
-        Room(machine.into_iter().chain(limit).min().unwrap_or(UNKNOWN))
+        MemoryBudget(machine.into_iter().chain(limit).min().unwrap_or(UNKNOWN))
     }
 
     /// Hosts, of which there are usually so many at most: an eighth of it.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn tables_are_as_usual_where_there_is_room_and_smaller_where_there_is_not() {
-        let (much, little) = (Room::of(16 << 30), Room::of(256 << 20));
+        let (much, little) = (MemoryBudget::of(16 << 30), MemoryBudget::of(256 << 20));
         assert_eq!((much.hosts(1_000_000), little.hosts(1_000_000)), (1_000_000, 65_536));
         assert_eq!((much.paths(200_000), little.paths(200_000)), (200_000, 65_536));
         assert_eq!((much.frames(1 << 20), little.frames(1 << 20)), (1 << 20, 1 << 19));
@@ -141,7 +141,7 @@ mod tests {
             (much.switch_bytes(16 << 20), little.switch_bytes(16 << 20)),
             (16 << 20, 16 << 20)
         );
-        assert_eq!(Room::of(64 << 20).switch_bytes(16 << 20), 4 << 20);
+        assert_eq!(MemoryBudget::of(64 << 20).switch_bytes(16 << 20), 4 << 20);
         assert_eq!(little.received(), 32 << 20);
     }
 }

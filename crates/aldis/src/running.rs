@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use aldis_control::controller_event::EventSink;
 use aldis_engine::Engine;
 #[cfg(feature = "http")]
-use aldis_http::Server;
+use aldis_http::HttpServer;
 use tracing::{error, info, warn};
 
 use crate::Refused;
-use crate::admin::{Admin, Origin};
+use crate::admin::{Admin, SettingsOrigin};
 use crate::banner::{self, banner};
 use crate::config::LogFormat;
 use crate::controller::Configure;
 use crate::give_back::GiveBack;
-use crate::outlet::{Outlet, Outlets};
+use crate::outlet::{Outlets, OutputLines};
 use crate::persisted::Persisted;
 use crate::report::{self, Reporter};
 use crate::secure::TlsHandles;
 use crate::settings::Settings;
-use crate::signals::{Signal, Signals};
+use crate::signals::{ProcessSignal, Signals};
 use crate::{counters, weights};
 
 /// How long after the start, or after new weights, a switch with one may take to connect before its
@@ -43,7 +43,7 @@ pub struct Running {
     settings: Arc<Settings>,
     engine: Engine,
     #[cfg(feature = "http")]
-    http: Option<Server>,
+    http: Option<HttpServer>,
     reporter: Reporter,
     format: LogFormat,
     looks: Looks,
@@ -55,7 +55,7 @@ pub struct Running {
 /// # Errors
 /// As [`crate::Controller::start`].
 pub(crate) fn start(
-    origin: Origin,
+    origin: SettingsOrigin,
     configure: &[Configure],
     outlets: &Outlets,
 ) -> Result<Running, Refused> {
@@ -68,7 +68,7 @@ pub(crate) fn start(
     let app_set = config.app_set().map_err(Refused::Usage)?;
     let secure = config.tls.secure().map_err(Refused::Usage)?;
     #[cfg(feature = "http")]
-    let serving = crate::http::Serving::listen(&config.http)?;
+    let serving = crate::http::HttpListening::listen(&config.http)?;
     #[cfg(feature = "http")]
     let (event_sink, serving) = serving.event_sink(reporter.sink());
     #[cfg(not(feature = "http"))]
@@ -82,7 +82,7 @@ pub(crate) fn start(
     let http = serving.start(&engine, &settings, &admin)?;
     admin.serves(TlsHandles {
         #[cfg(feature = "http")]
-        http: http.as_ref().map(Server::admission),
+        http: http.as_ref().map(HttpServer::admission),
         switches: secure.map(|secure| secure.identity),
     });
     let (looks, outlets) = (Looks::default(), outlets.clone());
@@ -115,7 +115,7 @@ impl Running {
     /// Where it serves HTTP, as `http://127.0.0.1:8080`, if it does.
     #[cfg(feature = "http")]
     pub fn url(&self) -> Option<String> {
-        self.http.as_ref().map(Server::url)
+        self.http.as_ref().map(HttpServer::url)
     }
 
     /// The engine, with its counters and what can be changed while it runs.
@@ -126,7 +126,7 @@ impl Running {
     /// Closes every connection and ends every thread.
     pub fn stop(self) {
         #[cfg(feature = "http")]
-        self.http.into_iter().for_each(Server::stop);
+        self.http.into_iter().for_each(HttpServer::stop);
         self.engine.stop();
         self.reporter.finish();
         self.outlets.finish();
@@ -151,7 +151,7 @@ impl Running {
         // Taken while the switches are still there.
         let snapshot = self.engine.snapshot();
         #[cfg(feature = "http")]
-        self.http.take().into_iter().for_each(Server::stop);
+        self.http.take().into_iter().for_each(HttpServer::stop);
         let Running { engine, reporter, settings, outlets, format, admin: _open, .. } = self;
         engine.stop();
         reporter.finish();
@@ -175,9 +175,9 @@ impl Running {
         loop {
             let next = self.looks.next();
             match signals.next(Some(next)) {
-                Some(Signal::Stop(why)) => return why,
-                Some(Signal::Reread) => self.reread(),
-                Some(Signal::Count) => self.count(),
+                Some(ProcessSignal::Stop(why)) => return why,
+                Some(ProcessSignal::Reread) => self.reread(),
+                Some(ProcessSignal::Count) => self.count(),
                 None if self.looks.give_back <= Instant::now() => {
                     memory.look();
                     self.looks.give_back = Instant::now() + GIVE_BACK_EVERY;
@@ -263,7 +263,7 @@ impl Running {
 
 /// Tells people what the log does not say; programs find it in the log, where every line is theirs
 /// to read.
-fn tell(format: LogFormat, to: &Outlet, text: &str) {
+fn tell(format: LogFormat, to: &OutputLines, text: &str) {
     match format {
         LogFormat::Text => to.say(text),
         LogFormat::Json | LogFormat::Journald => {

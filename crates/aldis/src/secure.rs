@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use aldis_engine::{Identity, Secure};
 #[cfg(feature = "http")]
-use aldis_http::Admission;
+use aldis_http::AccessControl;
 use serde::Deserialize;
 use tracing::info;
 
@@ -20,7 +20,7 @@ const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPE
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Settings {
+pub(crate) struct TlsTable {
     /// Address to listen on for switches over TLS; may be given several times [default:
     /// 0.0.0.0:6654, with the next three]
     #[cfg_attr(
@@ -53,11 +53,11 @@ pub(crate) struct Settings {
     only: bool,
 }
 
-impl Settings {
+impl TlsTable {
     /// The command line's before the file's.
     #[cfg(feature = "cli")]
-    pub(crate) fn or(self, file: Settings) -> Settings {
-        Settings {
+    pub(crate) fn or(self, file: TlsTable) -> TlsTable {
+        TlsTable {
             listen: if self.listen.is_empty() { file.listen } else { self.listen },
             certificate: self.certificate.or(file.certificate),
             key: self.key.or(file.key),
@@ -68,8 +68,8 @@ impl Settings {
     }
 
     /// Whether only a restart makes these count.
-    pub(crate) fn differ(&self, other: &Settings) -> bool {
-        let fixed = |settings: &Settings| {
+    pub(crate) fn differ(&self, other: &TlsTable) -> bool {
+        let fixed = |settings: &TlsTable| {
             let on = settings.certificate.is_some();
             (settings.listen.clone(), settings.any_switch, settings.only, on)
         };
@@ -104,7 +104,7 @@ impl Settings {
                 );
             }
         };
-        let tls::Identity { chain, key: private } = tls::Identity::read(certificate, key)?;
+        let tls::TlsIdentity { chain, key: private } = tls::TlsIdentity::read(certificate, key)?;
         let authorities = tls::certificates(authority)?;
         let identity = Identity::new(chain, private, authorities, !self.any_switch);
         identity.map(Some).map_err(|why| tls::mismatch(certificate, key, &why))
@@ -118,7 +118,7 @@ fn listens<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Listen>, D::
 /// What may get other certificates and keys while it runs.
 pub(crate) struct TlsHandles {
     #[cfg(feature = "http")]
-    pub(crate) http: Option<Admission>,
+    pub(crate) http: Option<AccessControl>,
     /// Where it listens for switches over TLS.
     pub(crate) switches: Option<Identity>,
 }

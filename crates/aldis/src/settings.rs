@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aldis_engine::Handle;
 
 use crate::config::Config;
-use crate::reload::{self, Changes};
+use crate::reload::{self, ReloadChanges};
 #[cfg(feature = "http")]
-use crate::weights::Rules;
+use crate::weights::WeightRules;
 
 /// What runs, and the hands that change it.
 pub(crate) struct Settings {
@@ -28,7 +28,7 @@ impl Settings {
     }
 
     /// The file was read again: what of it counts at once does.
-    pub(crate) fn reread(&self, read: Config) -> Changes {
+    pub(crate) fn reread(&self, read: Config) -> ReloadChanges {
         let mut config = self.now();
         let changes = reload::apply(&mut config, read);
         self.engine.set_knobs(reload::knobs(&config));
@@ -38,7 +38,7 @@ impl Settings {
     /// These rules about weights count from now on, or those that were said where there are none; a
     /// line for each difference.
     #[cfg(feature = "http")]
-    pub(crate) fn weigh(&self, rules: Option<Rules>) -> Vec<String> {
+    pub(crate) fn weigh(&self, rules: Option<WeightRules>) -> Vec<String> {
         let mut config = self.now();
         let rules = rules.unwrap_or_else(|| config.said.clone());
         let mut changes = config.rules.changes(&rules);

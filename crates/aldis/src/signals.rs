@@ -18,7 +18,7 @@ const SIGNALS_MAX: usize = 16;
 
 /// One thing that it is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Signal {
+pub(crate) enum ProcessSignal {
     /// Stop, because of this.
     Stop(&'static str),
     /// Read the settings again.
@@ -28,7 +28,7 @@ pub(crate) enum Signal {
 }
 
 /// The receiver.
-pub(crate) struct Signals(Receiver<Signal>);
+pub(crate) struct Signals(Receiver<ProcessSignal>);
 
 impl Signals {
     /// Listens from now on.
@@ -46,7 +46,7 @@ impl Signals {
     }
 
     /// The next told; none before the deadline.
-    pub(crate) fn next(&self, deadline: Option<Instant>) -> Option<Signal> {
+    pub(crate) fn next(&self, deadline: Option<Instant>) -> Option<ProcessSignal> {
         let told = match deadline {
             Some(deadline) => self.0.recv_deadline(deadline),
             None => self.0.recv().map_err(RecvTimeoutError::from),
@@ -55,23 +55,27 @@ impl Signals {
             Ok(told) => Some(told),
             Err(RecvTimeoutError::Timeout) => None,
             // Without its ears it could only be killed.
-            Err(RecvTimeoutError::Disconnected) => Some(Signal::Stop("the end of its signals")),
+            Err(RecvTimeoutError::Disconnected) => {
+                Some(ProcessSignal::Stop("the end of its signals"))
+            }
         }
     }
 }
 
-fn pass_on(mut signals: iterator::Signals, at_terminal: bool, to: &Sender<Signal>) {
+fn pass_on(mut signals: iterator::Signals, at_terminal: bool, to: &Sender<ProcessSignal>) {
     for signal in signals.forever() {
         let told = match signal {
-            SIGUSR1 => Signal::Count,
+            SIGUSR1 => ProcessSignal::Count,
             SIGHUP if at_terminal && !io::stderr().is_terminal() => {
-                Signal::Stop("SIGHUP: the terminal is gone")
+                ProcessSignal::Stop("SIGHUP: the terminal is gone")
             }
-            SIGHUP => Signal::Reread,
-            other => Signal::Stop(signal_hook::low_level::signal_name(other).unwrap_or("a signal")),
+            SIGHUP => ProcessSignal::Reread,
+            other => ProcessSignal::Stop(
+                signal_hook::low_level::signal_name(other).unwrap_or("a signal"),
+            ),
         };
         let full = to.try_send(told).is_err();
-        if let Signal::Stop(_) = told {
+        if let ProcessSignal::Stop(_) = told {
             end_at_the_next();
             if full {
                 // It comes behind what waits.

@@ -12,20 +12,20 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 const FILE_MAX: u64 = 1024 * 1024;
 
 /// An identity: a certificate, with those of the authorities between behind it, and its key.
-pub struct Identity {
+pub struct TlsIdentity {
     /// The certificates, its own first.
     pub chain: Vec<CertificateDer<'static>>,
     /// The private key of the first.
     pub key: PrivateKeyDer<'static>,
 }
 
-impl Identity {
+impl TlsIdentity {
     /// Reads both.
     ///
     /// # Errors
     /// One sentence that names the file.
-    pub fn read(certificate: &Path, key: &Path) -> Result<Identity, String> {
-        Ok(Identity { chain: certificates(certificate)?, key: private_key(key)? })
+    pub fn read(certificate: &Path, key: &Path) -> Result<TlsIdentity, String> {
+        Ok(TlsIdentity { chain: certificates(certificate)?, key: private_key(key)? })
     }
 }
 

@@ -24,22 +24,22 @@ const ABSENT_SHOWN: usize = 8;
 
 /// Rules in their order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct WeightRules {
     rules: Vec<WeightRule>,
     weights: Weights,
 }
 
 /// What `[weights]` holds: its rules in the file's order, each with the place of its key.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table(Vec<(Spanned<String>, i64)>);
+pub(crate) struct WeightsTable(Vec<(Spanned<String>, i64)>);
 
-impl Rules {
+impl WeightRules {
     /// These, in order.
     ///
     /// # Errors
     /// Why one of them is refused.
-    pub(crate) fn of(rules: &[WeightRule]) -> Result<Rules, String> {
-        let mut all = Rules::default();
+    pub(crate) fn of(rules: &[WeightRule]) -> Result<WeightRules, String> {
+        let mut all = WeightRules::default();
         rules.iter().try_for_each(|rule| all.add(rule.clone()))?;
         Ok(all)
     }
@@ -88,11 +88,11 @@ impl Rules {
     }
 
     /// What is different in `new`: a line for each rule, old and new.
-    pub(crate) fn changes(&self, new: &Rules) -> Vec<String> {
+    pub(crate) fn changes(&self, new: &WeightRules) -> Vec<String> {
         if self.rules == new.rules {
             return Vec::new();
         }
-        let of = |rules: &Rules, switches: &str| {
+        let of = |rules: &WeightRules, switches: &str| {
             let rule = rules.rules.iter().find(|rule| rule.switches == switches);
             rule.map_or_else(|| "no rule".to_owned(), |rule| rule.weight.to_string())
         };
@@ -120,7 +120,7 @@ pub(crate) fn warn_if_idle(Config { rules, design, .. }: &Config) {
     }
 }
 
-impl Table {
+impl WeightsTable {
     /// The rules, and where in the file the key of each begins.
     pub(crate) fn rules(&self) -> impl Iterator<Item = (usize, WeightRule)> {
         self.0.iter().map(|(switches, weight)| {
@@ -130,11 +130,11 @@ impl Table {
     }
 }
 
-impl<'de> Deserialize<'de> for Table {
+impl<'de> Deserialize<'de> for WeightsTable {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {
-            type Value = Table;
+            type Value = WeightsTable;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
@@ -142,14 +142,14 @@ impl<'de> Deserialize<'de> for Table {
                 )
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WeightsTable, A::Error> {
                 let mut rules: Vec<(Spanned<String>, i64)> = Vec::new();
-                while let Some((switches, Number(weight))) = map.next_entry()? {
+                while let Some((switches, WeightNumber(weight))) = map.next_entry()? {
                     rules.push((switches, weight));
                 }
                 // The keys of a table come sorted.
                 rules.sort_by_key(|(switches, _)| switches.span().start);
-                Ok(Table(rules))
+                Ok(WeightsTable(rules))
             }
         }
         from.deserialize_map(InOrder)
@@ -157,20 +157,20 @@ impl<'de> Deserialize<'de> for Table {
 }
 
 /// A weight as it stands in a file.
-struct Number(i64);
+struct WeightNumber(i64);
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for WeightNumber {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Whole;
         impl Visitor<'_> for Whole {
-            type Value = Number;
+            type Value = WeightNumber;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "a whole number from 1 to {WEIGHT_MAX}")
             }
 
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Number, E> {
-                Ok(Number(number))
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<WeightNumber, E> {
+                Ok(WeightNumber(number))
             }
         }
         from.deserialize_any(Whole)
@@ -182,9 +182,9 @@ mod tests {
     use super::*;
     use aldis_wire::DatapathId;
 
-    fn rules(text: &str) -> Rules {
-        let table: Table = toml::from_str(text).unwrap();
-        let mut rules = Rules::default();
+    fn rules(text: &str) -> WeightRules {
+        let table: WeightsTable = toml::from_str(text).unwrap();
+        let mut rules = WeightRules::default();
         table.rules().for_each(|(_, rule)| rules.add(rule).unwrap());
         rules
     }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_weight_that_is_no_whole_number_is_refused() {
         for weight in ["1.5", "\"x\"", "true", "[1]"] {
-            let refused = toml::from_str::<Table>(&format!("\"1\" = {weight}")).unwrap_err();
+            let refused = toml::from_str::<WeightsTable>(&format!("\"1\" = {weight}")).unwrap_err();
             assert!(refused.message().contains("a whole number from 1 to 1000"), "{refused}");
         }
     }

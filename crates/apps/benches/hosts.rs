@@ -37,7 +37,7 @@ const PORTS: u64 = 10_000;
 
 fn main() {
     let hosts = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(1_000_000);
-    let mut bench = Bench::new(hosts);
+    let mut bench = HostsBench::new(hosts);
     let before = resident();
     let begun = Instant::now();
     bench.learn(ipv4);
@@ -53,19 +53,19 @@ fn main() {
     println!("bytes a host, IPv4 and IPv6       {:>8}", (resident() - before) / hosts);
 }
 
-struct Bench {
+struct HostsBench {
     tracker: Tracker,
     hosts: u64,
     random: u64,
     now: Time,
 }
 
-impl Bench {
-    fn new(hosts: u64) -> Bench {
+impl HostsBench {
+    fn new(hosts: u64) -> HostsBench {
         let mut config = Config::new(Seed::new(*b"0123456789abcdef"));
         config.hosts_max = hosts as usize;
         config.ageing = Duration::from_secs(1_000_000);
-        Bench {
+        HostsBench {
             tracker: Tracker::new(config),
             hosts,
             random: 0x9e37_79b9_7f4a_7c15,
@@ -88,7 +88,7 @@ impl Bench {
 
     fn look_up(&mut self) {
         let hosts = self.tracker.hosts().clone();
-        let batch = |bench: &mut Bench| {
+        let batch = |bench: &mut HostsBench| {
             let keys: Vec<u64> = (0..BATCH).map(|_| bench.draw()).collect();
             let macs: Vec<Identity> = keys.iter().map(|&host| identity(host)).collect();
             let ips: Vec<(IpAddr, u16)> = keys.iter().map(|&host| (ipv4(host), 0)).collect();
@@ -126,7 +126,11 @@ impl Bench {
 }
 
 /// Nanoseconds a look-up, over a round of batches.
-fn timed<B>(bench: &mut Bench, batch: fn(&mut Bench) -> B, mut run: impl FnMut(B)) -> f64 {
+fn timed<B>(
+    bench: &mut HostsBench,
+    batch: fn(&mut HostsBench) -> B,
+    mut run: impl FnMut(B),
+) -> f64 {
     let mut spent = Duration::ZERO;
     for _ in 0..ROUND {
         let keys = batch(bench);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
-use aldis_apps::learning_switch::{Config, Seed};
+use aldis_apps::learning_switch::{LearningConfig, Seed};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
 use aldis_control::{AppSet, Batch, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time};
@@ -47,7 +47,7 @@ fn main() {
     );
     for switches in counts {
         for version in Version::ALL {
-            let mut bench = Bench::new(switches, version);
+            let mut bench = LearningBench::new(switches, version);
             for buffered in [true, false] {
                 let (min, median) = bench.measure(buffered);
                 let version = format!("{version:?}");
@@ -57,7 +57,7 @@ fn main() {
     }
 }
 
-struct Bench {
+struct LearningBench {
     pipeline: Pipeline,
     switches: Vec<Arc<Switch>>,
     bytes: Vec<u8>,
@@ -66,13 +66,13 @@ struct Bench {
     random: u64,
 }
 
-impl Bench {
-    fn new(switches: usize, version: Version) -> Bench {
-        let config = Config::new(Seed::new(*b"0123456789abcdef"));
+impl LearningBench {
+    fn new(switches: usize, version: Version) -> LearningBench {
+        let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
         let app_set = AppSet::default().with(move || LearningSwitch::new(config));
         let mut pipeline = app_set.build().expect("it works alone").pipeline(0);
         let join = |dpid| pipeline.join(Time::START, info(dpid as u64, version));
-        let mut bench = Bench {
+        let mut bench = LearningBench {
             switches: (0..switches).map(join).collect(),
             pipeline,
             bytes: vec![0; BATCH * FRAME],

@@ -59,9 +59,9 @@ const SECRET: &[u8; 16] = b"0123456789abcdef";
 const FRAME: usize = 60;
 
 /// A stream of numbers (xorshift).
-struct Draws(u64);
+struct BenchDraws(u64);
 
-impl Draws {
+impl BenchDraws {
     fn below(&mut self, below: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -107,7 +107,7 @@ fn torus() -> Vec<(u64, u64)> {
 
 /// Each switch is linked to two earlier ones.
 fn grown() -> Vec<(u64, u64)> {
-    let (mut draws, mut drawn) = (Draws(0x9e37_79b9_7f4a_7c15), vec![1, 2]);
+    let (mut draws, mut drawn) = (BenchDraws(0x9e37_79b9_7f4a_7c15), vec![1, 2]);
     let mut links = vec![(1, 2)];
     for dpid in 3..=GROWN {
         let mut peers: Vec<u64> = vec![];
@@ -144,12 +144,12 @@ fn host(number: u64) -> (MacAddr, SwitchPort) {
 }
 
 /// Publishes the map and the hosts, as they are.
-struct Known;
+struct KnownNetwork;
 
 struct Maps(bool);
 struct Tableau(bool);
 
-impl App for Known {
+impl App for KnownNetwork {
     type Slot = ();
     const NAME: &'static str = "known";
     const EVENTS: &'static [EventKind] = &[];
@@ -201,7 +201,7 @@ impl Publisher for Tableau {
     }
 }
 
-struct Bench {
+struct FlowBench {
     pipeline: Pipeline,
     world: Arc<World>,
     out: Output,
@@ -210,12 +210,12 @@ struct Bench {
     now: Time,
 }
 
-impl Bench {
-    fn new() -> Bench {
+impl FlowBench {
+    fn new() -> FlowBench {
         let book = Arc::new(PathLog::new(FLOWS));
         let style = Style::of_route_flow(60, Tables::One);
         let app_set = AppSet::default()
-            .with(|| Known)
+            .with(|| KnownNetwork)
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
             .with(move || RouteFlow::new(style, Arc::clone(&book)));
         let pipelines = app_set.build().expect("they work together");
@@ -236,13 +236,13 @@ impl Bench {
                 world = next;
             }
         }
-        let mut draws = Draws(88_172_645_463_325_252);
+        let mut draws = BenchDraws(88_172_645_463_325_252);
         let hosts = switch_count() * HOSTS;
         let flows = (0..FLOWS).map(|_| {
             let src = draws.below(hosts);
             (src, (src + 1 + draws.below(hosts - 1)) % hosts)
         });
-        Bench { pipeline, world, out, switches, flows: flows.collect(), now }
+        FlowBench { pipeline, world, out, switches, flows: flows.collect(), now }
     }
 
     /// All flows are asked for; nanoseconds, and messages that are to be sent.
@@ -298,7 +298,7 @@ fn main() {
     let (mut fresh, mut known, mut sent) = (vec![], vec![], vec![]);
     let mut pieces = 0;
     if std::env::args().any(|arg| arg == "again") {
-        let mut bench = Bench::new();
+        let mut bench = FlowBench::new();
         for _ in 0..AGAIN {
             known.push(bench.round().0);
             bench.now = bench.now + 2 * IN_FLIGHT;
@@ -307,7 +307,7 @@ fn main() {
         return;
     }
     for _ in 0..ROUNDS {
-        let mut bench = Bench::new();
+        let mut bench = FlowBench::new();
         let (took, count) = bench.round();
         pieces = count;
         fresh.push(took);

@@ -116,17 +116,17 @@ pub struct Acl {
     /// Those that it begins with.
     rules: Arc<[CompiledRule]>,
     /// Which rules are for which switch, as far as this worker has asked.
-    places: Places,
+    places: RulesBySwitch,
 }
 
 /// The indices, among all rules of one version, of those that are at each switch.
 #[derive(Clone, Debug, Default)]
-struct Places {
+struct RulesBySwitch {
     version: u64,
     of: HashMap<DatapathId, Box<[usize]>>,
 }
 
-impl Places {
+impl RulesBySwitch {
     fn at(&mut self, desired: &DesiredAclRules, switch: &SwitchInfo) -> &[usize] {
         if self.version != desired.version() || self.of.len() == SWITCHES_MAX {
             self.version = desired.version();
@@ -144,7 +144,10 @@ fn places(desired: &DesiredAclRules, switch: &SwitchInfo) -> impl Iterator<Item 
 impl Acl {
     /// With these rules until there are others, [`RULES_MAX`] at most; those behind are left out.
     pub fn new(rules: impl IntoIterator<Item = Arc<Rule>>) -> Acl {
-        Acl { rules: rules.into_iter().map(CompiledRule::new).collect(), places: Places::default() }
+        Acl {
+            rules: rules.into_iter().map(CompiledRule::new).collect(),
+            places: RulesBySwitch::default(),
+        }
     }
 }
 

@@ -20,28 +20,28 @@ use aldis_packet::{Arp, Ethernet, arp, ethertype};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
-use crate::proxy::{Decision, Reason, answer, front, is_for_one};
+use crate::proxy::{DropReason, ProxyDecision, answer, front, is_for_one};
 
 /// For so long after it was seen a host is spoken for. It is the time for which hosts believe an
 /// answer without asking again (`base_reachable_time` of Linux, RFC 4861 §10, twice over).
 pub const SPEAK_FOR: Duration = Duration::from_secs(60);
 
 /// What becomes of a frame that came in at `at`, a port that is no link between switches.
-pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> Decision {
+pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> ProxyDecision {
     let Some(frame) = Ethernet::new(frame).filter(|frame| frame.ethertype() == ethertype::ARP)
     else {
-        return Decision::Pass;
+        return ProxyDecision::Pass;
     };
-    let Some(arp) = Arp::new(frame.payload()) else { return Decision::Pass };
+    let Some(arp) = Arp::new(frame.payload()) else { return ProxyDecision::Pass };
     if is_spoofed(&frame, &arp, at, hosts) {
-        return Decision::Drop(Reason::Spoofed);
+        return ProxyDecision::Drop(DropReason::Spoofed);
     }
     match arp.operation() {
-        _ if is_for_one(&frame) => Decision::Pass,
+        _ if is_for_one(&frame) => ProxyDecision::Pass,
         arp::REQUEST if arp.target_ip() != arp.sender_ip() => {
             question(now, &frame, &arp, at, hosts)
         }
-        _ => Decision::Flood,
+        _ => ProxyDecision::Flood,
     }
 }
 
@@ -59,19 +59,21 @@ fn question(
     arp: &Arp<'_>,
     at: SwitchPort,
     hosts: &Hosts,
-) -> Decision {
+) -> ProxyDecision {
     let vlan = frame.vlan().unwrap_or(0);
-    let Some(host) = hosts.by_ip(IpAddr::V4(arp.target_ip()), vlan) else { return Decision::Flood };
-    let Some(place) = host.place() else { return Decision::Flood };
+    let Some(host) = hosts.by_ip(IpAddr::V4(arp.target_ip()), vlan) else {
+        return ProxyDecision::Flood;
+    };
+    let Some(place) = host.place() else { return ProxyDecision::Flood };
     if place == at || host.mac().0 == frame.source() {
-        return Decision::Drop(Reason::Heard);
+        return ProxyDecision::Drop(DropReason::Heard);
     }
     let is_probe = arp.sender_ip().is_unspecified();
     if is_probe || !host.was_seen_within(SPEAK_FOR, now) {
-        return Decision::send_to(place);
+        return ProxyDecision::send_to(place);
     }
     let reply = arp::Message::reply(arp, host.mac().0).to_bytes();
-    Decision::Answer(answer(frame, host.mac().0, &[&reply]))
+    ProxyDecision::Answer(answer(frame, host.mac().0, &[&reply]))
 }
 
 /// The application, which answers ARP questions.
@@ -104,23 +106,23 @@ mod tests {
         [&head[..], &message.to_bytes()].concat()
     }
 
-    fn decided(host: u64, s: u64, sender: [u8; 4], target: [u8; 4]) -> Decision {
+    fn decided(host: u64, s: u64, sender: [u8; 4], target: [u8; 4]) -> ProxyDecision {
         decide(at_s(s), &asks(host, sender, target), place(host), &network())
     }
 
     #[test]
     fn a_known_host_is_spoken_for_while_it_was_seen_lately_and_asked_itself_later() {
-        assert!(matches!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 2]), Decision::Answer(_)));
-        let request = Decision::send_to(place(2));
+        assert!(matches!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 2]), ProxyDecision::Answer(_)));
+        let request = ProxyDecision::send_to(place(2));
         assert_eq!(decided(1, 100, [10, 0, 0, 1], [10, 0, 0, 2]), request);
         assert_eq!(decided(1, 10, [0; 4], [10, 0, 0, 2]), request);
     }
 
     #[test]
     fn what_nobody_knows_and_what_everybody_should_know_goes_to_everyone() {
-        assert_eq!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 99]), Decision::Flood);
-        assert_eq!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 1]), Decision::Flood);
-        assert_eq!(decided(1, 10, [0; 4], [10, 0, 0, 1]), Decision::Drop(Reason::Heard));
+        assert_eq!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 99]), ProxyDecision::Flood);
+        assert_eq!(decided(1, 10, [10, 0, 0, 1], [10, 0, 0, 1]), ProxyDecision::Flood);
+        assert_eq!(decided(1, 10, [0; 4], [10, 0, 0, 1]), ProxyDecision::Drop(DropReason::Heard));
     }
 
     #[test]
@@ -130,18 +132,18 @@ mod tests {
         };
         let hosts = network_without(place(2));
         for s in [10, 100] {
-            assert_eq!(request(s, [10, 0, 0, 1], &hosts), Decision::Flood);
-            assert_eq!(request(s, [0; 4], &hosts), Decision::Flood);
+            assert_eq!(request(s, [10, 0, 0, 1], &hosts), ProxyDecision::Flood);
+            assert_eq!(request(s, [0; 4], &hosts), ProxyDecision::Flood);
         }
         // It comes back elsewhere, and another takes its address.
         let announces = asks(2, [10, 0, 0, 2], [10, 0, 0, 2]);
-        assert_eq!(decide(at_s(10), &announces, place(1), &hosts), Decision::Flood);
-        assert_eq!(request(10, [10, 0, 0, 6], &hosts), Decision::Flood);
+        assert_eq!(decide(at_s(10), &announces, place(1), &hosts), ProxyDecision::Flood);
+        assert_eq!(request(10, [10, 0, 0, 6], &hosts), ProxyDecision::Flood);
     }
 
     #[test]
     fn liars_are_not_heard() {
-        let spoofed = Decision::Drop(Reason::Spoofed);
+        let spoofed = ProxyDecision::Drop(DropReason::Spoofed);
         assert_eq!(decided(1, 10, [10, 0, 0, 2], [10, 0, 0, 3]), spoofed);
         assert_eq!(decided(1, 10, [10, 0, 0, 2], [10, 0, 0, 2]), spoofed);
         let request = asks(1, [10, 0, 0, 1], [10, 0, 0, 2]);
@@ -155,9 +157,9 @@ mod tests {
     fn what_is_for_one_host_or_no_arp_goes_its_way() {
         let mut request = asks(1, [10, 0, 0, 1], [10, 0, 0, 2]);
         request[..6].copy_from_slice(&host_mac(2).0);
-        assert_eq!(decide(at_s(10), &request, place(1), &network()), Decision::Pass);
+        assert_eq!(decide(at_s(10), &request, place(1), &network()), ProxyDecision::Pass);
         request[12] = 9;
-        assert_eq!(decide(at_s(10), &request, place(1), &network()), Decision::Pass);
+        assert_eq!(decide(at_s(10), &request, place(1), &network()), ProxyDecision::Pass);
     }
 
     proptest! {
@@ -165,7 +167,7 @@ mod tests {
         #[test]
         fn an_answer_is_read_by_smoltcp(asking in 0u64..8, target in 0u64..8) {
             let (ours, theirs) = ([10, 0, 0, asking as u8], [10, 0, 0, target as u8]);
-            let Decision::Answer(frame) = decided(asking, 10, ours, theirs) else {
+            let ProxyDecision::Answer(frame) = decided(asking, 10, ours, theirs) else {
                 prop_assert!(place(asking) == place(target));
                 return Ok(());
             };
@@ -186,7 +188,7 @@ mod tests {
         #[test]
         fn any_bytes_are_harmless(keep in 0usize..42, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let frame = [&asks(1, [10, 0, 0, 1], [10, 0, 0, 2])[..keep], &bytes].concat();
-            if let Decision::Answer(answer) = decide(at_s(10), &frame, place(1), &network()) {
+            if let ProxyDecision::Answer(answer) = decide(at_s(10), &frame, place(1), &network()) {
                 prop_assert_eq!(&answer[..6], &frame[6..12]);
             }
         }

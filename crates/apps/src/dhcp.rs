@@ -20,7 +20,7 @@ use aldis_packet::{Dhcp, Ethernet, Ipv4, Udp, dhcp, ethertype, protocol};
 use aldis_wire::MacAddr;
 
 use crate::hosts::Hosts;
-use crate::proxy::{Decision, PLACES_MAX, Reason, front, is_for_one};
+use crate::proxy::{DropReason, PLACES_MAX, ProxyDecision, front, is_for_one};
 use crate::topology::Map;
 
 /// Servers of a VLAN that are remembered, one of each port: all that a question can be sent to.
@@ -47,7 +47,7 @@ const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// A DHCP server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Server {
+pub struct DhcpServer {
     /// Its VLAN, 0 where frames carry none.
     pub vlan: u16,
     /// Its address.
@@ -63,7 +63,7 @@ pub enum Trust {
     #[default]
     AnyServer,
     /// These, and no other.
-    Only(Vec<Server>),
+    Only(Vec<DhcpServer>),
 }
 
 /// The servers that were heard, by VLAN, with when they last spoke: a part of the World.
@@ -74,7 +74,7 @@ pub struct KnownServers(BTreeMap<u16, Spoke>);
 #[derive(Clone, Debug, Default)]
 struct Spoke {
     /// One of each port, and when it spoke last.
-    servers: Vec<(Server, Time)>,
+    servers: Vec<(DhcpServer, Time)>,
     /// When one spoke for which there was no room last.
     crowded: Option<Time>,
 }
@@ -83,29 +83,30 @@ impl KnownServers {
     /// The servers of a VLAN that spoke lately enough to be asked, one of each port; none where
     /// there are more than a question can be sent to: a host that poses as many servers would keep
     /// the real ones from being asked.
-    pub fn of(&self, now: Time, vlan: u16) -> impl Iterator<Item = Server> {
+    pub fn of(&self, now: Time, vlan: u16) -> impl Iterator<Item = DhcpServer> {
         let is_crowded = |then: Time| now.since(then) < CROWDED_FOR;
         let spoke = self.0.get(&vlan).filter(|spoke| !spoke.crowded.is_some_and(is_crowded));
-        let is_there = move |(_, spoke): &&(Server, Time)| now.since(*spoke) < REMEMBERED_FOR;
+        let is_there = move |(_, spoke): &&(DhcpServer, Time)| now.since(*spoke) < REMEMBERED_FOR;
         let heard = spoke.into_iter().flat_map(|spoke| &spoke.servers);
         heard.filter(is_there).map(|(server, _)| *server)
     }
 
-    fn is_news(&self, now: Time, server: Server) -> bool {
-        let is_it =
-            |(had, spoke): &(Server, Time)| had.at == server.at && now.since(*spoke) < TELL_EVERY;
+    fn is_news(&self, now: Time, server: DhcpServer) -> bool {
+        let is_it = |(had, spoke): &(DhcpServer, Time)| {
+            had.at == server.at && now.since(*spoke) < TELL_EVERY
+        };
         let Some(Spoke { servers, crowded }) = self.0.get(&server.vlan) else { return true };
         let is_told = crowded.is_some_and(|then| now.since(then) < TELL_EVERY);
         let is_left_out = is_told && servers.len() >= SERVERS_MAX;
         !is_left_out && !servers.iter().any(is_it)
     }
 
-    fn remember(&mut self, now: Time, server: Server) {
+    fn remember(&mut self, now: Time, server: DhcpServer) {
         if self.0.len() >= VLANS_MAX && !self.0.contains_key(&server.vlan) {
             return;
         }
         let Spoke { servers, crowded } = self.0.entry(server.vlan).or_default();
-        let is_another = |had: &Server| had.mac != server.mac && had.at != server.at;
+        let is_another = |had: &DhcpServer| had.mac != server.mac && had.at != server.at;
         servers.retain(|(had, spoke)| is_another(had) && now.since(*spoke) < REMEMBERED_FOR);
         if servers.len() >= SERVERS_MAX {
             *crowded = Some(now);
@@ -116,7 +117,7 @@ impl KnownServers {
 }
 
 impl Part for KnownServers {
-    type Report = (Time, Server);
+    type Report = (Time, DhcpServer);
     const NAME: &'static str = "dhcp-servers";
 }
 
@@ -145,20 +146,20 @@ pub struct Servers {
     /// When a request of a VLAN was last flooded.
     searched: BTreeMap<u16, Time>,
     /// Servers that spoke and were not heard lately.
-    news: Vec<(Time, Server)>,
+    news: Vec<(Time, DhcpServer)>,
 }
 
 /// A message between a client and a server.
-struct Message<'a> {
+struct DhcpMessage<'a> {
     frame: Ethernet<'a>,
     from_server: bool,
     /// `None` where it is cut off.
     dhcp: Option<Dhcp<'a>>,
 }
 
-impl<'a> Message<'a> {
+impl<'a> DhcpMessage<'a> {
     #[inline]
-    fn new(frame: &Ethernet<'a>) -> Option<Message<'a>> {
+    fn new(frame: &Ethernet<'a>) -> Option<DhcpMessage<'a>> {
         if frame.ethertype() != ethertype::IPV4 {
             return None;
         }
@@ -169,7 +170,7 @@ impl<'a> Message<'a> {
             dhcp::CLIENT_PORT if udp.source_port() == dhcp::SERVER_PORT => true,
             _ => return None,
         };
-        Some(Message { frame: *frame, from_server, dhcp: Dhcp::new(udp.payload()) })
+        Some(DhcpMessage { frame: *frame, from_server, dhcp: Dhcp::new(udp.payload()) })
     }
 
     fn mac(&self) -> MacAddr {
@@ -210,25 +211,25 @@ impl Servers {
         at: SwitchPort,
         hosts: &Hosts,
         heard: &KnownServers,
-    ) -> Decision {
-        let message = Ethernet::new(frame).and_then(|frame| Message::new(&frame));
-        let Some(message) = message else { return Decision::Pass };
+    ) -> ProxyDecision {
+        let message = Ethernet::new(frame).and_then(|frame| DhcpMessage::new(&frame));
+        let Some(message) = message else { return ProxyDecision::Pass };
         let known = hosts.by_mac(message.mac(), message.vlan());
         if !message.is_whole() {
-            return Decision::Drop(Reason::Malformed);
+            return ProxyDecision::Drop(DropReason::Malformed);
         }
         if message.is_spoofed()
             || message.mac().is_group()
             || known.is_some_and(|host| host.is_elsewhere(at))
         {
-            return Decision::Drop(Reason::Spoofed);
+            return ProxyDecision::Drop(DropReason::Spoofed);
         }
         if message.from_server {
-            let server = Server { vlan: message.vlan(), mac: message.mac(), at };
+            let server = DhcpServer { vlan: message.vlan(), mac: message.mac(), at };
             return self.answer(now, &message, server, hosts, heard);
         }
         match is_for_one(&message.frame) {
-            true => Decision::Pass,
+            true => ProxyDecision::Pass,
             false => self.question(now, &message, at, heard),
         }
     }
@@ -236,33 +237,33 @@ impl Servers {
     fn answer(
         &mut self,
         now: Time,
-        message: &Message<'_>,
-        server: Server,
+        message: &DhcpMessage<'_>,
+        server: DhcpServer,
         hosts: &Hosts,
         heard: &KnownServers,
-    ) -> Decision {
+    ) -> ProxyDecision {
         match &self.trust {
             Trust::Only(servers) if !servers.contains(&server) => {
-                return Decision::Drop(Reason::Rogue);
+                return ProxyDecision::Drop(DropReason::Rogue);
             }
             Trust::AnyServer if heard.is_news(now, server) => self.news.push((now, server)),
             Trust::Only(_) | Trust::AnyServer => {}
         }
         let client = message.dhcp.as_ref().and_then(|dhcp| dhcp.chaddr());
         match client.and_then(|mac| hosts.by_mac(MacAddr(mac), message.vlan())) {
-            _ if is_for_one(&message.frame) => Decision::Pass,
-            Some(client) if client.is_elsewhere(server.at) => Decision::send_to(client.at()),
-            _ => Decision::Flood,
+            _ if is_for_one(&message.frame) => ProxyDecision::Pass,
+            Some(client) if client.is_elsewhere(server.at) => ProxyDecision::send_to(client.at()),
+            _ => ProxyDecision::Flood,
         }
     }
 
     fn question(
         &mut self,
         now: Time,
-        message: &Message<'_>,
+        message: &DhcpMessage<'_>,
         at: SwitchPort,
         heard: &KnownServers,
-    ) -> Decision {
+    ) -> ProxyDecision {
         let vlan = message.vlan();
         let places: Vec<SwitchPort> = match &self.trust {
             Trust::Only(servers) => {
@@ -272,12 +273,12 @@ impl Servers {
             Trust::AnyServer => heard.of(now, vlan).map(|server| server.at).collect(),
         };
         if places.is_empty() || self.trust == Trust::AnyServer && self.searches(now, vlan) {
-            return Decision::Flood;
+            return ProxyDecision::Flood;
         }
         let elsewhere: Vec<_> = places.into_iter().filter(|&place| place != at).collect();
         match elsewhere.is_empty() {
-            true => Decision::Drop(Reason::Heard),
-            false => Decision::SendTo(elsewhere.into_iter().collect()),
+            true => ProxyDecision::Drop(DropReason::Heard),
+            false => ProxyDecision::SendTo(elsewhere.into_iter().collect()),
         }
     }
 
@@ -396,14 +397,14 @@ mod tests {
     }
 
     /// A proxy, and what it published.
-    struct Lab(Servers, KnownServers);
+    struct DhcpLab(Servers, KnownServers);
 
-    fn lab(trust: Trust) -> Lab {
-        Lab(Servers::new(trust), KnownServers::default())
+    fn lab(trust: Trust) -> DhcpLab {
+        DhcpLab(Servers::new(trust), KnownServers::default())
     }
 
-    fn decided(lab: &mut Lab, s: u64, frame: &[u8], from: u64) -> Decision {
-        let Lab(servers, heard) = lab;
+    fn decided(lab: &mut DhcpLab, s: u64, frame: &[u8], from: u64) -> ProxyDecision {
+        let DhcpLab(servers, heard) = lab;
         let decision = servers.decide(at_s(s), frame, place(from), &network(), heard);
         servers.news.drain(..).for_each(|(now, server)| heard.remember(now, server));
         decision
@@ -412,68 +413,77 @@ mod tests {
     #[test]
     fn a_server_that_was_heard_is_asked_and_others_are_looked_for_now_and_then() {
         let mut servers = lab(Trust::AnyServer);
-        assert_eq!(decided(&mut servers, 10, &discover(1), 1), Decision::Flood);
-        assert_eq!(decided(&mut servers, 11, &offer(2, 1), 2), Decision::send_to(place(1)));
-        assert_eq!(decided(&mut servers, 12, &discover(1), 1), Decision::Flood);
-        assert_eq!(decided(&mut servers, 13, &discover(1), 1), Decision::send_to(place(2)));
+        assert_eq!(decided(&mut servers, 10, &discover(1), 1), ProxyDecision::Flood);
+        assert_eq!(decided(&mut servers, 11, &offer(2, 1), 2), ProxyDecision::send_to(place(1)));
+        assert_eq!(decided(&mut servers, 12, &discover(1), 1), ProxyDecision::Flood);
+        assert_eq!(decided(&mut servers, 13, &discover(1), 1), ProxyDecision::send_to(place(2)));
         decided(&mut servers, 14, &offer(3, 1), 3);
-        let both = Decision::SendTo([place(2), place(3)].into_iter().collect());
+        let both = ProxyDecision::SendTo([place(2), place(3)].into_iter().collect());
         assert_eq!(decided(&mut servers, 15, &discover(1), 1), both);
-        assert_eq!(decided(&mut servers, 16, &discover(6), 6), Decision::send_to(place(3)));
-        assert_eq!(decided(&mut servers, 312, &discover(1), 1), Decision::Flood);
+        assert_eq!(decided(&mut servers, 16, &discover(6), 6), ProxyDecision::send_to(place(3)));
+        assert_eq!(decided(&mut servers, 312, &discover(1), 1), ProxyDecision::Flood);
         assert_eq!(decided(&mut servers, 313, &discover(1), 1), both);
         let later = 14 + REMEMBERED_FOR.as_secs();
-        assert_eq!(decided(&mut servers, later, &discover(1), 1), Decision::Flood);
+        assert_eq!(decided(&mut servers, later, &discover(1), 1), ProxyDecision::Flood);
     }
 
     #[test]
     fn who_says_to_be_many_servers_does_not_push_out_the_real_one() {
         let mut servers = lab(Trust::AnyServer);
-        let offers = |Lab(servers, heard): &mut Lab, s, server, at| {
+        let offers = |DhcpLab(servers, heard): &mut DhcpLab, s, server, at| {
             servers.decide(at_s(s), &offer(server, 1), at, &network(), heard);
             servers.news.drain(..).for_each(|(now, server)| heard.remember(now, server));
         };
         offers(&mut servers, 11, 2, place(2));
-        assert_eq!(decided(&mut servers, 12, &discover(1), 1), Decision::Flood);
+        assert_eq!(decided(&mut servers, 12, &discover(1), 1), ProxyDecision::Flood);
         let liars = SwitchPort::new(9, 1);
         for liar in 0..2 * SERVERS_MAX as u64 {
             offers(&mut servers, 12, 100 + liar, liars);
         }
-        let both = Decision::SendTo([place(2), liars].into_iter().collect());
+        let both = ProxyDecision::SendTo([place(2), liars].into_iter().collect());
         assert_eq!(decided(&mut servers, 13, &discover(1), 1), both);
         // From more ports than a request can be sent to: it is flooded, as without a proxy.
         for port in 2..2 + SERVERS_MAX as u32 {
             offers(&mut servers, 14, 200 + u64::from(port), SwitchPort::new(9, port));
         }
-        assert_eq!(decided(&mut servers, 15, &discover(1), 1), Decision::Flood);
-        assert_eq!(decided(&mut servers, 16, &discover(1), 1), Decision::Flood);
+        assert_eq!(decided(&mut servers, 15, &discover(1), 1), ProxyDecision::Flood);
+        assert_eq!(decided(&mut servers, 16, &discover(1), 1), ProxyDecision::Flood);
         let later = 14 + 2 * SEARCH_EVERY.as_secs();
-        assert_eq!(decided(&mut servers, later, &discover(1), 1), Decision::Flood);
-        assert!(matches!(decided(&mut servers, later, &discover(1), 1), Decision::SendTo(_)));
+        assert_eq!(decided(&mut servers, later, &discover(1), 1), ProxyDecision::Flood);
+        assert!(matches!(decided(&mut servers, later, &discover(1), 1), ProxyDecision::SendTo(_)));
     }
 
     #[test]
     fn where_it_is_said_who_is_a_server_nobody_else_is() {
-        let real = Server { vlan: 0, mac: host_mac(2), at: place(2) };
+        let real = DhcpServer { vlan: 0, mac: host_mac(2), at: place(2) };
         let mut servers = lab(Trust::Only(vec![real]));
-        assert_eq!(decided(&mut servers, 10, &discover(1), 1), Decision::send_to(place(2)));
-        assert_eq!(decided(&mut servers, 10, &offer(3, 1), 3), Decision::Drop(Reason::Rogue));
-        assert_eq!(decided(&mut servers, 10, &offer(2, 1), 2), Decision::send_to(place(1)));
-        assert_eq!(decided(&mut servers, 10, &discover(6), 6), Decision::Drop(Reason::Heard));
+        assert_eq!(decided(&mut servers, 10, &discover(1), 1), ProxyDecision::send_to(place(2)));
+        assert_eq!(
+            decided(&mut servers, 10, &offer(3, 1), 3),
+            ProxyDecision::Drop(DropReason::Rogue)
+        );
+        assert_eq!(decided(&mut servers, 10, &offer(2, 1), 2), ProxyDecision::send_to(place(1)));
+        assert_eq!(
+            decided(&mut servers, 10, &discover(6), 6),
+            ProxyDecision::Drop(DropReason::Heard)
+        );
         let renews = said(DhcpMessageType::Request, 1, Some(2), 1);
-        assert_eq!(decided(&mut servers, 10, &renews, 1), Decision::Pass);
+        assert_eq!(decided(&mut servers, 10, &renews, 1), ProxyDecision::Pass);
     }
 
     #[test]
     fn nobody_asks_or_answers_in_the_name_of_another() {
         let mut servers = lab(Trust::AnyServer);
-        let spoofed = Decision::Drop(Reason::Spoofed);
+        let spoofed = ProxyDecision::Drop(DropReason::Spoofed);
         let asks = said(DhcpMessageType::Discover, 1, None, 3);
         assert_eq!(decided(&mut servers, 10, &asks, 1), spoofed);
         assert_eq!(decided(&mut servers, 10, &offer(2, 1), 1), spoofed);
         let mut turned = discover(1);
         turned[42] = 2;
-        assert_eq!(decided(&mut servers, 10, &turned, 1), Decision::Drop(Reason::Malformed));
+        assert_eq!(
+            decided(&mut servers, 10, &turned, 1),
+            ProxyDecision::Drop(DropReason::Malformed)
+        );
         assert!(servers.1.0.is_empty());
     }
 
@@ -482,7 +492,10 @@ mod tests {
         let mut servers = lab(Trust::AnyServer);
         decided(&mut servers, 10, &offer(2, 1)[..128], 2);
         decided(&mut servers, 11, &discover(1)[..128], 1);
-        assert_eq!(decided(&mut servers, 12, &discover(1)[..128], 1), Decision::send_to(place(2)));
+        assert_eq!(
+            decided(&mut servers, 12, &discover(1)[..128], 1),
+            ProxyDecision::send_to(place(2))
+        );
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //! sent to them.
 //!
 //! The example of how an application is written. It is *parallel*: several workers may run it over
-//! the requests of one switch at once, because what they share, [`Hosts`], is lock-free. The
+//! the requests of one switch at once, because what they share, [`SwitchHosts`], is lock-free. The
 //! application is in `app`; how a batch is answered (`batch`, `prefetch`) and the messages of the
 //! answers (`replies`) are other modules.
 
@@ -24,4 +24,7 @@ mod table;
 mod tests;
 
 pub use app::LearningSwitch;
-pub use {config::Config, counters::Counters, hosts::Hosts, ports::PORTS_MAX, table::Seed};
+pub use {
+    config::LearningConfig, counters::LearningCounters, hosts::SwitchHosts, ports::PORTS_MAX,
+    table::Seed,
+};

@@ -8,8 +8,8 @@
 //!
 //! Each switch has its own second of the interval, so that a thousand of them do not answer at
 //! once. What a switch refuses it is not asked again until it connects anew. Nothing is asked of
-//! the network here that a person would notice: what is gathered is bounded ([`Config::flows_max`],
-//! [`ROWS_MAX`]), and what is left out is counted.
+//! the network here that a person would notice: what is gathered is bounded
+//! ([`MonitorConfig::flows_max`], [`ROWS_MAX`]), and what is left out is counted.
 
 mod multipart;
 mod rates;
@@ -29,11 +29,11 @@ use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, StatsFlags, StatsReply, StatsRequest};
 
 use multipart::Multipart;
-use statistics::{Report, StatisticsPublisher};
+use statistics::{MonitorReport, StatisticsPublisher};
 
-pub use multipart::{Kind, ROWS_MAX};
+pub use multipart::{ROWS_MAX, StatisticsKind};
 pub use rates::{FlowRates, PortRates, QueueRates, TableRates};
-pub use statistics::{Row, Statistics, SwitchStatistics, Table};
+pub use statistics::{SampleTable, Statistics, StatisticsRow, SwitchStatistics};
 
 /// Requests of one worker that await their replies. Four of each of ten thousand switches, and room
 /// to spare.
@@ -41,32 +41,32 @@ const OPEN_MAX: usize = 65_536;
 
 /// How often a switch is asked, and for what.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct MonitorConfig {
     /// Between two samples; in whole seconds, 1 and more.
     pub interval: Duration,
-    /// Whether the switches are asked for each [`Kind`], in its order.
+    /// Whether the switches are asked for each [`StatisticsKind`], in its order.
     pub kinds: [bool; 4],
     /// Flows of a switch that are kept: those that carried most bytes. Each is some 300 bytes.
     pub flows_max: usize,
 }
 
-impl Default for Config {
+impl Default for MonitorConfig {
     /// All of it every ten seconds, 256 flows of each switch.
-    fn default() -> Config {
-        Config { interval: Duration::from_secs(10), kinds: [true; 4], flows_max: 256 }
+    fn default() -> MonitorConfig {
+        MonitorConfig { interval: Duration::from_secs(10), kinds: [true; 4], flows_max: 256 }
     }
 }
 
 /// The application: one instance for each worker, which gathers the replies to what it asked.
 #[derive(Debug)]
 pub struct Monitor {
-    config: Config,
-    open: HashMap<u32, Open>,
+    config: MonitorConfig,
+    open: HashMap<u32, OpenRequest>,
 }
 
 /// A request that awaits its reply, or the rest of it.
 #[derive(Debug)]
-struct Open {
+struct OpenRequest {
     dpid: DatapathId,
     since: Time,
     multipart: Multipart,
@@ -74,30 +74,30 @@ struct Open {
 
 /// When a switch is asked next, and what it refused.
 #[derive(Debug)]
-pub struct Schedule {
+pub struct AskSchedule {
     due: AtomicU64,
     refused: AtomicU8,
 }
 
 impl Monitor {
     /// An instance; those of other workers get the same settings.
-    pub fn new(config: Config) -> Monitor {
+    pub fn new(config: MonitorConfig) -> Monitor {
         Monitor { config, open: HashMap::new() }
     }
 
-    fn ask(&mut self, ctx: &EventCtx<'_, Parallel<Schedule>>, out: &mut Output) {
+    fn ask(&mut self, ctx: &EventCtx<'_, Parallel<AskSchedule>>, out: &mut Output) {
         if ctx.now.0 < ctx.slot.due.load(Ordering::Relaxed) {
             return;
         }
         ctx.slot.due.store((ctx.now + self.config.interval).0, Ordering::Relaxed);
         let refused = ctx.slot.refused.load(Ordering::Relaxed);
-        for kind in Kind::ALL {
+        for kind in StatisticsKind::ALL {
             let wanted = self.config.kinds[kind as usize] && refused & kind.bit() == 0;
             if wanted && self.open.len() < OPEN_MAX {
                 let xid = out.xid();
                 if out.send_message(ctx.switch, xid, StatsRequest::new(kind.request())) {
                     let multipart = Multipart::new(kind, self.config.flows_max, ctx.account);
-                    let open = Open { dpid: ctx.switch.dpid, since: ctx.now, multipart };
+                    let open = OpenRequest { dpid: ctx.switch.dpid, since: ctx.now, multipart };
                     self.open.insert(xid, open);
                 }
             }
@@ -107,7 +107,7 @@ impl Monitor {
     /// A part of a reply to one of ours.
     fn hear(
         &mut self,
-        ctx: &EventCtx<'_, Parallel<Schedule>>,
+        ctx: &EventCtx<'_, Parallel<AskSchedule>>,
         xid: u32,
         message: &Message,
         out: &mut Output,
@@ -128,7 +128,7 @@ impl Monitor {
         if !more && let Some(open) = self.open.remove(&xid) {
             let sample = Some((ctx.now, open.multipart));
             // Where there is no room for it, the next one comes an interval later.
-            let _ = out.report::<Statistics>(Report { dpid: open.dpid, sample });
+            let _ = out.report::<Statistics>(MonitorReport { dpid: open.dpid, sample });
         }
     }
 
@@ -138,17 +138,17 @@ impl Monitor {
 }
 
 impl App for Monitor {
-    type Slot = Parallel<Schedule>;
+    type Slot = Parallel<AskSchedule>;
 
     const NAME: &'static str = "monitor";
     const EVENTS: &'static [EventKind] =
         &[EventKind::Second, EventKind::Reply, EventKind::Error, EventKind::Down, EventKind::Timer];
 
-    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Schedule {
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> AskSchedule {
         let seconds = self.config.interval.as_secs().max(1);
         let own = switch.dpid.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let due = now + Duration::from_secs(own % seconds);
-        Schedule { due: AtomicU64::new(due.0), refused: AtomicU8::new(0) }
+        AskSchedule { due: AtomicU64::new(due.0), refused: AtomicU8::new(0) }
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
@@ -165,7 +165,7 @@ impl App for Monitor {
                 return Next::Stop;
             }
             Event::Down => {
-                let gone = Report { dpid: ctx.switch.dpid, sample: None };
+                let gone = MonitorReport { dpid: ctx.switch.dpid, sample: None };
                 let _ = out.report::<Statistics>(gone);
             }
             _ => {}

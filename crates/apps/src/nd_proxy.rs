@@ -16,27 +16,27 @@ use aldis_wire::MacAddr;
 
 use crate::arp_proxy::SPEAK_FOR;
 use crate::hosts::Hosts;
-use crate::proxy::{Decision, Reason, answer, front, is_for_one};
+use crate::proxy::{DropReason, ProxyDecision, answer, front, is_for_one};
 
 /// The hop limit that no router has let pass.
 const HOPS: u8 = 255;
 
 /// What becomes of a frame that came in at `at`, a port that is no link between switches.
-pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> Decision {
-    let Some(frame) = Ethernet::new(frame) else { return Decision::Pass };
-    let Some((ip, bytes)) = discovery(&frame) else { return Decision::Pass };
+pub fn decide(now: Time, frame: &[u8], at: SwitchPort, hosts: &Hosts) -> ProxyDecision {
+    let Some(frame) = Ethernet::new(frame) else { return ProxyDecision::Pass };
+    let Some((ip, bytes)) = discovery(&frame) else { return ProxyDecision::Pass };
     let Some(said) = Icmpv6::new(bytes).and_then(|message| message.neighbour()) else {
-        return Decision::Drop(Reason::Malformed);
+        return ProxyDecision::Drop(DropReason::Malformed);
     };
     if !is_whole(&ip, bytes, &said) {
-        return Decision::Drop(Reason::Malformed);
+        return ProxyDecision::Drop(DropReason::Malformed);
     }
     if is_spoofed(&frame, &ip, &said, at, hosts) {
-        return Decision::Drop(Reason::Spoofed);
+        return ProxyDecision::Drop(DropReason::Spoofed);
     }
     match is_for_one(&frame) {
-        true => Decision::Pass,
-        false if said.is_advertisement() => Decision::Flood,
+        true => ProxyDecision::Pass,
+        false if said.is_advertisement() => ProxyDecision::Flood,
         false => question(now, (&frame, &ip, &said), at, hosts),
     }
 }
@@ -92,12 +92,14 @@ fn question(
     (frame, ip, said): (&Ethernet<'_>, &Ipv6<'_>, &Neighbour<'_>),
     at: SwitchPort,
     hosts: &Hosts,
-) -> Decision {
+) -> ProxyDecision {
     let vlan = frame.vlan().unwrap_or(0);
-    let Some(host) = hosts.by_ip(IpAddr::V6(said.target()), vlan) else { return Decision::Flood };
-    let Some(place) = host.place() else { return Decision::Flood };
+    let Some(host) = hosts.by_ip(IpAddr::V6(said.target()), vlan) else {
+        return ProxyDecision::Flood;
+    };
+    let Some(place) = host.place() else { return ProxyDecision::Flood };
     if place == at || host.mac().0 == frame.source() {
-        return Decision::Drop(Reason::Heard);
+        return ProxyDecision::Drop(DropReason::Heard);
     }
     let looks = ip.source().is_unspecified();
     match host.is_router() {
@@ -106,9 +108,9 @@ fn question(
             let advertises = Some((router, true, true));
             let message = neighbour::Message { advertises, target: from, mac }.to_bytes(from, to);
             let head = ipv6::header(neighbour::LEN as u16, protocol::ICMPV6, HOPS, (from, to));
-            Decision::Answer(answer(frame, mac, &[&head, &message]))
+            ProxyDecision::Answer(answer(frame, mac, &[&head, &message]))
         }
-        _ => Decision::send_to(place),
+        _ => ProxyDecision::send_to(place),
     }
 }
 
@@ -152,7 +154,7 @@ mod tests {
         framed(host, HOPS, (from, GROUP), &message.to_bytes(from, GROUP))
     }
 
-    fn decided(frame: &[u8], host: u64) -> Decision {
+    fn decided(frame: &[u8], host: u64) -> ProxyDecision {
         decide(at_s(10), frame, place(host), &network())
     }
 
@@ -160,21 +162,33 @@ mod tests {
     fn who_said_what_it_is_is_spoken_for_and_others_are_asked() {
         // Hosts of even numbers said that they are no routers, the last that it is one; the others
         // said nothing.
-        assert!(matches!(decided(&asks(1, host_ipv6(1), host_ipv6(2)), 1), Decision::Answer(_)));
-        assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(3)), 1), Decision::send_to(place(3)));
+        assert!(matches!(
+            decided(&asks(1, host_ipv6(1), host_ipv6(2)), 1),
+            ProxyDecision::Answer(_)
+        ));
+        assert_eq!(
+            decided(&asks(1, host_ipv6(1), host_ipv6(3)), 1),
+            ProxyDecision::send_to(place(3))
+        );
         let later = decide(at_s(100), &asks(1, host_ipv6(1), host_ipv6(2)), place(1), &network());
-        assert_eq!(later, Decision::send_to(place(2)));
-        assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(99)), 1), Decision::Flood);
+        assert_eq!(later, ProxyDecision::send_to(place(2)));
+        assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(99)), 1), ProxyDecision::Flood);
     }
 
     #[test]
     fn for_who_is_nowhere_nobody_speaks_and_nothing_is_sent() {
         let hosts = network_without(place(2));
         let decided = |frame: &[u8], at: u64| decide(at_s(10), frame, place(at), &hosts);
-        assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(2)), 1), Decision::Flood);
+        assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(2)), 1), ProxyDecision::Flood);
         // It comes back elsewhere, and another takes its address.
-        assert!(matches!(decided(&asks(2, host_ipv6(2), host_ipv6(4)), 1), Decision::Answer(_)));
-        assert!(matches!(decided(&asks(1, host_ipv6(2), host_ipv6(4)), 1), Decision::Answer(_)));
+        assert!(matches!(
+            decided(&asks(2, host_ipv6(2), host_ipv6(4)), 1),
+            ProxyDecision::Answer(_)
+        ));
+        assert!(matches!(
+            decided(&asks(1, host_ipv6(2), host_ipv6(4)), 1),
+            ProxyDecision::Answer(_)
+        ));
     }
 
     #[test]
@@ -184,8 +198,11 @@ mod tests {
         let sum = icmpv6::checksum(nobody, GROUP, &message);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
         let looks = framed(1, HOPS, (nobody, GROUP), &message);
-        assert_eq!(decided(&looks, 1), Decision::send_to(place(2)));
-        assert_eq!(decided(&asks(1, nobody, host_ipv6(2)), 1), Decision::Drop(Reason::Malformed));
+        assert_eq!(decided(&looks, 1), ProxyDecision::send_to(place(2)));
+        assert_eq!(
+            decided(&asks(1, nobody, host_ipv6(2)), 1),
+            ProxyDecision::Drop(DropReason::Malformed)
+        );
     }
 
     #[test]
@@ -194,13 +211,13 @@ mod tests {
         for at in [21, 22 + 15, 54 + 3, 54 + 12, whole.len() - 1] {
             let mut bad = whole.clone();
             bad[at] ^= 1;
-            assert_eq!(decided(&bad, 1), Decision::Drop(Reason::Malformed), "byte {at}");
+            assert_eq!(decided(&bad, 1), ProxyDecision::Drop(DropReason::Malformed), "byte {at}");
         }
     }
 
     #[test]
     fn liars_are_not_heard() {
-        let spoofed = Decision::Drop(Reason::Spoofed);
+        let spoofed = ProxyDecision::Drop(DropReason::Spoofed);
         assert_eq!(decided(&asks(1, host_ipv6(3), host_ipv6(2)), 1), spoofed);
         assert_eq!(decided(&asks(1, host_ipv6(1), host_ipv6(2)), 3), spoofed);
         let says = |host: u64, target| {
@@ -210,7 +227,7 @@ mod tests {
             framed(host, HOPS, (from, to), &message.to_bytes(from, to))
         };
         assert_eq!(decided(&says(1, host_ipv6(2)), 1), spoofed);
-        assert_eq!(decided(&says(1, host_ipv6(1)), 1), Decision::Flood);
+        assert_eq!(decided(&says(1, host_ipv6(1)), 1), ProxyDecision::Flood);
     }
 
     proptest! {
@@ -218,13 +235,13 @@ mod tests {
         #[test]
         fn an_answer_is_read_by_smoltcp(asking in 0u64..8, target in 0u64..8) {
             let frame = match decided(&asks(asking, host_ipv6(asking), host_ipv6(target)), asking) {
-                Decision::Answer(frame) => frame,
-                Decision::SendTo(_) => {
+                ProxyDecision::Answer(frame) => frame,
+                ProxyDecision::SendTo(_) => {
                     prop_assert!(target % 2 == 1 && target != 7);
                     return Ok(());
                 }
                 other => {
-                    prop_assert_eq!((other, place(asking)), (Decision::Drop(Reason::Heard), place(target)));
+                    prop_assert_eq!((other, place(asking)), (ProxyDecision::Drop(DropReason::Heard), place(target)));
                     return Ok(());
                 }
             };
@@ -246,7 +263,7 @@ mod tests {
         #[test]
         fn any_bytes_are_harmless(keep in 0usize..86, bytes in prop::collection::vec(any::<u8>(), 0..120)) {
             let frame = [&asks(1, host_ipv6(1), host_ipv6(2))[..keep], &bytes].concat();
-            if let Decision::Answer(answer) = decided(&frame, 1) {
+            if let ProxyDecision::Answer(answer) = decided(&frame, 1) {
                 prop_assert_eq!(&answer[..6], &frame[6..12]);
             }
         }

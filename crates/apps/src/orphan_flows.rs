@@ -21,22 +21,22 @@ use aldis_wire::msg::{
 /// The application: one instance for each worker.
 #[derive(Clone, Debug)]
 pub struct OrphanFlows {
-    absent: Arc<[Absent]>,
+    absent: Arc<[AbsentApp]>,
 }
 
 /// An application that does not run.
 #[derive(Clone, Copy, Debug)]
-struct Absent {
+struct AbsentApp {
     name: &'static str,
     cookie: Cookie,
 }
 
 /// What a switch was asked and has not said all of yet, by transaction id.
 #[derive(Debug, Default)]
-pub struct PendingReads(Mutex<Vec<Open>>);
+pub struct PendingReads(Mutex<Vec<PendingRead>>);
 
 #[derive(Debug)]
-struct Open {
+struct PendingRead {
     xid: u32,
     /// Flows that were removed since, and their owners.
     removed: usize,
@@ -46,13 +46,13 @@ struct Open {
 impl OrphanFlows {
     /// Of the applications with these names, which do not run.
     pub fn new(absent: impl IntoIterator<Item = &'static str>) -> OrphanFlows {
-        let absent = absent.into_iter().map(|name| Absent { name, cookie: Cookie::of(name) });
+        let absent = absent.into_iter().map(|name| AbsentApp { name, cookie: Cookie::of(name) });
         OrphanFlows { absent: absent.collect() }
     }
 
     /// Asks a switch for them: OpenFlow 1.3 for those of each application, 1.0 for all flows, for
     /// it knows no more.
-    fn ask(&self, switch: &SwitchInfo, out: &mut Output) -> Vec<Open> {
+    fn ask(&self, switch: &SwitchInfo, out: &mut Output) -> Vec<PendingRead> {
         let marks: Vec<_> = match switch.version {
             Version::V10 => self.absent.first().map(|_| (0, 0)).into_iter().collect(),
             Version::V13 => {
@@ -71,20 +71,26 @@ impl OrphanFlows {
             let xid = out.xid();
             let is_said =
                 out.send_message(switch, xid, StatsRequest::new(StatsRequestBody::Flow(request)));
-            is_said.then(|| Open { xid, removed: 0, owners: BTreeSet::new() })
+            is_said.then(|| PendingRead { xid, removed: 0, owners: BTreeSet::new() })
         };
         marks.into_iter().filter_map(ask).collect()
     }
 
     /// The application whose leftover the flow is, if it is one.
     fn owner(&self, flow: &FlowStats) -> Option<&'static str> {
-        let its = |absent: &&Absent| Cookie(flow.cookie).same_app(absent.cookie);
+        let its = |absent: &&AbsentApp| Cookie(flow.cookie).same_app(absent.cookie);
         let stays = (flow.idle_timeout, flow.hard_timeout) == (0, 0);
         self.absent.iter().find(its).filter(|_| stays).map(|absent| absent.name)
     }
 
     /// A reply, or a part of one: the orphans that it names are removed.
-    fn remove(&self, switch: &SwitchInfo, flows: &[FlowStats], open: &mut Open, out: &mut Output) {
+    fn remove(
+        &self,
+        switch: &SwitchInfo,
+        flows: &[FlowStats],
+        open: &mut PendingRead,
+        out: &mut Output,
+    ) {
         for flow in flows {
             if let Some(name) = self.owner(flow) {
                 let xid = out.xid();
@@ -148,7 +154,7 @@ impl App for OrphanFlows {
     }
 }
 
-impl Open {
+impl PendingRead {
     fn words(&self, switch: &SwitchInfo) -> String {
         let names: Vec<_> = self.owners.iter().copied().collect();
         let (count, dpid, names) = (self.removed, switch.dpid, names.join(", "));

@@ -12,7 +12,7 @@ pub const PLACES_MAX: usize = 4;
 
 /// What becomes of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Decision {
+pub enum ProxyDecision {
     /// It is none of the proxy's business: it goes its way.
     Pass,
     /// This frame goes back out of the port that it came in by, in its stead.
@@ -22,18 +22,18 @@ pub enum Decision {
     /// It is flooded.
     Flood,
     /// It goes nowhere.
-    Drop(Reason),
+    Drop(DropReason),
 }
 
-impl Decision {
-    pub(crate) fn send_to(place: SwitchPort) -> Decision {
-        Decision::SendTo([place].into_iter().collect())
+impl ProxyDecision {
+    pub(crate) fn send_to(place: SwitchPort) -> ProxyDecision {
+        ProxyDecision::SendTo([place].into_iter().collect())
     }
 }
 
 /// Why a frame goes nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
+pub enum DropReason {
     /// It is not what its standard says, and other hosts would have to throw it away.
     Malformed,
     /// Its sender says to be another, or to have another's address.

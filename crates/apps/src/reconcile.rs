@@ -28,7 +28,7 @@ pub(crate) use desired::DesiredPublisher;
 pub use desired::{Desired, DesiredItem};
 use state::SwitchState;
 pub use status::{FlowStatus, FlowStatuses, Owner, Status};
-pub(crate) use status::{Report, StatusPublisher};
+pub(crate) use status::{StatusPublisher, SwitchFlowReport};
 
 /// Flows that one application may keep on a switch: as many as the smallest hardware switches have
 /// room for.
@@ -63,7 +63,7 @@ pub struct FlowReconciler {
 }
 
 /// The flows that should be on a switch, and what is shown beside them without being sent.
-pub(crate) type Plan = (Vec<DesiredFlow>, Vec<FlowStatus>);
+pub(crate) type DesiredPlan = (Vec<DesiredFlow>, Vec<FlowStatus>);
 
 impl FlowReconciler {
     /// None yet: what should be there is planned when the switch joins.
@@ -79,7 +79,7 @@ impl FlowReconciler {
         (now, switch, account): (Time, &SwitchInfo, &Account),
         event: &Event,
         version: u64,
-        plan: impl FnOnce() -> Plan,
+        plan: impl FnOnce() -> DesiredPlan,
         out: &mut Output,
     ) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,11 +111,14 @@ impl FlowReconciler {
         };
         if let Some(entries) = state.take_status(*event == Event::Second) {
             // Where there is no room for it, the next change tells it.
-            let _ =
-                out.report::<FlowStatuses<W>>(Report { dpid: switch.dpid, entries: Some(entries) });
+            let _ = out.report::<FlowStatuses<W>>(SwitchFlowReport {
+                dpid: switch.dpid,
+                entries: Some(entries),
+            });
         }
         if *event == Event::Down {
-            let _ = out.report::<FlowStatuses<W>>(Report { dpid: switch.dpid, entries: None });
+            let _ = out
+                .report::<FlowStatuses<W>>(SwitchFlowReport { dpid: switch.dpid, entries: None });
         }
         mine
     }

@@ -30,12 +30,12 @@ mod search;
 pub(crate) mod tests;
 
 pub use app::Routing;
-pub use engine::{Engine, Shortest, Spread, Weight, Widest};
+pub use engine::{Engine, FlowSpread, LinkWeight, Shortest, Widest};
 pub use engines::{Engines, UnknownEngine};
 pub use graph::{Change, Graph, Node, SWITCHES_MAX};
 pub use graph_builder::GraphBuilder;
 pub use metric::Metric;
 pub use node::{LINKS_MAX, Leg};
-pub use paths::{Crossing, EqualCostPaths, Paths};
-pub use routes::{Flow, Hop, Routes, Tally};
+pub use paths::{Crossing, EqualCostPaths, EqualPaths};
+pub use routes::{Flow, Hop, RouteTally, Routes};
 pub use search::{FAR, Tree};

@@ -10,9 +10,9 @@
 //!   knew that, and goes no further.
 //! - The [`RecentSet`](crate::recent_set::RecentSet) frames: a switch floods the same frame of the
 //!   same host once a second. This is what holds as long as the links are not all known: a switch
-//!   of which some port was not probed twice ([`Mode::Carefully`]) floods by all ports. It works on
-//!   a lone switch at once. Once all is known the same frame is flooded a few times a second and no
-//!   more, so that an unseen loop is no storm.
+//!   of which some port was not probed twice ([`FloodMode::Carefully`]) floods by all ports. It
+//!   works on a lone switch at once. Once all is known the same frame is flooded a few times a
+//!   second and no more, so that an unseen loop is no storm.
 //!
 //! Each switch has its part of the frames that are remembered, so that one that floods without end
 //! costs no other its broadcasts.
@@ -28,5 +28,5 @@ mod shares;
 mod tests;
 
 pub use app::{Repeats, Spanning};
-pub use flood_ports::{FloodPorts, Mode, SwitchFloodPorts};
+pub use flood_ports::{FloodMode, FloodPorts, SwitchFloodPorts};
 pub use forest::Forest;

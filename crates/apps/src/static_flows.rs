@@ -18,8 +18,8 @@ use aldis_control::{App, EventKind, Output, Part, Tables, Time};
 use aldis_wire::msg::{Instruction, Match, TableNo};
 
 use crate::reconcile::{
-    Desired, DesiredFlow, DesiredItem, DesiredPublisher, FlowReconciler, FlowStatus, FlowStatuses,
-    Owner, Plan, Status, StatusPublisher,
+    Desired, DesiredFlow, DesiredItem, DesiredPlan, DesiredPublisher, FlowReconciler, FlowStatus,
+    FlowStatuses, Owner, Status, StatusPublisher,
 };
 
 pub use crate::reconcile::FLOWS_MAX;
@@ -74,7 +74,7 @@ impl StaticFlows {
         StaticFlows { flows: flows.into_iter().collect(), tables }
     }
 
-    fn plan(&self, desired: &DesiredStaticFlows, switch: &SwitchInfo) -> Plan {
+    fn plan(&self, desired: &DesiredStaticFlows, switch: &SwitchInfo) -> DesiredPlan {
         let here = |flow: &&Arc<StaticFlow>| flow.switches.contains(switch.dpid);
         let (mut wanted, mut others) = (vec![], vec![]);
         for flow in desired.items().iter().filter(here) {

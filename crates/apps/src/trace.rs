@@ -37,7 +37,7 @@ const TAGS_MAX: usize = 4;
 
 /// A packet as far as switches look at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Packet {
+pub struct TracePacket {
     fields: PacketBits,
     /// What was said of it, or set: by the number of the field.
     said: Vec<(usize, Field)>,
@@ -59,13 +59,13 @@ impl fmt::Display for NoPacket {
     }
 }
 
-impl Packet {
+impl TracePacket {
     /// The packet with these fields, which comes in by a port. What it has beside them is zero.
     ///
     /// # Errors
     /// A field with a mask.
-    pub fn of(in_port: PortNo, said: &Match) -> Result<Packet, NoPacket> {
-        let mut packet = Packet { fields: PacketBits::nothing(), said: vec![], inner: vec![] };
+    pub fn of(in_port: PortNo, said: &Match) -> Result<TracePacket, NoPacket> {
+        let mut packet = TracePacket { fields: PacketBits::nothing(), said: vec![], inner: vec![] };
         for field in said.fields.iter().filter(|field| !matches!(field, Field::InPort(_))) {
             let known = bits(field);
             let place = usize::from(known.field);
@@ -233,18 +233,18 @@ pub struct Traced {
     /// What was done with it in all, in words, in order.
     pub did: Vec<String>,
     /// What left, in order.
-    pub outs: Vec<Out>,
+    pub outs: Vec<TraceOutput>,
     /// Bounds that were reached, each once: without them there might be more.
     pub cuts: Vec<Cut>,
 }
 
 /// A packet that leaves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Out {
+pub struct TraceOutput {
     /// By this port, or the controller or the switch itself.
     pub port: PortNo,
     /// As it is by then.
-    pub packet: Packet,
+    pub packet: TracePacket,
     /// Whether another way may be taken instead: the switch chooses among buckets of a group, and
     /// does not say how.
     pub maybe: bool,
@@ -256,7 +256,7 @@ pub struct Out {
 /// What the switch says it has cannot be read.
 pub fn trace(
     program: Program<'_>,
-    packet: &Packet,
+    packet: &TracePacket,
     budget: &mut Budget,
 ) -> Result<Traced, Malformed> {
     let up = |port: &Port| (port.number, port.is_up());
@@ -280,7 +280,7 @@ pub fn trace(
 }
 
 /// The groups of a switch, as far as they are read.
-type Groups = BTreeMap<GroupNo, GroupDesc>;
+type TraceGroups = BTreeMap<GroupNo, GroupDesc>;
 
 struct Way<'s, 'b> {
     program: Program<'s>,
@@ -288,10 +288,10 @@ struct Way<'s, 'b> {
     /// Its ports by number, and whether each is up.
     ports: BTreeMap<PortNo, bool>,
     /// Its groups, once they are asked for, and whether these are all.
-    groups: Option<(Rc<Groups>, bool)>,
+    groups: Option<(Rc<TraceGroups>, bool)>,
     /// The groups that the packet is in: one leads to the next.
     path: Vec<GroupNo>,
-    packet: Packet,
+    packet: TracePacket,
     maybe: bool,
     traced: Traced,
 }
@@ -466,7 +466,7 @@ impl Way<'_, '_> {
         self.budget.step(1)?;
         self.budget.take(OUT_BYTES)?;
         let packet = self.packet.clone();
-        self.traced.outs.push(Out { port, packet, maybe: self.maybe });
+        self.traced.outs.push(TraceOutput { port, packet, maybe: self.maybe });
         Ok(())
     }
 
@@ -529,9 +529,9 @@ impl Way<'_, '_> {
     }
 
     /// The groups of the switch, and whether these are all.
-    fn groups(&mut self) -> Result<(Rc<Groups>, bool), Stop> {
+    fn groups(&mut self) -> Result<(Rc<TraceGroups>, bool), Stop> {
         if self.groups.is_none() {
-            let mut groups = Groups::new();
+            let mut groups = TraceGroups::new();
             let (mut parts, mut all) = (0, true);
             for group in self.program.listing.groups() {
                 let group = group?;

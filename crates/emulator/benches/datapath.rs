@@ -29,11 +29,11 @@ const PORTS: u32 = 10;
 
 /// Counts what leaves.
 #[derive(Default)]
-struct Out {
+struct OutputCount {
     frames: u64,
 }
 
-impl Sink for Out {
+impl Sink for OutputCount {
     fn to_controller(&mut self, message: &[u8]) {
         black_box(message);
     }
@@ -64,7 +64,7 @@ fn main() {
 
 fn forward(what: &str, flows: u32, fields: impl Fn(u32) -> Vec<Oxm>) {
     let mut switch = switch(1);
-    let mut out = Out::default();
+    let mut out = OutputCount::default();
     for n in 0..flows {
         add(&mut switch, fields(n), &mut out);
     }
@@ -90,7 +90,7 @@ fn memory(what: &str, datapaths: u32, flows: u32) {
     let make = |number| {
         let mut switch = switch(number);
         for n in 0..flows {
-            add(&mut switch, vec![Oxm::EthDst(Masked::exact(mac(n)))], &mut Out::default());
+            add(&mut switch, vec![Oxm::EthDst(Masked::exact(mac(n)))], &mut OutputCount::default());
         }
         switch
     };
@@ -118,7 +118,7 @@ fn switch(number: u32) -> Datapath {
     Datapath::new(Version::V13, DatapathId(number.into()), &ports)
 }
 
-fn add(switch: &mut Datapath, fields: Vec<Oxm>, out: &mut Out) {
+fn add(switch: &mut Datapath, fields: Vec<Oxm>, out: &mut OutputCount) {
     let flow_mod = FlowMod {
         cookie: 0,
         cookie_mask: 0,

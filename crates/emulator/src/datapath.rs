@@ -35,14 +35,14 @@ pub use port::PortSpec;
 use aldis_wire::header::{Header, kind};
 use aldis_wire::{DatapathId, Version};
 use bounds::{FRAME_MAX, FRAME_MIN};
-use forward::{Way, World};
+use forward::{ForwardState, PacketWay};
 use group::Groups;
 use meter::Meters;
-use packet::Packet;
-use port::Ports;
-use session::Session;
+use packet::DatapathPacket;
+use port::DatapathPorts;
+use session::DatapathSession;
 use std::time::Duration;
-use tables::{Removed, Tables};
+use tables::{DatapathTables, Removed};
 
 /// Where a datapath's messages and frames go.
 pub trait Sink {
@@ -57,13 +57,13 @@ pub trait Sink {
 #[derive(Debug)]
 pub struct Datapath {
     dpid: DatapathId,
-    tables: Tables,
-    world: World,
+    tables: DatapathTables,
+    world: ForwardState,
 }
 
 /// Why a request is refused, in words that both versions have a code for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wrong {
+enum RequestFault {
     TableFull,
     Overlap,
     BadCommand,
@@ -86,15 +86,15 @@ impl Datapath {
         if version == Version::V10 {
             specs.truncate(v10::PORTS_MAX);
         }
-        let world = World {
+        let world = ForwardState {
             version,
-            ports: Ports::new(&specs),
+            ports: DatapathPorts::new(&specs),
             groups: Groups::default(),
             meters: Meters::default(),
-            session: Session::default(),
+            session: DatapathSession::default(),
             scratch: Vec::new(),
         };
-        Datapath { dpid, tables: Tables::default(), world }
+        Datapath { dpid, tables: DatapathTables::default(), world }
     }
 
     /// The version that it speaks.
@@ -141,11 +141,11 @@ impl Datapath {
         if !from.receive(frame.len()) {
             return;
         }
-        let Some(mut packet) = Packet::new(frame, port) else { return };
+        let Some(mut packet) = DatapathPacket::new(frame, port) else { return };
         if packet.is_fragment() && self.world.session.drops_fragments() {
             return;
         }
-        Way::new(&mut self.world, out, now, frame.len()).walk(&mut self.tables, &mut packet);
+        PacketWay::new(&mut self.world, out, now, frame.len()).walk(&mut self.tables, &mut packet);
     }
 
     /// A port's link went up or down: the controller is told, and fast failover groups see it at
@@ -171,7 +171,7 @@ impl Datapath {
     /// Tells the controller of a port that changed, if it wants to know.
     fn port_changed(&mut self, port: u32, out: &mut impl Sink) {
         const MODIFY: u8 = 2;
-        let World { version, ports, session, scratch, .. } = &mut self.world;
+        let ForwardState { version, ports, session, scratch, .. } = &mut self.world;
         let Some(port) = ports.get(port).filter(|_| session.wants_port_status(MODIFY)) else {
             return;
         };
@@ -186,7 +186,7 @@ impl Datapath {
     /// Tells the controller of a flow that is gone, if the flow and the controller want it.
     fn tell_removed(&mut self, removed: &Removed, now: Duration, out: &mut impl Sink) {
         let (_, flow, reason) = removed;
-        let World { version, session, scratch, .. } = &mut self.world;
+        let ForwardState { version, session, scratch, .. } = &mut self.world;
         let wanted = flow.flags.contains(flow::Flags::SEND_FLOW_REM);
         if !wanted || !session.wants_flow_removed(*reason) {
             return;

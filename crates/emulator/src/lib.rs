@@ -21,4 +21,4 @@ mod stream;
 pub mod topology;
 mod wire;
 
-pub use secure::Secure;
+pub use secure::SwitchTls;

@@ -42,23 +42,24 @@ mod switch;
 mod timing;
 
 pub use crate::stream::CONGESTION;
-pub use coordinator::{Gate, Moment, Outcome, Watch, measure, run, run_and_tell};
+pub use coordinator::{Gate, LoadOutcome, Moment, Watch, measure, run, run_and_tell};
 pub(crate) use cpu_time::{CpuTime, Spent};
 pub(crate) use demand::Volume;
-pub use demand::{ON_OFF_MAX, OnOff, RATE_MAX, Rate, STEPS_MAX, Spread, Step};
-pub use failure::Failure;
+pub use demand::{DemandRate, DemandSpread, ON_OFF_MAX, OnOff, RATE_MAX, RateStep, STEPS_MAX};
+pub use failure::LoadFailure;
 pub use handshakes::{Handshakes, handshakes};
 pub use pace::turns_of;
 pub(crate) use probing::Probing;
 pub(crate) use report::delays;
 pub use report::{
-    Counts, Delays, Forms, IDLE_MIN, Lap, Phase, PortCounts, Probes, Report, Served, SlowReaders,
+    Delays, Forms, IDLE_MIN, Lap, LoadReport, PortCounts, Probes, ReportPhase, RequestCounts,
+    Served, SlowReaders,
 };
 pub use sequence::Destinations;
 
-use crate::Secure;
+use crate::SwitchTls;
 use aldis_wire::Version;
-use roles::Role;
+use roles::SwitchRole;
 use sequence::Homes;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -110,7 +111,7 @@ pub enum Mode {
 /// Which of several generators this one is, that together make one run: each plays every `of`th
 /// switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct GeneratorPart {
     /// From 0, below `of`.
     pub index: u32,
     /// 1, which is all of it, to [`PARTS_MAX`].
@@ -123,7 +124,7 @@ pub struct Load {
     /// Where the controller listens.
     pub controller: SocketAddr,
     /// How they speak TLS, if they do.
-    pub secure: Option<Secure>,
+    pub secure: Option<SwitchTls>,
     /// The version that the switches speak.
     pub version: Version,
     /// How many switches: 1 to [`SWITCHES_MAX`], with those that storm, probe and read badly.
@@ -143,9 +144,9 @@ pub struct Load {
     /// How requests follow each other.
     pub mode: Mode,
     /// How fast.
-    pub rate: Rate,
+    pub rate: DemandRate,
     /// How the rate is divided among the switches.
-    pub spread: Spread,
+    pub spread: DemandSpread,
     /// Whether switches offer only now and then; with a rate only.
     pub on_off: Option<OnOff>,
     /// Decides what is left to chance: which switch has which part of the rate, when each is on,
@@ -179,7 +180,7 @@ pub struct Load {
     /// controller pays for waking them. Each needs a core of its own.
     pub poll: bool,
     /// Which of several generators this one is.
-    pub part: Part,
+    pub part: GeneratorPart,
     /// Loops before the measured ones.
     pub warm_up: u32,
     /// Measured loops, one at least.
@@ -219,8 +220,8 @@ impl Load {
             destinations: Destinations::All,
             teach: true,
             mode: Mode::Latency,
-            rate: Rate::Unlimited,
-            spread: Spread::Even,
+            rate: DemandRate::Unlimited,
+            spread: DemandSpread::Even,
             on_off: None,
             seed: 1,
             weights: Vec::new(),
@@ -234,7 +235,7 @@ impl Load {
             requests_per_switch: None,
             threads: 1,
             poll: false,
-            part: Part { index: 0, of: 1 },
+            part: GeneratorPart { index: 0, of: 1 },
             warm_up: 1,
             loops: 10,
             cool_down: 0,
@@ -251,7 +252,7 @@ impl Load {
     /// Which destinations requests name in fact: a switch with one address has only the extra one
     /// to speak to.
     pub fn destinations_in_fact(&self) -> Destinations {
-        self.homes(Role::Normal).destinations()
+        self.homes(SwitchRole::Normal).destinations()
     }
 
     /// How much switch `number` counts in a fair division.
@@ -267,37 +268,37 @@ impl Load {
         self.hot_port > 1
     }
 
-    fn homes(&self, role: Role) -> Homes {
+    fn homes(&self, role: SwitchRole) -> Homes {
         let macs = match role {
-            Role::Probe => self.macs.min(PROBE_MACS_MAX),
+            SwitchRole::Probe => self.macs.min(PROBE_MACS_MAX),
             _ => self.macs,
         };
         Homes::new(macs, self.ports, self.destinations)
     }
 
     /// How requests of such a switch follow each other.
-    fn mode_of(&self, role: Role) -> Mode {
+    fn mode_of(&self, role: SwitchRole) -> Mode {
         match role {
-            Role::Normal => self.mode,
-            Role::Probe => Mode::Window(PROBE_WINDOW),
-            Role::Storm | Role::Slow | Role::Dead => Mode::Full,
+            SwitchRole::Normal => self.mode,
+            SwitchRole::Probe => Mode::Window(PROBE_WINDOW),
+            SwitchRole::Storm | SwitchRole::Slow | SwitchRole::Dead => Mode::Full,
         }
     }
 
     /// How many requests such a switch may offer in this run.
-    fn quota_of(&self, role: Role) -> u64 {
+    fn quota_of(&self, role: SwitchRole) -> u64 {
         match (role, self.requests_per_switch) {
-            (Role::Normal | Role::Storm, Some(requests)) => requests,
+            (SwitchRole::Normal | SwitchRole::Storm, Some(requests)) => requests,
             _ => u64::MAX,
         }
     }
 
     /// Whether such a switch has a rate.
-    fn is_rated(&self, role: Role) -> bool {
+    fn is_rated(&self, role: SwitchRole) -> bool {
         match role {
-            Role::Normal => self.rate != Rate::Unlimited,
-            Role::Probe => true,
-            Role::Storm | Role::Slow | Role::Dead => false,
+            SwitchRole::Normal => self.rate != DemandRate::Unlimited,
+            SwitchRole::Probe => true,
+            SwitchRole::Storm | SwitchRole::Slow | SwitchRole::Dead => false,
         }
     }
 }

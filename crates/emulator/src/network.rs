@@ -41,18 +41,18 @@ mod tally;
 mod unfinished;
 mod wires;
 
-pub use checks::{Broadcast, Finding, Pinged, Recovery};
+pub use checks::{Broadcast, CheckFinding, Pinged, Recovery};
 pub use host_load::{
-    FLOW_PACKETS_MAX, FRAME_LEN, HOST_LOAD_RATE_MAX, HostLoad, Offered, OfferedPhase,
+    FLOW_PACKETS_MAX, FRAME_LEN, HOST_LOAD_RATE_MAX, HostLoad, HostLoadFate, OfferedPhase,
     OfferedSwitch, PEERS_MAX,
 };
 pub use multi::run_together;
-pub use script::{Action, Node, Step};
-pub use session::Ended;
+pub use script::{ScriptAction, ScriptNode, ScriptStep};
+pub use session::SessionEnd;
 pub use tally::Messages;
 pub use wires::Frames;
 
-use crate::Secure;
+use crate::SwitchTls;
 use crate::load::{self, Load, Probes};
 use crate::topology::Topology;
 use aldis_wire::Version;
@@ -65,11 +65,11 @@ use std::time::Duration;
 
 /// A network, and what is to happen in it.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct NetworkPlan {
     /// Where the controller listens.
     pub controller: SocketAddr,
     /// How the switches speak TLS, if they do.
-    pub secure: Option<Secure>,
+    pub secure: Option<SwitchTls>,
     /// The version that the switches speak.
     pub version: Version,
     /// How it is built.
@@ -82,7 +82,7 @@ pub struct Plan {
     /// Decides what is left to chance: which pairs ping, which host offers how much to which.
     pub seed: u64,
     /// What happens when.
-    pub script: Vec<Step>,
+    pub script: Vec<ScriptStep>,
     /// What hosts send to each other beside that.
     pub load: Option<HostLoad>,
     /// Further switches, which have no links and ask the same controller while the script and the
@@ -104,10 +104,10 @@ pub struct Plan {
     pub length: Option<Duration>,
 }
 
-impl Plan {
+impl NetworkPlan {
     /// A network that only is there, until it is told to stop.
-    pub fn new(controller: SocketAddr, version: Version, topology: Topology) -> Plan {
-        Plan {
+    pub fn new(controller: SocketAddr, version: Version, topology: Topology) -> NetworkPlan {
+        NetworkPlan {
             controller,
             secure: None,
             version,
@@ -170,7 +170,7 @@ pub const HOSTS_A_SWITCH: u32 = 256;
 
 /// What is told while it runs.
 #[derive(Debug)]
-pub enum Moment<'a> {
+pub enum NetworkMoment<'a> {
     /// So many switches have shaken hands.
     Connected(u32),
     /// So many directions of links between switches has LLDP crossed.
@@ -180,18 +180,18 @@ pub enum Moment<'a> {
     /// The script begins now, so long after the start.
     Ready(Duration),
     /// It goes on: told every 50 ms or so, from where hosts that are to offer load find each other.
-    Goes(Progress),
+    Goes(NetworkProgress),
     /// This was done; with a note where it did not do what it says.
-    Did(&'a Action, Option<String>),
+    Did(&'a ScriptAction, Option<String>),
     /// This was found out.
-    Found(&'a Finding),
+    Found(&'a CheckFinding),
     /// So many switches lost their connection just now; the first of them, and why.
-    Lost(u32, u32, &'a Ended),
+    Lost(u32, u32, &'a SessionEnd),
 }
 
 /// How far a run has come.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Progress {
+pub struct NetworkProgress {
     /// How long it goes on: from where the script begins, or before that from where hosts began to
     /// find each other.
     pub elapsed: Duration,
@@ -208,7 +208,7 @@ pub struct Progress {
 
 /// What a run was.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub struct Report {
+pub struct NetworkReport {
     /// How long connecting and shaking hands took, all switches together; `None` if it was stopped
     /// before.
     pub connected_after: Option<Duration>,
@@ -231,9 +231,9 @@ pub struct Report {
     /// Connections that ended behind their handshake, and those that never got so far.
     pub lost: (u64, u64),
     /// What was found out, in order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
     /// What became of the offered load, where there was one.
-    pub offered: Option<Offered>,
+    pub offered: Option<HostLoadFate>,
     /// What the switches saw that probe, where there were any, and why they ended before the run
     /// did, if they did.
     pub probes: Option<(Probes, Option<String>)>,
@@ -249,7 +249,7 @@ pub struct Report {
     pub partial: Option<String>,
 }
 
-impl Report {
+impl NetworkReport {
     /// Whether this process may have been the limit, and not the controller: delays are its own
     /// then.
     pub fn is_generator_limited(&self) -> bool {
@@ -259,7 +259,7 @@ impl Report {
 
 /// Why there is no report.
 #[derive(Debug)]
-pub enum Failure {
+pub enum NetworkFailure {
     /// The plan asks for what there is not.
     Plan(String),
     /// There are fewer descriptors than switches.
@@ -294,21 +294,21 @@ pub enum Failure {
         after: Duration,
     },
     /// Switches that are to probe cannot.
-    Probes(load::Failure),
+    Probes(load::LoadFailure),
     /// The system refused something that is no switch's fault.
     System(io::Error),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for NetworkFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Plan(sentence) => f.write_str(sentence),
-            Failure::Descriptors { needed, allowed } => write!(
+            NetworkFailure::Plan(sentence) => f.write_str(sentence),
+            NetworkFailure::Descriptors { needed, allowed } => write!(
                 f,
                 "{needed} file descriptors are needed and the system allows {allowed}; raise the limit with ulimit -n \
                  or take a smaller topology"
             ),
-            Failure::NotConnected { controller, up, of, switch, why, after } => {
+            NetworkFailure::NotConnected { controller, up, of, switch, why, after } => {
                 write!(
                     f,
                     "after {:.1} s {up} of {of} switches have shaken hands with {controller}, and s{switch} has not: ",
@@ -319,44 +319,44 @@ impl fmt::Display for Failure {
                     None => f.write_str("the controller does not answer; does it speak OpenFlow?"),
                 }
             }
-            Failure::NotCrossed { crossed, crossings, after } => write!(
+            NetworkFailure::NotCrossed { crossed, crossings, after } => write!(
                 f,
                 "after {:.1} s LLDP has crossed {crossed} of {crossings} directions of links; does the controller discover \
                  links?",
                 after.as_secs_f64()
             ),
-            Failure::Probes(why) => why.fmt(f),
-            Failure::System(error) => write!(f, "the system refused: {error}"),
+            NetworkFailure::Probes(why) => why.fmt(f),
+            NetworkFailure::System(error) => write!(f, "the system refused: {error}"),
         }
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for NetworkFailure {}
 
-impl From<load::Failure> for Failure {
-    fn from(why: load::Failure) -> Self {
-        Failure::Probes(why)
+impl From<load::LoadFailure> for NetworkFailure {
+    fn from(why: load::LoadFailure) -> Self {
+        NetworkFailure::Probes(why)
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for NetworkFailure {
     fn from(error: io::Error) -> Self {
-        Failure::System(error)
+        NetworkFailure::System(error)
     }
 }
 
 /// Runs a plan to its end, or until `stop` says so; `tell` is called on this thread as it goes on.
 ///
 /// # Errors
-/// See [`Failure`]; every switch is disconnected by then. A controller that dies after all have
-/// connected is none: the switches try again, and what is lost is counted.
+/// See [`NetworkFailure`]; every switch is disconnected by then. A controller that dies after all
+/// have connected is none: the switches try again, and what is lost is counted.
 pub fn run(
-    plan: &Plan,
+    plan: &NetworkPlan,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Moment<'_>),
-) -> Result<Report, Failure> {
+    tell: &mut dyn FnMut(NetworkMoment<'_>),
+) -> Result<NetworkReport, NetworkFailure> {
     run::admit(std::slice::from_ref(plan))?;
-    run::Run::new(plan, &StartBarrier::of(1, stop), tell)?.run()
+    run::NetworkRun::new(plan, &StartBarrier::of(1, stop), tell)?.run()
 }
 
 #[cfg(test)]
@@ -365,7 +365,8 @@ mod tests {
 
     #[test]
     fn who_is_idle_for_less_than_a_twentieth_is_the_limit() {
-        let is_limited = |idle| Report { idle, ..Report::default() }.is_generator_limited();
+        let is_limited =
+            |idle| NetworkReport { idle, ..NetworkReport::default() }.is_generator_limited();
         let limited =
             [Some(0.0), Some(0.0499), Some(load::IDLE_MIN), Some(1.0), None].map(is_limited);
         assert_eq!(limited, [true, true, false, false, false]);

@@ -9,7 +9,7 @@ mod canned;
 
 use crate::descriptors;
 use crate::poll::{Interest, Poll, Waker};
-use crate::stream::{self, Inbox, Tail};
+use crate::stream::{self, ReceiveBuffer, Tail};
 use aldis_wire::Chop;
 use rustix::net::sockopt;
 use std::io;
@@ -34,7 +34,7 @@ const FIRST_SWITCH: u64 = 2;
 /// A running null controller; it stops when dropped.
 pub struct NullController {
     address: SocketAddr,
-    posts: Arc<[Post]>,
+    posts: Arc<[NullInbox]>,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
 
@@ -50,14 +50,15 @@ impl NullController {
         listener.set_nonblocking(true)?;
         rustix::net::listen(&listener, BACKLOG)?;
         let address = listener.local_addr()?;
-        let posts =
-            (0..threads.max(1)).map(|_| Post::new()).collect::<io::Result<Arc<[Post]>>>()?;
+        let posts = (0..threads.max(1))
+            .map(|_| NullInbox::new())
+            .collect::<io::Result<Arc<[NullInbox]>>>()?;
         let mut running = NullController { address, posts, threads: Vec::new() };
         let mut listener = Some(listener);
         for index in 0..running.posts.len() {
             let (posts, listener) = (Arc::clone(&running.posts), listener.take());
             let thread = std::thread::Builder::new().name(format!("null-{index}"));
-            let thread = thread.spawn(move || Worker::new(posts, index, listener)?.run())?;
+            let thread = thread.spawn(move || NullWorker::new(posts, index, listener)?.run())?;
             running.threads.push(thread);
         }
         Ok(running)
@@ -93,17 +94,17 @@ impl Drop for NullController {
 }
 
 /// What other threads leave for a worker.
-struct Post {
+struct NullInbox {
     /// Switches accepted for it; as many as the accepting thread could accept before it looks.
     arrived: Mutex<Vec<TcpStream>>,
     stop: AtomicBool,
     waker: Waker,
 }
 
-impl Post {
-    fn new() -> io::Result<Post> {
+impl NullInbox {
+    fn new() -> io::Result<NullInbox> {
         let arrived = Mutex::default();
-        Ok(Post { arrived, stop: AtomicBool::new(false), waker: Waker::new()? })
+        Ok(NullInbox { arrived, stop: AtomicBool::new(false), waker: Waker::new()? })
     }
 
     fn deliver(&self, socket: TcpStream) {
@@ -117,33 +118,37 @@ impl Post {
     }
 }
 
-struct Worker {
-    posts: Arc<[Post]>,
+struct NullWorker {
+    posts: Arc<[NullInbox]>,
     index: usize,
     listener: Option<TcpListener>,
     next_post: usize,
     poll: Poll,
-    switches: Vec<Option<Switch>>,
+    switches: Vec<Option<NullSwitch>>,
     vacant: Vec<usize>,
-    inbox: Inbox,
+    inbox: ReceiveBuffer,
     outbox: Vec<u8>,
 }
 
-struct Switch {
+struct NullSwitch {
     socket: TcpStream,
     tail: Tail,
     /// What the socket did not take; while there is any, nothing more is read.
     unsent: Vec<u8>,
 }
 
-impl Worker {
-    fn new(posts: Arc<[Post]>, index: usize, listener: Option<TcpListener>) -> io::Result<Worker> {
+impl NullWorker {
+    fn new(
+        posts: Arc<[NullInbox]>,
+        index: usize,
+        listener: Option<TcpListener>,
+    ) -> io::Result<NullWorker> {
         let poll = Poll::new()?;
         poll.add(&posts[index].waker, WAKER, Interest::Read)?;
         if let Some(listener) = &listener {
             poll.add(listener, LISTENER, Interest::Read)?;
         }
-        Ok(Worker {
+        Ok(NullWorker {
             posts,
             index,
             listener,
@@ -151,7 +156,7 @@ impl Worker {
             poll,
             switches: Vec::new(),
             vacant: Vec::new(),
-            inbox: Inbox::new(READ_MAX),
+            inbox: ReceiveBuffer::new(READ_MAX),
             outbox: Vec::with_capacity(4 * READ_MAX),
         })
     }
@@ -201,7 +206,8 @@ impl Worker {
             self.switches.len() - 1
         });
         self.poll.add(&socket, slot as u64 + FIRST_SWITCH, Interest::Read)?;
-        self.switches[slot] = Some(Switch { socket, tail: Tail::default(), unsent: Vec::new() });
+        self.switches[slot] =
+            Some(NullSwitch { socket, tail: Tail::default(), unsent: Vec::new() });
         Ok(())
     }
 
@@ -220,14 +226,14 @@ impl Worker {
     }
 }
 
-impl Switch {
+impl NullSwitch {
     /// One read, all its answers, one write.
     #[inline]
     fn serve(
         &mut self,
         poll: &Poll,
         key: u64,
-        inbox: &mut Inbox,
+        inbox: &mut ReceiveBuffer,
         outbox: &mut Vec<u8>,
     ) -> io::Result<()> {
         let Some(bytes) = inbox.read(&self.socket, &self.tail)? else { return Ok(()) };

@@ -123,8 +123,8 @@ impl Peer {
     ///
     /// # Errors
     /// See [`Unexpected`].
-    pub fn play(&mut self, part: Part, kind: u8) -> Result<Vec<u8>, Unexpected> {
-        let Part { version, number, ports } = part;
+    pub fn play(&mut self, part: PeerPart, kind: u8) -> Result<Vec<u8>, Unexpected> {
+        let PeerPart { version, number, ports } = part;
         let replies = Replies { version, number, ports, buffered: true };
         let deadline = Instant::now() + self.patience;
         let mut answers = Vec::new();
@@ -208,7 +208,7 @@ impl Peer {
 
 /// The switch that a [`Peer`] plays.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct PeerPart {
     /// The version it speaks.
     pub version: Version,
     /// Its number, which is its datapath id.

@@ -30,7 +30,7 @@ pub(crate) struct Replies {
 
 /// What a message from the controller was.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Heard {
+pub(crate) enum ControllerMessage {
     /// Its HELLO, with its highest version.
     Hello(u8),
     /// The request for the switch's features: with the answer the handshake is over.
@@ -60,13 +60,13 @@ impl<Message> Response<Message> {
         Response::Wrong(error.to_string())
     }
 
-    fn replies(self) -> (Vec<Message>, Heard) {
+    fn replies(self) -> (Vec<Message>, ControllerMessage) {
         match self {
-            Response::Reply(reply) => (vec![reply], Heard::Other),
-            Response::Parts(parts) => (parts, Heard::Other),
-            Response::Features(reply) => (vec![reply], Heard::FeaturesRequest),
-            Response::Wrong(error) => (vec![], Heard::Error(error)),
-            Response::Silence => (vec![], Heard::Other),
+            Response::Reply(reply) => (vec![reply], ControllerMessage::Other),
+            Response::Parts(parts) => (parts, ControllerMessage::Other),
+            Response::Features(reply) => (vec![reply], ControllerMessage::FeaturesRequest),
+            Response::Wrong(error) => (vec![], ControllerMessage::Error(error)),
+            Response::Silence => (vec![], ControllerMessage::Other),
         }
     }
 }
@@ -82,9 +82,13 @@ impl Replies {
     ///
     /// # Errors
     /// It is no message of the switch's version. A HELLO may be of any.
-    pub(crate) fn answer(&self, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Heard, Malformed> {
+    pub(crate) fn answer(
+        &self,
+        raw: &Raw<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<ControllerMessage, Malformed> {
         if raw.header.kind == kind::HELLO {
-            return Ok(Heard::Hello(raw.header.version));
+            return Ok(ControllerMessage::Hello(raw.header.version));
         }
         let offending = &raw.bytes[..raw.bytes.len().min(ERROR_DATA_MAX)];
         let (heard, fits) = match self.version {
@@ -133,7 +137,7 @@ mod tests {
         Replies { version, number: 7, ports: 4, buffered: true }
     }
 
-    fn ask(version: Version, question: &[u8]) -> (Heard, Vec<u8>) {
+    fn ask(version: Version, question: &[u8]) -> (ControllerMessage, Vec<u8>) {
         let mut out = Vec::new();
         let raw = Chop::new(question).next().unwrap().unwrap();
         (replies(version).answer(&raw, &mut out).unwrap(), out)
@@ -142,7 +146,7 @@ mod tests {
     #[test]
     fn features_of_1_0_name_the_ports() {
         let (heard, answer) = ask(Version::V10, &[1, 5, 0, 8, 0, 0, 0, 9]);
-        assert_eq!(heard, Heard::FeaturesRequest);
+        assert_eq!(heard, ControllerMessage::FeaturesRequest);
         let (xid, message) = v10::Message::decode(&answer).unwrap();
         let v10::Message::FeaturesReply(features) = message else { panic!("{message:?}") };
         assert_eq!((xid, features.datapath_id.0), (9, 7));
@@ -201,7 +205,7 @@ mod tests {
     #[test]
     fn the_number_is_the_datapath_id_in_1_3_too() {
         let (heard, answer) = ask(Version::V13, &[4, 5, 0, 8, 0, 0, 0, 9]);
-        assert_eq!(heard, Heard::FeaturesRequest);
+        assert_eq!(heard, ControllerMessage::FeaturesRequest);
         let (_, message) = v13::Message::decode(&answer).unwrap();
         assert!(matches!(message, v13::Message::FeaturesReply(reply) if reply.datapath_id.0 == 7));
     }
@@ -227,7 +231,7 @@ mod tests {
     fn an_experimenter_is_refused_politely() {
         let (heard, answer) =
             ask(Version::V10, &[1, 4, 0, 16, 0, 0, 0, 3, 0, 0, 0x23, 0x20, 0, 0, 0, 1]);
-        assert_eq!(heard, Heard::Other);
+        assert_eq!(heard, ControllerMessage::Other);
         assert_eq!(answer[..12], [1, 1, 0, 28, 0, 0, 0, 3, 0, 1, 0, 3]);
     }
 
@@ -235,6 +239,6 @@ mod tests {
     fn an_error_is_heard_by_name() {
         let (heard, answer) = ask(Version::V10, &[1, 1, 0, 12, 0, 0, 0, 3, 0, 1, 0, 6]);
         assert!(answer.is_empty());
-        assert!(matches!(heard, Heard::Error(name) if name.contains("OFPBRC_BAD_LEN")));
+        assert!(matches!(heard, ControllerMessage::Error(name) if name.contains("OFPBRC_BAD_LEN")));
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// How switches speak TLS.
 #[derive(Clone, Debug)]
-pub struct Secure {
+pub struct SwitchTls {
     controller: ServerName<'static>,
     roots: Arc<RootCertStore>,
     /// Of switches that have none of their own.
@@ -24,7 +24,7 @@ pub struct Secure {
     own: HashMap<u32, Arc<ClientConfig>>,
 }
 
-impl Secure {
+impl SwitchTls {
     /// With a controller of this name or address, whose certificate one of these authorities
     /// signed. The switches show no certificate.
     ///
@@ -33,12 +33,12 @@ impl Secure {
     pub fn new(
         controller: ServerName<'static>,
         authorities: Vec<CertificateDer<'static>>,
-    ) -> Result<Secure, rustls::Error> {
+    ) -> Result<SwitchTls, rustls::Error> {
         let mut roots = RootCertStore::empty();
         authorities.into_iter().try_for_each(|authority| roots.add(authority))?;
         let roots = Arc::new(roots);
         let all = config(&roots, None)?;
-        Ok(Secure { controller, roots, all, own: HashMap::new() })
+        Ok(SwitchTls { controller, roots, all, own: HashMap::new() })
     }
 
     /// The switch of this datapath id, or every one that has none of its own, shows this

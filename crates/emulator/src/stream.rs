@@ -4,7 +4,7 @@
 //! A shared buffer stays in the cache however many sockets there are. The beginning of a message
 //! whose end has not come yet is what a socket owns: its [`Tail`], at most one message long.
 
-use crate::wire::{RECORD_MAX, Tls, Wire};
+use crate::wire::{RECORD_MAX, SwitchWire, TlsWire};
 use aldis_wire::header::MESSAGE_LEN_MAX;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -31,17 +31,17 @@ impl Tail {
 }
 
 /// A thread's receive buffer: room for one read behind the longest tail there can be.
-pub(crate) struct Inbox {
+pub(crate) struct ReceiveBuffer {
     buffer: Box<[u8]>,
     read_max: usize,
     /// For what is encrypted still; empty until the first switch with TLS.
     sealed: Box<[u8]>,
 }
 
-impl Inbox {
+impl ReceiveBuffer {
     /// A buffer for reads of at most `read_max` bytes.
-    pub(crate) fn new(read_max: usize) -> Inbox {
-        Inbox {
+    pub(crate) fn new(read_max: usize) -> ReceiveBuffer {
+        ReceiveBuffer {
             buffer: vec![0; read_max + MESSAGE_LEN_MAX].into(),
             read_max,
             sealed: Box::default(),
@@ -61,7 +61,7 @@ impl Inbox {
     /// The same, of at most `limit` bytes; 1 at least.
     ///
     /// # Errors
-    /// Those of [`Inbox::read`].
+    /// Those of [`ReceiveBuffer::read`].
     #[inline]
     pub(crate) fn read_at_most(
         &mut self,
@@ -84,22 +84,27 @@ impl Inbox {
     /// the kernel.
     ///
     /// # Errors
-    /// Those of [`Inbox::read`], and TLS's in words.
+    /// Those of [`ReceiveBuffer::read`], and TLS's in words.
     #[inline]
     pub(crate) fn read_wire(
         &mut self,
-        wire: &mut Wire,
+        wire: &mut SwitchWire,
         tail: &Tail,
         limit: usize,
     ) -> io::Result<Option<&[u8]>> {
         match wire {
-            Wire::Plain(socket) => self.read_at_most(socket, tail, limit),
-            Wire::Tls(tls) => self.read_tls(tls, tail, limit),
+            SwitchWire::Plain(socket) => self.read_at_most(socket, tail, limit),
+            SwitchWire::Tls(tls) => self.read_tls(tls, tail, limit),
         }
     }
 
     #[inline(never)]
-    fn read_tls(&mut self, tls: &mut Tls, tail: &Tail, limit: usize) -> io::Result<Option<&[u8]>> {
+    fn read_tls(
+        &mut self,
+        tls: &mut TlsWire,
+        tail: &Tail,
+        limit: usize,
+    ) -> io::Result<Option<&[u8]>> {
         if self.sealed.is_empty() {
             self.sealed = vec![0; self.read_max].into();
             self.buffer = vec![0; self.read_max + RECORD_MAX + MESSAGE_LEN_MAX].into();

@@ -17,7 +17,7 @@ mod refusal;
 mod regular;
 mod shape;
 
-pub use refusal::Refusal;
+pub use refusal::ShapeRefusal;
 pub use shape::Shape;
 
 /// Most switches in a topology.
@@ -43,7 +43,7 @@ pub struct End {
 
 /// A link between two switches. Two switches may have several.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Link {
+pub struct TopologyLink {
     /// One end.
     pub a: End,
     /// The other, at another switch.
@@ -55,7 +55,7 @@ pub struct Link {
 pub struct Topology {
     /// The ports of each switch.
     ports: Vec<u32>,
-    links: Vec<Link>,
+    links: Vec<TopologyLink>,
     hosts: Vec<End>,
     labels: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl Topology {
     }
 
     /// The links, at most [`LINKS_MAX`].
-    pub fn links(&self) -> &[Link] {
+    pub fn links(&self) -> &[TopologyLink] {
         &self.links
     }
 

@@ -3,10 +3,11 @@
 //!
 //! Without TLS a read is one `read` and a write one `write`. With it a read takes what the kernel
 //! has, and hands on what that says; a write encrypts all it is given, so that the caller has
-//! nothing to keep, and what the kernel did not take of it stays here: then [`Wire::is_behind`],
-//! and nothing more should be written before [`Wire::flush`] has sent it.
+//! nothing to keep, and what the kernel did not take of it stays here: then
+//! [`SwitchWire::is_behind`], and nothing more should be written before [`SwitchWire::flush`] has
+//! sent it.
 
-use crate::secure::{self, Secure};
+use crate::secure::{self, SwitchTls};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use rustls::ClientConnection;
@@ -18,13 +19,13 @@ use std::net::{Shutdown, TcpStream};
 pub(crate) const RECORD_MAX: usize = 18 * 1024 + 5;
 
 /// A connection of a switch.
-pub(crate) enum Wire {
+pub(crate) enum SwitchWire {
     Plain(TcpStream),
-    Tls(Box<Tls>),
+    Tls(Box<TlsWire>),
 }
 
 /// One over TLS.
-pub(crate) struct Tls {
+pub(crate) struct TlsWire {
     socket: TcpStream,
     session: ClientConnection,
     /// Whether the kernel did not take all that the session has to send.
@@ -33,31 +34,35 @@ pub(crate) struct Tls {
     ended: Option<io::Error>,
 }
 
-impl Wire {
+impl SwitchWire {
     /// Over a socket that connects still; with TLS if the switch of this datapath id is to speak
     /// it.
     ///
     /// # Errors
     /// TLS cannot begin: the session has no memory or no randomness.
-    pub(crate) fn new(socket: TcpStream, secure: Option<&Secure>, dpid: u32) -> io::Result<Wire> {
-        let Some(secure) = secure else { return Ok(Wire::Plain(socket)) };
+    pub(crate) fn new(
+        socket: TcpStream,
+        secure: Option<&SwitchTls>,
+        dpid: u32,
+    ) -> io::Result<SwitchWire> {
+        let Some(secure) = secure else { return Ok(SwitchWire::Plain(socket)) };
         let session = secure.begin(dpid).map_err(io::Error::other)?;
-        Ok(Wire::Tls(Box::new(Tls { socket, session, behind: false, ended: None })))
+        Ok(SwitchWire::Tls(Box::new(TlsWire { socket, session, behind: false, ended: None })))
     }
 
     /// The socket below it.
     #[inline]
     pub(crate) fn socket(&self) -> &TcpStream {
         match self {
-            Wire::Plain(socket) => socket,
-            Wire::Tls(tls) => &tls.socket,
+            SwitchWire::Plain(socket) => socket,
+            SwitchWire::Tls(tls) => &tls.socket,
         }
     }
 
     /// Whether something that was written has not reached the kernel.
     #[inline]
     pub(crate) fn is_behind(&self) -> bool {
-        matches!(self, Wire::Tls(tls) if tls.behind)
+        matches!(self, SwitchWire::Tls(tls) if tls.behind)
     }
 
     /// Sends what waits here; whether nothing waits any more.
@@ -66,8 +71,8 @@ impl Wire {
     /// What the socket says when the connection is over.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {
-            Wire::Plain(_) => Ok(true),
-            Wire::Tls(tls) => tls.flush(),
+            SwitchWire::Plain(_) => Ok(true),
+            SwitchWire::Tls(tls) => tls.flush(),
         }
     }
 
@@ -78,15 +83,15 @@ impl Wire {
     #[inline]
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Wire::Plain(socket) => crate::stream::write(socket, bytes),
-            Wire::Tls(tls) => tls.write(bytes),
+            SwitchWire::Plain(socket) => crate::stream::write(socket, bytes),
+            SwitchWire::Tls(tls) => tls.write(bytes),
         }
     }
 
     /// Says that nothing more will be written. One that is gone already is found closed by the next
     /// read.
     pub(crate) fn finish(&mut self) {
-        if let Wire::Tls(tls) = self {
+        if let SwitchWire::Tls(tls) = self {
             tls.session.send_close_notify();
             let _ = tls.flush();
         }
@@ -94,13 +99,13 @@ impl Wire {
     }
 }
 
-impl AsFd for Wire {
+impl AsFd for SwitchWire {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket().as_fd()
     }
 }
 
-impl Tls {
+impl TlsWire {
     /// One read of at most `sealed` bytes from the kernel; how many bytes it said, or `None` when
     /// it says nothing now. `into` has room for all of `sealed` and for [`RECORD_MAX`] more.
     ///

@@ -5,9 +5,9 @@
 #[allow(dead_code)]
 mod scripted;
 
-use aldis_emulator::load::{self, Failure, Forms, Load, Mode};
+use aldis_emulator::load::{self, Forms, Load, LoadFailure, Mode};
 use aldis_wire::Version;
-use scripted::{PATIENCE, Request, counted, scripted};
+use scripted::{PATIENCE, SeenRequest, counted, scripted};
 use std::time::Duration;
 
 const REQUESTS: u64 = 300;
@@ -17,11 +17,11 @@ const DELETE: u8 = 3;
 
 /// A controller's habit.
 #[derive(Clone, Copy)]
-struct Habit {
+struct AnswerHabit {
     name: &'static str,
     /// Whether it needs switches that buffer, or such that do not.
     buffered: bool,
-    answer: fn(&Request, u32) -> Vec<u8>,
+    answer: fn(&SeenRequest, u32) -> Vec<u8>,
     /// Messages in an answer.
     messages: u64,
     /// What recognises the requests.
@@ -36,29 +36,29 @@ fn lldp() -> Vec<u8> {
     frame
 }
 
-const HABITS: [Habit; 12] = [
-    Habit {
+const HABITS: [AnswerHabit; 12] = [
+    AnswerHabit {
         name: "a FLOW_MOD that names the buffer",
         buffered: true,
         answer: |request, xid| request.flow_mod(xid),
         messages: 1,
         form: |forms| &mut forms.buffer_id,
     },
-    Habit {
+    AnswerHabit {
         name: "a PACKET_OUT that names the buffer",
         buffered: true,
         answer: |request, xid| request.packet_out_of(xid, request.buffer_id(), &[]),
         messages: 1,
         form: |forms| &mut forms.buffer_id,
     },
-    Habit {
+    AnswerHabit {
         name: "a FLOW_MOD and a PACKET_OUT, both with the buffer",
         buffered: true,
         answer: |request, xid| [request.flow_mod(xid), request.packet_out(xid)].concat(),
         messages: 2,
         form: |forms| &mut forms.buffer_id,
     },
-    Habit {
+    AnswerHabit {
         name: "a rule without a buffer, then a PACKET_OUT with it",
         buffered: true,
         answer: |request, xid| {
@@ -68,7 +68,7 @@ const HABITS: [Habit; 12] = [
         messages: 2,
         form: |forms| &mut forms.matched,
     },
-    Habit {
+    AnswerHabit {
         name: "a FLOW_MOD with the buffer, then the frame",
         buffered: true,
         answer: |request, xid| {
@@ -78,28 +78,28 @@ const HABITS: [Habit; 12] = [
         messages: 2,
         form: |forms| &mut forms.buffer_id,
     },
-    Habit {
+    AnswerHabit {
         name: "the frame, where the switch had kept it",
         buffered: true,
         answer: |request, xid| request.packet_out_of(xid, NO_BUFFER, request.frame()),
         messages: 1,
         form: |forms| &mut forms.frame,
     },
-    Habit {
+    AnswerHabit {
         name: "the frame",
         buffered: false,
         answer: |request, xid| request.packet_out(xid),
         messages: 1,
         form: |forms| &mut forms.frame,
     },
-    Habit {
+    AnswerHabit {
         name: "a rule",
         buffered: false,
         answer: |request, xid| request.rule(xid, ADD, NO_BUFFER),
         messages: 1,
         form: |forms| &mut forms.matched,
     },
-    Habit {
+    AnswerHabit {
         name: "a rule, then the frame",
         buffered: false,
         answer: |request, xid| {
@@ -108,7 +108,7 @@ const HABITS: [Habit; 12] = [
         messages: 2,
         form: |forms| &mut forms.matched,
     },
-    Habit {
+    AnswerHabit {
         name: "the frame, then a rule",
         buffered: false,
         answer: |request, xid| {
@@ -117,7 +117,7 @@ const HABITS: [Habit; 12] = [
         messages: 2,
         form: |forms| &mut forms.frame,
     },
-    Habit {
+    AnswerHabit {
         name: "the frame beside messages of its own",
         buffered: false,
         answer: |request, xid| {
@@ -128,7 +128,7 @@ const HABITS: [Habit; 12] = [
         messages: 3,
         form: |forms| &mut forms.frame,
     },
-    Habit {
+    AnswerHabit {
         name: "a rule that matches nothing of ours, with the xid",
         buffered: false,
         answer: |request, _| request.flow_mod(request.xid()),
@@ -157,7 +157,12 @@ fn every_form_of_an_answer_is_counted_once_message_for_message() {
     }
 }
 
-fn counts_are_equal(habit: Habit, whose: &str, xid: fn(usize) -> Option<u32>, version: Version) {
+fn counts_are_equal(
+    habit: AnswerHabit,
+    whose: &str,
+    xid: fn(usize) -> Option<u32>,
+    version: Version,
+) {
     let what = format!("{} of {version}, xids {whose}", habit.name);
     let (address, controller) = scripted(version, 2, move |index, request| {
         (habit.answer)(request, xid(index).unwrap_or(request.xid()))
@@ -231,7 +236,7 @@ fn a_controller_that_answers_no_lesson_is_said_so() {
     };
     let failure = load::run(&load).unwrap_err();
     controller.join().unwrap();
-    assert!(matches!(failure, Failure::Unanswered { switch: 1, .. }), "{failure}");
+    assert!(matches!(failure, LoadFailure::Unanswered { switch: 1, .. }), "{failure}");
     assert!(failure.to_string().ends_with("is a switch application running in it?"), "{failure}");
 }
 

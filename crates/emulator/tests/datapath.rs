@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// What came out.
 #[derive(Default)]
-struct Out {
+struct SentOutput {
     messages: Vec<Vec<u8>>,
     frames: Vec<(u32, Vec<u8>)>,
 }
 
-impl Sink for Out {
+impl Sink for SentOutput {
     fn to_controller(&mut self, message: &[u8]) {
         self.messages.push(message.to_vec());
     }
@@ -30,7 +30,7 @@ impl Sink for Out {
     }
 }
 
-impl Out {
+impl SentOutput {
     /// The ports by which frames left, in order.
     fn ports(&self) -> Vec<u32> {
         self.frames.iter().map(|(port, _)| *port).collect()
@@ -62,22 +62,22 @@ const FRAME: [u8; 60] = {
     frame
 };
 
-fn tell13(switch: &mut Datapath, message: v13::Message) -> Out {
-    let (mut bytes, mut out) = (Vec::new(), Out::default());
+fn tell13(switch: &mut Datapath, message: v13::Message) -> SentOutput {
+    let (mut bytes, mut out) = (Vec::new(), SentOutput::default());
     message.encode(7, &mut bytes).unwrap();
     switch.message(&bytes, NOW, &mut out);
     out
 }
 
-fn tell10(switch: &mut Datapath, message: v10::Message) -> Out {
-    let (mut bytes, mut out) = (Vec::new(), Out::default());
+fn tell10(switch: &mut Datapath, message: v10::Message) -> SentOutput {
+    let (mut bytes, mut out) = (Vec::new(), SentOutput::default());
     message.encode(7, &mut bytes).unwrap();
     switch.message(&bytes, NOW, &mut out);
     out
 }
 
-fn frame(switch: &mut Datapath, port: u32, now: Duration) -> Out {
-    let mut out = Out::default();
+fn frame(switch: &mut Datapath, port: u32, now: Duration) -> SentOutput {
+    let mut out = SentOutput::default();
     switch.frame(port, &FRAME, now, &mut out);
     out
 }
@@ -163,7 +163,7 @@ fn timeouts_end_flows_and_are_told() {
     flow.hard_timeout = 25;
     tell13(&mut switch, v13::Message::FlowMod(flow));
     let at = |seconds| NOW + Duration::from_secs(seconds);
-    let mut out = Out::default();
+    let mut out = SentOutput::default();
     assert_eq!(switch.expire(at(0), &mut out), Some(at(10)));
     frame(&mut switch, 1, at(9));
     assert_eq!(switch.expire(at(10), &mut out), Some(at(19)));
@@ -180,7 +180,7 @@ fn timeouts_end_flows_and_are_told() {
 fn a_link_that_falls_is_told_and_carries_nothing() {
     let mut switch = switch(Version::V13);
     tell13(&mut switch, v13::Message::FlowMod(flow13(vec![], vec![output(2)])));
-    let mut out = Out::default();
+    let mut out = SentOutput::default();
     switch.set_link(2, false, &mut out);
     switch.set_link(2, false, &mut out);
     let [v13::Message::PortStatus(status)] = &out.v13()[..] else { panic!("{:?}", out.v13()) };
@@ -262,7 +262,7 @@ mod hostile {
                 tell10(&mut switch, v10::Message::FlowMod(flow));
             }
             for (is_frame, v10_bytes, v13_bytes, frame) in seed {
-                let mut out = Out::default();
+                let mut out = SentOutput::default();
                 if is_frame {
                     switch.frame(1, &frame, NOW, &mut out);
                 } else {

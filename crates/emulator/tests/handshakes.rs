@@ -1,6 +1,6 @@
 //! Handshakes against controllers that follow a script: what is counted is what the controller saw.
 
-use aldis_emulator::load::{Failure, Load, Watch, handshakes};
+use aldis_emulator::load::{Load, LoadFailure, Watch, handshakes};
 use aldis_emulator::null::NullController;
 use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
 use aldis_wire::Version;
@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FEATURES_REQUEST: u8 = 5;
 const FEATURES_REPLY: u8 = 6;
 
-struct Nobody;
+struct NoWatch;
 
-impl Watch for Nobody {}
+impl Watch for NoWatch {}
 
 fn load(controller: SocketAddr, version: Version) -> Load {
     Load {
@@ -70,9 +70,9 @@ fn scripted(
 fn handshakes_are_counted_one_by_one_until_the_controller_is_gone() {
     for version in Version::ALL {
         let (address, controller) = scripted(version, 40, 5);
-        let (result, failure) = handshakes(&load(address, version), &mut Nobody);
+        let (result, failure) = handshakes(&load(address, version), &mut NoWatch);
         assert_eq!((result.done, controller.join().unwrap()), (40, 40), "{version}: {failure:?}");
-        assert!(matches!(failure, Some(Failure::Connect { switch: 1, .. })), "{failure:?}");
+        assert!(matches!(failure, Some(LoadFailure::Connect { switch: 1, .. })), "{failure:?}");
         // Of the 49 connections that 40 handshakes take every fifth was broken off.
         assert_eq!((result.failed, result.delay.len()), (9, 40));
         assert!(!result.elapsed.is_zero() && result.loops.len() == 1);
@@ -82,8 +82,8 @@ fn handshakes_are_counted_one_by_one_until_the_controller_is_gone() {
 #[test]
 fn a_controller_that_never_lets_one_in_ends_the_run() {
     let (address, _) = scripted(Version::V10, 1, 1);
-    let (result, failure) = handshakes(&load(address, Version::V10), &mut Nobody);
-    assert!(matches!(failure, Some(Failure::Closed { switch: 1, .. })), "{failure:?}");
+    let (result, failure) = handshakes(&load(address, Version::V10), &mut NoWatch);
+    assert!(matches!(failure, Some(LoadFailure::Closed { switch: 1, .. })), "{failure:?}");
     assert_eq!((result.done, result.failed), (0, 10));
 }
 
@@ -99,7 +99,7 @@ fn many_switches_and_threads_go_on_until_they_are_stopped() {
     let null = NullController::start("127.0.0.1:0".parse().unwrap(), 1).unwrap();
     let load = Load { switches: 20, threads: 2, ..load(null.address(), Version::V13) };
     let (result, failure) = handshakes(&load, &mut Enough(Arc::default()));
-    assert!(matches!(failure, Some(Failure::Stopped)), "{failure:?}");
+    assert!(matches!(failure, Some(LoadFailure::Stopped)), "{failure:?}");
     assert_eq!((result.done, result.failed), (result.delay.len(), 0));
 }
 
@@ -109,7 +109,7 @@ fn silence_ends_at_the_deadline() {
     let address = listener.local_addr().unwrap();
     let hasty =
         Load { handshake_deadline: Duration::from_millis(50), ..load(address, Version::V10) };
-    let (result, failure) = handshakes(&hasty, &mut Nobody);
+    let (result, failure) = handshakes(&hasty, &mut NoWatch);
     let Some(failure) = failure else { panic!("{result:?}") };
     assert!(
         failure.to_string().starts_with("switch 1 still waits for the controller's HELLO"),

@@ -5,12 +5,12 @@
 #[allow(dead_code)]
 mod scripted;
 
-use aldis_emulator::load::{self, Destinations, Failure, Load, Mode, Rate, Spread};
+use aldis_emulator::load::{self, DemandRate, DemandSpread, Destinations, Load, LoadFailure, Mode};
 use aldis_emulator::null::NullController;
 use aldis_emulator::peer::{Peer, bare, hello};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
-use scripted::{FEATURES_REPLY, FEATURES_REQUEST, PATIENCE, Request, counted, scripted};
+use scripted::{FEATURES_REPLY, FEATURES_REQUEST, PATIENCE, SeenRequest, counted, scripted};
 use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn numbers_are_unique_and_stand_in_xid_and_buffer_id() {
         scripted(Version::V10, 1, |_, request| request.flow_mod(request.xid()));
     load::run(&counted(address, Version::V10, 1, 300)).unwrap();
     let seen = controller.join().unwrap();
-    let xids: HashSet<u32> = seen[0].iter().map(Request::xid).collect();
+    let xids: HashSet<u32> = seen[0].iter().map(SeenRequest::xid).collect();
     assert_eq!(xids.len(), 300);
     assert!(seen[0].iter().all(|request| request.xid() == request.buffer_id()));
     assert!(seen[0].iter().all(|request| request.bytes.len() == 82));
@@ -127,7 +127,7 @@ fn the_window_is_filled_and_never_exceeded() {
             peer.expect_silence(Duration::from_millis(10)).unwrap();
             // In reverse: answers out of order make room as well.
             for bytes in window.into_iter().rev() {
-                let request = Request { version: Version::V10, bytes };
+                let request = SeenRequest { version: Version::V10, bytes };
                 peer.send(&request.flow_mod(0)).unwrap();
             }
         }
@@ -181,7 +181,7 @@ fn every_address_is_taught_on_its_port_before_it_is_used() {
 #[test]
 fn a_rate_is_kept() {
     let null = NullController::start("127.0.0.1:0".parse().unwrap(), 1).unwrap();
-    for rate in [Rate::Total(2000.0), Rate::PerSwitch(500.0)] {
+    for rate in [DemandRate::Total(2000.0), DemandRate::PerSwitch(500.0)] {
         let load = Load {
             switches: 4,
             macs: 10,
@@ -265,7 +265,7 @@ fn one_switch(address: SocketAddr) -> Load {
 fn nobody_listening_is_said_so() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let failure = load::run(&one_switch(address)).unwrap_err();
-    assert!(matches!(failure, Failure::Connect { switch: 1, .. }), "{failure}");
+    assert!(matches!(failure, LoadFailure::Connect { switch: 1, .. }), "{failure}");
     assert!(failure.to_string().contains("is a controller listening there?"));
 }
 
@@ -322,7 +322,7 @@ fn a_load_that_cannot_be_is_refused_with_what_can() {
     let said = load::run(&Load { switches: 0, ..one_switch(address) }).unwrap_err().to_string();
     assert_eq!(said, "the number of switches must be 1 to 10,000");
     let full = Load { mode: Mode::Window(0), ..one_switch(address) };
-    assert!(matches!(load::run(&full), Err(Failure::OutOfRange { .. })));
+    assert!(matches!(load::run(&full), Err(LoadFailure::OutOfRange { .. })));
     let ports = Load { ports: 1365, ..one_switch(address) };
     let said = load::run(&ports).unwrap_err().to_string();
     assert!(said.contains("OpenFlow 1.0") && said.ends_with("must be 2 to 1,364"), "{said}");
@@ -331,12 +331,12 @@ fn a_load_that_cannot_be_is_refused_with_what_can() {
         Load { dead: 10_000, ..one_switch(address) },
         Load { weights: vec![1.0, 0.0], ..one_switch(address) },
         Load { weights: vec![-1.0], ..one_switch(address) },
-        Load { rate: Rate::Steps(vec![]), ..one_switch(address) },
-        Load { spread: Spread::Zipf(f64::NAN), ..one_switch(address) },
+        Load { rate: DemandRate::Steps(vec![]), ..one_switch(address) },
+        Load { spread: DemandSpread::Zipf(f64::NAN), ..one_switch(address) },
         Load { probe_rate: 0.0, ..one_switch(address) },
         Load { slow_rate: 0, ..one_switch(address) },
         Load { hot_port: 0, ..one_switch(address) },
     ] {
-        assert!(matches!(load::run(&wrong), Err(Failure::OutOfRange { .. })), "{wrong:?}");
+        assert!(matches!(load::run(&wrong), Err(LoadFailure::OutOfRange { .. })), "{wrong:?}");
     }
 }

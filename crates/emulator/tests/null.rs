@@ -1,7 +1,7 @@
 //! The null controller, seen by a scripted switch.
 
 use aldis_emulator::null::NullController;
-use aldis_emulator::peer::{Part, Peer, bare, hello};
+use aldis_emulator::peer::{Peer, PeerPart, bare, hello};
 use aldis_wire::header::kind;
 use aldis_wire::{Version, v10, v13};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ fn start() -> (NullController, SocketAddr) {
 fn ready(address: SocketAddr, version: Version) -> Peer {
     let mut peer = Peer::connect(address, PATIENCE).unwrap();
     peer.send(&hello(version)).unwrap();
-    let part = Part { version, number: 1, ports: 2 };
+    let part = PeerPart { version, number: 1, ports: 2 };
     let question = peer.play(part, FEATURES_REQUEST).unwrap();
     assert_eq!(question[0], version.wire(), "it asks in the version of the switch");
     peer

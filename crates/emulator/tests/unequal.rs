@@ -5,12 +5,12 @@
 #[allow(dead_code)]
 mod scripted;
 
-use aldis_emulator::load::{self, Load, Mode, Rate, Spread, Step};
+use aldis_emulator::load::{self, DemandRate, DemandSpread, Load, Mode, RateStep};
 use aldis_emulator::null::NullController;
 use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
-use scripted::{FEATURES_REPLY, FEATURES_REQUEST, PATIENCE, Request, counted, scripted};
+use scripted::{FEATURES_REPLY, FEATURES_REQUEST, PATIENCE, SeenRequest, counted, scripted};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -37,8 +37,8 @@ fn a_skewed_rate_is_offered_by_rank() {
     let null = null();
     let skewed = Load {
         switches: 4,
-        rate: Rate::Total(5000.0),
-        spread: Spread::Zipf(1.0),
+        rate: DemandRate::Total(5000.0),
+        spread: DemandSpread::Zipf(1.0),
         ..timed(null.address(), 300)
     };
     let report = load::run(&skewed).unwrap();
@@ -60,10 +60,10 @@ fn a_skewed_rate_is_offered_by_rank() {
 #[test]
 fn the_rate_follows_the_steps() {
     let null = null();
-    let step = |rate| Step { rate, length: Duration::from_millis(150) };
+    let step = |rate| RateStep { rate, length: Duration::from_millis(150) };
     let stepped = Load {
         switches: 3,
-        rate: Rate::Steps(vec![step(4000.0), step(400.0), step(2000.0)]),
+        rate: DemandRate::Steps(vec![step(4000.0), step(400.0), step(2000.0)]),
         probes: 5,
         probe_rate: 50.0,
         ..timed(null.address(), 100)
@@ -77,11 +77,11 @@ fn the_rate_follows_the_steps() {
         assert!((due * 0.5..due * 1.5).contains(&demand), "{demand} of {due}");
         assert!(phase.answered() > 0);
     }
-    let sum = |of: fn(&load::Phase) -> u64| report.phases.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&load::ReportPhase) -> u64| report.phases.iter().map(of).sum::<u64>();
     assert_eq!(report.answered(), sum(|phase| phase.answered()));
     assert_eq!(report.probes.delay.len(), sum(|phase| phase.probe_delay.len()));
     // Of one thread of load: what the whole run was idle is what its phases were.
-    let seconds = |phase: &load::Phase| phase.elapsed.as_secs_f64();
+    let seconds = |phase: &load::ReportPhase| phase.elapsed.as_secs_f64();
     let idle: f64 = report.phases.iter().map(|phase| phase.idle * seconds(phase)).sum();
     let all: f64 = report.phases.iter().map(seconds).sum();
     assert!((idle / all - report.idle).abs() < 0.05, "{idle} s of {all}, and {}", report.idle);
@@ -120,8 +120,8 @@ fn what_could_not_wait_while_the_controller_stood_still_is_nobodys_due() {
     let load = Load {
         switches: 2,
         mode: Mode::Window(10),
-        rate: Rate::Total(1800.0),
-        spread: Spread::Zipf(3.0),
+        rate: DemandRate::Total(1800.0),
+        spread: DemandSpread::Zipf(3.0),
         loops: 12,
         teach: false,
         ..timed(address, 100)
@@ -137,8 +137,12 @@ fn what_could_not_wait_while_the_controller_stood_still_is_nobodys_due() {
 #[test]
 fn a_storm_is_full_while_the_others_keep_their_rate() {
     let null = null();
-    let stormy =
-        Load { switches: 3, rate: Rate::PerSwitch(200.0), storms: 1, ..timed(null.address(), 200) };
+    let stormy = Load {
+        switches: 3,
+        rate: DemandRate::PerSwitch(200.0),
+        storms: 1,
+        ..timed(null.address(), 200)
+    };
     let report = load::run(&stormy).unwrap();
     let (normal, storm) = report.per_switch.split_at(3);
     assert!(normal.iter().all(|&answered| (1..=41).contains(&answered)), "{normal:?}");
@@ -163,7 +167,7 @@ fn every_probe_is_timed_though_earlier_ones_wait() {
     });
     let probing = Load {
         mode: Mode::Latency,
-        rate: Rate::PerSwitch(10.0),
+        rate: DemandRate::PerSwitch(10.0),
         probes: 1,
         probe_rate: 100.0,
         teach: false,
@@ -183,7 +187,7 @@ fn every_probe_is_timed_though_earlier_ones_wait() {
 fn the_ports_of_a_hot_switch_are_counted_as_the_controller_saw_them() {
     // Of port 1 every other request is dropped.
     let dropped =
-        |index: usize, request: &Request| request.in_port() == 1 && index.is_multiple_of(2);
+        |index: usize, request: &SeenRequest| request.in_port() == 1 && index.is_multiple_of(2);
     let (address, controller) = scripted(Version::V13, 1, move |index, request| {
         if dropped(index, request) { Vec::new() } else { request.flow_mod(request.xid()) }
     });
@@ -215,7 +219,7 @@ fn requests_come_from_as_many_ports_as_there_may_be() {
     let wide = Load { macs: 5000, ports: 4095, ..counted(address, Version::V13, 1, 5000) };
     assert_eq!(load::run(&wide).unwrap().counts.answered, 5000);
     let seen = controller.join().unwrap().remove(0);
-    let ports: std::collections::BTreeSet<u32> = seen.iter().map(Request::in_port).collect();
+    let ports: std::collections::BTreeSet<u32> = seen.iter().map(SeenRequest::in_port).collect();
     assert!(ports.into_iter().eq(1..=4095));
 }
 
@@ -247,7 +251,7 @@ fn serve(mut peer: Peer, other_ended: &mpsc::Receiver<()>) {
     loop {
         match peer.expect(kind::PACKET_IN) {
             Ok(bytes) => {
-                let request = Request { version: Version::V10, bytes };
+                let request = SeenRequest { version: Version::V10, bytes };
                 let _ = other_ended.recv_timeout(PATIENCE);
                 peer.send(&request.flow_mod(request.xid())).unwrap();
             }

@@ -20,9 +20,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
-use aldis_apps::learning_switch::{Config, Seed};
+use aldis_apps::learning_switch::{LearningConfig, Seed};
 use aldis_control::AppSet;
-use aldis_engine::sim::in_memory::{InMemory, Plan};
+use aldis_engine::sim::in_memory::{InMemory, MemoryPlan};
 use aldis_engine::{Design, pin};
 
 #[allow(unused_imports, reason = "its tests do not run here")]
@@ -67,10 +67,10 @@ fn main() {
     if cores.len() < 2 || rounds == 0 {
         refuse("two cores and a round are needed at least");
     }
-    let mut found: Vec<Vec<Round>> = designs.iter().map(|_| vec![]).collect();
+    let mut found: Vec<Vec<DesignRates>> = designs.iter().map(|_| vec![]).collect();
     for number in 0..rounds {
         for (design, found) in designs.iter().zip(&mut found) {
-            found.push(Round::measure(*design, &cores, number % 2 == 1));
+            found.push(DesignRates::measure(*design, &cores, number % 2 == 1));
         }
     }
     println!(
@@ -94,10 +94,10 @@ fn refuse(why: &str) -> ! {
     std::process::exit(2)
 }
 
-fn print(design: &Design, rounds: &[Round], at: usize) {
+fn print(design: &Design, rounds: &[DesignRates], at: usize) {
     let cores = at + 2;
-    let all = |of: &dyn Fn(&Round) -> f64| Quartiles::of(rounds.iter().map(of).collect());
-    let ideal = |round: &Round| round.alone[..cores].iter().sum::<f64>();
+    let all = |of: &dyn Fn(&DesignRates) -> f64| Quartiles::of(rounds.iter().map(of).collect());
+    let ideal = |round: &DesignRates| round.alone[..cores].iter().sum::<f64>();
     println!(
         "{:<26} {:>5}  {:<26}  {:<26}  {:<22}  {:<22}  {:>6.3}  {:>6.3}",
         design.name,
@@ -112,7 +112,7 @@ fn print(design: &Design, rounds: &[Round], at: usize) {
 }
 
 /// Requests a second of one design.
-struct Round {
+struct DesignRates {
     /// One worker on each core.
     alone: Vec<f64>,
     /// With 2 cores, 3, and so on: a worker on each.
@@ -130,8 +130,8 @@ struct Shared {
     waited: f64,
 }
 
-impl Round {
-    fn measure(design: Design, cores: &[usize], backwards: bool) -> Round {
+impl DesignRates {
+    fn measure(design: Design, cores: &[usize], backwards: bool) -> DesignRates {
         let alone = |core: &usize| measure(&[plan(design, &[*core], SWITCHES)]).rate;
         let counts = || 2..=cores.len();
         let together = |count: usize| measure(&[plan(design, &cores[..count], SWITCHES)]);
@@ -145,9 +145,9 @@ impl Round {
             let together = counts().map(together).collect();
             let mut alone: Vec<f64> = cores.iter().rev().map(alone).collect();
             alone.reverse();
-            return Round { alone, together, apart };
+            return DesignRates { alone, together, apart };
         }
-        Round {
+        DesignRates {
             alone: cores.iter().map(alone).collect(),
             together: counts().map(together).collect(),
             apart: counts().map(apart).collect(),
@@ -155,14 +155,14 @@ impl Round {
     }
 }
 
-fn plan(design: Design, cores: &[usize], switches: usize) -> Plan {
+fn plan(design: Design, cores: &[usize], switches: usize) -> MemoryPlan {
     let cores = cores.to_vec();
-    Plan { design, workers: cores.len(), cores, switches, hosts: HOSTS, limit: None }
+    MemoryPlan { design, workers: cores.len(), cores, switches, hosts: HOSTS, limit: None }
 }
 
 /// Controllers side by side, and what the first of them counted of its workers.
-fn measure(plans: &[Plan]) -> Shared {
-    let config = Config::new(Seed::new(*b"0123456789abcdef"));
+fn measure(plans: &[MemoryPlan]) -> Shared {
+    let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
     let app_set = AppSet::default().with(move || LearningSwitch::new(config));
     let start = |plan| InMemory::start(plan, &app_set).expect("it starts");
     let running: Vec<InMemory> = plans.iter().map(start).collect();

@@ -37,7 +37,7 @@ use crate::shared::inbox::Inbox;
 use crate::worker::{Next, Worker};
 use crate::write::Write;
 use costs::Ps;
-use world::{Bells, Work, World};
+use world::{Bells, SimWorld, StepWork};
 
 mod costs;
 mod dice;
@@ -51,17 +51,18 @@ mod switch;
 mod world;
 
 pub use costs::Costs;
-pub use outcome::{Outcome, Served};
+pub use outcome::{SimOutcome, SimServed};
 pub use plan::{
-    Offer, Plan, Reads, Refused, SIMULATED_SWITCHES_MAX, SIMULATED_WORKERS_MAX, Switch,
+    Offer, ReadSpeed, SIMULATED_SWITCHES_MAX, SIMULATED_WORKERS_MAX, SimPlan, SimPlanError,
+    SimulatedSwitch,
 };
-pub use responder::Responder;
+pub use responder::SimResponder;
 
 /// Simulates what `plan` says, with the applications of `app_set`.
 ///
 /// # Errors
 /// What cannot be simulated about the plan.
-pub fn run(plan: &Plan, app_set: &AppSet) -> Result<Outcome, Refused> {
+pub fn run(plan: &SimPlan, app_set: &AppSet) -> Result<SimOutcome, SimPlanError> {
     run_and_watch(plan, app_set, Duration::MAX, &mut |_, _| {})
 }
 
@@ -71,13 +72,13 @@ pub fn run(plan: &Plan, app_set: &AppSet) -> Result<Outcome, Refused> {
 /// # Errors
 /// Those of [`run`].
 pub fn run_and_watch(
-    plan: &Plan,
+    plan: &SimPlan,
     app_set: &AppSet,
     every: Duration,
     watch: &mut dyn FnMut(Duration, &Snapshot),
-) -> Result<Outcome, Refused> {
+) -> Result<SimOutcome, SimPlanError> {
     plan.check()?;
-    let mut stage = Stage::set(plan, app_set.build().map_err(Refused::Apps)?);
+    let mut stage = SimStage::set(plan, app_set.build().map_err(SimPlanError::Apps)?);
     let mut next = Duration::ZERO;
     while stage.step() {
         if let Some(since) = stage.measured_for().filter(|since| *since >= next) {
@@ -119,7 +120,7 @@ impl Bell for SimBell {
 /// The sockets and the clock of one simulated core.
 #[derive(Debug)]
 pub(crate) struct Sim {
-    world: Rc<RefCell<World>>,
+    world: Rc<RefCell<SimWorld>>,
     bell: SimBell,
 }
 
@@ -168,12 +169,12 @@ impl Net for Sim {
 }
 
 /// A worker of any design.
-trait Step {
+trait StepWorker {
     fn step(&mut self) -> Next;
     fn lists(&self) -> usize;
 }
 
-impl<R: Read<Socket>, W: Write> Step for Worker<Sim, R, W> {
+impl<R: Read<Socket>, W: Write> StepWorker for Worker<Sim, R, W> {
     fn step(&mut self) -> Next {
         Worker::step(self)
     }
@@ -186,23 +187,23 @@ impl<R: Read<Socket>, W: Write> Step for Worker<Sim, R, W> {
 struct Boxed;
 
 impl Spawn<Sim> for Boxed {
-    type Outcome = Box<dyn Step>;
+    type Outcome = Box<dyn StepWorker>;
 
     fn spawn<R: Read<Socket> + 'static, W: Write>(
         self,
         worker: Worker<Sim, R, W>,
-    ) -> Box<dyn Step> {
+    ) -> Box<dyn StepWorker> {
         Box::new(worker)
     }
 }
 
 /// Workers and the world, and what of them has been charged.
-struct Stage {
-    world: Rc<RefCell<World>>,
+struct SimStage {
+    world: Rc<RefCell<SimWorld>>,
     shared: Arc<Shared<Sim>>,
     actors: Vec<Actor>,
     apps: AppsCounted,
-    ends: Arc<Ends>,
+    ends: Arc<EndedConnections>,
     /// The publisher, where an application publishes a part of the World. It makes its steps when a
     /// core does.
     publisher: Option<Publisher>,
@@ -213,23 +214,23 @@ struct Stage {
 }
 
 struct Actor {
-    worker: Box<dyn Step>,
+    worker: Box<dyn StepWorker>,
     stats: Arc<WorkerStats>,
     /// Visits whose requests it has not run.
     visited: u64,
     /// The most requests that a visit of another brings.
     visit_requests: u64,
     /// What it had done before its last step.
-    before: Work,
+    before: StepWork,
     /// Whether it may run what others read.
     pulls: bool,
     /// Lists of other workers that it looks into when its own has nothing for it.
     lists: u64,
 }
 
-impl Stage {
+impl SimStage {
     /// All connect at the same moment.
-    fn set(plan: &Plan, pipelines: Pipelines<'_>) -> Stage {
+    fn set(plan: &SimPlan, pipelines: Pipelines<'_>) -> SimStage {
         let config = Config {
             listen: vec![],
             workers: plan.workers,
@@ -240,7 +241,7 @@ impl Stage {
         };
         let workers = WorkerPlan::of(&plan.design, plan.workers);
         let bells = Arc::new(Bells::new(workers.threads));
-        let world = Rc::new(RefCell::new(World::new(plan, Arc::clone(&bells))));
+        let world = Rc::new(RefCell::new(SimWorld::new(plan, Arc::clone(&bells))));
         let net = |core| {
             let bell = SimBell { core, bells: Arc::clone(&bells) };
             Sim { world: Rc::clone(&world), bell }
@@ -248,7 +249,7 @@ impl Stage {
         let nets: Vec<Sim> = (0..workers.threads).map(net).collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
         let shared = workers.shared(&config, inboxes, pipelines.world());
-        let ends = Arc::<Ends>::default();
+        let ends = Arc::<EndedConnections>::default();
         let event_sink: Arc<dyn EventSink> = ends.clone();
         let builders = workers.builders(&config, &shared, nets, &pipelines, &event_sink);
         let apps = AppsCounted::new(&pipelines, builders.iter().map(WorkerBuilder::counted));
@@ -259,7 +260,7 @@ impl Stage {
                 stats,
                 visited: 0,
                 visit_requests: (plan.design.read_max / stream::REQUEST_LEN).max(1) as u64,
-                before: Work::default(),
+                before: StepWork::default(),
                 pulls: workers.pulls(core),
                 lists: worker.lists() as u64 - 1,
                 worker,
@@ -269,7 +270,7 @@ impl Stage {
         let acts = pipelines.starts_on(EventKind::Publication);
         let publisher = Some(Publisher::new(pipelines.world_builder(), acts))
             .filter(|publisher| !publisher.is_idle());
-        let stage = Stage {
+        let stage = SimStage {
             world,
             shared,
             actors,
@@ -340,29 +341,31 @@ impl Stage {
         metrics::snapshot(last, &stats, self.apps.read(), &self.shared)
     }
 
-    fn outcome(self, plan: &Plan) -> Outcome {
+    fn outcome(self, plan: &SimPlan) -> SimOutcome {
         let snapshot = self.snapshot();
         let world = self.world.borrow();
-        let served =
-            |((dpid, (switch, unread)), planned): ((u64, (&switch::Switch, usize)), &Switch)| {
-                let account = &switch.account;
-                let rate = account.offered_measured as f64 / plan.duration.as_secs_f64();
-                Served {
-                    weight: plan.knobs.weights.of(DatapathId(dpid)),
-                    demand: if planned.offer == Offer::Full { f64::INFINITY } else { rate },
-                    up: account.up,
-                    offered: account.offered,
-                    answered: account.answered,
-                    answered_measured: account.answered_measured,
-                    delay_ns: account.delay_ns.read(),
-                    fences: account.fences,
-                    disorder: account.disorder,
-                    strays: account.strays,
-                    unread,
-                    closed: account.closed.clone(),
-                }
-            };
-        Outcome {
+        let served = |((dpid, (switch, unread)), planned): (
+            (u64, (&switch::SimSwitch, usize)),
+            &SimulatedSwitch,
+        )| {
+            let account = &switch.account;
+            let rate = account.offered_measured as f64 / plan.duration.as_secs_f64();
+            SimServed {
+                weight: plan.knobs.weights.of(DatapathId(dpid)),
+                demand: if planned.offer == Offer::Full { f64::INFINITY } else { rate },
+                up: account.up,
+                offered: account.offered,
+                answered: account.answered,
+                answered_measured: account.answered_measured,
+                delay_ns: account.delay_ns.read(),
+                fences: account.fences,
+                disorder: account.disorder,
+                strays: account.strays,
+                unread,
+                closed: account.closed.clone(),
+            }
+        };
+        SimOutcome {
             measured: plan.duration,
             switches: (1..).zip(world.switches()).zip(&plan.switches).map(served).collect(),
             snapshot,
@@ -373,9 +376,9 @@ impl Stage {
 
 impl Actor {
     /// What it did in the step that it has just made.
-    fn work(&mut self, next: Next) -> Work {
+    fn work(&mut self, next: Next) -> StepWork {
         let Actor { stats, before, visited, .. } = self;
-        let all = Work {
+        let all = StepWork {
             batches: stats.batches.get(),
             runs: 0,
             requests: stats.requests.get(),
@@ -394,7 +397,7 @@ impl Actor {
             (_, true) => requests.div_ceil(self.visit_requests),
             (_, false) => std::mem::take(visited).min(requests),
         };
-        Work {
+        StepWork {
             batches,
             runs: runs.max(batches),
             requests,
@@ -407,12 +410,12 @@ impl Actor {
 
 /// Connections that ended, and why.
 #[derive(Debug, Default)]
-struct Ends {
+struct EndedConnections {
     any: AtomicBool,
     ends: Mutex<Vec<(DatapathId, Close)>>,
 }
 
-impl EventSink for Ends {
+impl EventSink for EndedConnections {
     fn emit(&self, event: ControllerEvent) {
         if let ControllerEvent::Down { dpid, why, .. } = event {
             self.any.store(true, Ordering::Relaxed);
@@ -421,7 +424,7 @@ impl EventSink for Ends {
     }
 }
 
-impl Ends {
+impl EndedConnections {
     fn take(&self) -> Vec<(DatapathId, Close)> {
         if !self.any.swap(false, Ordering::Relaxed) {
             return vec![];

@@ -6,7 +6,8 @@
 //! so no default password: without keys a server answers this machine alone, and every program
 //! there may do everything.
 //!
-//! 1. [`Role`] — what a key may do, and `Role::needed`, the one table of what each route needs;
+//! 1. [`AccessRole`] — what a key may do, and `AccessRole::needed`, the one table of what each
+//!    route needs;
 //! 2. `keys` — from the headers of a request to its key;
 //! 3. `rate` — how often.
 //!
@@ -22,10 +23,10 @@ use std::time::SystemTime;
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-pub use keys::{BadHash, Hash, check_name};
-pub use role::{BadRole, Role};
+pub use keys::{BadHash, SecretHash, check_name};
+pub use role::{AccessRole, BadRole};
 
-use crate::routes::Routes;
+use crate::routes::RouteTable;
 use keys::Keys;
 
 /// Requests a second from one address where keys are needed, unless the configuration has another
@@ -40,44 +41,44 @@ pub struct Needed {
     /// The path as the router has it, parts of it in braces.
     pub path: &'static str,
     /// Requests need a key of at least this role.
-    pub role: Role,
+    pub role: AccessRole,
 }
 
 /// Every route there is, with what it needs.
 pub fn routes() -> Vec<Needed> {
-    Routes::all().needs()
+    RouteTable::all().needs()
 }
 
 /// Which kind of key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum KeyKind {
     /// For programs: sent as `Authorization: Bearer NAME.SECRET`.
     Token,
     /// For people: sent as `Authorization: Basic`, as browsers do.
     User,
 }
 
-impl Kind {
+impl KeyKind {
     /// As people call it.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Token => "token",
-            Kind::User => "user",
+            KeyKind::Token => "token",
+            KeyKind::User => "user",
         }
     }
 }
 
 /// One key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Key {
+pub struct AccessKey {
     /// Token or password.
-    pub kind: Kind,
+    pub kind: KeyKind,
     /// Its name; among those of its kind there is one of a name.
     pub name: String,
     /// Of the secret.
-    pub hash: Hash,
+    pub hash: SecretHash,
     /// What it is good for.
-    pub role: Role,
+    pub role: AccessRole,
     /// From when on it is good for nothing.
     pub expires: Option<SystemTime>,
 }
@@ -98,7 +99,7 @@ impl Access {
 
     /// Only requests with one of these keys. Without any it is [`Access::of_this_machine`].
     #[must_use]
-    pub fn with_keys(self, keys: Vec<Key>) -> Access {
+    pub fn with_keys(self, keys: Vec<AccessKey>) -> Access {
         Access { keys: Keys::new(keys), ..self }
     }
 

@@ -32,7 +32,7 @@ use axum::http::HeaderMap;
 use axum::http::StatusCode;
 use axum::http::header::IF_NONE_MATCH;
 
-use crate::desired::{ConfigStore, Only, Refused};
+use crate::desired::{ConfigStore, Only, SetError};
 use crate::problem::Problem;
 use crate::routes::Shared;
 
@@ -52,7 +52,7 @@ fn bad_cursor(text: &str) -> Problem {
 /// Makes a change that may wait for a disk, on another thread than the one that serves.
 pub(crate) async fn set<T: Send + 'static>(
     shared: &Shared,
-    change: impl FnOnce(&dyn ConfigStore) -> Result<T, Refused> + Send + 'static,
+    change: impl FnOnce(&dyn ConfigStore) -> Result<T, SetError> + Send + 'static,
 ) -> Result<T, Problem> {
     let store: Arc<dyn ConfigStore> = Arc::clone(&shared.config_store);
     let done = tokio::task::spawn_blocking(move || change(&*store)).await;
@@ -66,14 +66,14 @@ pub(crate) async fn set<T: Send + 'static>(
 }
 
 /// Why something was not set.
-fn not_set(refused: &Refused) -> Problem {
+fn not_set(refused: &SetError) -> Problem {
     let (status, kind) = match refused {
-        Refused::NotRunning(_) => (StatusCode::CONFLICT, "not-running"),
-        Refused::Missing(_) => (StatusCode::NOT_FOUND, "no-such-name"),
-        Refused::NotSo(_) => (StatusCode::PRECONDITION_FAILED, "changed-meanwhile"),
-        Refused::Configured(_) => (StatusCode::CONFLICT, "configured"),
-        Refused::Senseless(_) => (StatusCode::UNPROCESSABLE_ENTITY, "senseless"),
-        Refused::Disk(_) => (StatusCode::INSUFFICIENT_STORAGE, "not-kept"),
+        SetError::NotRunning(_) => (StatusCode::CONFLICT, "not-running"),
+        SetError::Missing(_) => (StatusCode::NOT_FOUND, "no-such-name"),
+        SetError::NotSo(_) => (StatusCode::PRECONDITION_FAILED, "changed-meanwhile"),
+        SetError::Configured(_) => (StatusCode::CONFLICT, "configured"),
+        SetError::Senseless(_) => (StatusCode::UNPROCESSABLE_ENTITY, "senseless"),
+        SetError::Disk(_) => (StatusCode::INSUFFICIENT_STORAGE, "not-kept"),
     };
     Problem::new(status, kind, refused)
 }

@@ -2,8 +2,8 @@
 //! too often.
 //!
 //! A request without a key gets no answer but that, not even that there is no such resource. What a
-//! key may do is decided route by route ([`Role::needed`]); a route that authentication did not
-//! precede refuses every request.
+//! key may do is decided route by route ([`AccessRole::needed`]); a route that authentication did
+//! not precede refuses every request.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +17,9 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::access::keys::Offered;
-use crate::access::rate::Rate;
-use crate::access::{Access, Key, Kind, Role};
+use crate::access::keys::OfferedKey;
+use crate::access::rate::AddressRate;
+use crate::access::{Access, AccessKey, AccessRole, KeyKind};
 use crate::limits::{
     AT_ONCE_S, FAILURES_AT_ONCE, FAILURES_EVERY, LEAVE_WITHIN, PASS_AGAIN, VERIFYING_MAX,
 };
@@ -27,7 +27,7 @@ use crate::problem::Problem;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer {
+pub(crate) struct ClientAddress {
     pub(crate) address: SocketAddr,
     /// Whether it is encrypted: no machine in between can read it, or pretend to be this one.
     pub(crate) encrypted: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Peer {
 /// The sender of a request, as authentication found out.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    pub(crate) role: Role,
+    pub(crate) role: AccessRole,
     /// What its key is called; nothing where none is needed.
     pub(crate) name: Option<String>,
     /// Checked again while an answer without end is sent.
@@ -47,7 +47,7 @@ pub(crate) struct Caller {
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     /// None where none was needed.
-    key: Option<Key>,
+    key: Option<AccessKey>,
     access: watch::Receiver<Arc<Access>>,
 }
 
@@ -90,9 +90,9 @@ impl Grant {
     /// A grant of a server that needs no key, and what ends it.
     pub(crate) fn of_no_key() -> (impl FnOnce(), Grant) {
         let (say, access) = watch::channel(Arc::new(Access::of_this_machine()));
-        let hash = crate::access::Hash::cheap("one");
-        let (kind, name) = (Kind::Token, "ci".into());
-        let key = Key { kind, name, hash, role: Role::Read, expires: None };
+        let hash = crate::access::SecretHash::cheap("one");
+        let (kind, name) = (KeyKind::Token, "ci".into());
+        let key = AccessKey { kind, name, hash, role: AccessRole::Read, expires: None };
         let end = move || {
             drop(say.send_replace(Arc::new(Access::of_this_machine().with_keys(vec![key]))))
         };
@@ -131,8 +131,8 @@ impl Revocation {
 /// The keys that there are, and how often addresses asked.
 pub(crate) struct Authenticator {
     access: watch::Receiver<Arc<Access>>,
-    requests: Mutex<Rate>,
-    failures: Mutex<Rate>,
+    requests: Mutex<AddressRate>,
+    failures: Mutex<AddressRate>,
     /// The key that is hashed, and those that wait for it.
     hashing: Semaphore,
     waiting: Arc<Semaphore>,
@@ -143,8 +143,8 @@ impl Authenticator {
         let requests_at_once = access.borrow().requests_per_s.saturating_mul(AT_ONCE_S);
         Authenticator {
             access,
-            requests: Mutex::new(Rate::new(requests_at_once)),
-            failures: Mutex::new(Rate::new(FAILURES_AT_ONCE)),
+            requests: Mutex::new(AddressRate::new(requests_at_once)),
+            failures: Mutex::new(AddressRate::new(FAILURES_AT_ONCE)),
             hashing: Semaphore::new(1),
             waiting: Arc::new(Semaphore::new(VERIFYING_MAX)),
         }
@@ -154,7 +154,7 @@ impl Authenticator {
         let access = Arc::clone(&self.access.borrow());
         if access.keys.is_empty() {
             let grant = Grant { key: None, access: self.access.clone() };
-            return Ok(Caller { role: Role::Admin, name: None, grant });
+            return Ok(Caller { role: AccessRole::Admin, name: None, grant });
         }
         let every = Duration::from_secs(1) / access.requests_per_s;
         lock(&self.requests).take(peer, every, Instant::now()).map_err(Denied::TooMany)?;
@@ -170,7 +170,7 @@ impl Authenticator {
         self.caller(&key)
     }
 
-    fn caller(&self, key: &Key) -> Result<Caller, Denied> {
+    fn caller(&self, key: &AccessKey) -> Result<Caller, Denied> {
         if key.is_expired(SystemTime::now()) {
             return Err(Denied::Expired(key.kind, key.name.clone()));
         }
@@ -180,7 +180,11 @@ impl Authenticator {
     }
 
     /// Hashes one key at a time, on another thread than the one that serves.
-    async fn verify(&self, access: &Arc<Access>, offered: Offered) -> Result<Option<Key>, Denied> {
+    async fn verify(
+        &self,
+        access: &Arc<Access>,
+        offered: OfferedKey,
+    ) -> Result<Option<AccessKey>, Denied> {
         let _waits = self.waiting.try_acquire().map_err(|_| Denied::Busy)?;
         let _turn = self.hashing.acquire().await.map_err(|_| Denied::Busy)?;
         let access = Arc::clone(access);
@@ -190,16 +194,16 @@ impl Authenticator {
     }
 }
 
-fn lock(rate: &Mutex<Rate>) -> std::sync::MutexGuard<'_, Rate> {
+fn lock(rate: &Mutex<AddressRate>) -> std::sync::MutexGuard<'_, AddressRate> {
     rate.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The one key that a request says it has.
-fn offered(headers: &HeaderMap) -> Result<Offered, Denied> {
+fn offered(headers: &HeaderMap) -> Result<OfferedKey, Denied> {
     let mut said = headers.get_all(AUTHORIZATION).iter();
     match (said.next(), said.next()) {
         (None, _) => Err(Denied::Nameless),
-        (Some(header), None) => Offered::read(header).ok_or(Denied::Wrong),
+        (Some(header), None) => OfferedKey::read(header).ok_or(Denied::Wrong),
         _ => Err(Denied::Wrong),
     }
 }
@@ -209,7 +213,7 @@ fn offered(headers: &HeaderMap) -> Result<Offered, Denied> {
 enum Denied {
     Nameless,
     Wrong,
-    Expired(Kind, String),
+    Expired(KeyKind, String),
     TooMany(Duration),
     TooManyFailures(Duration),
     Busy,
@@ -273,7 +277,7 @@ pub(crate) async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let peer = request.extensions().get::<Peer>();
+    let peer = request.extensions().get::<ClientAddress>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.address.ip());
     match authenticator.judge(peer, request.headers()).await {
         Ok(caller) => {
@@ -285,7 +289,11 @@ pub(crate) async fn authenticate(
 }
 
 /// Lets a request through to a route that needs this role.
-pub(crate) async fn require(State(needed): State<Role>, request: Request, next: Next) -> Response {
+pub(crate) async fn require(
+    State(needed): State<AccessRole>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (role, whose) = match request.extensions().get::<Caller>() {
         Some(Caller { role, .. }) if *role >= needed => return next.run(request).await,
         Some(Caller { role, name, .. }) => (role.name(), name.as_deref().unwrap_or("this key")),
@@ -302,19 +310,19 @@ pub(crate) async fn require(State(needed): State<Role>, request: Request, next: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Hash;
+    use crate::access::SecretHash;
 
-    fn key(secret: &str, expires: Option<SystemTime>) -> Key {
-        let (kind, hash) = (Kind::Token, Hash::cheap(secret));
-        Key { kind, name: "ci".into(), hash, role: Role::Read, expires }
+    fn key(secret: &str, expires: Option<SystemTime>) -> AccessKey {
+        let (kind, hash) = (KeyKind::Token, SecretHash::cheap(secret));
+        AccessKey { kind, name: "ci".into(), hash, role: AccessRole::Read, expires }
     }
 
-    fn with(keys: &[Key]) -> Arc<Access> {
+    fn with(keys: &[AccessKey]) -> Arc<Access> {
         Arc::new(Access::of_this_machine().with_keys(keys.to_vec()))
     }
 
     /// Whether a grant ends by itself within ten seconds when other keys are valid from now on.
-    fn ended(had: &[Key], then: Option<&[Key]>) -> bool {
+    fn ended(had: &[AccessKey], then: Option<&[AccessKey]>) -> bool {
         let (say, access) = watch::channel(with(had));
         let mut grant = Grant { key: had.first().cloned(), access };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -335,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_grant_is_valid_as_long_as_its_key() {
-        let keys = [key("one", None), Key { name: "other".into(), ..key("two", None) }];
+        let keys = [key("one", None), AccessKey { name: "other".into(), ..key("two", None) }];
         assert!(!ended(&keys, Some(&keys)), "the same were read again");
         assert!(ended(&keys, Some(&keys[1..])), "it was taken away");
         assert!(ended(&keys, Some(&[key("another", None)])), "its secret is another now");

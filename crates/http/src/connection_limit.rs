@@ -29,18 +29,18 @@ pub(crate) struct ConnectionPermit {
 
 /// Why there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Full {
+pub(crate) enum ConnectionsFull {
     /// There are [`CONNECTIONS_MAX`].
     Here,
     /// There are [`CONNECTIONS_OF_ONE_MAX`] from the same address.
     FromThere,
 }
 
-impl std::fmt::Display for Full {
+impl std::fmt::Display for ConnectionsFull {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Full::Here => write!(f, "there are {CONNECTIONS_MAX} connections already"),
-            Full::FromThere => {
+            ConnectionsFull::Here => write!(f, "there are {CONNECTIONS_MAX} connections already"),
+            ConnectionsFull::FromThere => {
                 write!(
                     f,
                     "there are {CONNECTIONS_OF_ONE_MAX} connections from your address already"
@@ -56,14 +56,15 @@ impl ConnectionLimit {
     }
 
     /// A permit for a connection from this address.
-    pub(crate) fn take(&self, from: IpAddr) -> Result<ConnectionPermit, Full> {
-        let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| Full::Here)?;
+    pub(crate) fn take(&self, from: IpAddr) -> Result<ConnectionPermit, ConnectionsFull> {
+        let permit =
+            Arc::clone(&self.room).try_acquire_owned().map_err(|_| ConnectionsFull::Here)?;
         let whose = Some(from.to_canonical()).filter(|from| !from.is_loopback()).map(network);
         if let Some(whose) = whose {
             let mut taken = lock(&self.taken);
             let count = taken.entry(whose).or_default();
             if *count >= CONNECTIONS_OF_ONE_MAX {
-                return Err(Full::FromThere);
+                return Err(ConnectionsFull::FromThere);
             }
             *count += 1;
         }
@@ -108,7 +109,7 @@ mod tests {
         let mut held: Vec<_> =
             (0..CONNECTIONS_OF_ONE_MAX).map(|_| take("192.0.2.1").unwrap()).collect();
         for same in ["192.0.2.1", "::ffff:192.0.2.1"] {
-            assert_eq!(take(same).unwrap_err(), Full::FromThere, "{same}");
+            assert_eq!(take(same).unwrap_err(), ConnectionsFull::FromThere, "{same}");
         }
         held.push(take("192.0.2.2").unwrap());
         held.remove(0);
@@ -117,13 +118,13 @@ mod tests {
         held.extend(
             (0..CONNECTIONS_OF_ONE_MAX).map(|nth| take(&format!("2001:db8::{nth:x}")).unwrap()),
         );
-        assert_eq!(take("2001:db8::ffff:1").unwrap_err(), Full::FromThere);
+        assert_eq!(take("2001:db8::ffff:1").unwrap_err(), ConnectionsFull::FromThere);
         held.push(take("2001:db8:0:1::1").unwrap());
         // All connections of this machine have one address: only the number of all counts.
         let left = CONNECTIONS_MAX - held.len();
         held.extend((0..left).map(|_| take("127.0.0.1").unwrap()));
         for from in ["127.0.0.1", "::1", "192.0.2.9"] {
-            assert_eq!(take(from).unwrap_err(), Full::Here, "{from}");
+            assert_eq!(take(from).unwrap_err(), ConnectionsFull::Here, "{from}");
         }
         held.clear();
         assert!(lock(&limit.taken).is_empty() && limit.take(ip("192.0.2.1")).is_ok());

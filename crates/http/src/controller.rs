@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aldis_apps::hosts::{Host, Hosts};
 use aldis_apps::monitor::Statistics;
-use aldis_apps::routing::{Paths, Routes};
+use aldis_apps::routing::{EqualPaths, Routes};
 use aldis_apps::topology::{Map, MapLink};
 use aldis_control::command::{Failure, Outcome};
 use aldis_control::stats::Snapshot;
@@ -74,7 +74,7 @@ pub trait Controller: Send + Sync + 'static {
         to: DatapathId,
         max: usize,
         hops_max: usize,
-    ) -> Option<Paths> {
+    ) -> Option<EqualPaths> {
         let world = self.world();
         world.part::<Routes>().map(|routes| routes.paths(from, to, max, hops_max))
     }

@@ -96,7 +96,7 @@ pub struct Reread {
 
 /// Why something was not set. Nothing was changed then.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Refused {
+pub enum SetError {
     /// The application that would do it does not run.
     NotRunning(&'static str),
     /// There is none of this name.
@@ -111,19 +111,19 @@ pub enum Refused {
     Disk(String),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NotRunning(app) => write!(
+            SetError::NotRunning(app) => write!(
                 f,
                 "the application \"{app}\" does not run here: start the controller with it among \
                  --apps, or in apps of its configuration"
             ),
-            Refused::Missing(name) => write!(f, "there is no \"{name}\""),
-            Refused::NotSo(why)
-            | Refused::Configured(why)
-            | Refused::Senseless(why)
-            | Refused::Disk(why) => f.write_str(why),
+            SetError::Missing(name) => write!(f, "there is no \"{name}\""),
+            SetError::NotSo(why)
+            | SetError::Configured(why)
+            | SetError::Senseless(why)
+            | SetError::Disk(why) => f.write_str(why),
         }
     }
 }
@@ -137,7 +137,7 @@ pub trait ConfigStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// The application does not run.
-    fn static_flows(&self) -> Result<Vec<Stored<StaticFlow>>, Refused>;
+    fn static_flows(&self) -> Result<Vec<Stored<StaticFlow>>, SetError>;
 
     /// What became of one at each connected switch.
     fn flow_status(&self, name: &str) -> Vec<InstallStatus>;
@@ -145,19 +145,19 @@ pub trait ConfigStore: Send + Sync + 'static {
     /// Sets and removes flows: all, or none.
     ///
     /// # Errors
-    /// See [`Refused`].
+    /// See [`SetError`].
     fn change_static_flows(
         &self,
         set: Vec<StaticFlow>,
         remove: Vec<String>,
         only: Only,
-    ) -> Result<(), Refused>;
+    ) -> Result<(), SetError>;
 
     /// The rules about packets, in order.
     ///
     /// # Errors
     /// The application does not run.
-    fn acl(&self) -> Result<Vec<Stored<Rule>>, Refused>;
+    fn acl(&self) -> Result<Vec<Stored<Rule>>, SetError>;
 
     /// What became of one at each connected switch.
     fn rule_status(&self, name: &str) -> Vec<InstallStatus>;
@@ -165,8 +165,8 @@ pub trait ConfigStore: Send + Sync + 'static {
     /// Changes the rules about packets.
     ///
     /// # Errors
-    /// See [`Refused`].
-    fn change_acl(&self, change: AclChange) -> Result<(), Refused>;
+    /// See [`SetError`].
+    fn change_acl(&self, change: AclChange) -> Result<(), SetError>;
 
     /// The entries that scripts of Floodlight's keep, by name, each as it was sent.
     fn floodlight_entries(&self) -> BTreeMap<String, Value>;
@@ -179,7 +179,7 @@ pub trait ConfigStore: Send + Sync + 'static {
     fn change_floodlight_entries(
         &self,
         changes: Vec<(String, Option<Value>)>,
-    ) -> Result<(), Refused>;
+    ) -> Result<(), SetError>;
 
     /// The names of switches.
     fn names(&self) -> BTreeMap<DatapathId, String>;
@@ -187,8 +187,8 @@ pub trait ConfigStore: Send + Sync + 'static {
     /// Gives a switch a name, or none.
     ///
     /// # Errors
-    /// See [`Refused`].
-    fn set_name(&self, switch: DatapathId, name: Option<String>) -> Result<(), Refused>;
+    /// See [`SetError`].
+    fn set_name(&self, switch: DatapathId, name: Option<String>) -> Result<(), SetError>;
 
     /// The rules about weights that count, and whether they were set over HTTP.
     fn weights(&self) -> (Vec<WeightRule>, Source);
@@ -198,13 +198,13 @@ pub trait ConfigStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// The disk did not take them.
-    fn set_weights(&self, rules: Option<Vec<WeightRule>>) -> Result<(), Refused>;
+    fn set_weights(&self, rules: Option<Vec<WeightRule>>) -> Result<(), SetError>;
 
     /// Reads the configuration again, and applies what is different.
     ///
     /// # Errors
     /// There is none, or it makes no sense; the old settings stay.
-    fn reread(&self) -> Result<Reread, Refused>;
+    fn reread(&self) -> Result<Reread, SetError>;
 }
 
 #[cfg(test)]

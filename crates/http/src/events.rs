@@ -27,31 +27,31 @@ use crate::problem::Problem;
 use crate::timestamp::Calendar;
 
 pub(crate) use follower::Follower;
-pub(crate) use ring::{Kept, Place};
-use ring::{Limits, Ring};
+pub(crate) use ring::{EncodedEvent, RingCursor};
+use ring::{EventRing, Limits};
 
 /// The workers' end: takes controller events and never waits.
 #[derive(Debug)]
-pub struct Taker {
+pub struct EventSender {
     sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
 }
 
 /// The server's end.
 #[derive(Debug)]
-pub struct Incoming {
+pub struct EventReceiver {
     receiver: Receiver<ControllerEvent>,
     dropped: Arc<AtomicU64>,
 }
 
-/// Both ends: one for the emitters of controller events, one for [`crate::Server::start`].
-pub fn channel() -> (Taker, Incoming) {
+/// Both ends: one for the emitters of controller events, one for [`crate::HttpServer::start`].
+pub fn channel() -> (EventSender, EventReceiver) {
     let (sender, receiver) = mpsc::channel(EVENTS_MAX);
     let dropped = Arc::<AtomicU64>::default();
-    (Taker { sender, dropped: Arc::clone(&dropped) }, Incoming { receiver, dropped })
+    (EventSender { sender, dropped: Arc::clone(&dropped) }, EventReceiver { receiver, dropped })
 }
 
-impl EventSink for Taker {
+impl EventSink for EventSender {
     fn emit(&self, event: ControllerEvent) {
         if self.sender.try_send(event).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -61,18 +61,18 @@ impl EventSink for Taker {
 
 /// The newest events, and their followers.
 #[derive(Debug)]
-pub(crate) struct Events {
-    ring: Mutex<Ring>,
+pub(crate) struct EventLog {
+    ring: Mutex<EventRing>,
     /// The number of the newest event.
     news: watch::Sender<u64>,
     permits: Arc<Semaphore>,
 }
 
-impl Events {
+impl EventLog {
     /// None yet, of a controller that started then.
-    pub(crate) fn new(calendar: &Calendar) -> Events {
-        Events {
-            ring: Mutex::new(Ring::new(calendar.run())),
+    pub(crate) fn new(calendar: &Calendar) -> EventLog {
+        EventLog {
+            ring: Mutex::new(EventRing::new(calendar.run())),
             news: watch::channel(0).0,
             permits: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
         }
@@ -81,7 +81,7 @@ impl Events {
     /// Keeps what comes in, until nothing can tell anything more.
     pub(crate) async fn pump(
         &self,
-        mut incoming: Incoming,
+        mut incoming: EventReceiver,
         controller: &dyn Controller,
         calendar: &Calendar,
     ) {
@@ -113,7 +113,12 @@ impl Events {
     }
 
     /// At most `max` events behind a place, which goes on behind them; `at` is now.
-    pub(crate) fn read(&self, place: &mut Place, max: usize, at: &str) -> Vec<Arc<Kept>> {
+    pub(crate) fn read(
+        &self,
+        place: &mut RingCursor,
+        max: usize,
+        at: &str,
+    ) -> Vec<Arc<EncodedEvent>> {
         self.ring().read(place, max, at)
     }
 
@@ -122,7 +127,7 @@ impl Events {
     ///
     /// # Errors
     /// The id is none.
-    pub(crate) fn place(&self, last: Option<&str>) -> Result<Place, Problem> {
+    pub(crate) fn place(&self, last: Option<&str>) -> Result<RingCursor, Problem> {
         let ring = self.ring();
         match last {
             None => Ok(ring.newest()),
@@ -154,7 +159,7 @@ impl Events {
         })
     }
 
-    fn ring(&self) -> MutexGuard<'_, Ring> {
+    fn ring(&self) -> MutexGuard<'_, EventRing> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

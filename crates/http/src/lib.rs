@@ -51,5 +51,5 @@ mod write_timeout;
 
 pub use access::Access;
 pub use controller::{Commanded, Controller};
-pub use server::{Admission, Listening, Refused, Server};
+pub use server::{AccessControl, BindError, HttpServer, Listening};
 pub use timestamp::civil as date_of_day;

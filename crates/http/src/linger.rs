@@ -24,12 +24,12 @@ const AT_ONCE: usize = 64 * 1024;
 
 /// Whether a request was heard to its end, and nothing after it. Copies are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard(Arc<AtomicBool>);
+pub(crate) struct RequestEnd(Arc<AtomicBool>);
 
-impl Heard {
+impl RequestEnd {
     /// A connection on which nothing was said.
-    pub(crate) fn new() -> Heard {
-        Heard(Arc::new(AtomicBool::new(true)))
+    pub(crate) fn new() -> RequestEnd {
+        RequestEnd(Arc::new(AtomicBool::new(true)))
     }
 
     fn say(&self, all: bool) {
@@ -44,11 +44,11 @@ impl Heard {
 /// The body of a request, which notes when it was heard to its end.
 pub(crate) struct Listened {
     body: Incoming,
-    heard: Heard,
+    heard: RequestEnd,
 }
 
 impl Listened {
-    pub(crate) fn new(body: Incoming, heard: Heard) -> Listened {
+    pub(crate) fn new(body: Incoming, heard: RequestEnd) -> Listened {
         heard.say(body.is_end_stream());
         Listened { body, heard }
     }
@@ -81,13 +81,13 @@ impl HttpBody for Listened {
 /// A stream that is closed in such a way that the peer can read what was said to it last.
 pub(crate) struct Lingering<S> {
     stream: S,
-    heard: Heard,
+    heard: RequestEnd,
     /// Since our half is closed.
-    rest: Option<Rest>,
+    rest: Option<UnreadRest>,
 }
 
 /// What may still come.
-struct Rest {
+struct UnreadRest {
     /// In bytes.
     left: usize,
     deadline: Pin<Box<Sleep>>,
@@ -95,15 +95,15 @@ struct Rest {
 }
 
 impl<S> Lingering<S> {
-    pub(crate) fn new(stream: S, heard: Heard) -> Lingering<S> {
+    pub(crate) fn new(stream: S, heard: RequestEnd) -> Lingering<S> {
         Lingering { stream, heard, rest: None }
     }
 }
 
-impl Rest {
-    fn new() -> Rest {
+impl UnreadRest {
+    fn new() -> UnreadRest {
         let (deadline, thrown) = (Box::pin(sleep(LINGER_WITHIN)), vec![0; AT_ONCE]);
-        Rest { left: LINGER_MAX, deadline, thrown: thrown.into() }
+        UnreadRest { left: LINGER_MAX, deadline, thrown: thrown.into() }
     }
 
     /// Throws away what comes, until nothing does or it is enough.
@@ -170,7 +170,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
                 return Poll::Ready(Ok(()));
             }
         }
-        let rest = this.rest.get_or_insert_with(Rest::new);
+        let rest = this.rest.get_or_insert_with(UnreadRest::new);
         rest.poll(&mut this.stream, cx).map(Ok)
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let (ours, mut theirs) = duplex(1024);
-            let mut ours = Lingering::new(ours, Heard::new());
+            let mut ours = Lingering::new(ours, RequestEnd::new());
             let server = async {
                 assert_eq!(ours.read_u8().await.unwrap(), 0);
                 ours.write_all(b"no").await.unwrap();
@@ -219,7 +219,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let (ours, _theirs) = duplex(16);
-            let heard = Heard::new();
+            let heard = RequestEnd::new();
             let mut ours = Lingering::new(ours, heard.clone());
             ours.shutdown().await.unwrap();
             assert!(ours.rest.is_none());

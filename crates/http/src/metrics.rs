@@ -19,12 +19,12 @@ use axum::response::IntoResponse;
 
 use crate::api::apps::{Apps, Counted};
 use crate::routes::{Ctx, Shared};
-use text::{NANOSECOND, ONE, Text, Unit};
+use text::{MetricsText, NANOSECOND, ONE, Unit};
 
 /// A number of a worker or of a switch: name, unit, what it is.
-type Row<T> = (&'static str, Unit, &'static str, fn(&T) -> u64);
+type MetricRow<T> = (&'static str, Unit, &'static str, fn(&T) -> u64);
 
-const WORKER: &[Row<WorkerCounts>] = &[
+const WORKER: &[MetricRow<WorkerCounts>] = &[
     ("requests_total", ONE, "Flow requests that were handed to the applications", |c| c.requests),
     ("received_bytes_total", ONE, "Bytes that were read from switches", |c| c.bytes_in),
     ("sent_bytes_total", ONE, "Bytes that were to be written to switches", |c| c.bytes_out),
@@ -48,7 +48,7 @@ const WORKER: &[Row<WorkerCounts>] = &[
     ("ibt", ONE, "The input batch threshold in force, in requests", |c| c.ibt_now),
 ];
 
-const SWITCH: &[Row<SwitchSnapshot>] = &[
+const SWITCH: &[MetricRow<SwitchSnapshot>] = &[
     ("requests_total", ONE, "Flow requests that were handed to the applications", |s| {
         s.counts.requests
     }),
@@ -64,9 +64,9 @@ const SWITCH: &[Row<SwitchSnapshot>] = &[
 ];
 
 /// A distribution of all workers: name, unit, what it is.
-type Spread = (&'static str, Unit, &'static str, fn(&WorkerCounts) -> &Distribution);
+type DistributionRow = (&'static str, Unit, &'static str, fn(&WorkerCounts) -> &Distribution);
 
-const SPREADS: &[Spread] = &[
+const SPREADS: &[DistributionRow] = &[
     ("batch_size", ONE, "Requests of each batch", |c| &c.batch_size),
     (
         "batching_delay_seconds",
@@ -96,7 +96,7 @@ pub(crate) async fn show(State(shared): Ctx) -> impl IntoResponse {
 fn render(shared: &Shared) -> String {
     let counters = shared.controller.counters();
     let switches = shared.controller.switches();
-    let mut text = Text::default();
+    let mut text = MetricsText::default();
     about(&mut text, shared, &switches);
     for (name, unit, help, of) in WORKER {
         text.family(name, help);
@@ -122,10 +122,10 @@ fn render(shared: &Shared) -> String {
 }
 
 /// What one application counts, by the labels that it has besides.
-type Counts = fn(&Counted) -> Vec<(Option<(&'static str, String)>, u64)>;
+type AppCounts = fn(&Counted) -> Vec<(Option<(&'static str, String)>, u64)>;
 
 /// What the applications did: name, what it is, the numbers.
-const APPS: &[(&str, &str, Counts)] = &[
+const APPS: &[(&str, &str, AppCounts)] = &[
     ("app_events_total", "Events that the application was handed, flow requests included", |app| {
         labelled("on", &app.events)
     }),
@@ -145,7 +145,7 @@ fn labelled(
     numbers.iter().map(|(name, number)| (Some((label, name.clone())), *number)).collect()
 }
 
-fn apps(text: &mut Text, apps: &Apps) {
+fn apps(text: &mut MetricsText, apps: &Apps) {
     for (name, help, of) in APPS {
         text.family(name, help);
         for app in &apps.apps {
@@ -157,7 +157,7 @@ fn apps(text: &mut Text, apps: &Apps) {
     }
 }
 
-fn about(text: &mut Text, shared: &Shared, switches: &[Seen]) {
+fn about(text: &mut MetricsText, shared: &Shared, switches: &[Seen]) {
     text.family("build_info", "Which Aldis this is");
     text.sample("build_info", &[("version", env!("CARGO_PKG_VERSION").into())], ONE, 1);
     text.family("uptime_seconds", "How long it has been running");

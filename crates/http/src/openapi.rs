@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{Object, Schema, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Required, Response};
 
-use crate::routes::{Foreign, Routes};
+use crate::routes::{Foreign, RouteTable};
 use crate::{api, metrics, problem};
 
 /// Where the document is served.
@@ -91,7 +91,7 @@ pub fn document() -> utoipa::openapi::OpenApi {
     let mut either = vec![SecurityRequirement::default()];
     either.extend(keys.map(|(name, _)| SecurityRequirement::new::<_, [&str; 0], &str>(name, [])));
     document.security = Some(either);
-    for route in Routes::all().foreign {
+    for route in RouteTable::all().foreign {
         let method = match route.method {
             "post" => HttpMethod::Post,
             "delete" => HttpMethod::Delete,
@@ -162,7 +162,7 @@ mod tests {
                 methods.map(|method| (method.clone(), path.clone()))
             })
             .collect();
-        let routed: BTreeSet<_> = Routes::all()
+        let routed: BTreeSet<_> = RouteTable::all()
             .known
             .into_iter()
             .map(|(method, path)| (method.to_owned(), path.to_owned()))

@@ -18,7 +18,7 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::auth::Peer;
+use crate::auth::ClientAddress;
 use crate::problem::Problem;
 
 /// Where a request comes from, as a browser has it (Fetch Metadata).
@@ -26,7 +26,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Lets a request through, or says why not.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
-    let encrypted = request.extensions().get::<Peer>().is_some_and(|peer| peer.encrypted);
+    let encrypted = request.extensions().get::<ClientAddress>().is_some_and(|peer| peer.encrypted);
     match judge(encrypted, request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),

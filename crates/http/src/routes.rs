@@ -12,14 +12,14 @@ use axum::routing::{self, MethodRouter};
 use axum::{Extension, Router};
 use tokio::sync::watch;
 
-use crate::access::{Needed, Role};
+use crate::access::{AccessRole, Needed};
 use crate::auth::Authenticator;
-use crate::compat::floodlight::entries::Entries;
+use crate::compat::floodlight::entries::EntriesByName;
 use crate::compat::ryu::changes::TopologyWatcher;
 use crate::compat::{floodlight, ryu};
 use crate::controller::Controller;
 use crate::desired::ConfigStore;
-use crate::events::Events;
+use crate::events::EventLog;
 use crate::extract::BodyMax;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
@@ -31,11 +31,11 @@ pub(crate) struct Shared {
     pub(crate) controller: Arc<dyn Controller>,
     pub(crate) config_store: Arc<dyn ConfigStore>,
     pub(crate) calendar: Calendar,
-    pub(crate) events: Events,
+    pub(crate) events: EventLog,
     /// Looks for changes of the network, for followers that speak Ryu's protocol.
     pub(crate) topology_watcher: TopologyWatcher,
     /// What scripts of Floodlight's keep on switches.
-    pub(crate) entries: Arc<Entries>,
+    pub(crate) entries: Arc<EntriesByName>,
     /// Whether the end has come.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -52,7 +52,7 @@ pub(crate) type Ctx = axum::extract::State<Arc<Shared>>;
 
 /// Paths, methods, and their handlers.
 #[derive(Default)]
-pub(crate) struct Routes {
+pub(crate) struct RouteTable {
     router: Router<Arc<Shared>>,
     /// Method, in small letters, and path.
     pub(crate) known: BTreeSet<(&'static str, &'static str)>,
@@ -71,14 +71,14 @@ pub(crate) struct Foreign {
     pub(crate) summary: &'static str,
 }
 
-impl Routes {
+impl RouteTable {
     /// All that there are.
-    pub(crate) fn all() -> Routes {
-        floodlight::add(ryu::add(Routes::ours()))
+    pub(crate) fn all() -> RouteTable {
+        floodlight::add(ryu::add(RouteTable::ours()))
     }
 
-    fn ours() -> Routes {
-        Routes::default()
+    fn ours() -> RouteTable {
+        RouteTable::default()
             .get("/api/v1/health", api::health::show)
             .get("/api/v1/version", api::version::show)
             .get("/api/v1/switches", api::switches::list)
@@ -126,20 +126,24 @@ impl Routes {
             .get(openapi::PATH, openapi::show)
     }
 
-    fn get<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+    fn get<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> RouteTable {
         self.on("get", path, routing::get(by))
     }
 
-    fn put<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+    fn put<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> RouteTable {
         self.on("put", path, routing::put(by))
     }
 
-    fn post<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+    fn post<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> RouteTable {
         let by: MethodRouter<_> = routing::post(by).layer(DefaultBodyLimit::max(CHANGES_BODY_MAX));
         self.on("post", path, by.layer(Extension(BodyMax(CHANGES_BODY_MAX))))
     }
 
-    fn delete<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> Routes {
+    fn delete<H: Handler<T, Arc<Shared>>, T: 'static>(
+        self,
+        path: &'static str,
+        by: H,
+    ) -> RouteTable {
         self.on("delete", path, routing::delete(by))
     }
 
@@ -148,10 +152,10 @@ impl Routes {
         method: &'static str,
         path: &'static str,
         by: MethodRouter<Arc<Shared>>,
-    ) -> Routes {
+    ) -> RouteTable {
         self.known.insert((method, path));
-        let by = by.layer(from_fn_with_state(Role::needed(method, path), auth::require));
-        Routes { router: self.router.route(path, by), ..self }
+        let by = by.layer(from_fn_with_state(AccessRole::needed(method, path), auth::require));
+        RouteTable { router: self.router.route(path, by), ..self }
     }
 
     /// A route of another controller that shows something.
@@ -161,7 +165,7 @@ impl Routes {
         path: &'static str,
         summary: &'static str,
         by: H,
-    ) -> Routes {
+    ) -> RouteTable {
         self.foreign(Foreign { method: "get", path, tag, summary }, routing::get(by))
     }
 
@@ -172,7 +176,7 @@ impl Routes {
         path: &'static str,
         summary: &'static str,
         by: H,
-    ) -> Routes {
+    ) -> RouteTable {
         self.foreign(Foreign { method: "post", path, tag, summary }, routing::post(by))
     }
 
@@ -183,11 +187,11 @@ impl Routes {
         path: &'static str,
         summary: &'static str,
         by: H,
-    ) -> Routes {
+    ) -> RouteTable {
         self.foreign(Foreign { method: "delete", path, tag, summary }, routing::delete(by))
     }
 
-    fn foreign(mut self, route: Foreign, by: MethodRouter<Arc<Shared>>) -> Routes {
+    fn foreign(mut self, route: Foreign, by: MethodRouter<Arc<Shared>>) -> RouteTable {
         self.foreign.push(route);
         self.on(route.method, route.path, by)
     }
@@ -196,7 +200,7 @@ impl Routes {
     pub(crate) fn needs(&self) -> Vec<Needed> {
         let page = docs::FILES.into_iter().map(|(path, _, _)| ("get", path));
         let all = self.known.iter().copied().chain(page).chain([("get", docs::HOME)]);
-        all.map(|(method, path)| Needed { method, path, role: Role::needed(method, path) })
+        all.map(|(method, path)| Needed { method, path, role: AccessRole::needed(method, path) })
             .collect()
     }
 
@@ -208,11 +212,12 @@ impl Routes {
         authenticator: Authenticator,
         answer_within: Duration,
     ) -> Router {
-        let home = routing::get(docs::home).layer(from_fn_with_state(Role::Read, auth::require));
+        let home =
+            routing::get(docs::home).layer(from_fn_with_state(AccessRole::Read, auth::require));
         let router = self.router.route(docs::HOME, home);
         let page = docs::FILES.into_iter().fold(router, |router, (path, kind, text)| {
             let by = routing::get(move || async move { docs::file(kind, text) });
-            router.route(path, by.layer(from_fn_with_state(Role::Read, auth::require)))
+            router.route(path, by.layer(from_fn_with_state(AccessRole::Read, auth::require)))
         });
         page.fallback(no_such_resource)
             .method_not_allowed_fallback(no_such_method)

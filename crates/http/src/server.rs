@@ -28,22 +28,22 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::access::Access;
-use crate::auth::{Authenticator, Peer, Revocation};
-use crate::compat::floodlight::entries::{self, Entries};
+use crate::auth::{Authenticator, ClientAddress, Revocation};
+use crate::compat::floodlight::entries::{self, EntriesByName};
 use crate::compat::ryu::changes::TopologyWatcher;
-use crate::connection_limit::{ConnectionLimit, ConnectionPermit, Full};
+use crate::connection_limit::{ConnectionLimit, ConnectionPermit, ConnectionsFull};
 use crate::controller::Controller;
 use crate::desired::ConfigStore;
-use crate::events::{self, Events};
+use crate::events::{self, EventLog};
 use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
-use crate::linger::{Heard, Lingering, Listened};
-use crate::routes::{Routes, Shared};
+use crate::linger::{Lingering, Listened, RequestEnd};
+use crate::routes::{RouteTable, Shared};
 use crate::timestamp::Calendar;
 use crate::write_timeout::WriteTimeout;
 
 /// Why an address is not listened on.
 #[derive(Debug)]
-pub enum Refused {
+pub enum BindError {
     /// Other machines could reach it, and requests could be read on the way, or need no password.
     Open(SocketAddr),
     /// Another process listens there.
@@ -52,29 +52,31 @@ pub enum Refused {
     Failed(SocketAddr, io::Error),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Open(address) => write!(
+            BindError::Open(address) => write!(
                 f,
                 "HTTP on {address} could be used by other machines without a password; beyond loopback it needs a certificate \
                  (--http-certificate, --http-key) and at least one token or user (--http-access): \"aldis pki\" and \"aldis \
                  http\" make them; or choose 127.0.0.1:{}, and reach it through a tunnel (ssh -L)",
                 address.port()
             ),
-            Refused::Taken(address) => write!(
+            BindError::Taken(address) => write!(
                 f,
                 "cannot serve HTTP on {address}: the port is taken, perhaps by another controller; choose another with \
                  --http ADDR:PORT, or none with --http off"
             ),
-            Refused::Failed(address, error) => write!(f, "cannot serve HTTP on {address}: {error}"),
+            BindError::Failed(address, error) => {
+                write!(f, "cannot serve HTTP on {address}: {error}")
+            }
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for BindError {}
 
-/// An address that is listened on; clients wait until there is a [`Server`].
+/// An address that is listened on; clients wait until there is a [`HttpServer`].
 #[derive(Debug)]
 pub struct Listening {
     listener: std::net::TcpListener,
@@ -86,13 +88,13 @@ impl Listening {
     ///
     /// # Errors
     /// Another address than one of loopback though access is not locked, a port that is taken.
-    pub fn on(address: SocketAddr, access: &Access) -> Result<Listening, Refused> {
+    pub fn on(address: SocketAddr, access: &Access) -> Result<Listening, BindError> {
         if !address.ip().to_canonical().is_loopback() && !access.is_locked() {
-            return Err(Refused::Open(address));
+            return Err(BindError::Open(address));
         }
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AddrInUse => Refused::Taken(address),
-            _ => Refused::Failed(address, error),
+            io::ErrorKind::AddrInUse => BindError::Taken(address),
+            _ => BindError::Failed(address, error),
         };
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
@@ -106,16 +108,16 @@ impl Listening {
     }
 }
 
-/// A server that runs. Dropped, it stops at once; see [`Server::stop`].
+/// A server that runs. Dropped, it stops at once; see [`HttpServer::stop`].
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     address: SocketAddr,
     access: watch::Sender<Arc<Access>>,
     stop: watch::Sender<bool>,
     thread: JoinHandle<()>,
 }
 
-impl Server {
+impl HttpServer {
     /// Serves what this controller does and what is kept for it, and what comes in from
     /// [`events::channel`].
     ///
@@ -125,14 +127,14 @@ impl Server {
         listening: Listening,
         controller: Arc<dyn Controller>,
         config_store: Arc<dyn ConfigStore>,
-        incoming: events::Incoming,
+        incoming: events::EventReceiver,
         access: Access,
-    ) -> io::Result<Server> {
+    ) -> io::Result<HttpServer> {
         let Listening { listener, address } = listening;
         let calendar = Calendar::new(controller.now());
         let (stop, stopping) = watch::channel(false);
-        let events = Events::new(&calendar);
-        let entries = Arc::new(Entries::found(config_store.floodlight_entries()));
+        let events = EventLog::new(&calendar);
+        let entries = Arc::new(EntriesByName::found(config_store.floodlight_entries()));
         let shared = Arc::new(Shared {
             controller,
             config_store,
@@ -144,7 +146,7 @@ impl Server {
         });
         let (access, accessible) = watch::channel(Arc::new(access));
         let authenticator = Authenticator::new(accessible.clone());
-        let router = Routes::all().serve(Arc::clone(&shared), authenticator, ANSWER_WITHIN);
+        let router = RouteTable::all().serve(Arc::clone(&shared), authenticator, ANSWER_WITHIN);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let listener = {
             let _inside = runtime.enter();
@@ -155,14 +157,14 @@ impl Server {
             shared.events.pump(incoming, &*shared.controller, &shared.calendar).await;
         };
         let room = ConnectionLimit::new();
-        let serving = Serving { router, room, access: accessible, stopping };
+        let serving = ServerThread { router, room, access: accessible, stopping };
         let thread = std::thread::Builder::new().name("http".into());
         let thread = thread.spawn(move || {
             runtime.spawn(pump);
             runtime.spawn(keeping);
             runtime.block_on(serving.run(listener));
         })?;
-        Ok(Server { address, access, stop, thread })
+        Ok(HttpServer { address, access, stop, thread })
     }
 
     /// Where it serves.
@@ -177,8 +179,8 @@ impl Server {
     }
 
     /// A handle by which keys and the certificate are changed.
-    pub fn admission(&self) -> Admission {
-        Admission { address: self.address, access: self.access.clone() }
+    pub fn admission(&self) -> AccessControl {
+        AccessControl { address: self.address, access: self.access.clone() }
     }
 
     /// Accepts no more connections, lets answers on their way out, for half a second at most, and
@@ -192,20 +194,20 @@ impl Server {
 
 /// Changes the keys and the certificate of a server, from any thread.
 #[derive(Clone, Debug)]
-pub struct Admission {
+pub struct AccessControl {
     address: SocketAddr,
     access: watch::Sender<Arc<Access>>,
 }
 
-impl Admission {
+impl AccessControl {
     /// Other keys and another certificate, for requests from now on; answers on their way are not
     /// disturbed.
     ///
     /// # Errors
     /// Other machines can reach this server, and would need no key or no TLS.
-    pub fn admit(&self, access: Access) -> Result<(), Refused> {
+    pub fn admit(&self, access: Access) -> Result<(), BindError> {
         if !self.address.ip().to_canonical().is_loopback() && !access.is_locked() {
-            return Err(Refused::Open(self.address));
+            return Err(BindError::Open(self.address));
         }
         self.access.send_replace(Arc::new(access));
         Ok(())
@@ -213,7 +215,7 @@ impl Admission {
 }
 
 /// What the thread has.
-struct Serving {
+struct ServerThread {
     router: Router,
     /// A permit for each connection.
     room: ConnectionLimit,
@@ -222,7 +224,7 @@ struct Serving {
     stopping: watch::Receiver<bool>,
 }
 
-impl Serving {
+impl ServerThread {
     async fn run(self, listener: TcpListener) {
         let mut stopping = self.stopping.clone();
         tokio::select! {
@@ -261,8 +263,8 @@ impl Serving {
         // Answers are written whole: nothing is gained by waiting for more.
         let _ = stream.set_nodelay(true);
         let tls = self.access.borrow().tls.clone();
-        let peer = Peer { address, encrypted: tls.is_some() };
-        let visit = Visit {
+        let peer = ClientAddress { address, encrypted: tls.is_some() };
+        let visit = HttpConnection {
             http: http.clone(),
             router: self.router.clone(),
             peer,
@@ -282,7 +284,7 @@ impl Serving {
     }
 
     /// Says that there is no room, as far as the socket takes it at once.
-    fn turn_away(&self, stream: &TcpStream, full: Full) {
+    fn turn_away(&self, stream: &TcpStream, full: ConnectionsFull) {
         if self.access.borrow().is_encrypted() {
             return;
         }
@@ -298,21 +300,21 @@ impl Serving {
 }
 
 /// One connection.
-struct Visit {
+struct HttpConnection {
     http: http1::Builder,
     router: Router,
-    peer: Peer,
+    peer: ClientAddress,
     stopping: watch::Receiver<bool>,
 }
 
-impl Visit {
+impl HttpConnection {
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         mut self,
         stream: S,
         permit: Option<ConnectionPermit>,
     ) {
         let (router, peer) = (TowerToHyperService::new(self.router), self.peer);
-        let (heard, revocation) = (Heard::new(), Revocation::new());
+        let (heard, revocation) = (RequestEnd::new(), Revocation::new());
         let stream = WriteTimeout::new(Lingering::new(stream, heard.clone()));
         let io = TokioIo::new(stream.holding(permit));
         let held = revocation.clone();
@@ -392,10 +394,10 @@ mod tests {
         runtime.block_on(async {
             let (withdraw, grant) = Grant::of_no_key();
             let (_stop, stopping) = watch::channel(false);
-            let visit = Visit {
+            let visit = HttpConnection {
                 http: http1::Builder::new(),
                 router: Router::new().route("/", get(endless)).layer(Extension(grant)),
-                peer: Peer { address: ([127, 0, 0, 1], 1).into(), encrypted: false },
+                peer: ClientAddress { address: ([127, 0, 0, 1], 1).into(), encrypted: false },
                 stopping,
             };
             let (ours, mut theirs) = duplex(64);

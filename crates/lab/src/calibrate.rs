@@ -3,7 +3,7 @@
 //! Each step is one file: system calls over loopback TCP and what two cores have to say to each
 //! other, with everything else at rest; visits with requests through the applications, under load.
 //! A step is repeated in rounds; the result is the median of the rounds, or under load the mean,
-//! with the quartiles beside it ([`Spread`]). The measuring thread is bound to one core and
+//! with the quartiles beside it ([`CostQuartiles`]). The measuring thread is bound to one core and
 //! whatever is at the other end to another; where there is only one core, both ends take turns on
 //! it, and what needs two is left out.
 //!
@@ -31,15 +31,15 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-pub use costs::{Costs, Row};
-pub use file::{COST_MAX, COST_MIN, Refused, check};
-pub use machine::{Machine, today};
+pub use costs::{CostRow, StepCosts};
+pub use file::{COST_MAX, COST_MIN, CostsFileError, check};
+pub use machine::{MachineInfo, today};
 pub(crate) use rounds::median;
-pub use rounds::{Middle, Spread};
+pub use rounds::{CostQuartiles, Middle};
 
-use clock::Clock;
-use cores::Cores;
-use rounds::Pace;
+use clock::CalibratedClock;
+use cores::CorePair;
+use rounds::StepPace;
 use serde::Serialize;
 
 /// What was measured, where and when.
@@ -50,14 +50,14 @@ pub struct Calibration<T = f64> {
     /// The day, UTC: `2026-11-21`.
     pub date: String,
     /// The machine.
-    pub machine: Machine,
+    pub machine: MachineInfo,
     /// What each step costs there.
-    pub costs: Costs<T>,
+    pub costs: StepCosts<T>,
 }
 
 /// What is measured together, in the order in which it is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum CalibrationStep {
     /// Visits under load, with requests through the applications. First, so that they are behind
     /// what runs between two sittings and keeps both cores as busy.
     Visit,
@@ -73,38 +73,44 @@ pub enum Step {
     RoundTrip,
 }
 
-impl Step {
+impl CalibrationStep {
     /// All of them, in order.
-    pub const ALL: [Step; 6] =
-        [Step::Visit, Step::Poll, Step::Exchange, Step::Wake, Step::HandOver, Step::RoundTrip];
+    pub const ALL: [CalibrationStep; 6] = [
+        CalibrationStep::Visit,
+        CalibrationStep::Poll,
+        CalibrationStep::Exchange,
+        CalibrationStep::Wake,
+        CalibrationStep::HandOver,
+        CalibrationStep::RoundTrip,
+    ];
 
     /// What is measured, in words.
     pub fn words(self) -> &'static str {
         match self {
-            Step::Poll => "polls",
-            Step::Exchange => "reads and writes",
-            Step::Wake => "waking a sleeper",
-            Step::Visit => "visits under load",
-            Step::HandOver => "cache lines between two cores",
-            Step::RoundTrip => "round trips",
+            CalibrationStep::Poll => "polls",
+            CalibrationStep::Exchange => "reads and writes",
+            CalibrationStep::Wake => "waking a sleeper",
+            CalibrationStep::Visit => "visits under load",
+            CalibrationStep::HandOver => "cache lines between two cores",
+            CalibrationStep::RoundTrip => "round trips",
         }
     }
 }
 
 /// Why there is no calibration.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CalibrationFailure {
     /// It was told to stop.
     Stopped,
     /// The system refused something that the step needs.
-    Refused(Step, io::Error),
+    Refused(CalibrationStep, io::Error),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CalibrationFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Stopped => f.write_str("stopped before everything was measured"),
-            Failure::Refused(step, error) => {
+            CalibrationFailure::Stopped => f.write_str("stopped before everything was measured"),
+            CalibrationFailure::Refused(step, error) => {
                 write!(f, "cannot measure {}: {error}", step.words())
             }
         }
@@ -148,22 +154,22 @@ pub fn sittings(all: Duration) -> (usize, Duration) {
 const LOADED: u32 = 15;
 const NOT_COUNTED: u32 = 10;
 
-impl Calibration<Spread> {
+impl Calibration<CostQuartiles> {
     /// Of several sittings, one at least, at one machine: the median of their medians or the mean
     /// of their means, and their quartiles.
-    pub fn of(sittings: &[Calibration<Spread>]) -> Calibration<Spread> {
-        let fields = |sitting: &Calibration<Spread>| {
+    pub fn of(sittings: &[Calibration<CostQuartiles>]) -> Calibration<CostQuartiles> {
+        let fields = |sitting: &Calibration<CostQuartiles>| {
             let mut fields = Vec::new();
             let _ = sitting.costs.map(|cost| fields.push(cost));
             fields
         };
-        let sat: Vec<Vec<Spread>> = sittings.iter().map(fields).collect();
+        let sat: Vec<Vec<CostQuartiles>> = sittings.iter().map(fields).collect();
         let mut fields = 0..;
         let costs = sittings[0].costs.map(|_| {
             let field = fields.next().expect("it has no end");
             let of_all: Vec<_> =
                 sat.iter().filter_map(|fields| fields.get(field).copied()).collect();
-            Spread::over(&of_all)
+            CostQuartiles::over(&of_all)
         });
         Calibration { costs, ..sittings[0].clone() }
     }
@@ -174,13 +180,13 @@ impl Calibration<Spread> {
 /// true. The caller's thread stays where it is: a thread of its own is bound to a core.
 ///
 /// # Errors
-/// [`Failure`]; nothing is left running then.
+/// [`CalibrationFailure`]; nothing is left running then.
 pub fn run(
     length: Duration,
     conditions: Conditions,
     stop: &AtomicBool,
-    tell: &mut (dyn FnMut(Step) + Send),
-) -> Result<Calibration<Spread>, Failure> {
+    tell: &mut (dyn FnMut(CalibrationStep) + Send),
+) -> Result<Calibration<CostQuartiles>, CalibrationFailure> {
     let measured = thread::scope(|scope| {
         scope
             .spawn(|| measure(length, conditions, stop, tell))
@@ -190,7 +196,7 @@ pub fn run(
     Ok(Calibration {
         aldis: env!("CARGO_PKG_VERSION").into(),
         date: machine::today(),
-        machine: Machine::here(),
+        machine: MachineInfo::here(),
         costs: measured,
     })
 }
@@ -199,40 +205,40 @@ fn measure(
     length: Duration,
     conditions: Conditions,
     stop: &AtomicBool,
-    tell: &mut (dyn FnMut(Step) + Send),
-) -> Result<Costs<Spread>, Failure> {
-    let cores = Cores::choose();
+    tell: &mut (dyn FnMut(CalibrationStep) + Send),
+) -> Result<StepCosts<CostQuartiles>, CalibrationFailure> {
+    let cores = CorePair::choose();
     cores::pin(Some(cores.near));
-    let share = length / (Step::ALL.len() as u32 - 1 + LOADED);
-    let (middle, clock) = (Middle::Median, Clock::new());
-    let pace = Pace { warm_up: Duration::ZERO, length: share, middle, stop, clock };
+    let share = length / (CalibrationStep::ALL.len() as u32 - 1 + LOADED);
+    let (middle, clock) = (Middle::Median, CalibratedClock::new());
+    let pace = StepPace { warm_up: Duration::ZERO, length: share, middle, stop, clock };
     let warm_up = share * NOT_COUNTED;
     let length = share * (LOADED - NOT_COUNTED);
-    let loaded = Pace { warm_up, length, middle: Middle::Mean, ..pace };
-    let mut begin = |step: Step| {
+    let loaded = StepPace { warm_up, length, middle: Middle::Mean, ..pace };
+    let mut begin = |step: CalibrationStep| {
         tell(step);
         move |error: io::Error| match error.kind() {
-            io::ErrorKind::Interrupted => Failure::Stopped,
-            _ => Failure::Refused(step, error),
+            io::ErrorKind::Interrupted => CalibrationFailure::Stopped,
+            _ => CalibrationFailure::Refused(step, error),
         }
     };
-    let failed = begin(Step::Visit);
+    let failed = begin(CalibrationStep::Visit);
     let visits = visit::measure(&loaded, cores, conditions).map_err(failed)?;
     let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
     let [batch, gather, request] = visits.requests;
-    let failed = begin(Step::Poll);
+    let failed = begin(CalibrationStep::Poll);
     let [poll, poll_event] = poll::measure(&pace, cores).map_err(failed)?;
-    let failed = begin(Step::Exchange);
+    let failed = begin(CalibrationStep::Exchange);
     let [read, read_byte, empty_read, write, write_byte] =
         exchange::measure(&pace, cores).map_err(failed)?;
-    let failed = begin(Step::Wake);
+    let failed = begin(CalibrationStep::Wake);
     let [wake, ring] = wake::measure(&pace, cores).map_err(failed)?;
-    let failed = begin(Step::HandOver);
+    let failed = begin(CalibrationStep::HandOver);
     let [cas] = hand_over::alone(&pace).map_err(failed)?;
     let two = hand_over::between(&pace, cores).map_err(failed)?;
-    let failed = begin(Step::RoundTrip);
+    let failed = begin(CalibrationStep::RoundTrip);
     let [round_trip] = round_trip::measure(&pace, cores).map_err(failed)?;
-    Ok(Costs {
+    Ok(StepCosts {
         poll_ns: poll,
         poll_event_ns: poll_event,
         read_ns: read,

@@ -43,20 +43,20 @@ pub const SENTENCE_BYTES_MAX: usize = 600;
 #[serde(deny_unknown_fields)]
 pub struct Plot {
     /// How it is drawn.
-    pub kind: Kind,
+    pub kind: PlotKind,
     /// What it shows.
     pub title: String,
     /// The axis across. In a distribution it has the metric; elsewhere a point's own x is the place
     /// on it.
     #[serde(default)]
-    pub x: Axis,
+    pub x: FigureAxis,
     /// The axis upward; in a table the values in the cells. A distribution has none.
     #[serde(default)]
-    pub y: Axis,
+    pub y: FigureAxis,
     /// Further metrics of the same points: panels below that share the x axis, in a table further
     /// values in each cell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Axis>,
+    pub also: Vec<FigureAxis>,
     /// A line to compare with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
@@ -69,7 +69,7 @@ pub struct Plot {
 /// How a plot is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum PlotKind {
     /// A line a series through the medians of its repeats, with their range.
     Lines,
     /// The distribution of a series' samples: what share of them is at most x.
@@ -85,7 +85,7 @@ pub enum Kind {
 /// An axis, or what stands in the cells of a table.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Axis {
+pub struct FigureAxis {
     /// The metric of the points that are drawn along it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub metric: String,
@@ -210,8 +210,8 @@ impl Values {
 
 impl Plot {
     /// The axes that have a metric: a panel or a value in a cell each.
-    pub fn metrics(&self) -> impl Iterator<Item = &Axis> {
-        let first = if self.kind == Kind::Cdf { &self.x } else { &self.y };
+    pub fn metrics(&self) -> impl Iterator<Item = &FigureAxis> {
+        let first = if self.kind == PlotKind::Cdf { &self.x } else { &self.y };
         std::iter::once(first).chain(&self.also)
     }
 
@@ -221,8 +221,8 @@ impl Plot {
     /// A sentence that says which key cannot stay and why.
     pub fn check(&self) -> Result<(), String> {
         name("title", &self.title, SENTENCE_BYTES_MAX)?;
-        let (first, other) = if self.kind == Kind::Cdf { ("x", "y") } else { ("y", "x") };
-        let idle = if self.kind == Kind::Cdf { &self.y } else { &self.x };
+        let (first, other) = if self.kind == PlotKind::Cdf { ("x", "y") } else { ("y", "x") };
+        let idle = if self.kind == PlotKind::Cdf { &self.y } else { &self.x };
         if self.metrics().any(|axis| axis.metric.is_empty()) {
             return Err(format!(
                 "`{first}.metric`, and `metric` of each in `also`, has to say what is drawn"
@@ -233,10 +233,10 @@ impl Plot {
                 "`{other}` takes no `metric` and no `relative-to` where `{first}` has the metric"
             ));
         }
-        if self.kind == Kind::Cdf && !self.also.is_empty() {
+        if self.kind == PlotKind::Cdf && !self.also.is_empty() {
             return Err("a distribution has one metric: `also` belongs to another [[plot]]".into());
         }
-        if self.kind == Kind::Cdf && self.x.relative_to.is_some() {
+        if self.kind == PlotKind::Cdf && self.x.relative_to.is_some() {
             return Err("a distribution has no `relative-to`: its x is the value itself".into());
         }
         if self.also.len() >= PANELS_MAX {
@@ -250,7 +250,7 @@ impl Plot {
     }
 }
 
-impl Axis {
+impl FigureAxis {
     /// What is written beside it.
     pub fn label(&self) -> &str {
         if self.label.is_empty() { &self.metric } else { &self.label }
@@ -273,13 +273,13 @@ impl Axis {
 }
 
 impl Reference {
-    fn check(&self, kind: Kind) -> Result<(), String> {
+    fn check(&self, kind: PlotKind) -> Result<(), String> {
         name("reference.label", &self.label, NAME_BYTES_MAX)?;
-        if matches!(kind, Kind::Table) {
+        if matches!(kind, PlotKind::Table) {
             return Err("a table has no `reference`".into());
         }
         match (self.slope, self.at) {
-            (Some(_), None) if matches!(kind, Kind::Cdf | Kind::Bars) => {
+            (Some(_), None) if matches!(kind, PlotKind::Cdf | PlotKind::Bars) => {
                 Err("`reference.slope` needs numbers along x: lines and timelines have them".into())
             }
             (Some(value), None) | (None, Some(value)) if value.is_finite() => Ok(()),
@@ -373,14 +373,14 @@ mod tests {
 
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Plan {
+    struct FigurePlan {
         #[serde(default)]
         plot: Vec<Plot>,
         #[serde(default)]
         paper: Vec<Paper>,
     }
 
-    fn parse(text: &str) -> Result<Plan, String> {
+    fn parse(text: &str) -> Result<FigurePlan, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
@@ -420,7 +420,7 @@ from = "figure 15"
         let [plot] = plan.plot.as_slice() else { panic!("one plot") };
         assert_eq!(plot.x.range, Some(Range { low: 1.0, high: 7.0 }));
         assert_eq!(plot.y.relative_to, Some(X::Number(1.0)));
-        let metrics: Vec<_> = plot.metrics().map(Axis::label).collect();
+        let metrics: Vec<_> = plot.metrics().map(FigureAxis::label).collect();
         assert_eq!(metrics, ["Throughput", "delay"]);
         let values = plan.paper[0].values.pairs();
         assert_eq!(values, [(X::Number(1.0), 1.0), (X::Word("7".into()), 6.5)]);

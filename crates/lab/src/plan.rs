@@ -16,14 +16,14 @@ mod knobs;
 mod metric;
 mod rate;
 
-pub use controller::Controller;
+pub use controller::ControllerCommand;
 pub(crate) use controller::OURS;
-pub use knobs::Knobs;
-pub use metric::Metric;
-pub use rate::Rate;
+pub use knobs::PlanKnobs;
+pub use metric::PlanMetric;
+pub use rate::OfferedRate;
 
 use crate::results;
-use aldis_emulator::load::Spread;
+use aldis_emulator::load::DemandSpread;
 use serde::Deserialize;
 use std::fmt;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub struct Plan {
     /// `maestro/figure-7`: the folder of its results.
     pub name: String,
     /// What it says.
-    pub said: Said,
+    pub said: PlanFile,
     /// The file's text, which is kept with the results.
     pub text: String,
 }
@@ -46,7 +46,7 @@ pub struct Plan {
 /// What a plan's file says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Said {
+pub struct PlanFile {
     /// What the figure shows.
     pub title: String,
     /// What it reproduces: `Maestro, figure 7`.
@@ -57,17 +57,17 @@ pub struct Said {
     #[serde(default)]
     pub notes: Vec<String>,
     /// At most a minute.
-    pub quick: Form,
+    pub quick: PlanForm,
     /// Every point, as often and as long as it takes to tell one from another.
-    pub full: Form,
+    pub full: PlanForm,
     /// The same for as long as the paper measured; the full form stands for it where there is none.
-    pub long: Option<Form>,
+    pub long: Option<PlanForm>,
     /// Controllers that only this plan knows.
     #[serde(default, rename = "controller")]
-    pub controllers: Vec<Spanned<Controller>>,
+    pub controllers: Vec<Spanned<ControllerCommand>>,
     /// What is run.
     #[serde(rename = "run")]
-    pub runs: Vec<Spanned<Run>>,
+    pub runs: Vec<Spanned<PlanRun>>,
     /// What is drawn.
     #[serde(default, rename = "plot")]
     pub plots: Vec<crate::figure::Plot>,
@@ -79,7 +79,7 @@ pub struct Said {
 /// How thoroughly a plan is run.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Form {
+pub struct PlanForm {
     /// What it may take on two cores, in seconds: its budget.
     pub seconds: u32,
     /// How often each measured point is repeated, in turn with the others.
@@ -112,11 +112,11 @@ fn five_million() -> u64 {
 /// A product of what is varied.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Run {
+pub struct PlanRun {
     /// Designs by name, `null` (the null controller), or controllers of other projects.
     pub subjects: Vec<String>,
     /// What stands on the x axis.
-    pub x: Axis,
+    pub x: PlanAxis,
     /// The word on the x axis where that is `case`.
     pub case: Option<String>,
     /// The legend's name, with `{subject}`, `{workers}`, `{switches}`, `{macs}`, `{spread}`,
@@ -124,7 +124,7 @@ pub struct Run {
     /// else has several values.
     pub series: Option<String>,
     /// What is measured.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<PlanMetric>,
     /// Workers.
     #[serde(default = "one_worker")]
     pub workers: Vec<usize>,
@@ -136,13 +136,13 @@ pub struct Run {
     pub macs: Vec<u32>,
     /// How a rate is divided among the switches.
     #[serde(default = "even", deserialize_with = "rate::spreads")]
-    pub spread: Vec<Spread>,
+    pub spread: Vec<DemandSpread>,
     /// What all switches together offer.
     #[serde(default = "full")]
-    pub rates: Vec<Rate>,
+    pub rates: Vec<OfferedRate>,
     /// Rates that follow each other in one point, instead of `rates`.
     #[serde(default)]
-    pub steps: Vec<Rate>,
+    pub steps: Vec<OfferedRate>,
     /// Input batching thresholds: with fixed batching.
     #[serde(default)]
     pub ibt: Vec<usize>,
@@ -154,7 +154,7 @@ pub struct Run {
     pub prt: Vec<usize>,
     /// What else is different from the designs.
     #[serde(default)]
-    pub knobs: Knobs,
+    pub knobs: PlanKnobs,
     /// One request outstanding a switch: cbench's latency mode.
     #[serde(default)]
     pub latency: bool,
@@ -181,7 +181,7 @@ pub struct Run {
     #[serde(default = "yes")]
     pub simulate: bool,
     /// Only in these forms; the long one has what the full one has.
-    pub forms: Option<Vec<results::Form>>,
+    pub forms: Option<Vec<results::RunForm>>,
     /// What is varied less in the quick form.
     #[serde(default)]
     pub quick: Fewer,
@@ -191,7 +191,7 @@ pub struct Run {
 #[derive(Clone, PartialEq, Default, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fewer {
-    /// See [`Run::subjects`], and so on.
+    /// See [`PlanRun::subjects`], and so on.
     pub subjects: Option<Vec<String>>,
     /// Workers.
     pub workers: Option<Vec<usize>>,
@@ -200,7 +200,7 @@ pub struct Fewer {
     /// Addresses a switch.
     pub macs: Option<Vec<u32>>,
     /// Rates.
-    pub rates: Option<Vec<Rate>>,
+    pub rates: Option<Vec<OfferedRate>>,
     /// Thresholds.
     pub ibt: Option<Vec<usize>>,
     /// Bounds.
@@ -221,12 +221,12 @@ fn a_thousand() -> Vec<u32> {
     vec![1000]
 }
 
-fn even() -> Vec<Spread> {
-    vec![Spread::Even]
+fn even() -> Vec<DemandSpread> {
+    vec![DemandSpread::Even]
 }
 
-fn full() -> Vec<Rate> {
-    vec![Rate::Full]
+fn full() -> Vec<OfferedRate> {
+    vec![OfferedRate::Full]
 }
 
 fn five() -> f64 {
@@ -240,7 +240,7 @@ fn yes() -> bool {
 /// What stands on the x axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Axis {
+pub enum PlanAxis {
     /// The number of workers.
     Workers,
     /// Requests a second offered, as a number.
@@ -265,15 +265,15 @@ pub enum Axis {
 
 /// The sentence that says which plan cannot be used and why, with the line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused(String);
+pub struct PlanError(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for PlanError {}
 
 impl Plan {
     /// Reads a file. The plan's name is the file's, with the folder it is in where that is one of
@@ -281,11 +281,11 @@ impl Plan {
     ///
     /// # Errors
     /// Which file and line are wrong, and why.
-    pub fn read(path: &Path) -> Result<Plan, Refused> {
+    pub fn read(path: &Path) -> Result<Plan, PlanError> {
         let shown = path.display();
-        let failed = |error: std::io::Error| Refused(format!("cannot read {shown}: {error}"));
+        let failed = |error: std::io::Error| PlanError(format!("cannot read {shown}: {error}"));
         if std::fs::metadata(path).map_err(failed)?.len() > FILE_MAX {
-            return Err(Refused(format!(
+            return Err(PlanError(format!(
                 "{shown} is larger than {FILE_MAX} bytes, and so no plan"
             )));
         }
@@ -297,31 +297,31 @@ impl Plan {
     ///
     /// # Errors
     /// Which line is wrong, and why.
-    pub fn parse(name: &str, file: &str, text: String) -> Result<Plan, Refused> {
-        let said: Said = toml::from_str(&text).map_err(|error| {
+    pub fn parse(name: &str, file: &str, text: String) -> Result<Plan, PlanError> {
+        let said: PlanFile = toml::from_str(&text).map_err(|error| {
             let message = error.message().lines().collect::<Vec<_>>().join("; ");
-            Refused(match error.span() {
+            PlanError(match error.span() {
                 Some(span) => format!("{file}:{}: {message}", place(&text, span.start)),
                 None => format!("{file}: {message}"),
             })
         })?;
         let plan = Plan { name: name.to_owned(), said, text };
         plan.check()
-            .map_err(|(at, why)| Refused(format!("{file}:{}: {why}", line_at(&plan.text, at))))?;
+            .map_err(|(at, why)| PlanError(format!("{file}:{}: {why}", line_at(&plan.text, at))))?;
         Ok(plan)
     }
 
     /// One of its forms.
-    pub fn form(&self, form: results::Form) -> Form {
+    pub fn form(&self, form: results::RunForm) -> PlanForm {
         match form {
-            results::Form::Quick => self.said.quick,
-            results::Form::Full => self.said.full,
-            results::Form::Long => self.said.long.unwrap_or(self.said.full),
+            results::RunForm::Quick => self.said.quick,
+            results::RunForm::Full => self.said.full,
+            results::RunForm::Long => self.said.long.unwrap_or(self.said.full),
         }
     }
 
     /// The controller of another project that has this name.
-    pub fn controller(&self, name: &str) -> Option<Controller> {
+    pub fn controller(&self, name: &str) -> Option<ControllerCommand> {
         let mut own = self.said.controllers.iter().map(|own| own.get_ref());
         own.find(|own| own.name == name).cloned().or_else(|| catalogue::controller(name))
     }

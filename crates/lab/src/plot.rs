@@ -15,13 +15,13 @@ mod lines;
 mod scale;
 mod unit;
 
-pub use data::{Figure, Panel, Role, Series, Spot, names, quantile};
+pub use data::{DataSpot, Figure, Panel, Series, SeriesRole, names, quantile};
 
 use canvas::{Align, Canvas, Font, Ink};
-use frame::Frame;
+use frame::PanelFrame;
 use legend::Legend;
 
-use crate::figure::Kind;
+use crate::figure::PlotKind;
 use crate::results::X;
 
 /// How wide a picture is, in pixels: as wide as a column of text.
@@ -35,7 +35,7 @@ const TITLE: Font = Font { size: 15.0, bold: true, ink: Ink::Text, align: Align:
 
 /// A number as tables show it: three digits, with a prefix where its unit takes one.
 pub fn cell(value: f64, unit: &str) -> String {
-    unit::Style::of(unit).cell(value)
+    unit::NumberStyle::of(unit).cell(value)
 }
 
 /// A place as tables show it: a whole number of four digits at most as it is, any other number as
@@ -51,7 +51,7 @@ pub fn place(place: &X, unit: &str) -> String {
 
 /// The picture; nothing for a table, and where no value can be drawn.
 pub fn draw(figure: &Figure) -> Option<String> {
-    if figure.plot.kind == Kind::Table {
+    if figure.plot.kind == PlotKind::Table {
         return None;
     }
     let height = HEIGHTS[usize::from(figure.panels.len() > 1)];
@@ -61,11 +61,12 @@ pub fn draw(figure: &Figure) -> Option<String> {
     top = first;
     let mut frames = Vec::new();
     let drawn: Vec<_> = figure.panels.iter().filter(|panel| !panel.series.is_empty()).collect();
-    let lefts = drawn.iter().map(|panel| Frame::left(figure, panel)).collect::<Option<Vec<_>>>()?;
+    let lefts =
+        drawn.iter().map(|panel| PanelFrame::left(figure, panel)).collect::<Option<Vec<_>>>()?;
     // They share the x axis, so that what happens at one place stands above itself.
     let left = lefts.into_iter().fold(0.0, f64::max);
     for panel in drawn {
-        let frame = Frame::new(figure, panel, (left, top), height)?;
+        let frame = PanelFrame::new(figure, panel, (left, top), height)?;
         top = frame.bottom();
         frames.push((panel, frame));
     }
@@ -81,7 +82,7 @@ pub fn draw(figure: &Figure) -> Option<String> {
         for (panel, frame) in &frames {
             frame.draw(canvas);
             match figure.plot.kind {
-                Kind::Bars => bars::draw(canvas, frame, panel, figure),
+                PlotKind::Bars => bars::draw(canvas, frame, panel, figure),
                 _ => lines::draw(canvas, frame, panel, figure),
             }
         }

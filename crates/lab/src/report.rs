@@ -22,27 +22,29 @@ use serde::Deserialize;
 use crate::figure::{self, Paper, Plot};
 use crate::plan::catalogue;
 use crate::plot::Figure;
-use crate::results::{self, Mark, NAME_BYTES_MAX, Origin, PLAN, Refused, Results, TEXT_BYTES_MAX};
+use crate::results::{
+    self, NAME_BYTES_MAX, PLAN, Results, ResultsError, TEXT_BYTES_MAX, ValueMark, ValueOrigin,
+};
 
 /// All experiments of a report, in the papers' order; others come behind those of the catalogue, by
 /// name, numbers by size.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Report {
+pub struct PapersReport {
     /// What could be read.
-    pub experiments: Vec<Experiment>,
+    pub experiments: Vec<ReportedExperiment>,
     /// Folders that could not be read, and why, a sentence each.
     pub refused: Vec<String>,
 }
 
 /// One experiment.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Experiment {
+pub struct ReportedExperiment {
     /// What was found.
     pub results: Results,
     /// What is drawn of it.
     pub figures: Vec<Figure>,
     /// What the papers say in words: whose, what, where.
-    pub says: Vec<Said>,
+    pub says: Vec<PaperSentence>,
     /// What a person says of it, in Markdown.
     pub discussion: Option<String>,
     /// Whether the plan has anything of a paper to compare with.
@@ -53,7 +55,7 @@ pub struct Experiment {
 
 /// A sentence of a paper.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Said {
+pub struct PaperSentence {
     /// Its system.
     pub series: String,
     /// What it says.
@@ -64,29 +66,29 @@ pub struct Said {
 
 /// What a report reads of a plan; a plan says more.
 #[derive(Deserialize)]
-struct Plan {
+struct ReportPlan {
     #[serde(default)]
     plot: Vec<Plot>,
     #[serde(default)]
     paper: Vec<Paper>,
 }
 
-impl Report {
+impl PapersReport {
     /// Reads all results below `dir`, and below `discussions`, where that is given, what a person
     /// says of each.
     ///
     /// # Errors
     /// That there are no results, or what keeps the folder from being searched. Single results that
     /// cannot be read are told in the report.
-    pub fn read(dir: &Path, discussions: Option<&Path>) -> Result<Report, Refused> {
+    pub fn read(dir: &Path, discussions: Option<&Path>) -> Result<PapersReport, ResultsError> {
         let folders = results::find(dir)?;
         if folders.is_empty() {
             let why = format!("no results in {}: no folder there has a meta.toml", dir.display());
-            return Err(Refused(format!("{why}; `aldis lab run` makes some")));
+            return Err(ResultsError(format!("{why}; `aldis lab run` makes some")));
         }
-        let mut report = Report { experiments: Vec::new(), refused: Vec::new() };
+        let mut report = PapersReport { experiments: Vec::new(), refused: Vec::new() };
         for folder in folders {
-            match Experiment::read(&folder, discussions) {
+            match ReportedExperiment::read(&folder, discussions) {
                 Ok(experiment) => report.experiments.push(experiment),
                 Err(refused) => report.refused.push(refused.to_string()),
             }
@@ -110,7 +112,7 @@ impl Report {
     ///
     /// # Errors
     /// What the system refuses, with the file's name.
-    pub fn write_html(&self, path: &Path) -> Result<(), Refused> {
+    pub fn write_html(&self, path: &Path) -> Result<(), ResultsError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             make(folder)?;
         }
@@ -122,7 +124,7 @@ impl Report {
     ///
     /// # Errors
     /// What the system refuses, with the file's name.
-    pub fn write_markdown(&self, dir: &Path) -> Result<usize, Refused> {
+    pub fn write_markdown(&self, dir: &Path) -> Result<usize, ResultsError> {
         let files = markdown::files(self);
         for (name, text) in &files {
             let path = dir.join(name);
@@ -133,28 +135,28 @@ impl Report {
     }
 }
 
-fn make(folder: &Path) -> Result<(), Refused> {
+fn make(folder: &Path) -> Result<(), ResultsError> {
     fs::create_dir_all(folder)
-        .map_err(|error| Refused(format!("cannot make {}: {error}", folder.display())))
+        .map_err(|error| ResultsError(format!("cannot make {}: {error}", folder.display())))
 }
 
-impl Experiment {
-    fn read(folder: &Path, discussions: Option<&Path>) -> Result<Experiment, Refused> {
+impl ReportedExperiment {
+    fn read(folder: &Path, discussions: Option<&Path>) -> Result<ReportedExperiment, ResultsError> {
         let results = Results::read(folder)?;
         // A name that leads elsewhere is refused before a file is looked for by it, or written.
         let name = results::folder_of(&results.meta.plan)?;
         let discussion = discussions.map(|dir| dir.join(name.with_added_extension("md")));
         let discussion = discussion.filter(|path| path.is_file());
         let discussion = discussion.map(|path| results::text(&path, TEXT_BYTES_MAX)).transpose()?;
-        Ok(Experiment::new(results, discussion, &folder.join(PLAN)))
+        Ok(ReportedExperiment::new(results, discussion, &folder.join(PLAN)))
     }
 
     /// Draws results; `plan` is the file that errors in the plan's copy are of.
-    fn new(results: Results, discussion: Option<String>, plan: &Path) -> Experiment {
+    fn new(results: Results, discussion: Option<String>, plan: &Path) -> ReportedExperiment {
         let mut problems = Vec::new();
         let plan = parse(results.plan.as_deref(), plan).unwrap_or_else(|why| {
             problems.push(why);
-            Plan { plot: Vec::new(), paper: Vec::new() }
+            ReportPlan { plot: Vec::new(), paper: Vec::new() }
         });
         let draw = |plot: &Plot| Figure::new(plot, &results.points, &plan.paper);
         let figures: Vec<Figure> = plan.plot.iter().map(draw).collect();
@@ -168,10 +170,10 @@ impl Experiment {
         }
         let says = plan.paper.into_iter().filter_map(|paper| {
             let Paper { series, says, from, .. } = paper;
-            says.map(|sentence| Said { series, sentence, from })
+            says.map(|sentence| PaperSentence { series, sentence, from })
         });
         let says = says.collect();
-        Experiment { results, figures, says, discussion, has_paper, problems }
+        ReportedExperiment { results, figures, says, discussion, has_paper, problems }
     }
 
     /// What stands above the discussion.
@@ -203,7 +205,7 @@ impl Experiment {
     /// What was simulated, in a sentence; nothing where nothing was.
     fn simulated(&self) -> Option<String> {
         let points = &self.results.points;
-        let simulated = points.iter().filter(|point| point.origin == Origin::Simulated);
+        let simulated = points.iter().filter(|point| point.origin == ValueOrigin::Simulated);
         let mut series: Vec<&str> = Vec::new();
         let mut count = 0;
         for point in simulated {
@@ -222,7 +224,7 @@ impl Experiment {
     /// How many values the generator limited, in a sentence; nothing where it limited none.
     fn limited(&self) -> Option<String> {
         let points = &self.results.points;
-        let count = points.iter().filter(|point| point.mark == Mark::GeneratorLimited).count();
+        let count = points.iter().filter(|point| point.mark == ValueMark::GeneratorLimited).count();
         (count > 0).then(|| {
             format!(
                 "{count} of {} values are generator-limited: the emulator was less than 5 % idle, and the controller could \
@@ -239,7 +241,8 @@ impl Experiment {
         let mut machine = String::new();
         let _ = write!(machine, "{}, {} {cores}, ", meta.machine.cpu, meta.machine.cores);
         machine.push_str(&meta.machine.kernel);
-        let measured = self.results.points.iter().any(|point| point.origin == Origin::Measured);
+        let measured =
+            self.results.points.iter().any(|point| point.origin == ValueOrigin::Measured);
         let load = measured.then(|| {
             ("Load", format!("sent by TCP {CONGESTION}, whatever the system's choice is"))
         });
@@ -273,11 +276,11 @@ fn place(plan: &str) -> (usize, String) {
 }
 
 /// What a plan's copy says of the figures, or why it cannot be used.
-fn parse(text: Option<&str>, path: &Path) -> Result<Plan, String> {
+fn parse(text: Option<&str>, path: &Path) -> Result<ReportPlan, String> {
     let path: PathBuf = path.into();
     let text =
         text.ok_or_else(|| format!("There is no {}: nothing says what to draw.", path.display()))?;
-    let plan: Plan = toml::from_str(text).map_err(|error| {
+    let plan: ReportPlan = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let message = error.message().lines().collect::<Vec<_>>().join("; ");

@@ -7,9 +7,9 @@
 //! - `plan.toml`: the plan's text, word for word, so that the figure can be drawn and the run
 //!   repeated.
 //!
-//! A folder says that it is partial until [`Writer::finish`] says otherwise. What is read may come
-//! from anywhere: sizes have bounds, and an error names the file and the line. Figures are drawn
-//! elsewhere.
+//! A folder says that it is partial until [`ResultsWriter::finish`] says otherwise. What is read
+//! may come from anywhere: sizes have bounds, and an error names the file and the line. Figures are
+//! drawn elsewhere.
 
 mod csv;
 mod meta;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use meta::{Form, Meta};
+pub use meta::{Meta, RunForm};
 
 /// The file that says what ran.
 pub const META: &str = "meta.toml";
@@ -59,9 +59,9 @@ pub struct Point {
     /// Which repetition of the same point, from 0, below [`REPEATS_MAX`].
     pub repeat: u32,
     /// Whether a clock or a simulation said so.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
     /// What is to be known before it is believed.
-    pub mark: Mark,
+    pub mark: ValueMark,
 }
 
 /// A place on the axis: a number or a category.
@@ -85,7 +85,7 @@ impl fmt::Display for X {
 
 /// Where a value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// From a run on this machine.
     Measured,
     /// From simulated cores and sockets.
@@ -94,7 +94,7 @@ pub enum Origin {
 
 /// What is to be known of a value before it is believed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Mark {
+pub enum ValueMark {
     /// Nothing.
     None,
     /// The emulator was less than 5 % idle: the value is a bound of its own, and meets no goal.
@@ -120,7 +120,7 @@ impl Results {
     /// # Errors
     /// Which file and line cannot be used, and why. A last line without an end is no error: see
     /// [`Results::cut`].
-    pub fn read(folder: &Path) -> Result<Results, Refused> {
+    pub fn read(folder: &Path) -> Result<Results, ResultsError> {
         let meta = folder.join(META);
         let meta = Meta::parse(&text(&meta, TEXT_BYTES_MAX)?).map_err(|why| at(&meta, why))?;
         let plan = folder.join(PLAN);
@@ -141,23 +141,23 @@ impl Results {
 ///
 /// # Errors
 /// What cannot be read, or that there are far too many.
-pub fn find(dir: &Path) -> Result<Vec<PathBuf>, Refused> {
+pub fn find(dir: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let mut found = Vec::new();
     search(dir, DEPTH_MAX, &mut found)?;
     found.sort();
     Ok(found)
 }
 
-fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Refused> {
+fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), ResultsError> {
     if dir.join(META).is_file() {
         if found.len() == FOLDERS_MAX {
             let why = format!("more than {FOLDERS_MAX} folders of results; name one of them");
-            return Err(Refused(format!("{}: {why}", dir.display())));
+            return Err(ResultsError(format!("{}: {why}", dir.display())));
         }
         found.push(dir.to_path_buf());
         return Ok(());
     }
-    let failed = |error| Refused(format!("cannot read {}: {error}", dir.display()));
+    let failed = |error| ResultsError(format!("cannot read {}: {error}", dir.display()));
     for entry in fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         // The entry's own kind: links are not followed, and so there is no way round.
@@ -170,18 +170,18 @@ fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Refu
 
 /// Writes a folder of results, point by point.
 #[derive(Debug)]
-pub struct Writer {
+pub struct ResultsWriter {
     folder: PathBuf,
     points: File,
 }
 
-impl Writer {
+impl ResultsWriter {
     /// Makes `out/PLAN/` and says in it that it is partial because the run has not ended. Results
     /// of the same plan that are there already are replaced.
     ///
     /// # Errors
     /// What the system refuses, with the file's name; a plan's name that is none.
-    pub fn create(out: &Path, meta: &Meta, plan: &str) -> Result<Writer, Refused> {
+    pub fn create(out: &Path, meta: &Meta, plan: &str) -> Result<ResultsWriter, ResultsError> {
         let folder = out.join(folder_of(&meta.plan)?);
         fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, error))?;
         let unfinished = Meta {
@@ -194,7 +194,7 @@ impl Writer {
         let path = folder.join(POINTS);
         let mut points = File::create(&path).map_err(|error| cannot_write(&path, error))?;
         points.write_all(csv::HEADER.as_bytes()).map_err(|error| cannot_write(&path, error))?;
-        Ok(Writer { folder, points })
+        Ok(ResultsWriter { folder, points })
     }
 
     /// Where the files are.
@@ -207,9 +207,10 @@ impl Writer {
     /// # Errors
     /// A point that could not be read again, or what the system refuses. What was written before
     /// stays.
-    pub fn point(&mut self, point: &Point) -> Result<(), Refused> {
+    pub fn point(&mut self, point: &Point) -> Result<(), ResultsError> {
         let path = self.folder.join(POINTS);
-        let line = csv::line(point).map_err(|why| Refused(format!("{}: {why}", path.display())))?;
+        let line =
+            csv::line(point).map_err(|why| ResultsError(format!("{}: {why}", path.display())))?;
         self.points.write_all(line.as_bytes()).map_err(|error| cannot_write(&path, error))
     }
 
@@ -218,7 +219,7 @@ impl Writer {
     ///
     /// # Errors
     /// What the system refuses, with the file's name.
-    pub fn finish(self, meta: &Meta) -> Result<PathBuf, Refused> {
+    pub fn finish(self, meta: &Meta) -> Result<PathBuf, ResultsError> {
         let path = self.folder.join(POINTS);
         self.points.sync_all().map_err(|error| cannot_write(&path, error))?;
         write(&self.folder.join(META), &meta.text())?;
@@ -228,7 +229,7 @@ impl Writer {
 
 /// The folder of a plan's results below the folder of all: the plan's name, which may not lead
 /// elsewhere.
-pub(crate) fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
+pub(crate) fn folder_of(plan: &str) -> Result<PathBuf, ResultsError> {
     let word = |word: &str| {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         !word.is_empty() && !word.starts_with('.') && word.chars().all(letter)
@@ -236,7 +237,7 @@ pub(crate) fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
     match plan.len() <= NAME_BYTES_MAX && plan.split('/').count() <= 3 && plan.split('/').all(word)
     {
         true => Ok(PathBuf::from(plan)),
-        false => Err(Refused(format!(
+        false => Err(ResultsError(format!(
             "`{plan}` is no plan's name; accepted are up to three words of letters, digits, `-`, `_` and `.` with `/` between them"
         ))),
     }
@@ -244,33 +245,33 @@ pub(crate) fn folder_of(plan: &str) -> Result<PathBuf, Refused> {
 
 /// The sentence that says which file cannot be used and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused(pub(crate) String);
+pub struct ResultsError(pub(crate) String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for ResultsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ResultsError {}
 
 /// A fault in a file: on which line, from 1, and what is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Fault {
+struct LineFault {
     line: usize,
     why: String,
 }
 
-fn at(path: &Path, Fault { line, why }: Fault) -> Refused {
-    Refused(format!("{}, line {line}: {why}", path.display()))
+fn at(path: &Path, LineFault { line, why }: LineFault) -> ResultsError {
+    ResultsError(format!("{}, line {line}: {why}", path.display()))
 }
 
-fn cannot_write(path: &Path, error: io::Error) -> Refused {
-    Refused(format!("cannot write {}: {error}", path.display()))
+fn cannot_write(path: &Path, error: io::Error) -> ResultsError {
+    ResultsError(format!("cannot write {}: {error}", path.display()))
 }
 
 /// Writes a file whole or not at all, beside the one that is meant and then in its place.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Refused> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), ResultsError> {
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
     let written = File::create(&draft)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
@@ -282,21 +283,22 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Refused> {
 }
 
 /// The content of a file that may be anything.
-fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Refused> {
-    let failed = |error: io::Error| Refused(format!("cannot read {}: {error}", path.display()));
+fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, ResultsError> {
+    let failed =
+        |error: io::Error| ResultsError(format!("cannot read {}: {error}", path.display()));
     let mut content = Vec::new();
     // One byte more than is accepted, whatever the file's size is said to be.
     File::open(path).map_err(failed)?.take(most + 1).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > most {
-        return Err(Refused(format!("{} is larger than {most} bytes", path.display())));
+        return Err(ResultsError(format!("{} is larger than {most} bytes", path.display())));
     }
     Ok(content)
 }
 
-pub(crate) fn text(path: &Path, most: u64) -> Result<String, Refused> {
+pub(crate) fn text(path: &Path, most: u64) -> Result<String, ResultsError> {
     let content = bytes(path, most)?;
     String::from_utf8(content)
-        .map_err(|_| Refused(format!("{} is not written in UTF-8", path.display())))
+        .map_err(|_| ResultsError(format!("{} is not written in UTF-8", path.display())))
 }
 
 #[cfg(test)]

@@ -20,13 +20,13 @@ mod rows;
 mod seconds;
 mod simulated;
 
-use crate::calibrate::{self, Calibration, Conditions, Machine};
-use crate::plan::expand::{Expansion, Point, Subject};
-use crate::plan::{Form, Plan, Run};
-use crate::results::{self, Meta, Origin, Writer};
+use crate::calibrate::{self, Calibration, Conditions, MachineInfo};
+use crate::plan::expand::{Expansion, PlanPoint, PointSubject};
+use crate::plan::{Plan, PlanForm, PlanRun};
+use crate::results::{self, Meta, ResultsWriter, ValueOrigin};
 use aldis_engine::{pin, sim};
-use measure::Bench;
-use simulated::{Simulated, Stage};
+use measure::MeasureBench;
+use simulated::{Simulated, SimulationBench};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub struct Lab<'a> {
     /// The folder of all results.
     pub out: PathBuf,
     /// Which form.
-    pub form: results::Form,
+    pub form: results::RunForm,
     /// What all chance follows from.
     pub seed: u64,
     /// What the steps of a worker cost; measured when it is first needed, where nothing is given.
@@ -73,13 +73,13 @@ pub struct Lab<'a> {
 
 /// What a run tells while it runs.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// The costs of a simulation are being measured.
     Calibrating,
     /// A plan begins, with so many points and about so many seconds.
     Begins(&'a Plan, usize, Duration),
     /// The next point, and what it takes about.
-    Point(&'a Point, Duration),
+    Point(&'a PlanPoint, Duration),
     /// A point is done, or was left out.
     Done(Duration),
     /// Something that a person wants to know now: a controller that is missing, or that died.
@@ -88,7 +88,7 @@ pub enum Event<'a> {
 
 /// What came of a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct RunEnd {
     /// Where the results are.
     pub folder: PathBuf,
     /// Rows that were written.
@@ -99,17 +99,17 @@ pub struct Ended {
 
 /// Why there are no results, or no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure(String);
+pub struct RunFailure(String);
 
-impl fmt::Display for Failure {
+impl fmt::Display for RunFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for RunFailure {}
 
-type Tell<'a> = &'a mut dyn FnMut(Event<'_>);
+type Tell<'a> = &'a mut dyn FnMut(RunEvent<'_>);
 
 impl Lab<'_> {
     /// Runs a plan and writes its results. Controllers end with the calling thread, whatever ends
@@ -117,21 +117,21 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// Results cannot be written, or nothing could be simulated. What was written before stays, and
-    /// says that it is partial. A controller that fails is no error: see [`Ended::partial`].
-    pub fn run(&mut self, plan: &Plan, tell: Tell<'_>) -> Result<Ended, Failure> {
-        let of = |why: String| Failure(format!("{}: {why}", plan.name));
+    /// says that it is partial. A controller that fails is no error: see [`RunEnd::partial`].
+    pub fn run(&mut self, plan: &Plan, tell: Tell<'_>) -> Result<RunEnd, RunFailure> {
+        let of = |why: String| RunFailure(format!("{}: {why}", plan.name));
         let expansion = plan.expand(self.form, pin::cores().len().max(1)).map_err(of)?;
-        if expansion.points.iter().any(|point| point.origin == Origin::Simulated) {
+        if expansion.points.iter().any(|point| point.origin == ValueOrigin::Simulated) {
             self.calibrate(tell).map_err(of)?;
         }
         let meta = self.meta(plan);
-        let writer = Writer::create(&self.out, &meta, &plan.text)
+        let writer = ResultsWriter::create(&self.out, &meta, &plan.text)
             .map_err(|refused| of(refused.to_string()))?;
         let form = plan.form(self.form);
         let all = seconds::of_all(plan, &form, &expansion.points);
-        tell(Event::Begins(plan, expansion.points.len() * form.repeats as usize, all));
+        tell(RunEvent::Begins(plan, expansion.points.len() * form.repeats as usize, all));
         let budget = Duration::from_secs(form.seconds.into());
-        let mut running = Running {
+        let mut running = PlanRunning {
             deadline: Instant::now() + budget + self.overtime,
             lab: self,
             plan,
@@ -149,7 +149,7 @@ impl Lab<'_> {
 
     fn calibrate(&mut self, tell: Tell<'_>) -> Result<(), String> {
         if self.costs.is_none() {
-            tell(Event::Calibrating);
+            tell(RunEvent::Calibrating);
             let sit = |_| {
                 let length = CALIBRATE / SITTINGS as u32;
                 calibrate::run(length, Conditions::default(), self.stop, &mut |_| {})
@@ -175,7 +175,7 @@ impl Lab<'_> {
             partial: false,
             why: None,
             notes: Vec::new(),
-            machine: Machine::here(),
+            machine: MachineInfo::here(),
         }
     }
 
@@ -185,13 +185,13 @@ impl Lab<'_> {
 }
 
 /// A plan that is being run.
-struct Running<'a, 'b> {
+struct PlanRunning<'a, 'b> {
     lab: &'a Lab<'b>,
     plan: &'a Plan,
-    form: Form,
+    form: PlanForm,
     /// When the rest is left out.
     deadline: Instant,
-    writer: Writer,
+    writer: ResultsWriter,
     rows: usize,
     notes: Vec<String>,
     /// What went wrong, a sentence each.
@@ -201,11 +201,11 @@ struct Running<'a, 'b> {
     capacities: HashMap<String, f64>,
 }
 
-impl Running<'_, '_> {
+impl PlanRunning<'_, '_> {
     fn run(&mut self, expansion: &Expansion, tell: Tell<'_>) -> Result<(), String> {
         self.look_for_foreign(&expansion.points, tell);
-        let (measured, simulated): (Vec<&Point>, Vec<&Point>) =
-            expansion.points.iter().partition(|point| point.origin == Origin::Measured);
+        let (measured, simulated): (Vec<&PlanPoint>, Vec<&PlanPoint>) =
+            expansion.points.iter().partition(|point| point.origin == ValueOrigin::Measured);
         for repeat in 0..self.form.repeats {
             for &point in &measured {
                 let length = seconds::of(self.run_of(point), &self.form, point);
@@ -213,38 +213,38 @@ impl Running<'_, '_> {
                     return Ok(());
                 }
                 if !self.dropped.contains(point.subject.name()) {
-                    tell(Event::Point(point, length));
+                    tell(RunEvent::Point(point, length));
                     self.measure(point, repeat, tell)?;
                 }
-                tell(Event::Done(length));
+                tell(RunEvent::Done(length));
             }
         }
         self.simulate(&simulated, tell)
     }
 
-    fn run_of(&self, point: &Point) -> &Run {
+    fn run_of(&self, point: &PlanPoint) -> &PlanRun {
         self.plan.said.runs[point.run].get_ref()
     }
 
     /// Says which controllers of other projects are not here.
-    fn look_for_foreign(&mut self, points: &[Point], tell: Tell<'_>) {
+    fn look_for_foreign(&mut self, points: &[PlanPoint], tell: Tell<'_>) {
         for point in points {
-            let Subject::Foreign(controller) = &point.subject else { continue };
+            let PointSubject::Foreign(controller) = &point.subject else { continue };
             if self.dropped.contains(&controller.name) {
                 continue;
             }
             if let Err(missing) = controller_process::present(controller) {
-                tell(Event::Told(&missing));
+                tell(RunEvent::Told(&missing));
                 self.dropped.insert(controller.name.clone());
                 self.notes.push(missing);
             }
         }
     }
 
-    fn measure(&mut self, point: &Point, repeat: u32, tell: Tell<'_>) -> Result<(), String> {
+    fn measure(&mut self, point: &PlanPoint, repeat: u32, tell: Tell<'_>) -> Result<(), String> {
         let (run, form) = (self.run_of(point).clone(), self.form);
         let aldis = self.lab.aldis.clone();
-        let bench = Bench {
+        let bench = MeasureBench {
             aldis: &aldis,
             run: &run,
             form: &form,
@@ -272,14 +272,14 @@ impl Running<'_, '_> {
                 "{}: after its {budget} s and {overtime} s more not everything was run; the rest is left out",
                 self.plan.name
             );
-            tell(Event::Told(&sentence));
+            tell(RunEvent::Told(&sentence));
             self.faults.push(sentence);
         }
         late
     }
 
     /// What the point's rates are parts of: measured once.
-    fn capacity(&mut self, bench: &Bench<'_>, point: &Point) -> Result<f64, String> {
+    fn capacity(&mut self, bench: &MeasureBench<'_>, point: &PlanPoint) -> Result<f64, String> {
         if !point.needs_capacity() {
             return Ok(0.0);
         }
@@ -300,7 +300,7 @@ impl Running<'_, '_> {
         Ok(capacity)
     }
 
-    fn fault(&mut self, point: &Point, why: &str, tell: Tell<'_>) {
+    fn fault(&mut self, point: &PlanPoint, why: &str, tell: Tell<'_>) {
         let file = self.writer.folder().join(results::POINTS);
         let sentence = format!(
             "{}, {}: {why}; {} keeps what came before, and the rest of {} is left out",
@@ -309,16 +309,16 @@ impl Running<'_, '_> {
             file.display(),
             point.subject.name()
         );
-        tell(Event::Told(&sentence));
+        tell(RunEvent::Told(&sentence));
         self.dropped.insert(point.subject.name().to_owned());
         self.faults.push(sentence);
     }
 
     /// Simulates all of them, some at a time; rows are written in the order of the points.
-    fn simulate(&mut self, points: &[&Point], tell: Tell<'_>) -> Result<(), String> {
+    fn simulate(&mut self, points: &[&PlanPoint], tell: Tell<'_>) -> Result<(), String> {
         let Some(costs) = self.lab.costs else { return Ok(()) };
         let stages = points.iter().map(|point| {
-            let stage = Stage::new(self.run_of(point), &self.form, costs, self.lab.seed);
+            let stage = SimulationBench::new(self.run_of(point), &self.form, costs, self.lab.seed);
             ((*point).clone(), stage)
         });
         let outcomes = in_threads(stages.collect());
@@ -326,7 +326,7 @@ impl Running<'_, '_> {
         for (index, &point) in points.iter().enumerate() {
             let run = self.run_of(point).clone();
             let length = seconds::of(&run, &self.form, point);
-            tell(Event::Point(point, length));
+            tell(RunEvent::Point(point, length));
             while !waiting.contains_key(&index) {
                 if self.lab.is_stopped() || self.is_late(tell) {
                     return Ok(());
@@ -346,7 +346,7 @@ impl Running<'_, '_> {
                 Some(Err(why)) => self.fault(point, &why, tell),
                 None => {}
             }
-            tell(Event::Done(length));
+            tell(RunEvent::Done(length));
         }
         Ok(())
     }
@@ -364,8 +364,8 @@ impl Running<'_, '_> {
         meta: Meta,
         notes: Vec<String>,
         ran: Result<(), String>,
-    ) -> Result<Ended, Failure> {
-        let of = |why: String| Failure(format!("{}: {why}", self.plan.name));
+    ) -> Result<RunEnd, RunFailure> {
+        let of = |why: String| RunFailure(format!("{}: {why}", self.plan.name));
         let mut faults = self.faults;
         if self.lab.is_stopped() {
             faults.push("It was told to stop before everything was run.".into());
@@ -380,13 +380,15 @@ impl Running<'_, '_> {
             ..meta
         };
         let folder = self.writer.finish(&meta).map_err(|refused| of(refused.to_string()))?;
-        Ok(Ended { folder, rows: self.rows, partial: why })
+        Ok(RunEnd { folder, rows: self.rows, partial: why })
     }
 }
 
 /// Simulates on threads of their own, which are left behind when they are not waited for any more:
 /// a simulation cannot be interrupted, and ends with the process.
-fn in_threads(stages: Vec<(Point, Stage)>) -> Receiver<(usize, Result<Simulated, String>)> {
+fn in_threads(
+    stages: Vec<(PlanPoint, SimulationBench)>,
+) -> Receiver<(usize, Result<Simulated, String>)> {
     let (sender, outcomes) = channel();
     let stages = Arc::new((AtomicUsize::new(0), stages));
     for _ in 0..pin::cores().len().clamp(1, SIMULATED_AT_A_TIME).min(stages.1.len()) {

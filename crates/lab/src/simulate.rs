@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use aldis_control::AppSet;
 use aldis_engine::Design;
-use aldis_engine::sim::{self, Offer, Outcome, Plan, Refused, Responder, Switch};
+use aldis_engine::sim::{
+    self, Offer, SimOutcome, SimPlan, SimPlanError, SimResponder, SimulatedSwitch,
+};
 use serde::Serialize;
 
 use crate::calibrate;
@@ -20,7 +22,7 @@ const EMULATOR_BIAS: f64 = 0.1;
 
 /// What is simulated.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Experiment {
+pub struct SimulatedExperiment {
     /// The designs.
     pub designs: Vec<Design>,
     /// The numbers of workers.
@@ -28,7 +30,7 @@ pub struct Experiment {
     /// Switches beside the probing one.
     pub switches: usize,
     /// What they offer.
-    pub load: Load,
+    pub load: SimulatedLoad,
     /// Requests a second of the probing switch, at moments of chance.
     pub probe_rate: f64,
     /// How long is measured, of simulated time; a quarter as long is warm-up.
@@ -41,7 +43,7 @@ pub struct Experiment {
 
 /// What the switches offer.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Load {
+pub enum SimulatedLoad {
     /// Queues that are always full.
     Full,
     /// So many requests a second, of all together, at moments of chance: nearly uniform (Maestro's
@@ -53,7 +55,7 @@ pub enum Load {
 
 /// What came of one design with one number of workers.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub struct SimulatedRow {
     /// The design.
     pub design: &'static str,
     /// Workers; I/O threads, where the design has them, come on top.
@@ -75,26 +77,30 @@ pub struct Row {
 ///
 /// # Errors
 /// What cannot be simulated.
-pub fn run(experiment: &Experiment, mut row: impl FnMut(Row)) -> Result<(), Refused> {
-    let app_set = AppSet::default().with(Responder::default);
+pub fn run(
+    experiment: &SimulatedExperiment,
+    mut row: impl FnMut(SimulatedRow),
+) -> Result<(), SimPlanError> {
+    let app_set = AppSet::default().with(SimResponder::default);
     let plans = experiment.plans();
-    plans.iter().try_for_each(Plan::check)?;
+    plans.iter().try_for_each(SimPlan::check)?;
     for plan in &plans {
-        row(Row::new(plan, sim::run(plan, &app_set)?));
+        row(SimulatedRow::new(plan, sim::run(plan, &app_set)?));
     }
     Ok(())
 }
 
-impl Experiment {
-    fn plans(&self) -> Vec<Plan> {
-        let mut switches: Vec<Switch> = self.offers().into_iter().map(Switch::new).collect();
-        switches.push(Switch::new(Offer::Poisson(self.probe_rate)));
-        let of = |design: Design, workers| Plan {
+impl SimulatedExperiment {
+    fn plans(&self) -> Vec<SimPlan> {
+        let mut switches: Vec<SimulatedSwitch> =
+            self.offers().into_iter().map(SimulatedSwitch::new).collect();
+        switches.push(SimulatedSwitch::new(Offer::Poisson(self.probe_rate)));
+        let of = |design: Design, workers| SimPlan {
             warm_up: self.length / 4,
             duration: self.length,
             seed: self.seed,
             costs: self.costs,
-            ..Plan::new(design, workers, switches.clone())
+            ..SimPlan::new(design, workers, switches.clone())
         };
         let designs = self.designs.iter();
         designs
@@ -103,19 +109,19 @@ impl Experiment {
     }
 
     fn offers(&self) -> Vec<Offer> {
-        let (count, mut rng) = (self.switches, SplitMix64(self.seed));
+        let (count, mut rng) = (self.switches, PhaseDraws(self.seed));
         let divide = |total: f64, parts: Vec<f64>| {
             let sum: f64 = parts.iter().sum();
             parts.into_iter().map(|part| Offer::Poisson(total * part / sum)).collect()
         };
         match self.load {
-            Load::Full => vec![Offer::Full; count],
-            Load::NearUniform(total) => {
+            SimulatedLoad::Full => vec![Offer::Full; count],
+            SimulatedLoad::NearUniform(total) => {
                 let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * rng.unit() - 1.0);
                 let speeds: [f64; EMULATORS] = std::array::from_fn(bias);
                 divide(total, (0..count).map(|index| speeds[index % EMULATORS]).collect())
             }
-            Load::Skewed(total) => {
+            SimulatedLoad::Skewed(total) => {
                 let mut parts: Vec<f64> = (1..=count).map(|rank| 1.0 / rank as f64).collect();
                 for index in (1..count).rev() {
                     parts.swap(index, (rng.unit() * (index + 1) as f64) as usize);
@@ -126,11 +132,11 @@ impl Experiment {
     }
 }
 
-impl Row {
-    fn new(plan: &Plan, mut outcome: Outcome) -> Row {
+impl SimulatedRow {
+    fn new(plan: &SimPlan, mut outcome: SimOutcome) -> SimulatedRow {
         let probe = outcome.switches.pop().map(|probe| probe.delay_ns).unwrap_or_default();
         let us = |ns: u64| ns as f64 / 1000.0;
-        Row {
+        SimulatedRow {
             design: plan.design.name,
             workers: plan.workers,
             throughput_rps: outcome.throughput(),
@@ -144,7 +150,7 @@ impl Row {
 
 /// The costs of a calibration, as a simulation takes them. What needs two cores is the default
 /// where there was one.
-pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
+pub fn costs(measured: &calibrate::StepCosts) -> sim::Costs {
     let usual = sim::Costs::default();
     sim::Costs {
         poll_ns: measured.poll_ns,
@@ -174,9 +180,9 @@ pub fn costs(measured: &calibrate::Costs) -> sim::Costs {
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
-struct SplitMix64(u64);
+struct PhaseDraws(u64);
 
-impl SplitMix64 {
+impl PhaseDraws {
     /// 0 to 1, 1 excluded.
     fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -191,8 +197,8 @@ impl SplitMix64 {
 mod tests {
     use super::*;
 
-    fn experiment(load: Load) -> Experiment {
-        Experiment {
+    fn experiment(load: SimulatedLoad) -> SimulatedExperiment {
+        SimulatedExperiment {
             designs: vec![Design::default(), "maestro-static-partition".parse().unwrap()],
             workers: vec![1, 2],
             switches: 8,
@@ -204,7 +210,7 @@ mod tests {
         }
     }
 
-    fn rows(experiment: &Experiment) -> Vec<Row> {
+    fn rows(experiment: &SimulatedExperiment) -> Vec<SimulatedRow> {
         let mut rows = Vec::new();
         run(experiment, |row| rows.push(row)).unwrap();
         rows
@@ -212,7 +218,7 @@ mod tests {
 
     #[test]
     fn there_is_a_row_for_each_design_and_number_of_workers() {
-        let rows = rows(&experiment(Load::Full));
+        let rows = rows(&experiment(SimulatedLoad::Full));
         let seen: Vec<_> = rows.iter().map(|row| (row.design, row.workers)).collect();
         let [fair, fixed] = ["fair-rounds", "maestro-static-partition"];
         assert_eq!(seen, [(fair, 1), (fair, 2), (fixed, 1), (fixed, 2)]);
@@ -227,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_offered_below_the_capacity_is_answered() {
-        for load in [Load::NearUniform(1e5), Load::Skewed(1e5)] {
+        for load in [SimulatedLoad::NearUniform(1e5), SimulatedLoad::Skewed(1e5)] {
             for row in rows(&experiment(load)) {
                 assert!((row.throughput_rps / 1e5 - 1.0).abs() < 0.06, "{load:?}: {row:?}");
             }
@@ -236,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_before_anything_runs() {
-        let none = Experiment { workers: vec![1, 0], ..experiment(Load::Full) };
-        assert_eq!(run(&none, |row| panic!("{row:?}")), Err(Refused::Workers(0)));
+        let none = SimulatedExperiment { workers: vec![1, 0], ..experiment(SimulatedLoad::Full) };
+        assert_eq!(run(&none, |row| panic!("{row:?}")), Err(SimPlanError::Workers(0)));
     }
 }

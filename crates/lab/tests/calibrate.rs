@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aldis_lab::calibrate::{self, Calibration, Conditions, Failure, Middle, Spread, Step};
+use aldis_lab::calibrate::{
+    self, Calibration, CalibrationFailure, CalibrationStep, Conditions, CostQuartiles, Middle,
+};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -25,13 +27,13 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// A folder that goes with the test.
-struct Folder(PathBuf);
+struct CalibrateFolder(PathBuf);
 
-impl Folder {
-    fn new(name: &str) -> Folder {
+impl CalibrateFolder {
+    fn new(name: &str) -> CalibrateFolder {
         let path = std::env::temp_dir().join(format!("aldis-calibrate-{name}-{}", process::id()));
         fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        CalibrateFolder(path)
     }
 
     fn files(&self) -> Vec<String> {
@@ -40,7 +42,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for CalibrateFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -52,9 +54,9 @@ fn every_cost_is_measured_written_and_read_again() {
     let mut steps = Vec::new();
     let measured =
         calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |step| steps.push(step)).unwrap();
-    assert_eq!(steps, Step::ALL);
+    assert_eq!(steps, CalibrationStep::ALL);
     for row in measured.costs.rows() {
-        let Some(Spread { value, middle, low, high, .. }) = row.cost else {
+        let Some(CostQuartiles { value, middle, low, high, .. }) = row.cost else {
             assert_eq!(measured.machine.cores, 1, "{} is missing", row.name);
             continue;
         };
@@ -62,7 +64,7 @@ fn every_cost_is_measured_written_and_read_again() {
         let is_between = low <= value && value <= high;
         assert!(middle == Middle::Mean || is_between, "{}: {low} {value} {high}", row.name);
     }
-    let folder = Folder::new("whole");
+    let folder = CalibrateFolder::new("whole");
     let path = folder.0.join("costs.toml");
     calibrate::check(&path).unwrap();
     assert!(folder.files().is_empty(), "a check leaves nothing");
@@ -77,7 +79,7 @@ fn several_sittings_have_their_middle_and_quartiles() {
     let _alone = alone();
     let one = calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let sitting = |factor: f64| {
-        let change = |cost: Spread| Spread { value: cost.value * factor, ..cost };
+        let change = |cost: CostQuartiles| CostQuartiles { value: cost.value * factor, ..cost };
         Calibration { costs: one.costs.map(change), ..one.clone() }
     };
     let together = Calibration::of(&[3.0, 1.0, 400.0, 2.0, 0.5].map(sitting));
@@ -103,15 +105,15 @@ fn it_stops_in_the_middle() {
     let mut last = None;
     let stopped = calibrate::run(SHORT, FEW, &stop, &mut |step| {
         last = Some(step);
-        stop.store(step == Step::Exchange, Ordering::Relaxed);
+        stop.store(step == CalibrationStep::Exchange, Ordering::Relaxed);
     });
-    assert!(matches!(stopped, Err(Failure::Stopped)), "{stopped:?}");
-    assert_eq!(last, Some(Step::Exchange));
+    assert!(matches!(stopped, Err(CalibrationFailure::Stopped)), "{stopped:?}");
+    assert_eq!(last, Some(CalibrationStep::Exchange));
 }
 
 #[test]
 fn nothing_but_costs_is_overwritten() {
-    let folder = Folder::new("other");
+    let folder = CalibrateFolder::new("other");
     let path = folder.0.join("precious.toml");
     fs::write(&path, "listen = []\n").unwrap();
     let refused = calibrate::check(&path).unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! The plans that the program brings along, and plans that are refused.
 
 use aldis_lab::figure::Paper;
-use aldis_lab::plan::{Metric, Plan, catalogue};
-use aldis_lab::results::{Form, Origin};
+use aldis_lab::plan::{Plan, PlanMetric, catalogue};
+use aldis_lab::results::{RunForm, ValueOrigin};
 use aldis_lab::run::estimate;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,13 +37,13 @@ fn every_file_is_in_the_program_under_its_name() {
 fn every_plan_expands_everywhere_and_keeps_within_its_budget_on_two_cores() {
     let mut wrong = Vec::new();
     for plan in plans() {
-        for form in Form::ALL {
+        for form in RunForm::ALL {
             for cores in [1, 2, 8, 64] {
                 let points = plan.expand(form, cores).unwrap().points;
                 assert!(!points.is_empty(), "{} {form:?} on {cores} cores", plan.name);
                 for point in &points {
                     let fits = point.workers < cores || point.workers == 1;
-                    assert!(fits || point.origin == Origin::Simulated, "{}", point.label());
+                    assert!(fits || point.origin == ValueOrigin::Simulated, "{}", point.label());
                 }
             }
             let budget = Duration::from_secs(plan.form(form).seconds.into());
@@ -75,8 +75,8 @@ fn the_full_forms_of_all_take_less_than_eighty_minutes_on_two_cores() {
 fn a_long_form_has_the_full_ones_points_for_longer() {
     for plan in plans() {
         let points = |form| plan.expand(form, 2).unwrap().points;
-        assert_eq!(points(Form::Long), points(Form::Full), "{}", plan.name);
-        let [full, long] = [Form::Full, Form::Long].map(|form| plan.form(form));
+        assert_eq!(points(RunForm::Long), points(RunForm::Full), "{}", plan.name);
+        let [full, long] = [RunForm::Full, RunForm::Long].map(|form| plan.form(form));
         assert!(long.measure_ms > full.measure_ms || long.repeats > full.repeats, "{}", plan.name);
     }
 }
@@ -84,19 +84,19 @@ fn a_long_form_has_the_full_ones_points_for_longer() {
 #[test]
 fn a_plan_without_a_long_form_has_the_full_one_for_it() {
     let plan = Plan::parse("a", "a.toml", GOOD.into()).unwrap();
-    assert_eq!(plan.form(Form::Long), plan.form(Form::Full));
+    assert_eq!(plan.form(RunForm::Long), plan.form(RunForm::Full));
     let long = "[long]\nseconds = 900\nmeasure-ms = 10_000\n\n[[run]]";
     let plan = Plan::parse("a", "a.toml", GOOD.replacen("[[run]]", long, 1)).unwrap();
-    assert_eq!(plan.form(Form::Long).measure_ms, 10_000);
+    assert_eq!(plan.form(RunForm::Long).measure_ms, 10_000);
 }
 
 #[test]
 fn names_of_series_are_distinct_and_fit_a_legend() {
     for plan in plans() {
-        let points = plan.expand(Form::Full, 8).unwrap().points;
+        let points = plan.expand(RunForm::Full, 8).unwrap().points;
         for (index, point) in points.iter().enumerate() {
             assert!(point.series.len() < 100, "{}: {}", plan.name, point.series);
-            let metrics: &Vec<Metric> = &plan.said.runs[point.run].get_ref().metrics;
+            let metrics: &Vec<PlanMetric> = &plan.said.runs[point.run].get_ref().metrics;
             let same = points[..index].iter().find(|other| {
                 let others = &plan.said.runs[other.run].get_ref().metrics;
                 (&other.series, &other.x, other.origin) == (&point.series, &point.x, point.origin)
@@ -112,7 +112,7 @@ fn names_of_series_are_distinct_and_fit_a_legend() {
 fn what_is_drawn_of_a_paper_is_named_like_what_is_run() {
     for plan in plans() {
         // Enough cores for all of it.
-        let points = plan.expand(Form::Full, 64).unwrap().points;
+        let points = plan.expand(RunForm::Full, 64).unwrap().points;
         for paper in &plan.said.papers {
             let drawn = plan.said.plots.iter().flat_map(|plot| plot.metrics());
             let drawn: Vec<&str> = drawn.map(|axis| axis.metric.as_str()).collect();
@@ -245,7 +245,7 @@ fn a_file_that_is_no_plan_is_named() {
 fn threads_that_only_read_are_counted_and_told() {
     let text = GOOD.replace("\"fair-rounds\"", "\"maestro-shared-queue\"");
     let plan = Plan::parse("a", "a.toml", text).unwrap();
-    let notes = |cores| plan.expand(Form::Quick, cores).unwrap().notes.join(" ");
+    let notes = |cores| plan.expand(RunForm::Quick, cores).unwrap().notes.join(" ");
     let shared = "maestro-shared-queue: measured, its 1 worker and 1 reading thread share 1 core";
     let needs = "2 workers, 1 reading thread and the load need 4 cores, and this machine has 2";
     assert!(notes(2).contains(shared) && notes(2).contains(needs), "{}", notes(2));
@@ -257,7 +257,7 @@ fn threads_that_only_read_are_counted_and_told() {
 fn workers_on_the_axis_are_all_simulated_where_one_has_to_be() {
     let plan = Plan::parse("a", "a.toml", GOOD.into()).unwrap();
     let seen = |cores| {
-        let expansion = plan.expand(Form::Quick, cores).unwrap();
+        let expansion = plan.expand(RunForm::Quick, cores).unwrap();
         let points = expansion.points.iter();
         let points: Vec<_> = points
             .map(|point| (point.series.clone(), point.workers, point.origin.name()))
@@ -287,7 +287,7 @@ fn a_capacity_is_that_of_the_one_threshold_but_of_none_that_is_swept() {
     let with = |list: &str| {
         let lines = format!("ibt = {list}\nrates = [\"0.5x\"]\nmetrics");
         let text = GOOD.replace(", \"null\"", "").replacen("metrics", &lines, 1);
-        let points = Plan::parse("a", "a.toml", text).unwrap().expand(Form::Full, 64).unwrap();
+        let points = Plan::parse("a", "a.toml", text).unwrap().expand(RunForm::Full, 64).unwrap();
         points.points.first().unwrap().at_full().settings
     };
     assert_eq!(with("[512]"), ["batching=fixed", "ibt=512"]);

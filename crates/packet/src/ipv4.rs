@@ -120,8 +120,8 @@ impl<'a> Ipv4<'a> {
 
     /// Its options, up to the first that makes no sense.
     #[inline]
-    pub fn options(&self) -> Options<'a> {
-        Options { rest: self.options }
+    pub fn options(&self) -> Ipv4Options<'a> {
+        Ipv4Options { rest: self.options }
     }
 
     /// What it carries. In a fragment that is not the first it begins in the middle of something.
@@ -139,7 +139,7 @@ impl<'a> Ipv4<'a> {
 
 /// The options of a header; padding is passed over, the end-of-list option ends them.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
+pub struct Ipv4Options<'a> {
     rest: &'a [u8],
 }
 
@@ -152,7 +152,7 @@ pub struct Ipv4Option<'a> {
     pub data: &'a [u8],
 }
 
-impl<'a> Iterator for Options<'a> {
+impl<'a> Iterator for Ipv4Options<'a> {
     type Item = Ipv4Option<'a>;
 
     fn next(&mut self) -> Option<Ipv4Option<'a>> {
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn an_option_of_length_zero_does_not_hang() {
         for length in 0..2 {
-            assert_eq!(Options { rest: &[7, length, 7, length] }.next(), None);
+            assert_eq!(Ipv4Options { rest: &[7, length, 7, length] }.next(), None);
         }
     }
 }

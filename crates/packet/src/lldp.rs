@@ -63,7 +63,7 @@ impl<'a> Tlv<'a> {
 
 /// The name of a chassis or a port: what kind of name it is, and the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Id<'a> {
+pub struct LldpId<'a> {
     /// The kind of name: tables 8-2 (chassis) and 8-3 (port) of the standard; 7 is a name that the
     /// system gave itself.
     pub subtype: u8,
@@ -71,17 +71,17 @@ pub struct Id<'a> {
     pub name: &'a [u8],
 }
 
-impl<'a> Id<'a> {
+impl<'a> LldpId<'a> {
     fn new(value: &'a [u8]) -> Option<Self> {
-        value.split_first().map(|(&subtype, name)| Id { subtype, name })
+        value.split_first().map(|(&subtype, name)| LldpId { subtype, name })
     }
 }
 
 /// An LLDP message: the three units that every one begins with, and the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Lldp<'a> {
-    chassis_id: Id<'a>,
-    port_id: Id<'a>,
+    chassis_id: LldpId<'a>,
+    port_id: LldpId<'a>,
     ttl_s: u16,
     rest: &'a [u8],
 }
@@ -92,21 +92,21 @@ impl<'a> Lldp<'a> {
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let mut tlvs = Tlvs { rest: bytes };
         let mut value = |kind| tlvs.next().filter(|unit| unit.kind == kind).map(|unit| unit.value);
-        let chassis_id = Id::new(value(tlv::CHASSIS_ID)?)?;
-        let port_id = Id::new(value(tlv::PORT_ID)?)?;
+        let chassis_id = LldpId::new(value(tlv::CHASSIS_ID)?)?;
+        let port_id = LldpId::new(value(tlv::PORT_ID)?)?;
         let ttl = value(tlv::TTL)?.first_chunk()?;
         Some(Lldp { chassis_id, port_id, ttl_s: u16::from_be_bytes(*ttl), rest: tlvs.rest })
     }
 
     /// The sender's chassis id.
     #[inline]
-    pub fn chassis_id(&self) -> Id<'a> {
+    pub fn chassis_id(&self) -> LldpId<'a> {
         self.chassis_id
     }
 
     /// Through which port.
     #[inline]
-    pub fn port_id(&self) -> Id<'a> {
+    pub fn port_id(&self) -> LldpId<'a> {
         self.port_id
     }
 
@@ -163,8 +163,8 @@ mod tests {
     fn the_first_three_units() {
         let bytes = [first_three(), unit(0, &[])].concat();
         let lldp = Lldp::new(&bytes).unwrap();
-        assert_eq!(lldp.chassis_id(), Id { subtype: 7, name: b"s1" });
-        assert_eq!(lldp.port_id(), Id { subtype: 2, name: b"eth1" });
+        assert_eq!(lldp.chassis_id(), LldpId { subtype: 7, name: b"s1" });
+        assert_eq!(lldp.port_id(), LldpId { subtype: 2, name: b"eth1" });
         assert_eq!((lldp.ttl_s(), lldp.tlvs().count()), (120, 0));
     }
 

@@ -18,17 +18,17 @@ use smoltcp::wire::{
 
 /// A frame as it is to be built.
 #[derive(Clone, Debug)]
-struct Plan {
+struct FramePlan {
     destination: [u8; 6],
     source: [u8; 6],
     vlans: Vec<u16>,
-    net: Net,
+    net: FrameNet,
     transport: Transport,
     payload: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
-enum Net {
+enum FrameNet {
     V4 { source: [u8; 4], destination: [u8; 4], ttl: u8 },
     V6 { source: [u8; 16], destination: [u8; 16], hop_limit: u8 },
 }
@@ -40,15 +40,15 @@ enum Transport {
     Ping { id: u16, sequence: u16 },
 }
 
-fn plan() -> impl Strategy<Value = Plan> {
+fn plan() -> impl Strategy<Value = FramePlan> {
     let net = prop_oneof![
-        any::<([u8; 4], [u8; 4], u8)>().prop_map(|(source, destination, ttl)| Net::V4 {
+        any::<([u8; 4], [u8; 4], u8)>().prop_map(|(source, destination, ttl)| FrameNet::V4 {
             source,
             destination,
             ttl
         }),
         any::<([u8; 16], [u8; 16], u8)>().prop_map(|(source, destination, hop_limit)| {
-            Net::V6 { source, destination, hop_limit }
+            FrameNet::V6 { source, destination, hop_limit }
         }),
     ];
     let option = any::<u8>().prop_map(|value| [1, 3, 3, value]);
@@ -71,7 +71,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         transport,
         prop::collection::vec(any::<u8>(), 0..100),
     )
-        .prop_map(|(destination, source, vlans, net, transport, payload)| Plan {
+        .prop_map(|(destination, source, vlans, net, transport, payload)| FramePlan {
             destination,
             source,
             vlans,
@@ -82,31 +82,31 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 /// The frame as etherparse writes it.
-fn build(plan: &Plan) -> Vec<u8> {
+fn build(plan: &FramePlan) -> Vec<u8> {
     let vlan = |at: usize| VlanId::try_new(plan.vlans[at]).unwrap();
     let link = PacketBuilder::ethernet2(plan.source, plan.destination);
     let ip = match (&plan.net, plan.vlans.len()) {
-        (&Net::V4 { source, destination, ttl }, 0) => link.ipv4(source, destination, ttl),
-        (&Net::V4 { source, destination, ttl }, 1) => {
+        (&FrameNet::V4 { source, destination, ttl }, 0) => link.ipv4(source, destination, ttl),
+        (&FrameNet::V4 { source, destination, ttl }, 1) => {
             link.single_vlan(vlan(0)).ipv4(source, destination, ttl)
         }
-        (&Net::V4 { source, destination, ttl }, _) => {
+        (&FrameNet::V4 { source, destination, ttl }, _) => {
             link.double_vlan(vlan(0), vlan(1)).ipv4(source, destination, ttl)
         }
-        (&Net::V6 { source, destination, hop_limit }, 0) => {
+        (&FrameNet::V6 { source, destination, hop_limit }, 0) => {
             link.ipv6(source, destination, hop_limit)
         }
-        (&Net::V6 { source, destination, hop_limit }, 1) => {
+        (&FrameNet::V6 { source, destination, hop_limit }, 1) => {
             link.single_vlan(vlan(0)).ipv6(source, destination, hop_limit)
         }
-        (&Net::V6 { source, destination, hop_limit }, _) => {
+        (&FrameNet::V6 { source, destination, hop_limit }, _) => {
             link.double_vlan(vlan(0), vlan(1)).ipv6(source, destination, hop_limit)
         }
     };
     write(plan, ip)
 }
 
-fn write(plan: &Plan, ip: PacketBuilderStep<etherparse::IpHeaders>) -> Vec<u8> {
+fn write(plan: &FramePlan, ip: PacketBuilderStep<etherparse::IpHeaders>) -> Vec<u8> {
     let mut bytes = Vec::new();
     match &plan.transport {
         Transport::Udp { ports } => {
@@ -118,10 +118,10 @@ fn write(plan: &Plan, ip: PacketBuilderStep<etherparse::IpHeaders>) -> Vec<u8> {
             tcp.write(&mut bytes, &plan.payload).unwrap();
         }
         Transport::Ping { id, sequence } => match plan.net {
-            Net::V4 { .. } => {
+            FrameNet::V4 { .. } => {
                 ip.icmpv4_echo_request(*id, *sequence).write(&mut bytes, &plan.payload).unwrap()
             }
-            Net::V6 { .. } => {
+            FrameNet::V6 { .. } => {
                 ip.icmpv6_echo_request(*id, *sequence).write(&mut bytes, &plan.payload).unwrap()
             }
         },
@@ -130,7 +130,7 @@ fn write(plan: &Plan, ip: PacketBuilderStep<etherparse::IpHeaders>) -> Vec<u8> {
 }
 
 /// Asserts that the transport header and payload are those of the plan.
-fn check_transport(plan: &Plan, protocol: u8, bytes: &[u8]) {
+fn check_transport(plan: &FramePlan, protocol: u8, bytes: &[u8]) {
     match (&plan.transport, protocol) {
         (Transport::Udp { ports }, protocol::UDP) => {
             let udp = Udp::new(bytes).unwrap();
@@ -172,13 +172,13 @@ proptest! {
         prop_assert_eq!(frame.tags().map(|tag| tag.vid()).collect::<Vec<_>>(), plan.vlans.clone());
         prop_assert_eq!(frame.vlan(), plan.vlans.first().copied().filter(|&vid| vid != 0));
         match plan.net {
-            Net::V4 { source, destination, ttl } => {
+            FrameNet::V4 { source, destination, ttl } => {
                 prop_assert_eq!(frame.ethertype(), ethertype::IPV4);
                 let ip = Ipv4::new(frame.payload()).unwrap();
                 prop_assert_eq!((ip.source().octets(), ip.destination().octets(), ip.ttl()), (source, destination, ttl));
                 check_transport(&plan, ip.protocol(), ip.transport().unwrap());
             }
-            Net::V6 { source, destination, hop_limit } => {
+            FrameNet::V6 { source, destination, hop_limit } => {
                 prop_assert_eq!(frame.ethertype(), ethertype::IPV6);
                 let ip = Ipv6::new(frame.payload()).unwrap();
                 prop_assert_eq!((ip.source().octets(), ip.destination().octets(), ip.hop_limit()), (source, destination, hop_limit));
@@ -199,11 +199,11 @@ proptest! {
         let Ok(sliced) = SlicedPacket::from_ethernet(&bytes) else { return Ok(()) };
         let frame = Ethernet::new(&bytes).unwrap();
         match (&plan.net, sliced.net.is_some(), sliced.transport) {
-            (Net::V4 { .. }, true, Some(transport)) if frame.ethertype() == ethertype::IPV4 => {
+            (FrameNet::V4 { .. }, true, Some(transport)) if frame.ethertype() == ethertype::IPV4 => {
                 let packet = Ipv4::new(frame.payload()).unwrap();
                 same_transport(&transport, packet.transport().unwrap());
             }
-            (Net::V6 { .. }, true, Some(transport)) if frame.ethertype() == ethertype::IPV6 => {
+            (FrameNet::V6 { .. }, true, Some(transport)) if frame.ethertype() == ethertype::IPV6 => {
                 let packet = Ipv6::new(frame.payload()).unwrap();
                 same_transport(&transport, packet.transport().unwrap().1);
             }

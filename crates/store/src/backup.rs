@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::limits::BACKUP_MAX;
-use crate::{Change, Entry, Error, Revision, Shelf};
+use crate::{Error, Revision, Shelf, StoreChange, StoreEntry};
 
 /// The number of the form.
 const FORM: u64 = 1;
@@ -31,7 +31,7 @@ pub struct Backup {
 impl Backup {
     pub(crate) fn of(
         revision: Revision,
-        entries: impl Fn(Shelf) -> Vec<(String, Entry)>,
+        entries: impl Fn(Shelf) -> Vec<(String, StoreEntry)>,
     ) -> Backup {
         let keyed = |shelf| {
             entries(shelf).into_iter().map(move |(name, entry)| ((shelf, name), entry.value))
@@ -105,10 +105,10 @@ impl Backup {
         serde_json::to_string_pretty(&top).unwrap_or_default() + "\n"
     }
 
-    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = StoreChange> {
         self.entries
             .iter()
-            .map(|((shelf, name), value)| Change::set(*shelf, name.clone(), value.clone()))
+            .map(|((shelf, name), value)| StoreChange::set(*shelf, name.clone(), value.clone()))
     }
 }
 

@@ -24,11 +24,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use redb::Database;
 
 use crate::limits::{ENTRIES_MAX, NAME_MAX, VALUE_MAX};
-use crate::{Backup, Change, Entry, Error, Expects, Revision, Shelf, Store};
+use crate::{Backup, Error, Expects, Revision, Shelf, Store, StoreChange, StoreEntry};
 use digest::Digest;
-use file::Held;
+use file::LockedFile;
 use quiet::quietly;
-use rows::{Row, encode};
+use rows::{FileRow, encode};
 
 /// A store in a file.
 pub struct Embedded {
@@ -43,13 +43,13 @@ struct Opened {
     /// None after a write failed, until the next change: the database refuses all that follow.
     database: Option<Database>,
     /// After the database, which is closed while its locks are held.
-    file: Arc<Held>,
+    file: Arc<LockedFile>,
 }
 
 /// What the file says.
 #[derive(Debug, Default)]
 struct Image {
-    entries: BTreeMap<Place, Entry>,
+    entries: BTreeMap<ShelfKey, StoreEntry>,
     revision: Revision,
     digest: Digest,
     /// Entries of each shelf.
@@ -109,19 +109,19 @@ impl Store for Embedded {
         self.image().revision
     }
 
-    fn entry(&self, shelf: Shelf, name: &str) -> Option<Entry> {
+    fn entry(&self, shelf: Shelf, name: &str) -> Option<StoreEntry> {
         self.image().entries.get(&(shelf, name.to_owned())).cloned()
     }
 
-    fn entries(&self, shelf: Shelf) -> Vec<(String, Entry)> {
+    fn entries(&self, shelf: Shelf) -> Vec<(String, StoreEntry)> {
         self.image().shelf(shelf)
     }
 
-    fn change(&self, changes: &[Change]) -> Result<Revision, Error> {
+    fn change(&self, changes: &[StoreChange]) -> Result<Revision, Error> {
         let mut opened = self.opened();
         let (draft, rows) = {
             let image = self.image();
-            let mut draft = Draft::of(&image);
+            let mut draft = ChangeDraft::of(&image);
             let rows = changes.iter().map(|change| draft.apply(&image, change));
             let rows = rows.collect::<Result<Vec<_>, _>>()?;
             (draft, rows)
@@ -138,7 +138,12 @@ impl Store for Embedded {
 impl Opened {
     /// Writes the draft. A database that failed is closed, and opened again by the next change: a
     /// disk that was full may have room by then.
-    fn write(&mut self, image: &Image, rows: &[Row], draft: &Draft) -> Result<(), String> {
+    fn write(
+        &mut self,
+        image: &Image,
+        rows: &[FileRow],
+        draft: &ChangeDraft,
+    ) -> Result<(), String> {
         let database = match self.database.take() {
             Some(database) => database,
             None => open::again(&self.file, image)?,
@@ -156,25 +161,25 @@ impl Opened {
     }
 }
 
-type Place = (Shelf, String);
+type ShelfKey = (Shelf, String);
 
 /// Changes that are about to be made.
-struct Draft {
-    entries: BTreeMap<Place, Option<Entry>>,
+struct ChangeDraft {
+    entries: BTreeMap<ShelfKey, Option<StoreEntry>>,
     revision: Revision,
     digest: Digest,
     counts: [usize; Shelf::ALL.len()],
 }
 
-impl Draft {
-    fn of(image: &Image) -> Draft {
+impl ChangeDraft {
+    fn of(image: &Image) -> ChangeDraft {
         let Image { revision: Revision(revision), digest, counts, .. } = *image;
-        Draft { entries: BTreeMap::new(), revision: Revision(revision + 1), digest, counts }
+        ChangeDraft { entries: BTreeMap::new(), revision: Revision(revision + 1), digest, counts }
     }
 
     /// Makes one more change, unless a bound or an expectation is against it.
-    fn apply(&mut self, image: &Image, change: &Change) -> Result<Row, Error> {
-        let Change { shelf, name, value, expects } = change;
+    fn apply(&mut self, image: &Image, change: &StoreChange) -> Result<FileRow, Error> {
+        let StoreChange { shelf, name, value, expects } = change;
         if name.is_empty() || name.len() > NAME_MAX {
             return Err(Error::Name { len: name.len() });
         }
@@ -198,7 +203,7 @@ impl Draft {
             self.digest.turn(&key, &encode(old));
             self.counts[*shelf as usize] -= 1;
         }
-        let entry = value.clone().map(|value| Entry { value, revision: self.revision });
+        let entry = value.clone().map(|value| StoreEntry { value, revision: self.revision });
         let bytes = entry.as_ref().map(encode);
         self.entries.insert(place, entry);
         if let Some(bytes) = &bytes {
@@ -218,13 +223,13 @@ impl Draft {
 
 impl Image {
     /// All entries of a shelf, in the order of their names.
-    fn shelf(&self, shelf: Shelf) -> Vec<(String, Entry)> {
+    fn shelf(&self, shelf: Shelf) -> Vec<(String, StoreEntry)> {
         let from = self.entries.range((shelf, String::new())..);
         let of_shelf = from.take_while(|((of, _), _)| *of == shelf);
         of_shelf.map(|((_, name), entry)| (name.clone(), entry.clone())).collect()
     }
 
-    fn become_draft(&mut self, draft: Draft) {
+    fn become_draft(&mut self, draft: ChangeDraft) {
         (self.revision, self.digest, self.counts) = (draft.revision, draft.digest, draft.counts);
         for (place, entry) in draft.entries {
             match entry {

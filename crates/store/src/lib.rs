@@ -95,7 +95,7 @@ pub struct Revision(pub u64);
 
 /// A value that is kept.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
+pub struct StoreEntry {
     /// What it is.
     pub value: Value,
     /// The change that made it so.
@@ -104,7 +104,7 @@ pub struct Entry {
 
 /// A change of one entry.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Change {
+pub struct StoreChange {
     /// On which shelf.
     pub shelf: Shelf,
     /// Under which name: 1 to [`limits::NAME_MAX`] bytes.
@@ -127,20 +127,20 @@ pub enum Expects {
     Unchanged(Revision),
 }
 
-impl Change {
+impl StoreChange {
     /// Keeps `value` under this name, whatever was there.
-    pub fn set(shelf: Shelf, name: impl Into<String>, value: Value) -> Change {
-        Change { shelf, name: name.into(), value: Some(value), expects: Expects::Anything }
+    pub fn set(shelf: Shelf, name: impl Into<String>, value: Value) -> StoreChange {
+        StoreChange { shelf, name: name.into(), value: Some(value), expects: Expects::Anything }
     }
 
     /// Removes the entry, if there is one.
-    pub fn remove(shelf: Shelf, name: impl Into<String>) -> Change {
-        Change { shelf, name: name.into(), value: None, expects: Expects::Anything }
+    pub fn remove(shelf: Shelf, name: impl Into<String>) -> StoreChange {
+        StoreChange { shelf, name: name.into(), value: None, expects: Expects::Anything }
     }
 
     /// Only if this is so.
-    pub fn if_it(self, expects: Expects) -> Change {
-        Change { expects, ..self }
+    pub fn if_it(self, expects: Expects) -> StoreChange {
+        StoreChange { expects, ..self }
     }
 }
 
@@ -150,16 +150,16 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn revision(&self) -> Revision;
 
     /// One entry.
-    fn entry(&self, shelf: Shelf, name: &str) -> Option<Entry>;
+    fn entry(&self, shelf: Shelf, name: &str) -> Option<StoreEntry>;
 
     /// All entries of a shelf, in the order of their names.
-    fn entries(&self, shelf: Shelf) -> Vec<(String, Entry)>;
+    fn entries(&self, shelf: Shelf) -> Vec<(String, StoreEntry)>;
 
     /// Makes all of these changes, or none, in their order. They are on disk when this returns.
     ///
     /// # Errors
     /// A bound, an expectation that is not so, or the disk; nothing was changed then.
-    fn change(&self, changes: &[Change]) -> Result<Revision, Error>;
+    fn change(&self, changes: &[StoreChange]) -> Result<Revision, Error>;
 
     /// All of it, to be kept elsewhere.
     fn backup(&self) -> Backup {
@@ -172,7 +172,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// As [`Store::change`].
     fn restore(&self, backup: &Backup) -> Result<Revision, Error> {
         let here = Shelf::ALL.into_iter().flat_map(|shelf| {
-            self.entries(shelf).into_iter().map(move |(name, _)| Change::remove(shelf, name))
+            self.entries(shelf).into_iter().map(move |(name, _)| StoreChange::remove(shelf, name))
         });
         self.change(&here.chain(backup.changes()).collect::<Vec<_>>())
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aldis_store::{Backup, Change, Embedded, Error, Shelf, Store, Value};
+use aldis_store::{Backup, Embedded, Error, Shelf, Store, StoreChange, Value};
 
 /// Damaged copies of each of the files.
 const TRIALS: usize = 160;
@@ -18,9 +18,9 @@ const PAGE: usize = 4096;
 static SHOWN: AtomicUsize = AtomicUsize::new(0);
 
 /// Numbers that are the same in each run (xorshift).
-struct Numbers(u64);
+struct Xorshift(u64);
 
-impl Numbers {
+impl Xorshift {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -47,10 +47,10 @@ fn files(path: &Path) -> [(&'static str, Vec<u8>, Backup); 2] {
     let store = Embedded::open(path).expect("it is made");
     for number in 0..150 {
         let name = (number * 7 % 60).to_string();
-        let mut changes = vec![Change::set(Shelf::StaticFlows, name, flow(number))];
-        changes.push(Change::set(Shelf::Names, (number % 40).to_string(), number.into()));
+        let mut changes = vec![StoreChange::set(Shelf::StaticFlows, name, flow(number))];
+        changes.push(StoreChange::set(Shelf::Names, (number % 40).to_string(), number.into()));
         if number % 5 == 4 {
-            changes.push(Change::remove(Shelf::Names, (number % 40 - 3).to_string()));
+            changes.push(StoreChange::remove(Shelf::Names, (number % 40 - 3).to_string()));
         }
         store.change(&changes).expect("it is changed");
     }
@@ -63,7 +63,7 @@ fn files(path: &Path) -> [(&'static str, Vec<u8>, Backup); 2] {
 }
 
 /// Does one thing to it, and says what.
-fn damage(bytes: &mut Vec<u8>, trial: usize, numbers: &mut Numbers) -> String {
+fn damage(bytes: &mut Vec<u8>, trial: usize, numbers: &mut Xorshift) -> String {
     let len = bytes.len();
     let pages = len / PAGE;
     match trial % 8 {
@@ -125,7 +125,7 @@ fn try_it(path: &Path, damaged: &[u8], kept: &Backup, what: &str) -> bool {
     assert!(store.backup() == *kept, "{what}: it says something else");
     // Whatever was damaged and accepted holds what comes next, too.
     let more: Vec<_> = (0..40)
-        .map(|number| Change::set(Shelf::StaticFlows, format!("next {number}"), flow(number)))
+        .map(|number| StoreChange::set(Shelf::StaticFlows, format!("next {number}"), flow(number)))
         .collect();
     store.change(&more).unwrap_or_else(|error| panic!("{what}: {error}"));
     let next = store.backup();
@@ -152,7 +152,7 @@ fn a_damaged_file_says_the_same_or_is_refused_and_left_as_it_is() {
     let path = std::env::temp_dir().join(format!("aldis-store-damaged-{}", std::process::id()));
     let mut wrong = Vec::new();
     for (base, bytes, kept) in files(&path) {
-        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+        let mut numbers = Xorshift(0x9e37_79b9_7f4a_7c15);
         let mut refused = 0;
         for trial in 0..TRIALS {
             let mut copy = bytes.clone();

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
-use aldis_store::{Change, Embedded, Error, Revision, Shelf, Store, Value};
+use aldis_store::{Embedded, Error, Revision, Shelf, Store, StoreChange, Value};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Says to this program that it is the one whose disk is full, and where its store is.
@@ -20,9 +20,9 @@ fn limit_files(to: Option<u64>) {
     setrlimit(Resource::Fsize, Rlimit { current: to, maximum: hard.maximum }).expect("it is lower");
 }
 
-fn large(number: u64) -> Change {
+fn large(number: u64) -> StoreChange {
     let value = Value::from("x".repeat(50_000 + number as usize));
-    Change::set(Shelf::StaticFlows, number.to_string(), value)
+    StoreChange::set(Shelf::StaticFlows, number.to_string(), value)
 }
 
 /// Not a test of its own: the process whose files cannot grow.
@@ -51,7 +51,7 @@ fn filler() {
         let other = Embedded::open(&path).expect_err("it is in use");
         assert!(matches!(other, Error::InUse { .. }), "{other}");
         limit_files(None);
-        let change = Change::set(Shelf::Names, "1", Value::from(round));
+        let change = StoreChange::set(Shelf::Names, "1", Value::from(round));
         let next = store.change(&[change]).expect("there is room again");
         assert_eq!(next, Revision(revision.0 + 1));
         assert_eq!(store.entries(Shelf::StaticFlows).len() as u64, revision.0 - round);

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use aldis_store::{Change, Embedded, Revision, Shelf, Store, Value};
+use aldis_store::{Embedded, Revision, Shelf, Store, StoreChange, Value};
 
 /// Says to this program that it is the one to be killed, and where its store is.
 const WRITER: &str = "ALDIS_TEST_STORE";
@@ -22,8 +22,8 @@ fn writer() {
     for number in store.revision().0.. {
         let name = (number % 50).to_string();
         let changes = [
-            Change::set(Shelf::StaticFlows, name, Value::from(number)),
-            Change::set(Shelf::Names, "last", Value::from(number)),
+            StoreChange::set(Shelf::StaticFlows, name, Value::from(number)),
+            StoreChange::set(Shelf::Names, "last", Value::from(number)),
         ];
         store.change(&changes).expect("it is written");
         // The reader stops once it is about to be killed.

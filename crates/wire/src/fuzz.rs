@@ -38,13 +38,13 @@ fn any_version(bytes: &[u8]) {
 }
 
 /// What decoding gives: a transaction id and a message.
-type Read<M> = Result<(u32, M), Malformed>;
+type DecodedWithXid<M> = Result<(u32, M), Malformed>;
 
 /// A message that is refused is refused at a place inside it; one that is read encodes to the same
 /// length, and to bytes that mean the same.
 fn round_trip<M: Debug + PartialEq>(
     bytes: &[u8],
-    decode: fn(&[u8]) -> Read<M>,
+    decode: fn(&[u8]) -> DecodedWithXid<M>,
     encode: fn(&M, u32, &mut Vec<u8>) -> Result<(), TooLong>,
 ) -> Option<M> {
     let (xid, message) = match decode(bytes) {

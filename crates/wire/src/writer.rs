@@ -26,7 +26,7 @@ impl core::error::Error for TooLong {}
 /// A length field to be filled in, and where its structure began.
 #[derive(Debug)]
 #[must_use = "the length stays zero until it is closed"]
-pub struct Open {
+pub struct OpenLength {
     start: usize,
     length_at: usize,
 }
@@ -104,21 +104,21 @@ impl<'a> Writer<'a> {
 
     /// Begins a structure whose length field, 16 bits, stands `length_offset` bytes behind the
     /// structure's first byte, which is the next one written.
-    pub fn open_u16(&mut self, length_offset: usize) -> Open {
+    pub fn open_u16(&mut self, length_offset: usize) -> OpenLength {
         let start = self.out.len();
-        Open { start, length_at: start + length_offset }
+        OpenLength { start, length_at: start + length_offset }
     }
 
     /// Writes a length field, 16 bits, of what begins `gap` zero bytes behind it: `actions_len` of
     /// a PACKET_OUT.
-    pub fn open_ahead_u16(&mut self, gap: usize) -> Open {
+    pub fn open_ahead_u16(&mut self, gap: usize) -> OpenLength {
         let length_at = self.out.len();
         self.pad(2 + gap);
-        Open { start: self.out.len(), length_at }
+        OpenLength { start: self.out.len(), length_at }
     }
 
     /// Ends the structure: its length is that of all bytes since [`Writer::open_u16`].
-    pub fn close(&mut self, open: Open) {
+    pub fn close(&mut self, open: OpenLength) {
         let length = self.out.len() - open.start;
         match u16::try_from(length) {
             Ok(length) => {
@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
 
     /// Ends the structure without its padding counted in, then pads it to a multiple of eight (a
     /// match of 1.3).
-    pub fn close_then_pad8(&mut self, open: Open) {
+    pub fn close_then_pad8(&mut self, open: OpenLength) {
         let start = open.start;
         self.close(open);
         self.pad8_since(start);
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
 
     /// Pads the structure to a multiple of eight, then ends it, the padding counted in (everything
     /// else).
-    pub fn pad8_then_close(&mut self, open: Open) {
+    pub fn pad8_then_close(&mut self, open: OpenLength) {
         self.pad8_since(open.start);
         self.close(open);
     }

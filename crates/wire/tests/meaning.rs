@@ -8,7 +8,7 @@ use aldis_wire::msg::{
     Action, Exact, Field, FlowMod, FlowModFlags, Masked, Match, Message, PortNo, QueueNo,
 };
 use aldis_wire::{MacAddr, v10, v13};
-use oracle::{Packet, run_v10, run_v13};
+use oracle::{OraclePacket, run_v10, run_v13};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -27,12 +27,12 @@ fn ip() -> impl Strategy<Value = Ipv4Addr> {
     select(vec![Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 9, 0, 1)])
 }
 
-fn packet() -> impl Strategy<Value = Packet> {
+fn packet() -> impl Strategy<Value = OraclePacket> {
     let l2 =
         (1..3u32, mac(), mac(), vec((1..3u16, 0..2u8), 0..3), select(vec![0x800, 0x806, 0x86dd]));
     let l3 = (0..2u8, select(vec![1, 6, 17, 47]), ip(), ip(), [1..3u16, 1..3u16]);
     (l2, l3).prop_map(|((in_port, src, dst, tags, eth_type), (dscp, proto, nw_src, nw_dst, tp))| {
-        Packet { in_port, src, dst, tags, eth_type, dscp, proto, nw_src, nw_dst, tp }
+        OraclePacket { in_port, src, dst, tags, eth_type, dscp, proto, nw_src, nw_dst, tp }
     })
 }
 

@@ -1,12 +1,12 @@
 //! Options that cannot be together: what one of them says would be passed over, and the result be
 //! of something else.
 
-use super::{LoadArgs, ModeArg};
-use aldis_emulator::load::Spread;
+use super::{BenchLoadArgs, ModeArg};
+use aldis_emulator::load::DemandSpread;
 
 /// # Errors
 /// One sentence: which two they are, and what to say instead.
-pub(super) fn check(args: &LoadArgs) -> Result<(), String> {
+pub(super) fn check(args: &BenchLoadArgs) -> Result<(), String> {
     if args.mode == Some(ModeArg::Connect) {
         return connect(args);
     }
@@ -19,13 +19,13 @@ pub(super) fn check(args: &LoadArgs) -> Result<(), String> {
 }
 
 /// What divides or multiplies a rate wants one.
-fn rate(args: &LoadArgs) -> Result<(), String> {
+fn rate(args: &BenchLoadArgs) -> Result<(), String> {
     let has_rate = args.rate.or(args.switch_rate).is_some()
         || !args.steps.is_empty()
         || args.scenario.is_some();
     let lone = [
         (args.on_off.is_some(), "--on-off divides a rate over time"),
-        (args.spread != Spread::Even, "--spread divides a rate among the switches"),
+        (args.spread != DemandSpread::Even, "--spread divides a rate among the switches"),
         (args.scale != 1.0, "--scale multiplies a rate"),
     ];
     match lone.into_iter().find(|&(is_said, _)| is_said) {
@@ -37,7 +37,7 @@ fn rate(args: &LoadArgs) -> Result<(), String> {
 }
 
 /// Handshakes have no requests, and their switches connect as soon as they can.
-fn connect(args: &LoadArgs) -> Result<(), String> {
+fn connect(args: &BenchLoadArgs) -> Result<(), String> {
     let requests = [
         (args.outstanding.is_some(), "--outstanding"),
         (args.rate.is_some(), "--rate"),
@@ -45,7 +45,7 @@ fn connect(args: &LoadArgs) -> Result<(), String> {
         (!args.steps.is_empty(), "--steps"),
         (args.scenario.is_some(), "--scenario"),
         (args.scale != 1.0, "--scale"),
-        (args.spread != Spread::Even, "--spread"),
+        (args.spread != DemandSpread::Even, "--spread"),
         (args.on_off.is_some(), "--on-off"),
         (!args.weights.is_empty(), "--weights"),
         (args.hot_port > 1, "--hot-port"),

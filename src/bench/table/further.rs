@@ -1,16 +1,16 @@
 //! The rows about unequal load: fairness, steps, storms, probes, a hot port, and switches that read
 //! badly.
 
-use super::{LIMITED, Row, delay_words, delays, grouped, row};
+use super::{LIMITED, ReportRow, delay_words, delays, grouped, row};
 use crate::bench::args::ModeArg;
 use crate::bench::probe;
 use aldis_emulator::load::fairness::Fairness;
-use aldis_emulator::load::{Load, PortCounts, Report, Served, SlowReaders};
+use aldis_emulator::load::{Load, LoadReport, PortCounts, Served, SlowReaders};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The rows, in order; without words where the run has nothing of the kind.
-pub(super) fn rows(load: &Load, report: &Report, mode: ModeArg) -> Vec<Row> {
+pub(super) fn rows(load: &Load, report: &LoadReport, mode: ModeArg) -> Vec<ReportRow> {
     vec![
         fairness_row(load, report, mode),
         phases_row(load, report),
@@ -25,7 +25,7 @@ pub(super) fn rows(load: &Load, report: &Report, mode: ModeArg) -> Vec<Row> {
 /// How many switches are named that were served worst.
 const WORST_MAX: usize = 10;
 
-fn fairness_row(load: &Load, report: &Report, mode: ModeArg) -> Row {
+fn fairness_row(load: &Load, report: &LoadReport, mode: ModeArg) -> ReportRow {
     let fairness = report.fairness(load);
     let mut value = deviations(&fairness);
     value["sorted"] = fairness.sorted().iter().map(|&deviation| rounded(deviation)).collect();
@@ -75,7 +75,7 @@ fn rounded(deviation: f64) -> f64 {
     (deviation * 1e6).round() / 1e6
 }
 
-fn phases_row(load: &Load, report: &Report) -> Row {
+fn phases_row(load: &Load, report: &LoadReport) -> ReportRow {
     let (mut phases, mut words) = (Vec::new(), String::new());
     for phase in &report.phases {
         let seconds = phase.elapsed.as_secs_f64();
@@ -101,7 +101,7 @@ fn phases_row(load: &Load, report: &Report) -> Row {
     row("phases", phases, "steps", words)
 }
 
-fn storm_row(load: &Load, report: &Report) -> Row {
+fn storm_row(load: &Load, report: &LoadReport) -> ReportRow {
     let (normal, storm) = report.per_switch.split_at(load.switches as usize);
     let rps = |answered: &[u64]| per_second(answered.iter().sum(), report.elapsed);
     let (normal_rps, storm_rps) = (rps(normal), rps(storm));
@@ -121,7 +121,7 @@ fn storm_row(load: &Load, report: &Report) -> Row {
     row("storm", value, "storm", words)
 }
 
-fn probe_row(load: &Load, report: &Report) -> Row {
+fn probe_row(load: &Load, report: &LoadReport) -> ReportRow {
     let probes = &report.probes;
     let mut value = delays(&probes.delay);
     value["switches"] = load.probes.into();
@@ -138,7 +138,7 @@ fn probe_row(load: &Load, report: &Report) -> Row {
     row("probe_delay_us", value, "probe µs", words)
 }
 
-fn ports_row(load: &Load, report: &Report) -> Row {
+fn ports_row(load: &Load, report: &LoadReport) -> ReportRow {
     let count = |(port, counts): (u32, &PortCounts)| json!({ "port": port, "offered": counts.offered, "answered": counts.answered });
     let value: Vec<_> = (1..).zip(&report.ports).map(count).collect();
     let words = match report.ports.split_first() {
@@ -168,7 +168,7 @@ fn port_words(counts: PortCounts) -> String {
 }
 
 /// Of switches that read slowly or never.
-fn straggler_row(kind: &'static str, switches: u32, stragglers: &SlowReaders) -> Row {
+fn straggler_row(kind: &'static str, switches: u32, stragglers: &SlowReaders) -> ReportRow {
     let ms = |lasted: &Duration| lasted.as_secs_f64() * 1e3;
     let evicted = stragglers.evicted_after.len();
     let min = stragglers.evicted_after.iter().min().map(ms);

@@ -1,15 +1,15 @@
 //! What changed over a long run.
 
-use super::{Measured, Row, grouped, row};
+use super::{BenchRun, ReportRow, grouped, row};
 use crate::bench::args::ModeArg;
-use aldis_emulator::load::{Delays, Phase};
+use aldis_emulator::load::{Delays, ReportPhase};
 use serde_json::{Value, json};
 
 /// Which part of the phases is the beginning, and which the end.
 const ENDS: usize = 10;
 
 /// The first tenth of the phases beside the last; of mode soak only.
-pub(super) fn change(measured: &Measured<'_>) -> Option<Row> {
+pub(super) fn change(measured: &BenchRun<'_>) -> Option<ReportRow> {
     let phases = &measured.report.phases;
     if measured.mode != ModeArg::Soak || phases.len() < 2 {
         return None;
@@ -45,13 +45,13 @@ pub(super) fn change(measured: &Measured<'_>) -> Option<Row> {
     Some(row("soak", value, "soak", words))
 }
 
-fn rate(phases: &[Phase]) -> f64 {
-    let answered: u64 = phases.iter().map(Phase::answered).sum();
+fn rate(phases: &[ReportPhase]) -> f64 {
+    let answered: u64 = phases.iter().map(ReportPhase::answered).sum();
     let seconds: f64 = phases.iter().map(|phase| phase.elapsed.as_secs_f64()).sum();
     answered as f64 / seconds.max(f64::MIN_POSITIVE)
 }
 
-fn p99_us(phases: &[Phase]) -> f64 {
+fn p99_us(phases: &[ReportPhase]) -> f64 {
     let mut all = Delays::new(3).expect("three digits are as many as there may be");
     for phase in phases {
         // It grows as it has to.

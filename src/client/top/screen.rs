@@ -9,24 +9,24 @@ use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use serde_json::Value;
 
-use super::Sample;
+use super::CountersSample;
 use crate::client::table::printable;
 
 /// The last two samples.
-pub(super) struct View {
+pub(super) struct TopView {
     controller: String,
     before: Value,
     now: Value,
     trouble: Option<String>,
 }
 
-impl View {
-    pub(super) fn new(controller: String) -> View {
-        View { controller, before: Value::Null, now: Value::Null, trouble: None }
+impl TopView {
+    pub(super) fn new(controller: String) -> TopView {
+        TopView { controller, before: Value::Null, now: Value::Null, trouble: None }
     }
 
     /// A newer sample; where there is none, the one before stays, and why is said.
-    pub(super) fn take(&mut self, sample: Sample) {
+    pub(super) fn take(&mut self, sample: CountersSample) {
         match sample {
             Ok(sample) => {
                 self.before = std::mem::replace(&mut self.now, sample);
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(view: &View, height: u16) -> String {
+    fn drawn(view: &TopView, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(100, height)).unwrap();
         terminal.draw(|frame| view.draw(frame)).unwrap();
         terminal.backend().to_string()
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn rates_come_from_two_samples_and_the_busiest_is_first() {
-        let mut view = View::new("http://127.0.0.1:8080".into());
+        let mut view = TopView::new("http://127.0.0.1:8080".into());
         view.take(Ok(sample(10, 1000)));
         let one = drawn(&view, 20);
         assert!(one.contains("3 switches  2 workers") && one.contains("requests/s -"), "{one}");
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_was_known_stays_while_nobody_answers_and_a_restart_gives_no_rates() {
-        let mut view = View::new("http://127.0.0.1:8080".into());
+        let mut view = TopView::new("http://127.0.0.1:8080".into());
         view.take(Ok(sample(10, 1000)));
         view.take(Err("no controller answers".into()));
         let shown = drawn(&view, 20);

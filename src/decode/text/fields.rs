@@ -56,14 +56,14 @@ const ORDER: &[&str] = &[
 
 /// Fields to be printed, in any order.
 #[derive(Default)]
-pub(super) struct Fields {
+pub(super) struct PrintedFields {
     ethertype: Option<u16>,
     protocol: Option<u8>,
     named: Vec<(&'static str, String)>,
     unnamed: Vec<String>,
 }
 
-impl Fields {
+impl PrintedFields {
     /// A field and its value.
     pub(super) fn push(&mut self, name: &'static str, value: impl Display) {
         self.named.push((name, value.to_string()));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_order_is_that_of_ovs_ofctl() {
-        let mut fields = Fields::default();
+        let mut fields = PrintedFields::default();
         fields.push("tp_dst", 80);
         fields.protocol(6);
         fields.push("in_port", 1);
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_has_no_short_word_is_said_in_numbers() {
         let words = |ethertype, protocol| {
-            let mut fields = Fields { ethertype, protocol, ..Fields::default() };
+            let mut fields = PrintedFields { ethertype, protocol, ..PrintedFields::default() };
             fields.push("dl_dst", "x");
             fields.push("nw_tos", 0);
             fields.alone().to_string()

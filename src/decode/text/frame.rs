@@ -1,6 +1,6 @@
 //! A frame in one line, as a flow that would match it exactly.
 
-use super::fields::Fields;
+use super::fields::PrintedFields;
 use super::text;
 use aldis_packet::{
     Arp, Dhcp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Lldp, Tcp, Udp, dhcp, ethertype, protocol, tcp,
@@ -14,7 +14,7 @@ pub(super) fn frame(bytes: &[u8]) -> impl Display + '_ {
         let Some(frame) = Ethernet::new(bytes) else {
             return write!(f, "no frame, for it has {} bytes", bytes.len());
         };
-        let (mut fields, mut remarks) = (Fields::default(), Vec::new());
+        let (mut fields, mut remarks) = (PrintedFields::default(), Vec::new());
         link(&frame, &mut fields);
         network(&frame, &mut fields, &mut remarks);
         write!(f, "{}", fields.alone())?;
@@ -22,7 +22,7 @@ pub(super) fn frame(bytes: &[u8]) -> impl Display + '_ {
     })
 }
 
-fn link(frame: &Ethernet<'_>, fields: &mut Fields) {
+fn link(frame: &Ethernet<'_>, fields: &mut PrintedFields) {
     const NAMES: [[&str; 3]; 2] =
         [["dl_vlan", "dl_vlan_pcp", "vlan_tci"], ["dl_vlan1", "dl_vlan_pcp1", "vlan_tci1"]];
     let mut tags = frame.tags();
@@ -43,7 +43,7 @@ fn link(frame: &Ethernet<'_>, fields: &mut Fields) {
     }
 }
 
-fn network(frame: &Ethernet<'_>, fields: &mut Fields, remarks: &mut Vec<String>) {
+fn network(frame: &Ethernet<'_>, fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     let payload = frame.payload();
     match frame.ethertype() {
         ethertype::ARP => arp(payload, fields),
@@ -54,7 +54,7 @@ fn network(frame: &Ethernet<'_>, fields: &mut Fields, remarks: &mut Vec<String>)
     }
 }
 
-fn arp(payload: &[u8], fields: &mut Fields) {
+fn arp(payload: &[u8], fields: &mut PrintedFields) {
     let Some(arp) = Arp::new(payload) else { return };
     fields.push("arp_spa", arp.sender_ip());
     fields.push("arp_tpa", arp.target_ip());
@@ -63,7 +63,7 @@ fn arp(payload: &[u8], fields: &mut Fields) {
     fields.push("arp_tha", MacAddr(arp.target_mac()));
 }
 
-fn ipv4(payload: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
+fn ipv4(payload: &[u8], fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     let Some(ip) = Ipv4::new(payload) else { return };
     fields.push("nw_src", ip.source());
     fields.push("nw_dst", ip.destination());
@@ -77,7 +77,7 @@ fn ipv4(payload: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
     }
 }
 
-fn ipv6(payload: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
+fn ipv6(payload: &[u8], fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     let Some(ip) = Ipv6::new(payload) else { return };
     fields.push("ipv6_src", ip.source());
     fields.push("ipv6_dst", ip.destination());
@@ -101,7 +101,7 @@ fn fragment(is_fragment: bool, later: bool) -> &'static str {
     }
 }
 
-fn transport(protocol: u8, bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
+fn transport(protocol: u8, bytes: &[u8], fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     match protocol {
         protocol::TCP => tcp_fields(bytes, fields, remarks),
         protocol::UDP => udp_fields(bytes, fields, remarks),
@@ -116,7 +116,7 @@ fn transport(protocol: u8, bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<
     }
 }
 
-fn tcp_fields(bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
+fn tcp_fields(bytes: &[u8], fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     const FLAGS: [(u16, &str); 9] = [
         (tcp::flag::FIN, "fin"),
         (tcp::flag::SYN, "syn"),
@@ -137,7 +137,7 @@ fn tcp_fields(bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
     remarks.push(format!("tcp_csum:{:x}", tcp.checksum()));
 }
 
-fn udp_fields(bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
+fn udp_fields(bytes: &[u8], fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     let Some(udp) = Udp::new(bytes) else { return };
     fields.push("tp_src", udp.source_port());
     fields.push("tp_dst", udp.destination_port());
@@ -148,7 +148,7 @@ fn udp_fields(bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
     }
 }
 
-fn icmpv6_fields(bytes: &[u8], fields: &mut Fields, remarks: &mut Vec<String>) {
+fn icmpv6_fields(bytes: &[u8], fields: &mut PrintedFields, remarks: &mut Vec<String>) {
     let Some(icmp) = Icmpv6::new(bytes) else { return };
     fields.push("icmp_type", icmp.kind());
     fields.push("icmp_code", icmp.code());
@@ -171,7 +171,7 @@ fn dhcp_words(dhcp: &Dhcp<'_>) -> String {
 }
 
 fn lldp_words(lldp: &Lldp<'_>) -> String {
-    let name = |id: aldis_packet::lldp::Id<'_>| match id.name {
+    let name = |id: aldis_packet::lldp::LldpId<'_>| match id.name {
         // Both tables of the standard have their addresses at 3 or 4; six bytes there are
         // Ethernet's.
         &[a, b, c, d, e, f] if matches!(id.subtype, 3 | 4) => {

@@ -66,15 +66,15 @@ pub(super) fn flags(
 }
 
 /// What differs between the versions is how their flags are called.
-pub(super) struct Names {
+pub(super) struct PortFlagNames {
     pub(super) config: &'static [(u32, &'static str)],
     pub(super) state: &'static [(u32, &'static str)],
     pub(super) features: &'static [(u32, &'static str)],
 }
 
 /// What a switch says of a port.
-pub(super) struct Port<'a> {
-    pub(super) names: &'static Names,
+pub(super) struct PortText<'a> {
+    pub(super) names: &'static PortFlagNames,
     pub(super) number: u32,
     pub(super) hw_addr: MacAddr,
     /// Its name, up to the first NUL.
@@ -87,7 +87,7 @@ pub(super) struct Port<'a> {
     pub(super) speed: Option<(u32, u32)>,
 }
 
-impl Display for Port<'_> {
+impl Display for PortText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, " {}({}): addr:{}", number(self.number), text(self.name), self.hw_addr)?;
         writeln!(f, "     config:     {}", flags(self.config, self.names.config, "0"))?;
@@ -110,7 +110,7 @@ impl Display for Port<'_> {
 
 /// What is to change in a port, behind `OFPT_PORT_MOD … :`.
 pub(super) fn port_mod(
-    names: &'static Names,
+    names: &'static PortFlagNames,
     port: u32,
     hw_addr: MacAddr,
     [config, mask, advertise]: [u32; 3],

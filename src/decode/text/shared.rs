@@ -142,7 +142,11 @@ fn framed(f: &mut Formatter<'_>, data: &[u8]) -> fmt::Result {
 }
 
 /// PORT_STATUS.
-pub(super) fn port_status(f: &mut Formatter<'_>, reason: u8, port: &port::Port<'_>) -> fmt::Result {
+pub(super) fn port_status(
+    f: &mut Formatter<'_>,
+    reason: u8,
+    port: &port::PortText<'_>,
+) -> fmt::Result {
     match reason {
         0 => f.write_str(" ADD:")?,
         1 => f.write_str(" DEL:")?,

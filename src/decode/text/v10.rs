@@ -5,7 +5,7 @@ mod matching;
 mod stats;
 
 use super::flow::{self, FlowMod, FlowRemoved};
-use super::port::{self, Names, Port, flags};
+use super::port::{self, PortFlagNames, PortText, flags};
 use super::{joined, named_title, shared};
 use action::actions;
 use aldis_wire::Version;
@@ -43,7 +43,7 @@ const ACTIONS: &[(u32, &str)] = &[
     (1 << 10, "mod_tp_dst"),
 ];
 
-static PORT_NAMES: Names = Names {
+static PORT_NAMES: PortFlagNames = PortFlagNames {
     config: &[
         (1 << 0, "PORT_DOWN"),
         (1 << 1, "NO_STP"),
@@ -175,8 +175,8 @@ fn features(f: &mut Formatter<'_>, reply: &FeaturesReply) -> fmt::Result {
     reply.ports.iter().try_for_each(|port| write!(f, "\n{}", phy_port(port)))
 }
 
-fn phy_port(port: &PhyPort) -> Port<'_> {
-    Port {
+fn phy_port(port: &PhyPort) -> PortText<'_> {
+    PortText {
         names: &PORT_NAMES,
         number: port.port_no.widen(),
         hw_addr: port.hw_addr,

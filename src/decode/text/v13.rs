@@ -8,7 +8,7 @@ mod multipart;
 mod table_features;
 
 use super::flow::{FLAGS, FlowMod, FlowRemoved};
-use super::port::{self, Names, Port, flags};
+use super::port::{self, PortFlagNames, PortText, flags};
 use super::{hex, joined, named_title, shared};
 use action::{actions, instructions};
 use aldis_wire::Version;
@@ -32,7 +32,7 @@ const CAPABILITIES: &[(u32, &str)] = &[
     (1 << 8, "PORT_BLOCKED"),
 ];
 
-static PORT_NAMES: Names = Names {
+static PORT_NAMES: PortFlagNames = PortFlagNames {
     config: &[
         (1 << 0, "PORT_DOWN"),
         (1 << 2, "NO_RECV"),
@@ -152,9 +152,9 @@ fn packet_in(f: &mut Formatter<'_>, message: &PacketIn) -> fmt::Result {
     shared::packet_in(f, message.total_len, fields, reason, message.buffer_id, &message.data)
 }
 
-fn port(port: &aldis_wire::v13::Port) -> Port<'_> {
+fn port(port: &aldis_wire::v13::Port) -> PortText<'_> {
     let features = [port.curr, port.advertised, port.supported, port.peer];
-    Port {
+    PortText {
         names: &PORT_NAMES,
         number: port.port_no.0,
         hw_addr: port.hw_addr,

@@ -3,7 +3,7 @@
 //! It is a ratchet: an entry that is no longer needed, or larger than needed, is itself a finding.
 //! So the list can only shrink, unless a commit adds to it and argues for that in review.
 
-use super::Tree;
+use super::SourceTree;
 
 /// Where the exceptions are written.
 pub(super) const ALLOW_FILE: &str = "xtask/tidy.allow";
@@ -19,12 +19,12 @@ pub(super) struct Exception<'a> {
 }
 
 /// The exceptions of one kind.
-pub(super) fn exceptions<'a>(tree: &'a Tree, kind: &str) -> Vec<Exception<'a>> {
+pub(super) fn exceptions<'a>(tree: &'a SourceTree, kind: &str) -> Vec<Exception<'a>> {
     read(tree, ALLOW_FILE, kind)
 }
 
 /// The entries of one kind in a file of that form.
-pub(super) fn read<'a>(tree: &'a Tree, file: &str, kind: &str) -> Vec<Exception<'a>> {
+pub(super) fn read<'a>(tree: &'a SourceTree, file: &str, kind: &str) -> Vec<Exception<'a>> {
     let text = tree.file(file).map_or("", |source| source.text.as_str());
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     lines.filter_map(exception).filter(|exception| exception.kind == kind).collect()
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn comments_and_other_kinds_are_passed_over() {
         let text = "# why\nfile a.rs 700 # a table\nunsafe b.rs\n";
-        let tree = Tree::of(&[(ALLOW_FILE, text)]);
+        let tree = SourceTree::of(&[(ALLOW_FILE, text)]);
         let file = Exception { kind: "file", place: "a.rs", limit: 700 };
         assert_eq!(exceptions(&tree, "file"), [file]);
         assert_eq!(exceptions(&tree, "unsafe")[0].place, "b.rs");

@@ -1,6 +1,6 @@
 //! Documents say what is there: links resolve, and the map names every room and no other.
 
-use super::{Source, Tree};
+use super::{SourceFile, SourceTree};
 use std::collections::BTreeSet;
 
 const MAP: &str = "ARCHITECTURE.md";
@@ -21,13 +21,13 @@ const PRESENT: &[&str] = &[
 ];
 
 /// Files that are missing.
-pub(super) fn present(tree: &Tree) -> Vec<String> {
+pub(super) fn present(tree: &SourceTree) -> Vec<String> {
     let missing = PRESENT.iter().filter(|path| tree.file(path).is_none());
     missing.map(|path| format!("{path} is missing")).collect()
 }
 
 /// Relative links of the documents that lead nowhere.
-pub(super) fn links(tree: &Tree) -> Vec<String> {
+pub(super) fn links(tree: &SourceTree) -> Vec<String> {
     let documents = tree.ending(&[".md"]);
     let dead = documents.flat_map(|source| {
         let targets = relative_links(&source.text);
@@ -58,7 +58,7 @@ fn resolve(document: &str, target: &str) -> String {
 }
 
 /// Rooms the map does not name, and names on the map that are no rooms.
-pub(super) fn map(tree: &Tree) -> Vec<String> {
+pub(super) fn map(tree: &SourceTree) -> Vec<String> {
     let Some(map) = tree.file(MAP) else { return Vec::new() };
     let named: BTreeSet<&str> = folders_named(map).collect();
     let rooms = rooms(tree);
@@ -70,7 +70,7 @@ pub(super) fn map(tree: &Tree) -> Vec<String> {
 }
 
 /// The folders at the top (hidden ones aside) and the crates.
-fn rooms(tree: &Tree) -> BTreeSet<String> {
+fn rooms(tree: &SourceTree) -> BTreeSet<String> {
     tree.sources.iter().filter_map(|source| room(&source.path)).collect()
 }
 
@@ -86,7 +86,7 @@ pub(super) fn room(path: &str) -> Option<String> {
 }
 
 /// Words in backticks that end like a folder: `` `crates/wire/` ``.
-fn folders_named(map: &Source) -> impl Iterator<Item = &str> {
+fn folders_named(map: &SourceFile) -> impl Iterator<Item = &str> {
     let quoted = map.text.split('`').skip(1).step_by(2);
     let folders = quoted.filter_map(|word| word.strip_suffix('/'));
     folders.filter(|name| !name.contains(char::is_whitespace))
@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn a_link_to_nowhere_is_found() {
         let text = "[a](docs/a.md#top) [b](docs/gone.md) [c](https://example.org/x) [d](#here)";
-        let tree = Tree::of(&[("README.md", text), ("docs/a.md", "[up](../README.md) [e](b.md)")]);
+        let tree =
+            SourceTree::of(&[("README.md", text), ("docs/a.md", "[up](../README.md) [e](b.md)")]);
         let wrong = links(&tree);
         assert_eq!(wrong.len(), 2, "{wrong:?}");
         assert!(wrong[0].contains("docs/gone.md"), "{wrong:?}");
@@ -111,7 +112,7 @@ mod tests {
         let text = "`crates/wire/` and `crates/cellar/`; not a folder: `a / b`";
         let files =
             [(MAP, text), ("crates/wire/src/lib.rs", ""), ("docs/a.md", ""), (".ci/run", "")];
-        let wrong = map(&Tree::of(&files));
+        let wrong = map(&SourceTree::of(&files));
         assert_eq!(wrong.len(), 2, "{wrong:?}");
         assert!(wrong[0].contains("does not name `docs/`"), "{wrong:?}");
         assert!(wrong[1].contains("`crates/cellar/`, which is not there"), "{wrong:?}");
@@ -121,6 +122,6 @@ mod tests {
     fn a_missing_licence_is_found() {
         let files: Vec<(&str, &str)> =
             PRESENT.iter().filter(|path| **path != "LICENSE").map(|path| (*path, "")).collect();
-        assert_eq!(present(&Tree::of(&files)), ["LICENSE is missing"]);
+        assert_eq!(present(&SourceTree::of(&files)), ["LICENSE is missing"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Which crate may depend on which: edges point inward only, and the innermost ring cannot name the
 //! world.
 
-use super::Tree;
+use super::SourceTree;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -70,7 +70,7 @@ const LICENCE: &str = "Apache-2.0";
 const TABLE: &str = "docs/dependencies.md";
 
 /// Crates of the innermost ring that could name the world.
-pub(super) fn pure_crates(tree: &Tree) -> Vec<String> {
+pub(super) fn pure_crates(tree: &SourceTree) -> Vec<String> {
     let paths = PURE.iter().map(|name| format!("crates/{name}/src/lib.rs"));
     let impure = paths.filter(|path| {
         !tree.file(path).is_some_and(|lib| lib.text.lines().any(|line| line == "#![no_std]"))
@@ -79,7 +79,7 @@ pub(super) fn pure_crates(tree: &Tree) -> Vec<String> {
 }
 
 /// Manifests that forget the workspace's lints.
-pub(super) fn lints(tree: &Tree) -> Vec<String> {
+pub(super) fn lints(tree: &SourceTree) -> Vec<String> {
     let manifests =
         tree.ending(&["Cargo.toml"]).filter(|manifest| !manifest.path.starts_with("fuzz/"));
     let without = manifests.filter(|manifest| !manifest.text.contains("[lints]\nworkspace = true"));
@@ -89,7 +89,7 @@ pub(super) fn lints(tree: &Tree) -> Vec<String> {
 }
 
 /// What is wrong with the graph that cargo sees.
-pub(super) fn graph(root: &Path, tree: &Tree) -> Vec<String> {
+pub(super) fn graph(root: &Path, tree: &SourceTree) -> Vec<String> {
     let args = ["metadata", "--format-version", "1", "--no-deps", "--locked"];
     let output = match crate::suites::cargo(root).args(args).output() {
         Ok(output) => output,
@@ -191,7 +191,7 @@ mod tests {
     fn an_impure_crate_is_found() {
         let lib = |name: &str| format!("crates/{name}/src/lib.rs");
         let pure = "//! Bytes.\n\n#![no_std]\n";
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             (&lib("wire"), pure),
             (&lib("packet"), pure),
             (&lib("control"), "use std;\n"),
@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_manifest_without_lints_is_found() {
-        let tree = Tree::of(&[("a/Cargo.toml", "[package]\n"), ("fuzz/Cargo.toml", "[package]\n")]);
+        let tree =
+            SourceTree::of(&[("a/Cargo.toml", "[package]\n"), ("fuzz/Cargo.toml", "[package]\n")]);
         assert_eq!(lints(&tree), ["a/Cargo.toml must inherit [lints] from the workspace"]);
     }
 }

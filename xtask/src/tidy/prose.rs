@@ -2,8 +2,8 @@
 //! something.
 
 use super::documents::room;
-use super::ratchet::Finding;
-use super::{Source, Tree};
+use super::ratchet::TidyFinding;
+use super::{SourceFile, SourceTree};
 
 /// Columns of a line of prose, as of code.
 const COLUMNS: usize = 100;
@@ -31,7 +31,7 @@ const HOLLOW: &[&str] = &[
 ];
 
 /// A line of prose and where it stands.
-struct Line<'a> {
+struct ProseLine<'a> {
     number: usize,
     /// The whole line, code before the comment included.
     whole: &'a str,
@@ -42,15 +42,15 @@ struct Line<'a> {
 ///
 /// Lines that cannot be are passed over: rows of a table, a single word such as an address, and in
 /// documents text between fences, which is commands and their output.
-pub(super) fn columns(tree: &Tree) -> Vec<Finding> {
-    let wide = |line: &Line<'_>| line.whole.chars().count() > COLUMNS && can_be_broken(line);
+pub(super) fn columns(tree: &SourceTree) -> Vec<TidyFinding> {
+    let wide = |line: &ProseLine<'_>| line.whole.chars().count() > COLUMNS && can_be_broken(line);
     findings(tree, |line| {
         wide(line).then(|| format!("{} columns", line.whole.chars().count())).into_iter().collect()
     })
 }
 
 /// Words for persons.
-pub(super) fn persons(tree: &Tree) -> Vec<Finding> {
+pub(super) fn persons(tree: &SourceTree) -> Vec<TidyFinding> {
     findings(tree, |line| {
         let words = line.prose.split(|c: char| !c.is_alphanumeric() && c != '_');
         words
@@ -61,7 +61,7 @@ pub(super) fn persons(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Doc comments that are there only because there has to be one: "It.", "See the file."
-pub(super) fn hollow_docs(tree: &Tree) -> Vec<Finding> {
+pub(super) fn hollow_docs(tree: &SourceTree) -> Vec<TidyFinding> {
     let sources = tree.ending(&[".rs"]);
     let found = sources.flat_map(|source| {
         let lines: Vec<&str> = source.text.lines().map(str::trim_start).collect();
@@ -80,7 +80,7 @@ fn is_hollow(doc: &str) -> bool {
     words.all(|word| HOLLOW.contains(&word.to_lowercase().as_str()))
 }
 
-fn findings(tree: &Tree, wrong: impl Fn(&Line<'_>) -> Vec<String>) -> Vec<Finding> {
+fn findings(tree: &SourceTree, wrong: impl Fn(&ProseLine<'_>) -> Vec<String>) -> Vec<TidyFinding> {
     let mut found = Vec::new();
     for source in &tree.sources {
         for line in prose(source) {
@@ -92,20 +92,21 @@ fn findings(tree: &Tree, wrong: impl Fn(&Line<'_>) -> Vec<String>) -> Vec<Findin
     found
 }
 
-fn finding(source: &Source, sentence: String) -> Finding {
-    Finding { place: room(&source.path).unwrap_or_else(|| ".".to_owned()), sentence }
+fn finding(source: &SourceFile, sentence: String) -> TidyFinding {
+    TidyFinding { place: room(&source.path).unwrap_or_else(|| ".".to_owned()), sentence }
 }
 
 /// The lines of prose of a file: comments of Rust, documents outside of fences. What the laboratory
 /// writes (`docs/results/`) is none.
-fn prose(source: &Source) -> Vec<Line<'_>> {
+fn prose(source: &SourceFile) -> Vec<ProseLine<'_>> {
     let lines = source.text.lines().enumerate();
     let is_document = source.path.ends_with(".md")
         && (!source.path.contains('/') || source.path.starts_with("docs/"))
         && !source.path.starts_with("docs/results/");
     if source.path.ends_with(".rs") {
-        let comments = lines
-            .filter_map(|(at, whole)| Some(Line { number: at + 1, whole, prose: comment(whole)? }));
+        let comments = lines.filter_map(|(at, whole)| {
+            Some(ProseLine { number: at + 1, whole, prose: comment(whole)? })
+        });
         comments.collect()
     } else if is_document {
         let mut is_fenced = false;
@@ -114,7 +115,7 @@ fn prose(source: &Source) -> Vec<Line<'_>> {
             is_fenced ^= is_fence;
             !is_fence && !is_fenced && !line.starts_with("    ")
         });
-        outside.map(|(at, whole)| Line { number: at + 1, whole, prose: whole }).collect()
+        outside.map(|(at, whole)| ProseLine { number: at + 1, whole, prose: whole }).collect()
     } else {
         Vec::new()
     }
@@ -130,7 +131,7 @@ fn comment(line: &str) -> Option<&str> {
     code.matches('"').count().is_multiple_of(2).then_some(comment)
 }
 
-fn can_be_broken(line: &Line<'_>) -> bool {
+fn can_be_broken(line: &ProseLine<'_>) -> bool {
     let prose = line.prose.trim_start();
     let text = prose.trim_start_matches(|c: char| "-*>#".contains(c) || c.is_numeric());
     !prose.starts_with('|') && text.trim_start_matches('.').trim().contains(' ')
@@ -140,7 +141,7 @@ fn can_be_broken(line: &Line<'_>) -> bool {
 mod tests {
     use super::*;
 
-    fn sentences(found: &[Finding]) -> Vec<&str> {
+    fn sentences(found: &[TidyFinding]) -> Vec<&str> {
         found.iter().map(|finding| finding.sentence.as_str()).collect()
     }
 
@@ -152,7 +153,7 @@ mod tests {
             "x".repeat(120)
         );
         let page = format!("{wide}\n\n| {wide} |\n\n    {wide}\n```\n{wide}\n```\n- {wide}\n");
-        let tree = Tree::of(&[("crates/a/src/a.rs", &code), ("README.md", &page)]);
+        let tree = SourceTree::of(&[("crates/a/src/a.rs", &code), ("README.md", &page)]);
         let found = columns(&tree);
         assert_eq!(found[0].place, "crates/a");
         let expected = [
@@ -167,15 +168,16 @@ mod tests {
 
     #[test]
     fn the_results_of_the_laboratory_are_no_prose() {
-        let tree = Tree::of(&[("docs/results/a.md", "nobody\n"), ("experiments/a.md", "who\n")]);
+        let tree =
+            SourceTree::of(&[("docs/results/a.md", "nobody\n"), ("experiments/a.md", "who\n")]);
         assert!(persons(&tree).is_empty());
-        assert_eq!(persons(&Tree::of(&[("docs/a.md", "nobody\n")]))[0].place, "docs");
+        assert_eq!(persons(&SourceTree::of(&[("docs/a.md", "nobody\n")]))[0].place, "docs");
     }
 
     #[test]
     fn a_person_is_found_in_comments_and_not_in_code() {
         let code = "/// Whoever asks; whose turn, the whole.\nlet who = 1;\nf(); // for nobody\n";
-        let found = persons(&Tree::of(&[("src/a.rs", code)]));
+        let found = persons(&SourceTree::of(&[("src/a.rs", code)]));
         assert_eq!(sentences(&found), ["src/a.rs:1: Whoever", "src/a.rs:3: nobody"]);
     }
 
@@ -183,7 +185,7 @@ mod tests {
     fn a_doc_without_a_word_of_its_own_is_found() {
         let code = "    /// It.\n    pub it: T,\n/// See the file.\nmod a;\n/// See the file.\n/// Why.\n\
                     /// The xid.\nfn xid() {}\n";
-        let found = hollow_docs(&Tree::of(&[("src/a.rs", code)]));
+        let found = hollow_docs(&SourceTree::of(&[("src/a.rs", code)]));
         assert_eq!(sentences(&found), ["src/a.rs:1: /// It.", "src/a.rs:3: /// See the file."]);
     }
 }

@@ -4,7 +4,7 @@
 //! has the number 0. More than the number fails the rule. Less is a note, "lower the number", and
 //! no failure: otherwise two branches that each mend something could not be merged.
 
-use super::Tree;
+use super::SourceTree;
 use super::allow::read;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const LISTED: usize = 20;
 
 /// One thing that should not be there.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct TidyFinding {
     /// What the count is kept for: a room, or the whole tree.
     pub(super) place: String,
     pub(super) sentence: String,
@@ -31,7 +31,7 @@ pub(super) struct Judgement {
 }
 
 /// Compares the findings of the rule `rule` with its numbers.
-pub(super) fn judge(tree: &Tree, rule: &str, findings: &[Finding]) -> Judgement {
+pub(super) fn judge(tree: &SourceTree, rule: &str, findings: &[TidyFinding]) -> Judgement {
     let written = read(tree, COUNTS_FILE, rule);
     let mut places: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for number in &written {
@@ -60,14 +60,15 @@ pub(super) fn judge(tree: &Tree, rule: &str, findings: &[Finding]) -> Judgement 
 mod tests {
     use super::*;
 
-    fn findings(place: &str, count: usize) -> Vec<Finding> {
-        let finding = |n| Finding { place: place.into(), sentence: format!("{place}/f.rs:{n}") };
+    fn findings(place: &str, count: usize) -> Vec<TidyFinding> {
+        let finding =
+            |n| TidyFinding { place: place.into(), sentence: format!("{place}/f.rs:{n}") };
         (0..count).map(finding).collect()
     }
 
     #[test]
     fn a_count_above_its_number_fails_and_says_where() {
-        let tree = Tree::of(&[(COUNTS_FILE, "columns crates/wire 2\nwords crates/wire 9\n")]);
+        let tree = SourceTree::of(&[(COUNTS_FILE, "columns crates/wire 2\nwords crates/wire 9\n")]);
         let judgement = judge(&tree, "columns", &findings("crates/wire", 3));
         assert_eq!(judgement.wrong[0], "crates/wire: 3, and 2 is the most:");
         assert_eq!(judgement.wrong.len(), 4, "{judgement:?}");
@@ -76,13 +77,13 @@ mod tests {
 
     #[test]
     fn a_place_without_a_number_has_none_to_spare() {
-        let judgement = judge(&Tree::of(&[]), "columns", &findings("docs", 1));
+        let judgement = judge(&SourceTree::of(&[]), "columns", &findings("docs", 1));
         assert_eq!(judgement.wrong[0], "docs: 1, and 0 is the most:");
     }
 
     #[test]
     fn a_count_below_its_number_asks_for_the_lower_one_and_fails_nothing() {
-        let tree = Tree::of(&[(COUNTS_FILE, "columns docs 5 # why\ncolumns src 1\n")]);
+        let tree = SourceTree::of(&[(COUNTS_FILE, "columns docs 5 # why\ncolumns src 1\n")]);
         let judgement = judge(&tree, "columns", &findings("docs", 4));
         assert!(judgement.wrong.is_empty(), "{judgement:?}");
         assert!(judgement.notes[0].ends_with("columns docs 4 (now 5)"), "{judgement:?}");
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_failure_lists_only_so_many() {
-        let judgement = judge(&Tree::of(&[]), "columns", &findings("docs", 3 * LISTED));
+        let judgement = judge(&SourceTree::of(&[]), "columns", &findings("docs", 3 * LISTED));
         assert_eq!(judgement.wrong.len(), 1 + LISTED);
     }
 }

@@ -1,7 +1,7 @@
 //! The rooms of the engine stand in an order, and use only those before them.
 
-use super::Tree;
-use super::ratchet::Finding;
+use super::SourceTree;
+use super::ratchet::TidyFinding;
 use std::collections::BTreeSet;
 
 const ENGINE: &str = "crates/engine/src/";
@@ -14,7 +14,7 @@ const ROOMS: &[&str] = &[
 ];
 
 /// Rooms without a place in the order, and places without a room.
-pub(super) fn order(tree: &Tree) -> Vec<String> {
+pub(super) fn order(tree: &SourceTree) -> Vec<String> {
     let there: BTreeSet<&str> =
         tree.sources.iter().filter_map(|source| room(&source.path)).collect();
     let unnamed = there.iter().filter(|room| !ROOMS.contains(room));
@@ -26,7 +26,7 @@ pub(super) fn order(tree: &Tree) -> Vec<String> {
 }
 
 /// Arrows that climb: one for each room and each room above that it uses outside of its tests.
-pub(super) fn climbs(tree: &Tree) -> Vec<Finding> {
+pub(super) fn climbs(tree: &SourceTree) -> Vec<TidyFinding> {
     let floor = |room: &str| ROOMS.iter().position(|name| *name == room);
     let mut arrows = BTreeSet::new();
     for source in tree.ending(&[".rs"]).filter(|source| !is_test(&source.path)) {
@@ -35,7 +35,8 @@ pub(super) fn climbs(tree: &Tree) -> Vec<Finding> {
         arrows.extend(used.map(|to| (from, to)));
     }
     let sentence = |(from, to)| format!("{ENGINE}{from} uses {to}, which stands above it");
-    let finding = |arrow| Finding { place: "crates/engine".to_owned(), sentence: sentence(arrow) };
+    let finding =
+        |arrow| TidyFinding { place: "crates/engine".to_owned(), sentence: sentence(arrow) };
     arrows.into_iter().map(finding).collect()
 }
 
@@ -116,18 +117,18 @@ mod tests {
         let (up, down) = (format!("use crate::{HIGH};\n"), format!("use crate::{LOW};\n"));
         let files: [(&str, &str); 4] =
             [(&low, &up), (&low_child, &up), (&high, &down), (&test, &up)];
-        let found = climbs(&Tree::of(&files));
+        let found = climbs(&SourceTree::of(&files));
         assert_eq!(found.len(), 1, "{found:?}");
         let expected = format!("{ENGINE}{LOW} uses {HIGH}, which stands above it");
         assert_eq!(found[0].sentence, expected);
-        assert!(climbs(&Tree::of(&files[2..])).is_empty());
+        assert!(climbs(&SourceTree::of(&files[2..])).is_empty());
     }
 
     #[test]
     fn a_room_without_a_place_in_the_order_is_found() {
-        let wrong = order(&Tree::of(&[("crates/engine/src/cellar.rs", "")]));
+        let wrong = order(&SourceTree::of(&[("crates/engine/src/cellar.rs", "")]));
         assert!(wrong[0].contains("cellar has no place"), "{wrong:?}");
         assert_eq!(wrong.len(), 1 + ROOMS.len(), "{wrong:?}");
-        assert!(order(&Tree::of(&[("crates/engine/src/lib.rs", "")])).is_empty());
+        assert!(order(&SourceTree::of(&[("crates/engine/src/lib.rs", "")])).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Files and functions stay small enough to be read at one sitting.
 
 use super::allow::{ALLOW_FILE, exceptions};
-use super::{Source, Tree};
+use super::{SourceFile, SourceTree};
 
 /// Lines a file may have, its tests included.
 const FILE_LINES: usize = 600;
@@ -10,7 +10,7 @@ const FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// What is larger than it may be, and exceptions that allow more than is needed.
-pub(super) fn sizes(tree: &Tree) -> Vec<String> {
+pub(super) fn sizes(tree: &SourceTree) -> Vec<String> {
     let (mut files, mut functions) = (Vec::new(), Vec::new());
     for source in tree.ending(&[".rs", ".py"]) {
         files.push((source.path.clone(), source.text.lines().count()));
@@ -21,7 +21,7 @@ pub(super) fn sizes(tree: &Tree) -> Vec<String> {
     wrong
 }
 
-fn ratchet(tree: &Tree, kind: &str, usual: usize, sizes: &[(String, usize)]) -> Vec<String> {
+fn ratchet(tree: &SourceTree, kind: &str, usual: usize, sizes: &[(String, usize)]) -> Vec<String> {
     let allowed = exceptions(tree, kind);
     let limit = |place: &str| {
         allowed.iter().find(|exception| exception.place == place).map_or(usual, |found| found.limit)
@@ -51,7 +51,7 @@ fn ratchet(tree: &Tree, kind: &str, usual: usize, sizes: &[(String, usize)]) -> 
 ///
 /// rustfmt puts the closing brace of a function under the first letter of its line, and nothing
 /// else of it there: that is all this needs to know of the language.
-fn function_sizes(source: &Source) -> Vec<(String, usize)> {
+fn function_sizes(source: &SourceFile) -> Vec<(String, usize)> {
     if !source.path.ends_with(".rs") {
         return Vec::new();
     }
@@ -99,7 +99,7 @@ mod tests {
         let long = function("long", FUNCTION_LINES + 1);
         let file = "// line\n".repeat(FILE_LINES + 1);
         let wrong =
-            sizes(&Tree::of(&[("a.rs", &long), ("b.rs", &file), ("c.rs", "fn main() {}\n")]));
+            sizes(&SourceTree::of(&[("a.rs", &long), ("b.rs", &file), ("c.rs", "fn main() {}\n")]));
         assert_eq!(wrong.len(), 2, "{wrong:?}");
         assert!(wrong[0].starts_with("b.rs has 601 lines"), "{wrong:?}");
         assert!(wrong[1].starts_with("a.rs::long has 71 lines"), "{wrong:?}");
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn the_length_ends_with_the_function() {
         let text = format!("{}{}", function("one", 30), function("two", 60));
-        let sizes = function_sizes(&Source { path: "a.rs".into(), text });
+        let sizes = function_sizes(&SourceFile { path: "a.rs".into(), text });
         assert_eq!(sizes, [("a.rs::one".to_owned(), 30), ("a.rs::two".to_owned(), 60)]);
     }
 
     #[test]
     fn a_declaration_in_a_trait_is_as_long_as_it_is() {
         let text = format!("    fn no(\n        &self,\n    ) -> bool;\n{}", function("one", 30));
-        let sizes = function_sizes(&Source { path: "a.rs".into(), text });
+        let sizes = function_sizes(&SourceFile { path: "a.rs".into(), text });
         assert_eq!(sizes, [("a.rs::no".to_owned(), 3), ("a.rs::one".to_owned(), 30)]);
     }
 
@@ -123,7 +123,7 @@ mod tests {
     fn an_exception_allows_its_size_and_no_more() {
         let check = |allow: &str, lines: usize| {
             let text = function("f", lines);
-            sizes(&Tree::of(&[("a.rs", &text), (ALLOW_FILE, allow)]))
+            sizes(&SourceTree::of(&[("a.rs", &text), (ALLOW_FILE, allow)]))
         };
         assert!(check("function a.rs::f 80", 80).is_empty());
         assert!(check("function a.rs::f 80", 81)[0].contains("80 allowed"));

@@ -1,7 +1,7 @@
 //! Words that do not belong in a finished file.
 
 use super::allow::{ALLOW_FILE, exceptions};
-use super::{Source, Tree};
+use super::{SourceFile, SourceTree};
 
 /// Written in two halves, so that this file does not find itself.
 const MARKERS: &[&str] = &[
@@ -28,18 +28,18 @@ const UNSAFE: &[&str] = &[
 ];
 
 /// Work that was put off.
-pub(super) fn markers(tree: &Tree) -> Vec<String> {
+pub(super) fn markers(tree: &SourceTree) -> Vec<String> {
     let code = tree.ending(&[".rs", ".py", ".sh", ".toml", "Makefile", ".ci/run"]);
     code.flat_map(|source| finds(source, MARKERS)).collect()
 }
 
 /// Paths that exist on one machine only.
-pub(super) fn machine_paths(tree: &Tree) -> Vec<String> {
+pub(super) fn machine_paths(tree: &SourceTree) -> Vec<String> {
     tree.sources.iter().flat_map(|source| finds(source, MACHINE_PATHS)).collect()
 }
 
 /// `unsafe` in files that are not on the list, and files on the list that have none.
-pub(super) fn unsafe_code(tree: &Tree) -> Vec<String> {
+pub(super) fn unsafe_code(tree: &SourceTree) -> Vec<String> {
     let allowed = exceptions(tree, "unsafe");
     let places: Vec<(&str, Vec<String>)> = tree
         .ending(&[".rs"])
@@ -57,7 +57,7 @@ pub(super) fn unsafe_code(tree: &Tree) -> Vec<String> {
     outside.chain(needless).collect()
 }
 
-fn finds(source: &Source, words: &[&str]) -> Vec<String> {
+fn finds(source: &SourceFile, words: &[&str]) -> Vec<String> {
     let lines = source.text.lines().enumerate();
     let found = lines.flat_map(|(at, line)| {
         let words = words.iter().filter(move |word| stands_alone(line, word));
@@ -84,30 +84,35 @@ mod tests {
     #[test]
     fn every_marker_is_found_where_it_stands() {
         for marker in MARKERS {
-            let wrong = markers(&Tree::of(&[("a.rs", &format!("fn a() {{\n    {marker}\n}}\n"))]));
+            let wrong =
+                markers(&SourceTree::of(&[("a.rs", &format!("fn a() {{\n    {marker}\n}}\n"))]));
             assert_eq!(wrong, [format!("a.rs:2: {marker}")]);
         }
-        assert!(markers(&Tree::of(&[("a.rs", "let mastodon_xxxl = 1;\n")])).is_empty());
+        assert!(markers(&SourceTree::of(&[("a.rs", "let mastodon_xxxl = 1;\n")])).is_empty());
     }
 
     #[test]
     fn a_path_of_a_machine_is_found_in_any_file() {
         for path in MACHINE_PATHS {
-            let wrong = machine_paths(&Tree::of(&[("README.md", &format!("see {path}here\n"))]));
+            let wrong =
+                machine_paths(&SourceTree::of(&[("README.md", &format!("see {path}here\n"))]));
             assert_eq!(wrong.len(), 1, "{path}");
         }
         let inner = format!("crates/net{}a.rs", MACHINE_PATHS[0]);
-        assert!(machine_paths(&Tree::of(&[("README.md", &inner)])).is_empty());
+        assert!(machine_paths(&SourceTree::of(&[("README.md", &inner)])).is_empty());
     }
 
     #[test]
     fn unsafe_code_needs_its_place_on_the_list() {
         let code = format!("    {} read() }}\n", UNSAFE[0]);
-        assert_eq!(unsafe_code(&Tree::of(&[("a.rs", &code)])).len(), 1);
-        assert!(unsafe_code(&Tree::of(&[("a.rs", &code), (ALLOW_FILE, "unsafe a.rs")])).is_empty());
+        assert_eq!(unsafe_code(&SourceTree::of(&[("a.rs", &code)])).len(), 1);
+        assert!(
+            unsafe_code(&SourceTree::of(&[("a.rs", &code), (ALLOW_FILE, "unsafe a.rs")]))
+                .is_empty()
+        );
         let needless =
-            unsafe_code(&Tree::of(&[("a.rs", "fn a() {}"), (ALLOW_FILE, "unsafe a.rs")]));
+            unsafe_code(&SourceTree::of(&[("a.rs", "fn a() {}"), (ALLOW_FILE, "unsafe a.rs")]));
         assert!(needless[0].contains("no unsafe code any more"), "{needless:?}");
-        assert!(unsafe_code(&Tree::of(&[("a.rs", "#![forbid(unsafe_code)]")])).is_empty());
+        assert!(unsafe_code(&SourceTree::of(&[("a.rs", "#![forbid(unsafe_code)]")])).is_empty());
     }
 }

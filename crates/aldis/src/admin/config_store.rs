@@ -11,17 +11,17 @@ use aldis_apps::static_flows::{StaticFlow, StaticFlowStatuses, StaticFlows};
 use aldis_control::App;
 use aldis_control::weights::WeightRule;
 use aldis_http::desired::{
-    AclChange, ConfigStore, InstallStatus, Installed, Only, Refused, Reread, Source, Stored, Value,
+    AclChange, ConfigStore, InstallStatus, Installed, Only, Reread, SetError, Source, Stored, Value,
 };
 use aldis_wire::DatapathId;
 use tracing::info;
 
 use super::Admin;
-use crate::weights::{self, Rules};
+use crate::weights::{self, WeightRules};
 
 impl Admin {
-    fn runs<A: App>(&self) -> Result<(), Refused> {
-        if self.settings.now().runs(A::NAME) { Ok(()) } else { Err(Refused::NotRunning(A::NAME)) }
+    fn runs<A: App>(&self) -> Result<(), SetError> {
+        if self.settings.now().runs(A::NAME) { Ok(()) } else { Err(SetError::NotRunning(A::NAME)) }
     }
 
     fn status<W: Owner>(&self, name: &str) -> Vec<InstallStatus> {
@@ -67,7 +67,7 @@ impl ConfigStore for Admin {
         self.persisted().is_durable()
     }
 
-    fn static_flows(&self) -> Result<Vec<Stored<StaticFlow>>, Refused> {
+    fn static_flows(&self) -> Result<Vec<Stored<StaticFlow>>, SetError> {
         self.runs::<StaticFlows>()?;
         let installed = self.installed();
         let desired = |(flow, configured): (&Arc<StaticFlow>, bool)| Stored {
@@ -90,7 +90,7 @@ impl ConfigStore for Admin {
         set: Vec<StaticFlow>,
         remove: Vec<String>,
         only: Only,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SetError> {
         self.runs::<StaticFlows>()?;
         let mut persisted = self.persisted();
         persisted.change_flows(set, remove, only)?;
@@ -98,7 +98,7 @@ impl ConfigStore for Admin {
         Ok(())
     }
 
-    fn acl(&self) -> Result<Vec<Stored<Rule>>, Refused> {
+    fn acl(&self) -> Result<Vec<Stored<Rule>>, SetError> {
         self.runs::<Acl>()?;
         let desired = |(rule, configured): (&Arc<Rule>, bool)| Stored {
             it: Rule::clone(rule),
@@ -113,7 +113,7 @@ impl ConfigStore for Admin {
         self.status::<Acl>(name)
     }
 
-    fn change_acl(&self, change: AclChange) -> Result<(), Refused> {
+    fn change_acl(&self, change: AclChange) -> Result<(), SetError> {
         self.runs::<Acl>()?;
         let mut persisted = self.persisted();
         persisted.change_acl(change)?;
@@ -128,7 +128,7 @@ impl ConfigStore for Admin {
     fn change_floodlight_entries(
         &self,
         changes: Vec<(String, Option<Value>)>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SetError> {
         self.persisted().change_floodlight_entries(changes)
     }
 
@@ -136,7 +136,7 @@ impl ConfigStore for Admin {
         self.persisted().names().clone()
     }
 
-    fn set_name(&self, switch: DatapathId, name: Option<String>) -> Result<(), Refused> {
+    fn set_name(&self, switch: DatapathId, name: Option<String>) -> Result<(), SetError> {
         self.persisted().name(switch, name)
     }
 
@@ -146,11 +146,11 @@ impl ConfigStore for Admin {
         (self.settings.now().rules.iter().cloned().collect(), source)
     }
 
-    fn set_weights(&self, rules: Option<Vec<WeightRule>>) -> Result<(), Refused> {
+    fn set_weights(&self, rules: Option<Vec<WeightRule>>) -> Result<(), SetError> {
         let mut persisted = self.persisted();
         persisted.weigh(rules.clone())?;
         // Each was found to make sense.
-        let rules = rules.map(|rules| Rules::of(&rules).unwrap_or_default());
+        let rules = rules.map(|rules| WeightRules::of(&rules).unwrap_or_default());
         for line in self.settings.weigh(rules) {
             info!("HTTP: {line}");
         }
@@ -158,12 +158,12 @@ impl ConfigStore for Admin {
         Ok(())
     }
 
-    fn reread(&self) -> Result<Reread, Refused> {
+    fn reread(&self) -> Result<Reread, SetError> {
         if self.origin.file.is_none() {
             let why = "there is nothing to read again: the controller was started without --config";
-            return Err(Refused::Configured(why.into()));
+            return Err(SetError::Configured(why.into()));
         }
-        let changes = self.reread_settings().map_err(Refused::Senseless)?;
+        let changes = self.reread_settings().map_err(SetError::Senseless)?;
         changes.log(&self.file().unwrap_or_default());
         let waiting = changes.waiting.iter().map(|key| (*key).to_owned()).collect();
         Ok(Reread { applied: changes.applied, waiting })

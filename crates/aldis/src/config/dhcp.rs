@@ -1,7 +1,7 @@
 //! `[[dhcp-server]]`: the DHCP servers, where they are named beforehand.
 
 use aldis_apps::SwitchPort;
-use aldis_apps::dhcp::{Server, Trust};
+use aldis_apps::dhcp::{DhcpServer, Trust};
 use aldis_apps::spelling::Spelled;
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr};
@@ -12,7 +12,7 @@ use super::value::parsed;
 /// One of them.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Told {
+pub(super) struct DhcpTable {
     /// Its address.
     #[serde(deserialize_with = "parsed")]
     mac: MacAddr,
@@ -29,15 +29,15 @@ pub(super) struct Told {
 ///
 /// # Errors
 /// What is wrong.
-pub(super) fn trust(told: &[Told]) -> Result<Trust, String> {
+pub(super) fn trust(told: &[DhcpTable]) -> Result<Trust, String> {
     if told.is_empty() {
         return Ok(Trust::AnyServer);
     }
-    told.iter().map(Told::server).collect::<Result<_, _>>().map(Trust::Only)
+    told.iter().map(DhcpTable::server).collect::<Result<_, _>>().map(Trust::Only)
 }
 
-impl Told {
-    fn server(&self) -> Result<Server, String> {
+impl DhcpTable {
+    fn server(&self) -> Result<DhcpServer, String> {
         let refused = |what: String| format!("[[dhcp-server]] {}: {what}", self.mac);
         let dpid: DatapathId =
             self.switch.0.parse().map_err(|why| refused(format!("switch: {why}")))?;
@@ -48,7 +48,7 @@ impl Told {
         if self.vlan > 4095 {
             return Err(refused(format!("vlan {}; accepted are 0 to 4095", self.vlan)));
         }
-        Ok(Server { vlan: self.vlan, mac: self.mac, at: SwitchPort::of(dpid, port) })
+        Ok(DhcpServer { vlan: self.vlan, mac: self.mac, at: SwitchPort::of(dpid, port) })
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(read("").unwrap().dhcp_servers(), Trust::AnyServer);
         let text = "[[dhcp-server]]\nmac = \"02:00:00:00:00:fe\"\nswitch = 1\nport = 3\nvlan = 10";
         let at = SwitchPort::new(1, 3);
-        let server = Server { vlan: 10, mac: MacAddr([2, 0, 0, 0, 0, 0xfe]), at };
+        let server = DhcpServer { vlan: 10, mac: MacAddr([2, 0, 0, 0, 0, 0xfe]), at };
         assert_eq!(read(text).unwrap().dhcp_servers(), Trust::Only(vec![server]));
         for (rest, accepted) in [
             ("switch = \"s1\"\nport = 3", "00:00:00:00:00:00:00:01"),

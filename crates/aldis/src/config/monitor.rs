@@ -1,6 +1,6 @@
 //! `[monitor]`: how often switches are asked for their counters, and for which.
 
-use aldis_apps::monitor::Config;
+use aldis_apps::monitor::MonitorConfig;
 use serde::{Deserialize, Deserializer, de};
 
 use super::value::Seconds;
@@ -11,7 +11,7 @@ const FLOWS_MAX: i64 = 4096;
 /// The table.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Settings {
+pub(crate) struct MonitorTable {
     interval_s: Seconds,
     ports: bool,
     flows: bool,
@@ -21,19 +21,23 @@ pub(crate) struct Settings {
     flows_max: usize,
 }
 
-impl Default for Settings {
+impl Default for MonitorTable {
     fn default() -> Self {
-        let Config { interval, kinds: [ports, flows, tables, queues], flows_max } =
-            Config::default();
-        Settings { interval_s: Seconds(interval), ports, flows, tables, queues, flows_max }
+        let MonitorConfig { interval, kinds: [ports, flows, tables, queues], flows_max } =
+            MonitorConfig::default();
+        MonitorTable { interval_s: Seconds(interval), ports, flows, tables, queues, flows_max }
     }
 }
 
-impl Settings {
+impl MonitorTable {
     /// As the application wants them.
-    pub(crate) fn settings(&self) -> Config {
-        let Settings { interval_s: Seconds(interval), flows_max, .. } = *self;
-        Config { interval, kinds: [self.ports, self.flows, self.tables, self.queues], flows_max }
+    pub(crate) fn settings(&self) -> MonitorConfig {
+        let MonitorTable { interval_s: Seconds(interval), flows_max, .. } = *self;
+        MonitorConfig {
+            interval,
+            kinds: [self.ports, self.flows, self.tables, self.queues],
+            flows_max,
+        }
     }
 }
 

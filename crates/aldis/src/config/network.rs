@@ -8,7 +8,7 @@ use aldis_apps::topology;
 use serde::Deserialize;
 
 use super::value::{Seconds, Within};
-use crate::room::Room;
+use crate::room::MemoryBudget;
 
 /// `[topology]`
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -71,7 +71,7 @@ impl Default for HostsSettings {
 }
 
 impl HostsSettings {
-    pub(super) fn config(&self, room: Room) -> hosts::Config {
+    pub(super) fn config(&self, room: MemoryBudget) -> hosts::Config {
         let usual = hosts::Config::new(Seed::random());
         let fitting = || room.hosts(usual.hosts_max as u64);
         let hosts_max = self.hosts_max.map_or_else(fitting, |Within(max)| max);

@@ -29,7 +29,7 @@ use serde_spanned::Spanned;
 use crate::persisted::flows::FLOWS_MAX;
 
 /// What is wrong, and at which byte of the file.
-type Wrong = (usize, String);
+type FileFault = (usize, String);
 
 /// Keys that were spelled otherwise before. They are still read, with a warning.
 pub(super) trait OldKeys {
@@ -45,14 +45,14 @@ impl OldKeys for StaticFlow {
 
 /// A flow or a rule, with the place of each of its keys in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Told<T> {
+pub(super) struct ToldRule<T> {
     it: T,
     keys: Vec<(String, usize)>,
     /// What old keys say, as `then` spells it, each with its key.
     old: Vec<(&'static str, String)>,
 }
 
-impl<T> Told<T> {
+impl<T> ToldRule<T> {
     /// Where a key is; the last old one, or the first of all, where the table has none of this
     /// name.
     fn at(&self, key: &str) -> usize {
@@ -70,30 +70,30 @@ impl<T> Told<T> {
     }
 
     /// What is wrong with the value of a key.
-    fn wrong(&self, key: &str, why: impl Into<String>) -> Wrong {
+    fn wrong(&self, key: &str, why: impl Into<String>) -> FileFault {
         (self.at(key), why.into())
     }
 }
 
-impl<'de, T: Deserialize<'de> + OldKeys> Deserialize<'de> for Told<T> {
+impl<'de, T: Deserialize<'de> + OldKeys> Deserialize<'de> for ToldRule<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reads<T>(PhantomData<T>);
+        struct RuleVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de> + OldKeys> Visitor<'de> for Reads<T> {
-            type Value = Told<T>;
+        impl<'de, T: Deserialize<'de> + OldKeys> Visitor<'de> for RuleVisitor<T> {
+            type Value = ToldRule<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a table of keys and values")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Told<T>, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<ToldRule<T>, M::Error> {
                 let mut noting = Noting { map, old_keys: T::OLD, keys: vec![], old: vec![] };
                 let it = T::deserialize(MapAccessDeserializer::new(&mut noting))?;
-                Ok(Told { it, keys: noting.keys, old: noting.old })
+                Ok(ToldRule { it, keys: noting.keys, old: noting.old })
             }
         }
 
-        from.deserialize_map(Reads(PhantomData))
+        from.deserialize_map(RuleVisitor(PhantomData))
     }
 }
 
@@ -131,7 +131,7 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for Noting<M> {
     ) -> Result<Option<K::Value>, M::Error> {
         let mut seed = Some(seed);
         loop {
-            let key = Key { seed: &mut seed, old: self.old_keys, keys: &mut self.keys };
+            let key = KeySeed { seed: &mut seed, old: self.old_keys, keys: &mut self.keys };
             match self.map.next_key_seed(key)? {
                 None => return Ok(None),
                 Some(Noted::Known(key)) => return Ok(Some(key)),
@@ -146,7 +146,7 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for Noting<M> {
 }
 
 /// Reads one key, and notes its place.
-struct Key<'n, K> {
+struct KeySeed<'n, K> {
     seed: &'n mut Option<K>,
     old: &'static [&'static str],
     keys: &'n mut Vec<(String, usize)>,
@@ -157,7 +157,7 @@ enum Noted<K> {
     Old(&'static str),
 }
 
-impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Key<'_, K> {
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, K> {
     type Value = Noted<K::Value>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Noted<K::Value>, D::Error> {
@@ -176,7 +176,7 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Key<'_, K> {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub(super) fn acl(told: &[Told<Rule>]) -> Result<Vec<Rule>, Wrong> {
+pub(super) fn acl(told: &[ToldRule<Rule>]) -> Result<Vec<Rule>, FileFault> {
     let mut names = HashSet::new();
     let mut rules: Vec<Arc<Rule>> = Vec::new();
     for told in told {
@@ -203,7 +203,7 @@ pub(super) fn acl(told: &[Told<Rule>]) -> Result<Vec<Rule>, Wrong> {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub(super) fn static_flows(told: &[Told<StaticFlow>]) -> Result<Vec<StaticFlow>, Wrong> {
+pub(super) fn static_flows(told: &[ToldRule<StaticFlow>]) -> Result<Vec<StaticFlow>, FileFault> {
     let mut names = HashSet::new();
     let mut flows: Vec<StaticFlow> = Vec::new();
     for told in told {
@@ -231,8 +231,8 @@ pub(super) fn static_flows(told: &[Told<StaticFlow>]) -> Result<Vec<StaticFlow>,
     Ok(flows)
 }
 
-impl Told<StaticFlow> {
-    fn flow(&self) -> Result<StaticFlow, Wrong> {
+impl ToldRule<StaticFlow> {
+    fn flow(&self) -> Result<StaticFlow, FileFault> {
         let (actions, mut then) = spelled(&self.it.instructions);
         for (key, text) in &self.old {
             let read = text.parse::<Then>().map_err(|why| self.wrong(key, why))?;
@@ -255,11 +255,11 @@ impl Told<StaticFlow> {
 
 /// A name is there, and once.
 fn check_name<'t, T>(
-    told: &Told<T>,
+    told: &ToldRule<T>,
     name: &'t str,
     names: &mut HashSet<&'t str>,
     what: &str,
-) -> Result<(), Wrong> {
+) -> Result<(), FileFault> {
     match (name.trim().is_empty(), names.insert(name)) {
         (true, _) => {
             Err(told.wrong("name", format!("a {what} needs a name, by which it is shown")))

@@ -8,7 +8,7 @@ use serde_spanned::Spanned;
 /// One of them, with its place in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Told {
+pub(super) struct ToldSequence {
     /// On what it starts.
     #[serde(deserialize_with = "event")]
     on: Spanned<EventKind>,
@@ -22,7 +22,7 @@ fn event<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Spanned<EventKind>
     Ok(Spanned::new(name.span(), on))
 }
 
-impl Told {
+impl ToldSequence {
     /// What it says.
     pub(super) fn sequence(&self) -> Sequence {
         let apps = self.apps.iter().map(|app| app.as_ref().clone()).collect();
@@ -43,6 +43,6 @@ impl Told {
 }
 
 /// Which of two lists of sequences says something else.
-pub(super) fn differ(one: &[Told], other: &[Told]) -> bool {
-    !one.iter().map(Told::sequence).eq(other.iter().map(Told::sequence))
+pub(super) fn differ(one: &[ToldSequence], other: &[ToldSequence]) -> bool {
+    !one.iter().map(ToldSequence::sequence).eq(other.iter().map(ToldSequence::sequence))
 }

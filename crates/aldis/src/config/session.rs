@@ -11,7 +11,7 @@ use super::value::{Seconds, Within};
 /// `[session]`
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Session {
+pub(super) struct SessionTable {
     /// Beacon's knob: delete the flows that a switch has when it connects.
     delete_flows: bool,
     handshake_within_s: Seconds,
@@ -23,10 +23,10 @@ pub(super) struct Session {
     switch_mib_max: Option<Within<1, 4096>>,
 }
 
-impl Default for Session {
+impl Default for SessionTable {
     fn default() -> Self {
         let session = session::Config::default();
-        Session {
+        SessionTable {
             delete_flows: session.delete_flows,
             handshake_within_s: Seconds(session.handshake_within),
             echo_every_s: Seconds(session.echo_every),
@@ -37,7 +37,7 @@ impl Default for Session {
     }
 }
 
-impl Session {
+impl SessionTable {
     /// As the engine wants them.
     pub(super) fn config(&self) -> session::Config {
         session::Config {
@@ -60,14 +60,14 @@ impl Session {
 /// `[learning-switch]`
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct LearningSwitch {
+pub(super) struct LearningSwitchTable {
     /// Seconds after which a flow that carries nothing is removed, 1 to 65535; 0 keeps it for ever.
     pub(super) idle_timeout_s: u16,
 }
 
-impl Default for LearningSwitch {
+impl Default for LearningSwitchTable {
     fn default() -> Self {
-        let usual = learning_switch::Config::new(Seed::new([0; 16]));
-        LearningSwitch { idle_timeout_s: usual.idle_timeout_s }
+        let usual = learning_switch::LearningConfig::new(Seed::new([0; 16]));
+        LearningSwitchTable { idle_timeout_s: usual.idle_timeout_s }
     }
 }

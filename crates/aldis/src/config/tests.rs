@@ -145,7 +145,7 @@ fn an_error_names_line_key_and_what_is_accepted() {
 }
 
 fn unsettled(text: &str, settings: &[&str], rules: &[&str]) -> String {
-    let source = Some(Source { path: "a.toml".into(), text: text.to_owned() });
+    let source = Some(ConfigFile { path: "a.toml".into(), text: text.to_owned() });
     let config = Config { source, ..toml::from_str(text).unwrap() };
     let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
     let rules: Vec<WeightRule> = rules.iter().map(|text| text.parse().unwrap()).collect();
@@ -179,7 +179,7 @@ fn applications_that_cannot_work_together_are_refused_with_their_place() {
         ),
     ];
     for (text, place, accepted) in cases {
-        let source = Some(Source { path: "a.toml".into(), text: text.to_owned() });
+        let source = Some(ConfigFile { path: "a.toml".into(), text: text.to_owned() });
         let config = Config { source, ..toml::from_str(text).unwrap() };
         let refusal = config.app_set().expect_err("it has to be refused");
         assert!(refusal.starts_with(place) && refusal.contains(accepted), "{refusal}");

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use aldis_http::access::{Access, Key, Kind, REQUESTS_PER_S, check_name};
+use aldis_http::access::{Access, AccessKey, KeyKind, REQUESTS_PER_S, check_name};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, de};
@@ -13,7 +13,7 @@ use toml::value::Datetime;
 
 use super::ServeAt;
 use crate::config::location::explain;
-use crate::tls::{self, Identity};
+use crate::tls::{self, TlsIdentity};
 
 /// The largest file of keys that is read, in bytes: thousands of keys.
 const FILE_MAX: u64 = 1024 * 1024;
@@ -29,53 +29,53 @@ pub(crate) struct Section {
     /// A file with more keys.
     pub(crate) access: Option<PathBuf>,
     pub(crate) requests_per_s: Option<u32>,
-    pub(crate) keys: Ring,
+    pub(crate) keys: KeyRing,
 }
 
 /// The table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Table {
+struct HttpTable {
     listen: Option<ServeAt>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
     access: Option<PathBuf>,
-    requests_per_s: Option<Rate>,
+    requests_per_s: Option<RequestRate>,
     #[serde(default)]
-    token: Vec<Told>,
+    token: Vec<ToldKey>,
     #[serde(default)]
-    user: Vec<Told>,
+    user: Vec<ToldKey>,
 }
 
 /// Keys as they are told, and a whole file of them.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Ring {
-    token: Vec<Told>,
-    user: Vec<Told>,
+pub(crate) struct KeyRing {
+    token: Vec<ToldKey>,
+    user: Vec<ToldKey>,
 }
 
 /// A key.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct ToldKey {
     #[serde(deserialize_with = "name")]
     name: String,
     #[serde(deserialize_with = "crate::config::value::parsed")]
-    hash: aldis_http::access::Hash,
+    hash: aldis_http::access::SecretHash,
     #[serde(deserialize_with = "crate::config::value::parsed")]
-    role: aldis_http::access::Role,
+    role: aldis_http::access::AccessRole,
     #[serde(default, deserialize_with = "expiry")]
     expires: Option<SystemTime>,
 }
 
 /// Requests a second, 1 to 1000000.
-struct Rate(u32);
+struct RequestRate(u32);
 
-impl<'de> Deserialize<'de> for Rate {
+impl<'de> Deserialize<'de> for RequestRate {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         match i64::deserialize(from)? {
-            rate @ 1..=1_000_000 => Ok(Rate(rate as u32)),
+            rate @ 1..=1_000_000 => Ok(RequestRate(rate as u32)),
             other => Err(de::Error::custom(format!("{other}; accepted are 1 to 1000000"))),
         }
     }
@@ -115,13 +115,13 @@ fn moment_of(moment: &Datetime) -> Option<SystemTime> {
 
 impl<'de> Deserialize<'de> for Section {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Either)
+        from.deserialize_any(SectionVisitor)
     }
 }
 
-struct Either;
+struct SectionVisitor;
 
-impl<'de> Visitor<'de> for Either {
+impl<'de> Visitor<'de> for SectionVisitor {
     type Value = Section;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,14 +138,14 @@ impl<'de> Visitor<'de> for Either {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Section, A::Error> {
-        let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+        let table = HttpTable::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Section {
             at: table.listen,
             certificate: table.certificate,
             key: table.key,
             access: table.access,
-            requests_per_s: table.requests_per_s.map(|Rate(rate)| rate),
-            keys: Ring { token: table.token, user: table.user },
+            requests_per_s: table.requests_per_s.map(|RequestRate(rate)| rate),
+            keys: KeyRing { token: table.token, user: table.user },
         })
     }
 }
@@ -161,7 +161,7 @@ impl Section {
         match (&self.certificate, &self.key) {
             (None, None) => Ok(access),
             (Some(certificate), Some(key)) => {
-                let identity = Identity::read(certificate, key)?;
+                let identity = TlsIdentity::read(certificate, key)?;
                 let access = access.with_certificate(identity.chain, identity.key);
                 access.map_err(|why| tls::mismatch(certificate, key, &why))
             }
@@ -170,10 +170,10 @@ impl Section {
         }
     }
 
-    fn keys(&self) -> Result<Vec<Key>, String> {
+    fn keys(&self) -> Result<Vec<AccessKey>, String> {
         let mut rings = vec![(None, self.keys.clone())];
         if let Some(file) = &self.access {
-            rings.push((Some(file), Ring::read(file)?));
+            rings.push((Some(file), KeyRing::read(file)?));
         }
         let (mut keys, mut seen) = (vec![], HashSet::new());
         for (file, ring) in rings {
@@ -199,8 +199,8 @@ fn said_alone(one: &str, other: &str) -> String {
     )
 }
 
-impl Ring {
-    fn read(file: &Path) -> Result<Ring, String> {
+impl KeyRing {
+    fn read(file: &Path) -> Result<KeyRing, String> {
         let shown = file.display();
         let text = std::fs::metadata(file).and_then(|about| {
             if about.len() > FILE_MAX {
@@ -212,9 +212,9 @@ impl Ring {
         toml::from_str(&text).map_err(|error| format!("{shown}:{}", explain(&text, &error)))
     }
 
-    fn keys(self) -> impl Iterator<Item = Key> {
-        let key = |kind: Kind| {
-            move |told: Told| Key {
+    fn keys(self) -> impl Iterator<Item = AccessKey> {
+        let key = |kind: KeyKind| {
+            move |told: ToldKey| AccessKey {
                 kind,
                 name: told.name,
                 hash: told.hash,
@@ -224,8 +224,8 @@ impl Ring {
         };
         self.token
             .into_iter()
-            .map(key(Kind::Token))
-            .chain(self.user.into_iter().map(key(Kind::User)))
+            .map(key(KeyKind::Token))
+            .chain(self.user.into_iter().map(key(KeyKind::User)))
     }
 }
 

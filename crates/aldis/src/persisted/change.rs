@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use aldis_control::weights::WeightRule;
-use aldis_http::desired::Refused;
-use aldis_store::{Change, Shelf, Value};
+use aldis_http::desired::SetError;
+use aldis_store::{Shelf, StoreChange, Value};
 use aldis_wire::DatapathId;
 
 use super::{Persisted, RULES};
@@ -21,14 +21,14 @@ impl Persisted {
     }
 
     /// Others in their place, or none; on disk when this returns.
-    pub(crate) fn weigh(&mut self, rules: Option<Vec<WeightRule>>) -> Result<(), Refused> {
+    pub(crate) fn weigh(&mut self, rules: Option<Vec<WeightRule>>) -> Result<(), SetError> {
         let pair = |rule: &WeightRule| {
             Value::from(vec![Value::from(&*rule.switches), Value::from(rule.weight)])
         };
         let value = rules.as_ref().map(|rules| rules.iter().map(pair).collect::<Value>());
         let change = match value {
-            Some(value) => Change::set(Shelf::Weights, RULES, value),
-            None => Change::remove(Shelf::Weights, RULES),
+            Some(value) => StoreChange::set(Shelf::Weights, RULES, value),
+            None => StoreChange::remove(Shelf::Weights, RULES),
         };
         self.write(&[change])?;
         self.weights = rules;
@@ -45,10 +45,10 @@ impl Persisted {
     pub(crate) fn change_floodlight_entries(
         &self,
         changes: Vec<(String, Option<Value>)>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SetError> {
         let change = |(name, value)| match value {
-            Some(value) => Change::set(Shelf::FloodlightEntries, name, value),
-            None => Change::remove(Shelf::FloodlightEntries, name),
+            Some(value) => StoreChange::set(Shelf::FloodlightEntries, name, value),
+            None => StoreChange::remove(Shelf::FloodlightEntries, name),
         };
         self.write(&changes.into_iter().map(change).collect::<Vec<_>>())
     }
@@ -59,12 +59,12 @@ impl Persisted {
     }
 
     /// Calls a switch so, or nothing any more; on disk when this returns.
-    pub(crate) fn name(&mut self, dpid: DatapathId, name: Option<String>) -> Result<(), Refused> {
+    pub(crate) fn name(&mut self, dpid: DatapathId, name: Option<String>) -> Result<(), SetError> {
         let Some(name) = name else {
             if !self.names.contains_key(&dpid) {
-                return Err(Refused::Missing(dpid.to_string()));
+                return Err(SetError::Missing(dpid.to_string()));
             }
-            self.write(&[Change::remove(Shelf::Names, dpid.to_string())])?;
+            self.write(&[StoreChange::remove(Shelf::Names, dpid.to_string())])?;
             self.names.remove(&dpid);
             return Ok(());
         };
@@ -72,23 +72,23 @@ impl Persisted {
             self.names.iter().find(|(other, there)| **other != dpid && **there == name)
         {
             let why = format!("switch {other} has the name \"{name}\" already");
-            return Err(Refused::Senseless(why));
+            return Err(SetError::Senseless(why));
         }
-        self.write(&[Change::set(Shelf::Names, dpid.to_string(), name.clone().into())])?;
+        self.write(&[StoreChange::set(Shelf::Names, dpid.to_string(), name.clone().into())])?;
         self.names.insert(dpid, name);
         Ok(())
     }
 
     /// Sees to it that these changes outlive the controller, if anything does.
-    pub(crate) fn write(&self, changes: &[Change]) -> Result<(), Refused> {
+    pub(crate) fn write(&self, changes: &[StoreChange]) -> Result<(), SetError> {
         let Some(store) = &self.store else { return Ok(()) };
         if changes.is_empty() {
             return Ok(());
         }
         let written = store.change(changes).map(drop);
         written.map_err(|error| match error {
-            aldis_store::Error::Disk { .. } => Refused::Disk(error.to_string()),
-            other => Refused::Senseless(other.to_string()),
+            aldis_store::Error::Disk { .. } => SetError::Disk(error.to_string()),
+            other => SetError::Senseless(other.to_string()),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use aldis_control::weights::WeightRule;
 use aldis_http::desired::check_floodlight_entry;
-use aldis_store::{Change, Embedded, Entry, Shelf, Store, Value};
+use aldis_store::{Embedded, Shelf, Store, StoreChange, StoreEntry, Value};
 
 use super::acl::AclRules;
 use super::{Persisted, RULES};
@@ -25,27 +25,27 @@ impl Persisted {
             format!("the store {}: {shelf}, \"{name}\": {why}", file.display())
         };
         let mut kept = Persisted::in_memory();
-        for (name, Entry { value, .. }) in entries(Shelf::StaticFlows) {
+        for (name, StoreEntry { value, .. }) in entries(Shelf::StaticFlows) {
             let flow = aldis_http::api::static_flows::read(&name, &value);
             kept.flows.add(flow.map_err(|why| placed(Shelf::StaticFlows, &name, &why))?);
         }
         let mut rules = vec![];
-        for (name, Entry { value, .. }) in entries(Shelf::Acl) {
+        for (name, StoreEntry { value, .. }) in entries(Shelf::Acl) {
             let rule = aldis_http::api::acl::read(&name, &value);
             rules.push(rule.map_err(|why| placed(Shelf::Acl, &name, &why))?);
         }
         kept.acl = AclRules::of(rules);
-        for (name, Entry { value, .. }) in entries(Shelf::Names) {
+        for (name, StoreEntry { value, .. }) in entries(Shelf::Names) {
             let wrong = |why: &str| placed(Shelf::Names, &name, why);
             let dpid = name.parse().map_err(|_| wrong("no datapath id"))?;
             let called = value.as_str().ok_or_else(|| wrong("no text"))?.to_owned();
             kept.names.insert(dpid, called);
         }
-        for (name, Entry { value, .. }) in entries(Shelf::FloodlightEntries) {
+        for (name, StoreEntry { value, .. }) in entries(Shelf::FloodlightEntries) {
             let checked = check_floodlight_entry(&name, &value);
             checked.map_err(|why| placed(Shelf::FloodlightEntries, &name, &why))?;
         }
-        for (name, Entry { value, .. }) in entries(Shelf::Weights) {
+        for (name, StoreEntry { value, .. }) in entries(Shelf::Weights) {
             let wrong = |why: String| placed(Shelf::Weights, &name, &why);
             match name.as_str() {
                 RULES => kept.weights = Some(rules_of(&value).map_err(wrong)?),
@@ -53,14 +53,14 @@ impl Persisted {
             }
         }
         kept.imported.sort_by_key(|rule| breadth(&rule.switches));
-        if let Some((_, Entry { value, .. })) =
+        if let Some((_, StoreEntry { value, .. })) =
             entries(Shelf::Keys).into_iter().find(|(name, _)| name == LLDP)
         {
             let key = value.as_str().and_then(unhex);
             kept.lldp_key =
                 key.ok_or_else(|| placed(Shelf::Keys, LLDP, "no 64 hexadecimal digits"))?;
         } else {
-            let change = Change::set(Shelf::Keys, LLDP, hex(&kept.lldp_key).into());
+            let change = StoreChange::set(Shelf::Keys, LLDP, hex(&kept.lldp_key).into());
             opened.change(&[change]).map_err(|error| error.to_string())?;
         }
         Ok(Persisted { store: Some(Box::new(opened)), ..kept })
@@ -136,10 +136,10 @@ mod tests {
             })
         };
         let written = [
-            Change::set(Shelf::StaticFlows, "up link", flow.clone()),
-            Change::set(Shelf::StaticFlows, "drop", drops),
-            Change::set(Shelf::Acl, "a", rule(1, "1")),
-            Change::set(Shelf::Acl, "b", rule(0, "2")),
+            StoreChange::set(Shelf::StaticFlows, "up link", flow.clone()),
+            StoreChange::set(Shelf::StaticFlows, "drop", drops),
+            StoreChange::set(Shelf::Acl, "a", rule(1, "1")),
+            StoreChange::set(Shelf::Acl, "b", rule(0, "2")),
         ];
         Embedded::open(&file).unwrap().change(&written).unwrap();
         let mut kept = Persisted::open(&file).unwrap();

@@ -21,12 +21,12 @@ pub(super) struct Crowd {
     listed: u32,
     /// Whether the time before had more than could be listed: then this one is only counted.
     goes_on: bool,
-    counted: Counted,
+    counted: Unlisted,
 }
 
 /// What was not listed.
 #[derive(Debug, Default)]
-struct Counted {
+struct Unlisted {
     appeared: u64,
     moved: u64,
     /// By why they were forgotten.
@@ -43,7 +43,7 @@ impl Crowd {
             self.listed += 1;
             return true;
         }
-        let Counted { appeared, moved, forgotten, .. } = &mut self.counted;
+        let Unlisted { appeared, moved, forgotten, .. } = &mut self.counted;
         *match did {
             HostNow::Seen => appeared,
             HostNow::Moved { .. } => moved,
@@ -79,7 +79,7 @@ impl Crowd {
     }
 }
 
-impl Counted {
+impl Unlisted {
     fn is_empty(&self) -> bool {
         self.appeared + self.moved + self.others == 0 && self.forgotten.is_empty()
     }

@@ -11,7 +11,7 @@ use super::{LINES_MAX, LINES_PER};
 
 /// Counts the flows that switches refuse because their tables are full.
 #[derive(Debug, Default)]
-pub(super) struct Full {
+pub(super) struct FullTables {
     begun: Option<Instant>,
     /// Flows that each refused and of which no line told, of those that were spoken of within this
     /// time.
@@ -22,7 +22,7 @@ pub(super) struct Full {
     of_others: u64,
 }
 
-impl Full {
+impl FullTables {
     /// A switch refused a flow, for it has no room: what people are told of that, if anything.
     pub(super) fn refuses(
         &mut self,
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_full_table_is_spoken_of_once_in_ten_seconds_with_how_much_was_left_out() {
-        let (mut full, start) = (Full::default(), Instant::now());
+        let (mut full, start) = (FullTables::default(), Instant::now());
         let mut refuses = |at, dpid| full.refuses(start + at, DatapathId(dpid), &error());
         let told: Vec<_> = (0..1000).filter_map(|_| refuses(LINES_PER / 2, 1)).collect();
         let sentence = "switch 0000000000000001 has no room for more flows: \
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn of_many_full_switches_some_are_named_and_the_refusals_of_the_others_counted() {
-        let (mut full, start) = (Full::default(), Instant::now());
+        let (mut full, start) = (FullTables::default(), Instant::now());
         let mut told = |at| {
             (0..1347)
                 .filter_map(|dpid| full.refuses(at, DatapathId(dpid), &error()))

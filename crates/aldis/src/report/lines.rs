@@ -47,7 +47,7 @@ where
         if self.format == LogFormat::Text {
             return self.text.format_event(context, to, event);
         }
-        let mut said = Said::default();
+        let mut said = EventLine::default();
         event.record(&mut said);
         let level = *event.metadata().level();
         match self.format {
@@ -63,14 +63,14 @@ where
 
 /// What an event says.
 #[derive(Default)]
-struct Said {
+struct EventLine {
     message: String,
     fields: Map<String, Value>,
 }
 
 /// A line of JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     time: &'a str,
     level: String,
     message: &'a str,
@@ -78,11 +78,11 @@ struct Line<'a> {
     fields: &'a Map<String, Value>,
 }
 
-impl Said {
+impl EventLine {
     fn json(&self, level: Level, time: &str) -> Result<String, fmt::Error> {
         // As `--log` has them.
         let level = level.as_str().to_ascii_lowercase();
-        let line = Line { time, level, message: &self.message, fields: &self.fields };
+        let line = JsonLine { time, level, message: &self.message, fields: &self.fields };
         serde_json::to_string(&line).map_err(|_| fmt::Error)
     }
 
@@ -118,7 +118,7 @@ impl Said {
     }
 }
 
-impl Visit for Said {
+impl Visit for EventLine {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut text = String::new();
         let _ = write!(text, "{value:?}");
@@ -163,9 +163,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct SharedBytes(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for SharedBytes {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -177,7 +177,7 @@ mod tests {
 
     /// What is written while this is done.
     fn lines(format: LogFormat, does: impl FnOnce()) -> Vec<String> {
-        let kept = Kept::default();
+        let kept = SharedBytes::default();
         let to = kept.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)

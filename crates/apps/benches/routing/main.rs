@@ -21,7 +21,7 @@ use aldis_apps::SwitchPort;
 use aldis_apps::recent_set::RecentSet;
 use aldis_apps::route_flow::{Answer, IN_FLIGHT, Key, Maintenance, Planner};
 use aldis_apps::routing::{
-    Change, Engine, Flow, Graph, Node, Routes, Shortest, Spread, Weight, Widest,
+    Change, Engine, Flow, FlowSpread, Graph, LinkWeight, Node, Routes, Shortest, Widest,
 };
 use aldis_apps::spanning::Forest;
 use aldis_control::Time;
@@ -47,10 +47,10 @@ fn main() {
         let bench = Bench { name, changes, graph, links };
         bench.graphs();
         let weighted = |weight| Arc::new(Shortest { weight });
-        bench.engine("shortest, hops", &(weighted(Weight::Hop) as Arc<dyn Engine>));
-        bench.engine("shortest, latency", &(weighted(Weight::Latency) as Arc<dyn Engine>));
+        bench.engine("shortest, hops", &(weighted(LinkWeight::Hop) as Arc<dyn Engine>));
+        bench.engine("shortest, latency", &(weighted(LinkWeight::Latency) as Arc<dyn Engine>));
         bench.engine("widest", &(Arc::new(Widest) as Arc<dyn Engine>));
-        bench.engine("spread", &(Arc::new(Spread::default()) as Arc<dyn Engine>));
+        bench.engine("spread", &(Arc::new(FlowSpread::default()) as Arc<dyn Engine>));
         bench.requests();
         bench.forest();
     }

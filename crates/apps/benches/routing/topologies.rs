@@ -13,17 +13,17 @@ const FAT: u64 = 32;
 
 /// Puts together what was found out about a network.
 #[derive(Default)]
-struct Builder {
+struct FoundNetwork {
     changes: Vec<Change>,
     ports: Vec<u32>,
     random: u64,
 }
 
-impl Builder {
-    fn of(switches: u64) -> Builder {
+impl FoundNetwork {
+    fn of(switches: u64) -> FoundNetwork {
         let changes = (1..=switches).map(|dpid| Change::SwitchUp(DatapathId(dpid))).collect();
         let ports = vec![0; switches as usize + 1];
-        Builder { changes, ports, random: 0x9e37_79b9_7f4a_7c15 }
+        FoundNetwork { changes, ports, random: 0x9e37_79b9_7f4a_7c15 }
     }
 
     /// A link of 10 µs to 1 ms and 1, 10 or 100 Gbit/s.
@@ -49,7 +49,7 @@ impl Builder {
 
 /// Every switch is linked to earlier ones, to those with many links rather than to others.
 pub(crate) fn grown(switches: u64) -> Vec<Change> {
-    let mut builder = Builder::of(switches);
+    let mut builder = FoundNetwork::of(switches);
     // Each switch as often as it has links.
     let mut drawn = vec![1, 2];
     builder.link(1, 2);
@@ -74,7 +74,7 @@ pub(crate) fn grown(switches: u64) -> Vec<Change> {
 pub(crate) fn fat_tree() -> Vec<Change> {
     let half = FAT / 2;
     let (edge, aggregation, core) = (1, FAT * half + 1, 2 * FAT * half + 1);
-    let mut builder = Builder::of(FAT * FAT + half * half);
+    let mut builder = FoundNetwork::of(FAT * FAT + half * half);
     for pod in 0..FAT {
         for above in 0..half {
             let above_dpid = aggregation + pod * half + above;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aldis_wire::msg::{Action, FlowMod, Instruction, Match, PortNo, TableNo};
 
 use super::{CompiledRule, Verdict};
-use crate::reconcile::{DesiredFlow, FlowStatus, Plan, Status};
+use crate::reconcile::{DesiredFlow, DesiredPlan, FlowStatus, Status};
 
 /// The priority of the first rule; those behind have the ones below. One above are the flows by
 /// which switches are found: a network that no packet may cross still knows its links.
@@ -17,7 +17,7 @@ const BEHIND: TableNo = TableNo(1);
 /// The flows, and the rules that have none with what became of them. Guarded: the first table is
 /// for rules alone, and where there are none every packet passes it all the same, to the flows of
 /// others behind it.
-pub(super) fn plan(rules: &[&CompiledRule], guarded: bool) -> Plan {
+pub(super) fn plan(rules: &[&CompiledRule], guarded: bool) -> DesiredPlan {
     if !guarded {
         return in_one_table(rules);
     }
@@ -51,7 +51,7 @@ fn passage() -> [DesiredFlow; 2] {
 
 /// What is denied is dropped. What is allowed needs no flow, as long as no rule behind denies a
 /// part of it.
-fn in_one_table(rules: &[&CompiledRule]) -> Plan {
+fn in_one_table(rules: &[&CompiledRule]) -> DesiredPlan {
     let (mut wanted, mut others) = (vec![], vec![]);
     for (place, CompiledRule { rule, pattern }) in rules.iter().enumerate() {
         let name = Arc::clone(&rule.name);

@@ -8,9 +8,9 @@ use aldis_wire::Version;
 use aldis_wire::msg::TableNo;
 
 use super::batch::SwitchView;
-use super::config::Config;
-use super::counters::Counters;
-use super::hosts::Hosts;
+use super::config::LearningConfig;
+use super::counters::LearningCounters;
+use super::hosts::SwitchHosts;
 use super::removal::Removal;
 use super::replies::{V10, V13};
 
@@ -20,33 +20,33 @@ const BEHIND_RULES: TableNo = TableNo(1);
 /// The application: one instance for each worker.
 #[derive(Debug)]
 pub struct LearningSwitch {
-    pub(super) config: Config,
+    pub(super) config: LearningConfig,
     pub(super) v10: V10,
     pub(super) v13: V13,
     /// For switches whose first table belongs to rules.
     pub(super) guarded: V13,
-    pub(super) counters: Counters,
+    pub(super) counters: LearningCounters,
     pub(super) views: Vec<SwitchView>,
     pub(super) scratch: Vec<u8>,
 }
 
 impl LearningSwitch {
     /// An instance; those of other workers get the same settings.
-    pub fn new(config: Config) -> LearningSwitch {
+    pub fn new(config: LearningConfig) -> LearningSwitch {
         let flows = config.flows();
         LearningSwitch {
             config,
             v10: V10::new(&flows),
             v13: V13::new(&flows),
             guarded: V13::new(&flows).in_table(BEHIND_RULES),
-            counters: Counters::default(),
+            counters: LearningCounters::default(),
             views: Vec::new(),
             scratch: Vec::new(),
         }
     }
 
     /// What this instance did so far.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &LearningCounters {
         &self.counters
     }
 
@@ -57,19 +57,19 @@ impl LearningSwitch {
 }
 
 impl App for LearningSwitch {
-    type Slot = Parallel<Hosts>;
+    type Slot = Parallel<SwitchHosts>;
 
     const NAME: &'static str = "learning-switch";
     const EVENTS: &'static [EventKind] =
         &[EventKind::FlowRequest, EventKind::Lldp, EventKind::PortChange, EventKind::Second];
-    const COUNTS: &'static [&'static str] = Counters::NAMES;
+    const COUNTS: &'static [&'static str] = LearningCounters::NAMES;
 
     fn count(&self, own: &[Gauge]) {
         own.iter().zip(self.counters().in_order()).for_each(|(level, count)| level.set(count));
     }
 
-    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> Hosts {
-        Hosts::new(&self.config, now, &switch.ports)
+    fn init_switch(&mut self, now: Time, switch: &SwitchInfo) -> SwitchHosts {
+        SwitchHosts::new(&self.config, now, &switch.ports)
     }
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, all: Slots<'_, Self::Slot>, out: &mut Output) {

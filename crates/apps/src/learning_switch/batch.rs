@@ -11,14 +11,14 @@ use arc_swap::Guard;
 
 use super::age::Epoch;
 use super::app::LearningSwitch;
-use super::hosts::{Hosts, Map};
-use super::lookup::Lookup;
-use super::prefetch::{BLOCK, Block, Lookahead};
+use super::hosts::{SwitchHosts, SwitchTables};
+use super::lookup::HostLookup;
+use super::prefetch::{BLOCK, Lookahead, RequestBlock};
 use super::removal::Removal;
 use super::replies::Responder;
 #[cfg(target_arch = "x86_64")]
 use super::simd::Width;
-use super::table::Line;
+use super::table::TableLine;
 
 /// Blocks on their way at once: one being read, one waiting, and one being answered.
 const STAGES: usize = 3;
@@ -27,7 +27,7 @@ const STAGES: usize = 3;
 #[derive(Debug)]
 pub(super) struct SwitchView {
     /// Its ports and tables.
-    pub(super) map: Guard<Arc<Map>>,
+    pub(super) map: Guard<Arc<SwitchTables>>,
     /// The epoch of the switch.
     pub(super) epoch: Epoch,
 }
@@ -36,7 +36,7 @@ pub(super) struct SwitchView {
 #[derive(Clone, Copy)]
 struct Work<'b> {
     batch: &'b Batch<'b>,
-    slots: Slots<'b, Parallel<Hosts>>,
+    slots: Slots<'b, Parallel<SwitchHosts>>,
 }
 
 /// A chunk: some requests of a run, by their indices in the batch.
@@ -66,7 +66,7 @@ impl LearningSwitch {
     pub(super) fn answer(
         &mut self,
         batch: &Batch<'_>,
-        slots: Slots<'_, Parallel<Hosts>>,
+        slots: Slots<'_, Parallel<SwitchHosts>>,
         out: &mut Output,
     ) {
         #[cfg(target_arch = "x86_64")]
@@ -77,7 +77,7 @@ impl LearningSwitch {
             Width::Four => return unsafe { self.answer_by_four(batch, slots, out) },
             Width::One => {}
         }
-        self.answer_by(batch, slots, out, (Line::holds, Line::seen));
+        self.answer_by(batch, slots, out, (TableLine::holds, TableLine::seen));
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -85,11 +85,16 @@ impl LearningSwitch {
     fn answer_by_four(
         &mut self,
         batch: &Batch<'_>,
-        slots: Slots<'_, Parallel<Hosts>>,
+        slots: Slots<'_, Parallel<SwitchHosts>>,
         out: &mut Output,
     ) {
-        let holds = |line: &Line<_>, key, seen| line.holds_by_four(key, seen);
-        self.answer_by(batch, slots, out, (holds, |line: &Line<_>, key| line.seen_by_four(key)));
+        let holds = |line: &TableLine<_>, key, seen| line.holds_by_four(key, seen);
+        self.answer_by(
+            batch,
+            slots,
+            out,
+            (holds, |line: &TableLine<_>, key| line.seen_by_four(key)),
+        );
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -97,26 +102,31 @@ impl LearningSwitch {
     fn answer_by_eight(
         &mut self,
         batch: &Batch<'_>,
-        slots: Slots<'_, Parallel<Hosts>>,
+        slots: Slots<'_, Parallel<SwitchHosts>>,
         out: &mut Output,
     ) {
-        let holds = |line: &Line<_>, key, seen| line.holds_by_eight(key, seen);
-        self.answer_by(batch, slots, out, (holds, |line: &Line<_>, key| line.seen_by_eight(key)));
+        let holds = |line: &TableLine<_>, key, seen| line.holds_by_eight(key, seen);
+        self.answer_by(
+            batch,
+            slots,
+            out,
+            (holds, |line: &TableLine<_>, key| line.seen_by_eight(key)),
+        );
     }
 
     #[inline(always)]
     fn answer_by(
         &mut self,
         batch: &Batch<'_>,
-        slots: Slots<'_, Parallel<Hosts>>,
+        slots: Slots<'_, Parallel<SwitchHosts>>,
         out: &mut Output,
-        lookup: impl Lookup,
+        lookup: impl HostLookup,
     ) {
         let mut views = core::mem::take(&mut self.views);
         views.extend(batch.runs.iter().map(|run| slots.of(run.switch).view(batch.now)));
         let mut chunks = chunks(batch.runs);
         let mut ring = [const { Chunk::NONE }; STAGES];
-        let mut blocks = [const { Block::EMPTY }; STAGES];
+        let mut blocks = [const { RequestBlock::EMPTY }; STAGES];
         let (mut read, mut idle) = (0, 0);
         while idle < STAGES {
             ring[read] = chunks.next().unwrap_or(Chunk::NONE);
@@ -147,7 +157,7 @@ impl LearningSwitch {
         chunk: &Chunk,
         view: &SwitchView,
         lookaheads: &[Lookahead<'_>],
-        lookup: impl Lookup,
+        lookup: impl HostLookup,
         out: &mut Output,
     ) {
         let switch = batch.runs[chunk.run].switch;

@@ -10,7 +10,7 @@ use super::table::{LINES_MIN, Seed, WORDS};
 
 /// The settings of the learning switch. What they bound, they bound for each switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct LearningConfig {
     /// Spreads addresses over the tables: random, the same for all instances.
     pub seed: Seed,
     /// Seconds without a packet after which a switch removes a flow; 0 for never. Beacon's learning
@@ -31,11 +31,11 @@ pub struct Config {
     pub hosts_max: usize,
 }
 
-impl Config {
+impl LearningConfig {
     /// What suits most networks: flows go after a minute without a packet, hosts after five (IEEE
     /// 802.1Q, table 8-7), and a switch may have a million.
-    pub fn new(seed: Seed) -> Config {
-        Config {
+    pub fn new(seed: Seed) -> LearningConfig {
+        LearningConfig {
             seed,
             idle_timeout_s: 60,
             priority: 0x8000,

@@ -3,7 +3,7 @@
 /// What one instance of the learning switch did since it was made. Every request is one of
 /// `installed`, `flooded`, `filtered` and `ignored`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct LearningCounters {
     /// Answered with a flow.
     pub installed: u64,
     /// Answered by sending the packet everywhere.
@@ -24,15 +24,23 @@ pub struct Counters {
     pub unlearnt: u64,
 }
 
-impl Counters {
+impl LearningCounters {
     /// Their names, in the same order.
     pub(super) const NAMES: &[&str] =
         &["installed", "flooded", "filtered", "ignored", "cut", "moves", "evicted", "unlearnt"];
 
     /// All of them, as they are written above.
     pub(super) fn in_order(&self) -> [u64; 8] {
-        let &Counters { installed, flooded, filtered, ignored, cut, moves, evicted, unlearnt } =
-            self;
+        let &LearningCounters {
+            installed,
+            flooded,
+            filtered,
+            ignored,
+            cut,
+            moves,
+            evicted,
+            unlearnt,
+        } = self;
         [installed, flooded, filtered, ignored, cut, moves, evicted, unlearnt]
     }
 }

@@ -1,9 +1,9 @@
 //! What the learning switch keeps for each switch: where its hosts are.
 //!
-//! Several workers use it at once. What they share is a [`Map`], immutable, behind one pointer that
-//! they read once for many requests; the tables that it leads to are lock-free ([`super::table`]).
-//! A new port, a new VLAN or a larger table makes another map. A worker that still holds the one
-//! before is led on by the tables themselves.
+//! Several workers use it at once. What they share is a [`SwitchTables`], immutable, behind one
+//! pointer that they read once for many requests; the tables that it leads to are lock-free
+//! ([`super::table`]). A new port, a new VLAN or a larger table makes another map. A worker that
+//! still holds the one before is led on by the tables themselves.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use aldis_control::Time;
 use aldis_wire::msg::Port;
 use arc_swap::{ArcSwap, Guard};
 
-use super::Config;
+use super::LearningConfig;
 use super::age::{AGES, Ageing, Epoch};
 use super::batch::SwitchView;
 use super::moves::Moves;
-use super::ports::{PortSlot, Ports, is_learnable};
-use super::table::{Key, LINES_MIN, LastSeen, Put, Seed, Table, WORDS};
+use super::ports::{PortSlot, PortSlots, is_learnable};
+use super::table::{LINES_MIN, LastSeen, MacKey, Put, Seed, WORDS, WordTable};
 
 /// A VLAN id, or the name of frames without one (as in [`aldis_wire::L2Hit::vlan`]).
 pub(super) type Vlan = u16;
@@ -26,8 +26,8 @@ pub(super) type Vlan = u16;
 pub(super) const UNTAGGED: Vlan = 0xffff;
 
 /// The hosts of one switch: the slot of the learning switch.
-pub struct Hosts {
-    map: ArcSwap<Map>,
+pub struct SwitchHosts {
+    map: ArcSwap<SwitchTables>,
     ageing: Ageing,
     seed: Seed,
     // Lines that its tables may still grow by.
@@ -38,7 +38,7 @@ pub struct Hosts {
     moves: Moves,
 }
 
-impl core::fmt::Debug for Hosts {
+impl core::fmt::Debug for SwitchHosts {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Hosts").field("map", &self.map.load()).finish_non_exhaustive()
     }
@@ -46,35 +46,35 @@ impl core::fmt::Debug for Hosts {
 
 /// The ports and tables of a switch, as they are just now.
 #[derive(Clone, Debug)]
-pub(super) struct Map {
-    pub(super) ports: Ports,
-    untagged: Arc<Table>,
-    tagged: Vec<(Vlan, Arc<Table>)>,
+pub(super) struct SwitchTables {
+    pub(super) ports: PortSlots,
+    untagged: Arc<WordTable>,
+    tagged: Vec<(Vlan, Arc<WordTable>)>,
 }
 
-impl Map {
+impl SwitchTables {
     /// The table of a VLAN. A frame tagged with VLAN 0 is one without a VLAN that says its
     /// priority.
     #[inline]
-    pub(super) fn table(&self, vlan: Vlan) -> Option<&Table> {
+    pub(super) fn table(&self, vlan: Vlan) -> Option<&WordTable> {
         self.shared_table(vlan).map(|table| &**table)
     }
 
     /// The table of frames without a VLAN.
     #[inline]
-    pub(super) fn untagged(&self) -> &Table {
+    pub(super) fn untagged(&self) -> &WordTable {
         &self.untagged
     }
 
     #[inline]
-    fn shared_table(&self, vlan: Vlan) -> Option<&Arc<Table>> {
+    fn shared_table(&self, vlan: Vlan) -> Option<&Arc<WordTable>> {
         match vlan {
             UNTAGGED | 0 => Some(&self.untagged),
             _ => self.place(vlan).ok().map(|at| &self.tagged[at].1),
         }
     }
 
-    fn set_table(&mut self, vlan: Vlan, table: Arc<Table>) {
+    fn set_table(&mut self, vlan: Vlan, table: Arc<WordTable>) {
         match (vlan, self.place(vlan)) {
             (UNTAGGED | 0, _) => self.untagged = table,
             (_, Ok(at)) => self.tagged[at].1 = table,
@@ -98,13 +98,13 @@ pub(super) enum Learnt {
     Not,
 }
 
-impl Hosts {
+impl SwitchHosts {
     /// Knows the ports of a switch, and no host yet.
-    pub(super) fn new(config: &Config, now: Time, ports: &[Port]) -> Hosts {
-        let ports = ports.iter().fold(Ports::new(), |ports, port| ports.with(port.number.0, 0));
-        let untagged = Arc::new(Table::new(config.seed, LINES_MIN));
-        Hosts {
-            map: ArcSwap::from_pointee(Map { ports, untagged, tagged: Vec::new() }),
+    pub(super) fn new(config: &LearningConfig, now: Time, ports: &[Port]) -> SwitchHosts {
+        let ports = ports.iter().fold(PortSlots::new(), |ports, port| ports.with(port.number.0, 0));
+        let untagged = Arc::new(WordTable::new(config.seed, LINES_MIN));
+        SwitchHosts {
+            map: ArcSwap::from_pointee(SwitchTables { ports, untagged, tagged: Vec::new() }),
             ageing: Ageing::after(config.ageing),
             seed: config.seed,
             room: AtomicUsize::new(config.lines_max().saturating_sub(LINES_MIN)),
@@ -116,7 +116,7 @@ impl Hosts {
 
     /// The ports and tables as they are just now.
     #[inline]
-    fn map(&self, now: Time) -> Guard<Arc<Map>> {
+    fn map(&self, now: Time) -> Guard<Arc<SwitchTables>> {
         if now.since(Time(self.swept_at.load(Ordering::Relaxed))) > self.ageing.silence_max() {
             self.forget_all(now);
         }
@@ -131,7 +131,7 @@ impl Hosts {
 
     /// The port that the host is behind.
     #[cold]
-    pub(super) fn find(&self, vlan: Vlan, key: Key, epoch: Epoch) -> Option<u32> {
+    pub(super) fn find(&self, vlan: Vlan, key: MacKey, epoch: Epoch) -> Option<u32> {
         let map = self.map.load();
         let seen = map.table(vlan)?.find(key)?;
         map.ports.port(seen.slot()).filter(|_| epoch.counts(seen.epoch()))
@@ -139,7 +139,13 @@ impl Hosts {
 
     /// Notes that the host is behind `port`. The second is how many others were forgotten for it.
     #[cold]
-    pub(super) fn learn(&self, vlan: Vlan, key: Key, port: u32, epoch: Epoch) -> (Learnt, usize) {
+    pub(super) fn learn(
+        &self,
+        vlan: Vlan,
+        key: MacKey,
+        port: u32,
+        epoch: Epoch,
+    ) -> (Learnt, usize) {
         let slot = self.slot(port);
         if slot == PortSlot::NONE {
             return (Learnt::Not, 0);
@@ -200,11 +206,11 @@ impl Hosts {
     }
 
     /// The table of a VLAN, a new one if need be.
-    fn table(&self, vlan: Vlan) -> Arc<Table> {
+    fn table(&self, vlan: Vlan) -> Arc<WordTable> {
         if let Some(table) = self.map.load().shared_table(vlan) {
             return Arc::clone(table);
         }
-        let fresh = Arc::new(Table::new(self.seed, LINES_MIN));
+        let fresh = Arc::new(WordTable::new(self.seed, LINES_MIN));
         self.change(|map| {
             if map.table(vlan).is_none() {
                 map.set_table(vlan, Arc::clone(&fresh));
@@ -217,7 +223,7 @@ impl Hosts {
     /// hosts that do not count any more, or, where it may not grow, without those that were silent
     /// longest. Answers how many those were.
     #[cold]
-    fn grow(&self, vlan: Vlan, table: &Arc<Table>, epoch: Epoch) -> usize {
+    fn grow(&self, vlan: Vlan, table: &Arc<WordTable>, epoch: Epoch) -> usize {
         if !table.claim() {
             return 0;
         }
@@ -229,7 +235,7 @@ impl Hosts {
         let mut counts = [0; AGES];
         table.each().filter_map(age).for_each(|age| counts[age] += 1);
         let lines = self.lines_for(counts.iter().sum(), table.lines());
-        let next = Arc::new(Table::new(self.seed, lines));
+        let next = Arc::new(WordTable::new(self.seed, lines));
         let mut shares = shares(counts, most(lines));
         let mut evicted = 0;
         evicted += table.move_to(Arc::clone(&next), |seen| {
@@ -264,23 +270,23 @@ impl Hosts {
     #[cold]
     fn forget_all(&self, now: Time) {
         self.change(|map| {
-            let empty = |table: &Arc<Table>| Arc::new(Table::new(self.seed, table.lines()));
+            let empty = |table: &Arc<WordTable>| Arc::new(WordTable::new(self.seed, table.lines()));
             map.untagged = empty(&map.untagged);
             map.tagged.iter_mut().for_each(|(_, table)| *table = empty(table));
         });
         self.swept_at.store(now.0, Ordering::Relaxed);
     }
 
-    fn change(&self, change: impl Fn(&mut Map)) {
+    fn change(&self, change: impl Fn(&mut SwitchTables)) {
         self.map.rcu(|map| {
-            let mut map = Map::clone(map);
+            let mut map = SwitchTables::clone(map);
             change(&mut map);
             map
         });
     }
 }
 
-fn is_worth_keeping(ports: &Ports, seen: LastSeen, epoch: Epoch) -> bool {
+fn is_worth_keeping(ports: &PortSlots, seen: LastSeen, epoch: Epoch) -> bool {
     ports.port(seen.slot()).is_some() && epoch.counts(seen.epoch())
 }
 

@@ -20,7 +20,7 @@ const INDEXED: u32 = 1024;
 /// Passes of the sweep between the retirement of a slot and its next port.
 const PASSES: usize = 2;
 
-/// A port's place in [`Ports`]: 12 bits.
+/// A port's place in [`PortSlots`]: 12 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct PortSlot(pub(super) u16);
 
@@ -31,17 +31,17 @@ impl PortSlot {
 
 /// Which slot stands for which port. Immutable: a change makes another one.
 #[derive(Clone, Debug)]
-pub(super) struct Ports {
+pub(super) struct PortSlots {
     numbers: Vec<u32>,
     indexed: Vec<PortSlot>,
     others: Vec<(u32, PortSlot)>,
     retired: VecDeque<(PortSlot, usize)>,
 }
 
-impl Ports {
+impl PortSlots {
     /// No port yet.
-    pub(super) fn new() -> Ports {
-        Ports { numbers: vec![0], indexed: vec![], others: vec![], retired: VecDeque::new() }
+    pub(super) fn new() -> PortSlots {
+        PortSlots { numbers: vec![0], indexed: vec![], others: vec![], retired: VecDeque::new() }
     }
 
     /// The slot of a port, or [`PortSlot::NONE`].
@@ -67,7 +67,7 @@ impl Ports {
 
     /// With a slot for `port`, when the sweep has made `passes` passes. Without one where there is
     /// none left.
-    pub(super) fn with(&self, port: u32, passes: usize) -> Ports {
+    pub(super) fn with(&self, port: u32, passes: usize) -> PortSlots {
         let mut ports = self.clone();
         if !is_learnable(port) || self.slot(port) != PortSlot::NONE {
             return ports;
@@ -80,7 +80,7 @@ impl Ports {
     }
 
     /// Without `port`, its slot retired when the sweep has made `passes` passes.
-    pub(super) fn without(&self, port: u32, passes: usize) -> Ports {
+    pub(super) fn without(&self, port: u32, passes: usize) -> PortSlots {
         let (mut ports, slot) = (self.clone(), self.slot(port));
         if slot != PortSlot::NONE {
             ports.numbers[usize::from(slot.0)] = 0;
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn ports_have_slots_and_slots_have_ports() {
         let numbers = [1, 48, INDEXED - 1, INDEXED, 0xff00, PortNo::LOCAL.0];
-        let ports = numbers.iter().fold(Ports::new(), |ports, &port| ports.with(port, 0));
+        let ports = numbers.iter().fold(PortSlots::new(), |ports, &port| ports.with(port, 0));
         let ports = ports.with(1, 0);
         for (at, port) in numbers.into_iter().enumerate() {
             assert_eq!(ports.slot(port), PortSlot(at as u16 + 1));
@@ -149,14 +149,14 @@ mod tests {
     #[test]
     fn reserved_ports_have_none() {
         for port in [0, PortNo::CONTROLLER.0, PortNo::ANY.0, PortNo::FLOOD.0] {
-            assert_eq!(Ports::new().with(port, 0).slot(port), PortSlot::NONE);
+            assert_eq!(PortSlots::new().with(port, 0).slot(port), PortSlot::NONE);
         }
     }
 
     #[test]
     fn a_slot_rests_for_two_passes_before_another_port_has_it() {
         for port in [7, 70_000] {
-            let ports = Ports::new().with(port, 0).without(port, 5);
+            let ports = PortSlots::new().with(port, 0).without(port, 5);
             assert_eq!((ports.slot(port), ports.port(PortSlot(1))), (PortSlot::NONE, None));
             assert_eq!(ports.with(port, 7).slot(port), PortSlot(2));
             assert_eq!(ports.with(port, 8).slot(port), PortSlot(1));
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn slots_run_out_and_come_back() {
-        let ports = (1..5000).fold(Ports::new(), |ports, port| ports.with(port, 0));
+        let ports = (1..5000).fold(PortSlots::new(), |ports, port| ports.with(port, 0));
         assert_eq!(ports.slot(4095), PortSlot(4095));
         assert_eq!(ports.slot(4096), PortSlot::NONE);
         let ports = ports.without(9, 0).with(4096, 1);

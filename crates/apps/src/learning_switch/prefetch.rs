@@ -6,15 +6,15 @@
 //! frames are read, and the lines of its hosts asked for; two blocks later the requests are
 //! answered, in order, and the lines are there. A table in which at most half of the words are in
 //! use keeps all but one host in a hundred in the first line of its way; those are looked for when
-//! they are needed ([`super::hosts::Hosts::find`]).
+//! they are needed ([`super::hosts::SwitchHosts::find`]).
 
 use core::sync::atomic::AtomicU64;
 
 use aldis_control::{Batch, RequestHeader};
 
-use super::hosts::{Map, UNTAGGED, Vlan};
+use super::hosts::{SwitchTables, UNTAGGED, Vlan};
 use super::simd::prefetch;
-use super::table::{EMPTY, Key, Line, Router, Table};
+use super::table::{EMPTY, MacKey, Router, TableLine, WordTable};
 
 /// Requests of a block. A line is asked for one to two blocks before it is needed, which has to be
 /// longer than memory takes to bring it, and some have to be on their way at once: with 16 switches
@@ -46,16 +46,16 @@ pub(super) enum FrameKind {
 
 /// The destination and source of a frame, and then its type.
 #[inline(always)]
-fn addresses(header: &[u8; HEADER_LEN]) -> (Key, Key, u16) {
+fn addresses(header: &[u8; HEADER_LEN]) -> (MacKey, MacKey, u16) {
     let [dst, src] = [header.first_chunk(), header.last_chunk()];
     let [dst, src] = [dst, src].map(|eight| u64::from_be_bytes(*eight.expect("of fourteen")));
-    (Key::of_first_six(dst), Key::of_first_six(src), src as u16)
+    (MacKey::of_first_six(dst), MacKey::of_first_six(src), src as u16)
 }
 
 /// The destination and source of a frame, and what it is.
-pub(super) fn header(frame: &[u8]) -> (Key, Key, FrameKind) {
+pub(super) fn header(frame: &[u8]) -> (MacKey, MacKey, FrameKind) {
     let Some(header) = frame.first_chunk() else {
-        return (Key::NOBODY, Key::NOBODY, FrameKind::Short);
+        return (MacKey::NOBODY, MacKey::NOBODY, FrameKind::Short);
     };
     let (dst, src, ethertype) = addresses(header);
     let kind = match ethertype {
@@ -74,7 +74,7 @@ fn tagged(frame: &[u8]) -> FrameKind {
 }
 
 /// Whether bridges keep frames to this address to themselves.
-pub(super) fn is_for_bridges(dst: Key) -> bool {
+pub(super) fn is_for_bridges(dst: MacKey) -> bool {
     dst.mac().to_u64() & !0xf == BRIDGES
 }
 
@@ -82,13 +82,13 @@ pub(super) fn is_for_bridges(dst: Key) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookahead<'m> {
     /// Where the frame goes.
-    pub(super) dst: Key,
+    pub(super) dst: MacKey,
     /// Where it comes from.
-    pub(super) src: Key,
+    pub(super) src: MacKey,
     /// The first line of the destination's way; one without hosts if the frame needs a closer look.
-    pub(super) dst_line: &'m Line<AtomicU64>,
+    pub(super) dst_line: &'m TableLine<AtomicU64>,
     /// The first line of the source's way; likewise.
-    pub(super) src_line: &'m Line<AtomicU64>,
+    pub(super) src_line: &'m TableLine<AtomicU64>,
     /// Its VLAN.
     pub(super) vlan: Vlan,
 }
@@ -96,8 +96,8 @@ pub(super) struct Lookahead<'m> {
 impl<'m> Lookahead<'m> {
     /// Of a frame that needs a closer look.
     const NONE: Lookahead<'m> = Lookahead {
-        dst: Key::NOBODY,
-        src: Key::NOBODY,
+        dst: MacKey::NOBODY,
+        src: MacKey::NOBODY,
         dst_line: &EMPTY,
         src_line: &EMPTY,
         vlan: UNTAGGED,
@@ -115,12 +115,12 @@ impl<'m> Lookahead<'m> {
     }
 
     #[inline(never)]
-    fn of_other(frame: &[u8], map: &'m Map) -> Lookahead<'m> {
+    fn of_other(frame: &[u8], map: &'m SwitchTables) -> Lookahead<'m> {
         let (dst, src, FrameKind::Data(vlan)) = header(frame) else { return Lookahead::NONE };
         if src.is_group_or(dst) {
             return Lookahead::NONE;
         }
-        let Some(router) = map.table(vlan).map(Table::router) else { return Lookahead::NONE };
+        let Some(router) = map.table(vlan).map(WordTable::router) else { return Lookahead::NONE };
         let (dst_line, src_line) = (router.home(dst), router.home(src));
         prefetch(dst_line);
         prefetch(src_line);
@@ -130,19 +130,25 @@ impl<'m> Lookahead<'m> {
 
 /// Requests of one run, and the lines that they need.
 #[derive(Debug)]
-pub(super) struct Block<'m> {
+pub(super) struct RequestBlock<'m> {
     lookaheads: [Lookahead<'m>; BLOCK],
     len: usize,
 }
 
-impl<'m> Block<'m> {
+impl<'m> RequestBlock<'m> {
     /// An empty block.
-    pub(super) const EMPTY: Block<'m> = Block { lookaheads: [Lookahead::NONE; BLOCK], len: 0 };
+    pub(super) const EMPTY: RequestBlock<'m> =
+        RequestBlock { lookaheads: [Lookahead::NONE; BLOCK], len: 0 };
 
     /// Reads the frames of requests, at most [`BLOCK`], in place of those before, and asks for the
     /// lines of their hosts.
     #[inline(always)]
-    pub(super) fn read(&mut self, batch: &Batch<'_>, requests: &[RequestHeader], map: &'m Map) {
+    pub(super) fn read(
+        &mut self,
+        batch: &Batch<'_>,
+        requests: &[RequestHeader],
+        map: &'m SwitchTables,
+    ) {
         let untagged = map.untagged().router();
         self.len = requests.len().min(BLOCK);
         for (place, request) in self.lookaheads.iter_mut().zip(requests) {
@@ -173,7 +179,7 @@ mod tests {
     /// A frozen word of a host is, bit for bit, what an unfrozen one of its group would be.
     #[test]
     fn what_is_not_from_one_host_to_another_is_looked_at_closely() {
-        let table = Table::new(Seed::new([7; 16]), LINES_MIN);
+        let table = WordTable::new(Seed::new([7; 16]), LINES_MIN);
         let is_usual = |dst, src, ethertype: [u8; 2]| {
             let frame = [&[dst, 0, 0, 0, 0, 1, src, 0, 0, 0, 0, 2], &ethertype[..], &[0; 46]];
             Lookahead::of_usual(&frame.concat(), table.router()).is_some()

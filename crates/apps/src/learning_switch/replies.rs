@@ -6,14 +6,14 @@ use aldis_wire::msg::{PortNo, TableNo};
 use aldis_wire::types::{L2FlowSpec, L2Hit, NO_BUFFER};
 use aldis_wire::{v10, v13};
 
-use super::Counters;
+use super::LearningCounters;
 use super::age::Epoch;
-use super::hosts::{Hosts, Learnt, Vlan};
-use super::lookup::Lookup;
-use super::ports::{PortSlot, Ports};
+use super::hosts::{Learnt, SwitchHosts, Vlan};
+use super::lookup::HostLookup;
+use super::ports::{PortSlot, PortSlots};
 use super::prefetch::{FrameKind, Lookahead, header, is_for_bridges};
 use super::removal::Removal;
-use super::table::{Key, LastSeen};
+use super::table::{LastSeen, MacKey};
 
 /// Encodes the answers in one version of OpenFlow.
 pub(super) trait Encoder {
@@ -94,9 +94,9 @@ pub(super) struct Responder<'d, 'm, D> {
     /// The switch's version and its templates.
     pub(super) encoder: &'d D,
     /// What is known of its hosts.
-    pub(super) hosts: &'d Hosts,
+    pub(super) hosts: &'d SwitchHosts,
     /// Its ports.
-    pub(super) ports: &'m Ports,
+    pub(super) ports: &'m PortSlots,
     /// Now.
     pub(super) epoch: Epoch,
     /// The received bytes.
@@ -106,7 +106,7 @@ pub(super) struct Responder<'d, 'm, D> {
     /// Where answers go.
     pub(super) out: &'d mut Output,
     /// What was done.
-    pub(super) counters: &'d mut Counters,
+    pub(super) counters: &'d mut LearningCounters,
 }
 
 impl<'d, 'm> Responder<'d, 'm, ()> {
@@ -128,7 +128,7 @@ impl<D: Encoder> Responder<'_, '_, D> {
         mut self,
         requests: &[RequestHeader],
         lookaheads: &[Lookahead<'_>],
-        lookup: impl Lookup,
+        lookup: impl HostLookup,
     ) {
         let (ports, epoch) = (self.ports, self.epoch);
         let mut installed = 0;
@@ -161,7 +161,7 @@ impl<D: Encoder> Responder<'_, '_, D> {
     }
 
     /// Notes behind which port the source is.
-    pub(super) fn learn(&mut self, request: &RequestHeader, vlan: Vlan, src: Key) {
+    pub(super) fn learn(&mut self, request: &RequestHeader, vlan: Vlan, src: MacKey) {
         if !src.is_host() {
             return;
         }
@@ -180,7 +180,7 @@ impl<D: Encoder> Responder<'_, '_, D> {
     }
 
     /// The port that the destination is behind.
-    pub(super) fn look_up(&self, vlan: Vlan, dst: Key) -> Option<u32> {
+    pub(super) fn look_up(&self, vlan: Vlan, dst: MacKey) -> Option<u32> {
         self.hosts.find(vlan, dst, self.epoch).filter(|_| dst.is_host())
     }
 
@@ -189,7 +189,7 @@ impl<D: Encoder> Responder<'_, '_, D> {
         &mut self,
         request: &RequestHeader,
         vlan: Vlan,
-        way: (Key, Key),
+        way: (MacKey, MacKey),
         port: u32,
     ) {
         self.counters.installed += 1;
@@ -197,7 +197,13 @@ impl<D: Encoder> Responder<'_, '_, D> {
     }
 
     #[inline(always)]
-    fn flow(&mut self, request: &RequestHeader, vlan: Vlan, (src, dst): (Key, Key), port: u32) {
+    fn flow(
+        &mut self,
+        request: &RequestHeader,
+        vlan: Vlan,
+        (src, dst): (MacKey, MacKey),
+        port: u32,
+    ) {
         let hit = L2Hit {
             xid: request.xid,
             in_port: request.in_port,

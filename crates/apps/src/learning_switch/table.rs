@@ -13,10 +13,10 @@
 //! about a host, its port and epoch, changes in one compare-and-swap.
 //!
 //! Room is made by moving on to another table. The worker that found this one full makes the
-//! [`next`](Table::next), then *freezes* this one word by word (a bit that no host's MAC has) and
-//! carries what is worth keeping across, unless it is there already. A worker that meets a frozen
-//! word goes on in the next table. A host is thus written in one place only at any time: here while
-//! its word is not frozen, there from then on; a port learnt meanwhile is never lost.
+//! [`next`](WordTable::next), then *freezes* this one word by word (a bit that no host's MAC has)
+//! and carries what is worth keeping across, unless it is there already. A worker that meets a
+//! frozen word goes on in the next table. A host is thus written in one place only at any time:
+//! here while its word is not frozen, there from then on; a port learnt meanwhile is never lost.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -54,16 +54,16 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A MAC in a word's place: in the upper 48 bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key(u64);
+pub(super) struct MacKey(u64);
 
-impl Key {
+impl MacKey {
     /// The key of no host.
-    pub(super) const NOBODY: Key = Key(0);
+    pub(super) const NOBODY: MacKey = MacKey(0);
 
     /// The MAC in the upper six bytes of `bytes`.
     #[inline]
-    pub(super) fn of_first_six(bytes: u64) -> Key {
-        Key(bytes & !SEEN)
+    pub(super) fn of_first_six(bytes: u64) -> MacKey {
+        MacKey(bytes & !SEEN)
     }
 
     /// The MAC.
@@ -86,7 +86,7 @@ impl Key {
 
     /// Whether this or `other` tells a group of hosts.
     #[inline]
-    pub(super) fn is_group_or(self, other: Key) -> bool {
+    pub(super) fn is_group_or(self, other: MacKey) -> bool {
         (self.0 | other.0) & FROZEN != 0
     }
 
@@ -103,13 +103,13 @@ impl Key {
     }
 }
 
-impl From<MacAddr> for Key {
-    fn from(mac: MacAddr) -> Key {
-        Key(mac.to_u64() << 16)
+impl From<MacAddr> for MacKey {
+    fn from(mac: MacAddr) -> MacKey {
+        MacKey(mac.to_u64() << 16)
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for MacKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.mac().fmt(f)
     }
@@ -142,54 +142,54 @@ impl LastSeen {
 /// A cache line.
 #[derive(Default, Debug)]
 #[repr(align(64))]
-pub(super) struct Line<W>([W; WORDS]);
+pub(super) struct TableLine<W>([W; WORDS]);
 
 /// A line without hosts, for look-ups without a table.
-pub(super) static EMPTY: Line<AtomicU64> = Line([const { AtomicU64::new(0) }; WORDS]);
+pub(super) static EMPTY: TableLine<AtomicU64> = TableLine([const { AtomicU64::new(0) }; WORDS]);
 
-impl<W: AtomicWord> Line<W> {
+impl<W: AtomicWord> TableLine<W> {
     /// Whether one of its words says just this of `key`.
     #[inline]
-    pub(super) fn holds(&self, key: Key, seen: LastSeen) -> bool {
+    pub(super) fn holds(&self, key: MacKey, seen: LastSeen) -> bool {
         self.0.iter().fold(false, |found, word| found | (word.load() == key.with(seen)))
     }
 
     /// What the line says of `key`; nowhere, if none of its words is that of `key` and not frozen.
     /// Without a branch on each word, which could not be predicted.
     #[inline]
-    pub(super) fn seen(&self, key: Key) -> LastSeen {
+    pub(super) fn seen(&self, key: MacKey) -> LastSeen {
         let words = self.0.iter().map(AtomicWord::load);
         words.fold(LastSeen::NOWHERE, |found, word| key.seen_in(word).unwrap_or(found))
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Line<AtomicU64> {
-    /// As [`Line::holds`], four words at a time.
+impl TableLine<AtomicU64> {
+    /// As [`TableLine::holds`], four words at a time.
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub(super) fn holds_by_four(&self, key: Key, seen: LastSeen) -> bool {
+    pub(super) fn holds_by_four(&self, key: MacKey, seen: LastSeen) -> bool {
         simd::holds_by_four(&self.0, key.with(seen))
     }
 
-    /// As [`Line::seen`], four words at a time.
+    /// As [`TableLine::seen`], four words at a time.
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub(super) fn seen_by_four(&self, key: Key) -> LastSeen {
+    pub(super) fn seen_by_four(&self, key: MacKey) -> LastSeen {
         LastSeen(simd::rest_by_four(&self.0, key.0) as u16)
     }
 
-    /// As [`Line::holds`], eight words at a time.
+    /// As [`TableLine::holds`], eight words at a time.
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
-    pub(super) fn holds_by_eight(&self, key: Key, seen: LastSeen) -> bool {
+    pub(super) fn holds_by_eight(&self, key: MacKey, seen: LastSeen) -> bool {
         simd::holds_by_eight(&self.0, key.with(seen))
     }
 
-    /// As [`Line::seen`], eight words at a time.
+    /// As [`TableLine::seen`], eight words at a time.
     #[target_feature(enable = "avx512f,avx512dq")]
     #[inline]
-    pub(super) fn seen_by_eight(&self, key: Key) -> LastSeen {
+    pub(super) fn seen_by_eight(&self, key: MacKey) -> LastSeen {
         LastSeen(simd::rest_by_eight(&self.0, key.0) as u16)
     }
 }
@@ -228,7 +228,7 @@ impl Seed {
     /// Well mixed in its upper bits and its lowest. One product alone would not do: its upper bits
     /// spread addresses in a row evenly with most seeds, and with one in ten very unevenly.
     #[inline(always)]
-    fn spread(self, key: Key) -> u64 {
+    fn spread(self, key: MacKey) -> u64 {
         let product = u128::from(key.0 ^ self.0) * u128::from(self.1);
         (product as u64 ^ (product >> 64) as u64).wrapping_mul(GOLDEN)
     }
@@ -254,16 +254,16 @@ pub(super) enum Put {
 }
 
 /// A table of words; [`AtomicU64`] but in models.
-pub(super) struct Table<W = AtomicU64> {
-    lines: Box<[Line<W>]>,
+pub(super) struct WordTable<W = AtomicU64> {
+    lines: Box<[TableLine<W>]>,
     shift: u32,
     seed: Seed,
     used: AtomicUsize,
     growing: AtomicBool,
-    next: OnceLock<Arc<Table<W>>>,
+    next: OnceLock<Arc<WordTable<W>>>,
 }
 
-impl<W> fmt::Debug for Table<W> {
+impl<W> fmt::Debug for WordTable<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table")
             .field("lines", &self.lines.len())
@@ -272,12 +272,12 @@ impl<W> fmt::Debug for Table<W> {
     }
 }
 
-impl<W: AtomicWord> Table<W> {
+impl<W: AtomicWord> WordTable<W> {
     /// An empty table of so many lines, a power of two.
-    pub(super) fn new(seed: Seed, lines: usize) -> Table<W> {
+    pub(super) fn new(seed: Seed, lines: usize) -> WordTable<W> {
         debug_assert!(lines.is_power_of_two() && lines >= LINES_MIN);
-        Table {
-            lines: (0..lines).map(|_| Line::default()).collect(),
+        WordTable {
+            lines: (0..lines).map(|_| TableLine::default()).collect(),
             shift: u64::BITS - lines.trailing_zeros(),
             seed,
             used: AtomicUsize::new(0),
@@ -312,7 +312,7 @@ impl<W: AtomicWord> Table<W> {
     /// Line `k` of the way of `key`: its home, and then so many steps further, round the page. The
     /// number of steps is odd, so that the way comes by every line before it comes back.
     #[inline]
-    fn line(&self, key: Key, k: usize) -> &Line<W> {
+    fn line(&self, key: MacKey, k: usize) -> &TableLine<W> {
         let hash = self.seed.spread(key);
         let (all, page) = (self.lines.len() - 1, (self.lines.len() - 1) % PAGE);
         let home = (hash >> self.shift) as usize & all;
@@ -322,13 +322,13 @@ impl<W: AtomicWord> Table<W> {
 
     /// The words of the way of `key`.
     #[inline]
-    fn way(&self, key: Key) -> impl Iterator<Item = &W> {
+    fn way(&self, key: MacKey) -> impl Iterator<Item = &W> {
         let lines = WAY.min(self.lines.len());
         (0..lines).flat_map(move |k| &self.line(key, k).0)
     }
 
     /// Where the host was last seen.
-    pub(super) fn find(&self, key: Key) -> Option<LastSeen> {
+    pub(super) fn find(&self, key: MacKey) -> Option<LastSeen> {
         let (mut table, mut frozen) = (self, None);
         loop {
             match table.spot(key) {
@@ -345,7 +345,7 @@ impl<W: AtomicWord> Table<W> {
     }
 
     /// Notes where the host was seen. Nothing is written if that is known.
-    pub(super) fn put(&self, key: Key, seen: LastSeen) -> Put {
+    pub(super) fn put(&self, key: MacKey, seen: LastSeen) -> Put {
         let (mut table, mut known) = (self, None);
         loop {
             match table.spot(key) {
@@ -386,14 +386,14 @@ impl<W: AtomicWord> Table<W> {
     /// room there.
     pub(super) fn move_to(
         &self,
-        next: Arc<Table<W>>,
+        next: Arc<WordTable<W>>,
         mut keep: impl FnMut(LastSeen) -> bool,
     ) -> usize {
         let next = self.next.get_or_init(|| next);
         let mut lost = 0;
         for word in self.lines.iter().flat_map(|line| &line.0) {
             let bits = word.set(FROZEN);
-            let (key, seen) = (Key(bits & !(FROZEN | SEEN)), LastSeen(bits as u16));
+            let (key, seen) = (MacKey(bits & !(FROZEN | SEEN)), LastSeen(bits as u16));
             if key.0 != 0 && keep(seen) {
                 lost += usize::from(!next.adopt(key, seen));
             }
@@ -424,7 +424,7 @@ impl<W: AtomicWord> Table<W> {
 
     /// Takes over a host from the table before, unless it has come by itself. This table is not
     /// left before that is over, for only the latecomers of the one before have it yet.
-    fn adopt(&self, key: Key, seen: LastSeen) -> bool {
+    fn adopt(&self, key: MacKey, seen: LastSeen) -> bool {
         loop {
             match self.spot(key) {
                 Spot::Taken(..) => return true,
@@ -440,7 +440,7 @@ impl<W: AtomicWord> Table<W> {
     }
 
     /// The word of `key`, or the free one that would become it.
-    fn spot(&self, key: Key) -> Spot<'_, W> {
+    fn spot(&self, key: MacKey) -> Spot<'_, W> {
         for word in self.way(key) {
             let bits = word.load();
             if bits & !(FROZEN | SEEN) == key.0 {
@@ -456,7 +456,7 @@ impl<W: AtomicWord> Table<W> {
 
 /// Leads to the first line of a way. A copy of what that takes, so that it can stay in registers.
 pub(super) struct Router<'t, W = AtomicU64> {
-    lines: &'t [Line<W>],
+    lines: &'t [TableLine<W>],
     shift: u32,
     seed: Seed,
 }
@@ -472,7 +472,7 @@ impl<W> Copy for Router<'_, W> {}
 impl<'t, W> Router<'t, W> {
     /// The first line of the way of `key`.
     #[inline(always)]
-    pub(super) fn home(&self, key: Key) -> &'t Line<W> {
+    pub(super) fn home(&self, key: MacKey) -> &'t TableLine<W> {
         &self.lines[(self.seed.spread(key) >> self.shift) as usize]
     }
 }

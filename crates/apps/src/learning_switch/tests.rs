@@ -16,7 +16,7 @@ use aldis_wire::msg::{
 };
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 
-use super::{Config, LearningSwitch, Seed};
+use super::{LearningConfig, LearningSwitch, Seed};
 
 const A: [u8; 6] = [2, 0, 0, 0, 0, 0xa];
 const B: [u8; 6] = [2, 0, 0, 0, 0, 0xb];
@@ -25,7 +25,7 @@ const ALL: [u8; 6] = [0xff; 6];
 const IPV4: [u8; 2] = [8, 0];
 
 /// One switch, and the application in a pipeline of its own.
-struct Lab {
+struct SwitchLab {
     version: Version,
     pipeline: Pipeline,
     switches: Vec<Arc<Switch>>,
@@ -34,34 +34,34 @@ struct Lab {
 }
 
 /// A PACKET_IN: port, frame, buffer id, full length.
-struct Ask(u32, Vec<u8>, u32, u16);
+struct TestRequest(u32, Vec<u8>, u32, u16);
 
-impl Lab {
-    fn new(version: Version) -> Lab {
-        Lab::of(version, Config::new(Seed::new([7; 16])), 1)
+impl SwitchLab {
+    fn new(version: Version) -> SwitchLab {
+        SwitchLab::of(version, LearningConfig::new(Seed::new([7; 16])), 1)
     }
 
-    fn of(version: Version, config: Config, tables: u8) -> Lab {
+    fn of(version: Version, config: LearningConfig, tables: u8) -> SwitchLab {
         let pipeline = AppSet::default().with(move || LearningSwitch::new(config));
         let mut pipeline = pipeline.build().unwrap().pipeline(0);
         let ports = (1..=4).map(|number| port(number, false)).collect();
         let info = SwitchInfo { dpid: DatapathId(1), version, buffers: 256, tables, ports };
         let switches =
             vec![pipeline.join(Time::START, info.clone()), pipeline.join(Time::START, info)];
-        Lab { version, pipeline, switches, now: Time::START, out: Output::default() }
+        SwitchLab { version, pipeline, switches, now: Time::START, out: Output::default() }
     }
 
     /// The answers to requests of the first switch in one batch.
-    fn request(&mut self, asks: &[Ask]) -> Vec<String> {
+    fn request(&mut self, asks: &[TestRequest]) -> Vec<String> {
         self.asked_by(&[(0, asks)]).concat()
     }
 
     /// The answers to runs of requests in one batch, by segment.
-    fn asked_by(&mut self, runs: &[(usize, &[Ask])]) -> Vec<Vec<String>> {
+    fn asked_by(&mut self, runs: &[(usize, &[TestRequest])]) -> Vec<Vec<String>> {
         let (mut bytes, mut requests, mut places) = (vec![], vec![], vec![]);
         for (switch, asks) in runs {
             let first = requests.len();
-            for Ask(in_port, frame, buffer_id, total_len) in *asks {
+            for TestRequest(in_port, frame, buffer_id, total_len) in *asks {
                 requests.push(RequestHeader {
                     frame_at: bytes.len() as u32,
                     frame_len: frame.len() as u16,
@@ -149,14 +149,14 @@ fn tagged(src: [u8; 6], dst: [u8; 6], vlan: u16) -> Vec<u8> {
     frame(src, dst, &[0x81, 0, high, low, 8, 0])
 }
 
-fn buffered(port: u32, frame: Vec<u8>) -> Ask {
+fn buffered(port: u32, frame: Vec<u8>) -> TestRequest {
     let len = frame.len() as u16;
-    Ask(port, frame, 5, len)
+    TestRequest(port, frame, 5, len)
 }
 
-fn whole(port: u32, frame: Vec<u8>) -> Ask {
+fn whole(port: u32, frame: Vec<u8>) -> TestRequest {
     let len = frame.len() as u16;
-    Ask(port, frame, NO_BUFFER, len)
+    TestRequest(port, frame, NO_BUFFER, len)
 }
 
 fn in_words((xid, message): (u32, Message)) -> String {
@@ -215,8 +215,8 @@ fn buffer(id: u32) -> String {
     if id == NO_BUFFER { String::new() } else { format!(" buffer {id}") }
 }
 
-fn both(test: impl Fn(Lab)) {
-    Version::ALL.into_iter().for_each(|version| test(Lab::new(version)));
+fn both(test: impl Fn(SwitchLab)) {
+    Version::ALL.into_iter().for_each(|version| test(SwitchLab::new(version)));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn without_a_buffer_the_frame_travels() {
 #[test]
 fn a_frame_that_the_switch_cut_cannot_be_sent() {
     both(|mut lab| {
-        let cut = |port, src, dst| [Ask(port, frame(src, dst, &IPV4), NO_BUFFER, 1500)];
+        let cut = |port, src, dst| [TestRequest(port, frame(src, dst, &IPV4), NO_BUFFER, 1500)];
         assert!(lab.request(&cut(1, A, B)).is_empty());
         assert_eq!(lab.request(&cut(2, B, A)), ["flow dst a in 2 src b untagged → 1"]);
         let longest = vec![0x44; usize::from(u16::MAX)];
@@ -452,7 +452,7 @@ fn long_batches_are_answered_whole_and_in_order() {
     both(|mut lab| {
         let host = |host: u16| [2, 9, 0, 0, (host >> 8) as u8, host as u8];
         let ask = |at: u16| buffered(u32::from(at % 4) + 1, frame(host(at), host(at ^ 1), &IPV4));
-        let asks: Vec<Ask> = (0..1000).map(ask).collect();
+        let asks: Vec<TestRequest> = (0..1000).map(ask).collect();
         let said = lab.request(&asks);
         assert_eq!(said.len(), 1000);
         for (at, said) in said.iter().enumerate() {
@@ -465,8 +465,9 @@ fn long_batches_are_answered_whole_and_in_order() {
 fn flows_go_behind_the_rules_where_the_first_table_belongs_to_them() {
     let tables = [(Version::V10, 1), (Version::V10, 254), (Version::V13, 1), (Version::V13, 254)];
     let placed = tables.map(|(version, tables)| {
-        let config = Config { tables: Tables::Guarded, ..Config::new(Seed::new([7; 16])) };
-        let mut lab = Lab::of(version, config, tables);
+        let config =
+            LearningConfig { tables: Tables::Guarded, ..LearningConfig::new(Seed::new([7; 16])) };
+        let mut lab = SwitchLab::of(version, config, tables);
         lab.sees(1, A, B);
         lab.sees(2, B, A);
         let flow = Message::decode(version, lab.out.bytes()).unwrap().1.meaning();
@@ -478,7 +479,7 @@ fn flows_go_behind_the_rules_where_the_first_table_belongs_to_them() {
 
 #[test]
 fn a_stopped_request_is_passed_over() {
-    let mut lab = Lab::new(Version::V10);
+    let mut lab = SwitchLab::new(Version::V10);
     let bytes = frame(A, B, &IPV4);
     let mut requests = [RequestHeader {
         frame_at: 0,

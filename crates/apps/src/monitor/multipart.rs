@@ -9,8 +9,8 @@ use aldis_wire::msg::{
     QueueStats, QueueStatsRequest, StatsReplyBody, StatsRequestBody, TableNo, TableStats,
 };
 
-use super::rates::Counted;
-use super::statistics::Row;
+use super::rates::Identified;
+use super::statistics::StatisticsRow;
 
 /// Ports and queues of a switch that are kept; tables are 255 at most by their numbers. As many as
 /// a switch may have ports.
@@ -21,7 +21,7 @@ const FLOW_BYTES_MAX: usize = 16 * 1024;
 
 /// What a switch is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum StatisticsKind {
     /// Counters of ports.
     Ports,
     /// Counters of flows.
@@ -32,9 +32,14 @@ pub enum Kind {
     Queues,
 }
 
-impl Kind {
+impl StatisticsKind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Ports, Kind::Flows, Kind::Tables, Kind::Queues];
+    pub const ALL: [StatisticsKind; 4] = [
+        StatisticsKind::Ports,
+        StatisticsKind::Flows,
+        StatisticsKind::Tables,
+        StatisticsKind::Queues,
+    ];
 
     pub(super) fn bit(self) -> u8 {
         1 << self as u8
@@ -42,13 +47,15 @@ impl Kind {
 
     pub(super) fn request(self) -> StatsRequestBody {
         match self {
-            Kind::Ports => StatsRequestBody::PortStats(PortStatsRequest { port_no: PortNo::ANY }),
-            Kind::Tables => StatsRequestBody::Table,
-            Kind::Queues => {
+            StatisticsKind::Ports => {
+                StatsRequestBody::PortStats(PortStatsRequest { port_no: PortNo::ANY })
+            }
+            StatisticsKind::Tables => StatsRequestBody::Table,
+            StatisticsKind::Queues => {
                 let (port_no, queue_id) = (PortNo::ANY, QueueNo::ALL);
                 StatsRequestBody::Queue(QueueStatsRequest { port_no, queue_id })
             }
-            Kind::Flows => StatsRequestBody::Flow(FlowStatsRequest {
+            StatisticsKind::Flows => StatsRequestBody::Flow(FlowStatsRequest {
                 table_id: TableNo::ALL,
                 out_port: PortNo::ANY,
                 out_group: GroupNo::ANY,
@@ -63,7 +70,7 @@ impl Kind {
 /// What came so far.
 #[derive(Debug)]
 pub(super) struct Multipart {
-    pub(super) rows: Rows,
+    pub(super) rows: MultipartRows,
     /// Rows for which there is no room.
     pub(super) left_out: u64,
     /// What the rows take, on the account of the switch.
@@ -72,7 +79,7 @@ pub(super) struct Multipart {
 }
 
 #[derive(Debug)]
-pub(super) enum Rows {
+pub(super) enum MultipartRows {
     Ports(Vec<PortStats>),
     Flows(Vec<FlowStats>),
     Tables(Vec<TableStats>),
@@ -80,22 +87,22 @@ pub(super) enum Rows {
 }
 
 impl Multipart {
-    pub(super) fn new(kind: Kind, flows_max: usize, account: &Account) -> Multipart {
+    pub(super) fn new(kind: StatisticsKind, flows_max: usize, account: &Account) -> Multipart {
         let rows = match kind {
-            Kind::Ports => Rows::Ports(vec![]),
-            Kind::Flows => Rows::Flows(vec![]),
-            Kind::Tables => Rows::Tables(vec![]),
-            Kind::Queues => Rows::Queues(vec![]),
+            StatisticsKind::Ports => MultipartRows::Ports(vec![]),
+            StatisticsKind::Flows => MultipartRows::Flows(vec![]),
+            StatisticsKind::Tables => MultipartRows::Tables(vec![]),
+            StatisticsKind::Queues => MultipartRows::Queues(vec![]),
         };
         Multipart { rows, left_out: 0, held: account.hold(), flows_max }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> StatisticsKind {
         match self.rows {
-            Rows::Ports(_) => Kind::Ports,
-            Rows::Flows(_) => Kind::Flows,
-            Rows::Tables(_) => Kind::Tables,
-            Rows::Queues(_) => Kind::Queues,
+            MultipartRows::Ports(_) => StatisticsKind::Ports,
+            MultipartRows::Flows(_) => StatisticsKind::Flows,
+            MultipartRows::Tables(_) => StatisticsKind::Tables,
+            MultipartRows::Queues(_) => StatisticsKind::Queues,
         }
     }
 
@@ -103,10 +110,12 @@ impl Multipart {
     pub(super) fn add(&mut self, body: &StatsReplyBody) -> bool {
         let held = &mut self.held;
         let left_out = match (&mut self.rows, body) {
-            (Rows::Ports(rows), StatsReplyBody::PortStats(more)) => extend(rows, more, held),
-            (Rows::Tables(rows), StatsReplyBody::Table(more)) => extend(rows, more, held),
-            (Rows::Queues(rows), StatsReplyBody::Queue(more)) => extend(rows, more, held),
-            (Rows::Flows(rows), StatsReplyBody::Flow(more)) => {
+            (MultipartRows::Ports(rows), StatsReplyBody::PortStats(more)) => {
+                extend(rows, more, held)
+            }
+            (MultipartRows::Tables(rows), StatsReplyBody::Table(more)) => extend(rows, more, held),
+            (MultipartRows::Queues(rows), StatsReplyBody::Queue(more)) => extend(rows, more, held),
+            (MultipartRows::Flows(rows), StatsReplyBody::Flow(more)) => {
                 let before = rows.len();
                 let short = more.iter().filter(|flow| flow_bytes(flow) <= FLOW_BYTES_MAX);
                 // Where there is no room for one, the others of this part are not tried: an
@@ -123,16 +132,16 @@ impl Multipart {
 }
 
 /// Adds rows as far as there is room for them; how many there is none for.
-fn extend<T: Copy + Counted>(rows: &mut Vec<T>, more: &[T], held: &mut Held) -> usize {
+fn extend<T: Copy + Identified>(rows: &mut Vec<T>, more: &[T], held: &mut Held) -> usize {
     let most = ROWS_MAX.saturating_sub(rows.len()).min(more.len());
-    let room = (0..most).take_while(|_| held.more(size_of::<Row<T>>())).count();
+    let room = (0..most).take_while(|_| held.more(size_of::<StatisticsRow<T>>())).count();
     rows.extend_from_slice(&more[..room]);
     more.len() - room
 }
 
 /// What a flow takes as a row of a sample.
 fn kept_bytes(flow: &FlowStats) -> usize {
-    size_of::<Row<FlowStats>>() - size_of::<FlowStats>() + flow_bytes(flow)
+    size_of::<StatisticsRow<FlowStats>>() - size_of::<FlowStats>() + flow_bytes(flow)
 }
 
 /// Keeps the flows that carried most bytes; how many others there were.

@@ -8,7 +8,7 @@ use aldis_wire::msg::{
 };
 
 /// Counters of something that is found again in the next sample.
-pub trait Counted {
+pub trait Identified {
     /// What it is found by.
     type Key<'s>: Eq + Hash
     where
@@ -34,7 +34,7 @@ macro_rules! rates {
             $($(#[$field_attr])* pub $field: Option<u64>,)*
         }
 
-        impl Counted for $Stats {
+        impl Identified for $Stats {
             type Key<'s> = $Key;
             type Rates = $Rates;
 

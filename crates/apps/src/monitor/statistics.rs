@@ -11,8 +11,8 @@ use aldis_control::world::{Part, PublishCtx, Publisher, Shards};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{FlowStats, PortStats, QueueStats, TableStats};
 
-use super::multipart::{Multipart, Rows};
-use super::rates::Counted;
+use super::multipart::{Multipart, MultipartRows};
+use super::rates::Identified;
 
 /// Pieces that the versions share: of a thousand switches, one report copies eight pointers.
 const SHARDS: usize = 128;
@@ -30,58 +30,59 @@ pub struct SwitchStatistics {
     /// When the last sample of any kind came.
     pub at: Time,
     /// Its ports.
-    pub ports: Arc<Table<PortStats>>,
+    pub ports: Arc<SampleTable<PortStats>>,
     /// Its flows, those that carried most bytes.
-    pub flows: Arc<Table<FlowStats>>,
+    pub flows: Arc<SampleTable<FlowStats>>,
     /// Its tables.
-    pub tables: Arc<Table<TableStats>>,
+    pub tables: Arc<SampleTable<TableStats>>,
     /// Its queues.
-    pub queues: Arc<Table<QueueStats>>,
+    pub queues: Arc<SampleTable<QueueStats>>,
 }
 
 /// One sample.
 #[derive(Debug)]
-pub struct Table<S: Counted> {
+pub struct SampleTable<S: Identified> {
     /// When its last part came; nothing where there is none yet.
     pub at: Option<Time>,
     /// What was counted, in the order of the switch.
-    pub rows: Vec<Row<S>>,
+    pub rows: Vec<StatisticsRow<S>>,
     /// Rows that the switch named and for which there is no room here.
     pub left_out: u64,
     /// What the rows take, on the account of the switch.
     held: Option<Held>,
 }
 
-impl<S: Counted> Default for Table<S> {
+impl<S: Identified> Default for SampleTable<S> {
     fn default() -> Self {
-        Table { at: None, rows: vec![], left_out: 0, held: None }
+        SampleTable { at: None, rows: vec![], left_out: 0, held: None }
     }
 }
 
 /// One of the things that count.
 #[derive(Clone, Debug)]
-pub struct Row<S: Counted> {
+pub struct StatisticsRow<S: Identified> {
     /// Its counters.
     pub stats: S,
     /// What they say of the time since the sample before; nothing where it was not in that.
     pub rates: Option<S::Rates>,
 }
 
-impl<S: Counted> Table<S> {
+impl<S: Identified> SampleTable<S> {
     /// Bytes that its rows take, on the memory account of the switch.
     pub fn bytes(&self) -> usize {
         self.held.as_ref().map_or(0, Held::bytes)
     }
 
     fn after(
-        before: &Table<S>,
+        before: &SampleTable<S>,
         at: Time,
         stats: Vec<S>,
         (left_out, held): (u64, Held),
-    ) -> Arc<Table<S>> {
+    ) -> Arc<SampleTable<S>> {
         let rates = before.rates_until(at, &stats);
-        let rows = stats.into_iter().zip(rates).map(|(stats, rates)| Row { stats, rates });
-        Arc::new(Table { at: Some(at), rows: rows.collect(), left_out, held: Some(held) })
+        let rows =
+            stats.into_iter().zip(rates).map(|(stats, rates)| StatisticsRow { stats, rates });
+        Arc::new(SampleTable { at: Some(at), rows: rows.collect(), left_out, held: Some(held) })
     }
 
     /// What each of these says of the time since this sample, if it is in it.
@@ -126,13 +127,13 @@ impl Statistics {
 
 /// What the monitor tells: a sample of a switch, or that it is gone.
 #[derive(Debug)]
-pub struct Report {
+pub struct MonitorReport {
     pub(super) dpid: DatapathId,
     pub(super) sample: Option<(Time, Multipart)>,
 }
 
 impl Part for Statistics {
-    type Report = Report;
+    type Report = MonitorReport;
     const NAME: &'static str = "statistics";
 }
 
@@ -172,7 +173,7 @@ impl Publisher for StatisticsPublisher {
     fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Statistics>) -> Option<Statistics> {
         let mut statistics = ctx.current().clone();
         let mut changed = now >= self.sweep_at && self.sweep(now, &mut statistics);
-        while let Some(Report { dpid, sample }) = ctx.report() {
+        while let Some(MonitorReport { dpid, sample }) = ctx.report() {
             changed = true;
             let switches = statistics.0.of_mut(dpid.0);
             match sample {
@@ -194,9 +195,17 @@ fn add(switch: &mut SwitchStatistics, at: Time, multipart: Multipart) {
     switch.at = switch.at.max(at);
     let kept = (multipart.left_out, multipart.held);
     match multipart.rows {
-        Rows::Ports(rows) => switch.ports = Table::after(&switch.ports, at, rows, kept),
-        Rows::Flows(rows) => switch.flows = Table::after(&switch.flows, at, rows, kept),
-        Rows::Tables(rows) => switch.tables = Table::after(&switch.tables, at, rows, kept),
-        Rows::Queues(rows) => switch.queues = Table::after(&switch.queues, at, rows, kept),
+        MultipartRows::Ports(rows) => {
+            switch.ports = SampleTable::after(&switch.ports, at, rows, kept)
+        }
+        MultipartRows::Flows(rows) => {
+            switch.flows = SampleTable::after(&switch.flows, at, rows, kept)
+        }
+        MultipartRows::Tables(rows) => {
+            switch.tables = SampleTable::after(&switch.tables, at, rows, kept)
+        }
+        MultipartRows::Queues(rows) => {
+            switch.queues = SampleTable::after(&switch.queues, at, rows, kept)
+        }
     }
 }

@@ -14,12 +14,12 @@ use crate::testing::switch::TestSwitch;
 
 const READS: &[PartId] = &[Statistics::ID];
 
-fn bench(version: Version, config: Config) -> TestSwitch {
+fn bench(version: Version, config: MonitorConfig) -> TestSwitch {
     TestSwitch::new(version, |app_set| app_set.with(move || Monitor::new(config)))
 }
 
-fn every(seconds: u64) -> Config {
-    Config { interval: Duration::from_secs(seconds), ..Config::default() }
+fn every(seconds: u64) -> MonitorConfig {
+    MonitorConfig { interval: Duration::from_secs(seconds), ..MonitorConfig::default() }
 }
 
 /// The requests of the second in which the switch is asked.
@@ -81,7 +81,7 @@ fn it_asks_for_each_kind_once_an_interval() {
         let mut bench = bench(version, every(5));
         let first = request(&mut bench);
         let kinds: Vec<_> = first.iter().map(|(_, body)| body.multipart_type()).collect();
-        assert_eq!(kinds, Kind::ALL.map(|kind| kind.request().multipart_type()));
+        assert_eq!(kinds, StatisticsKind::ALL.map(|kind| kind.request().multipart_type()));
         for _ in 0..4 {
             assert!(bench.second().is_empty());
         }
@@ -121,7 +121,7 @@ fn replies_in_parts_become_one_sample_and_two_samples_rates() {
 
 #[test]
 fn of_many_flows_the_busiest_are_kept_and_the_others_counted() {
-    let mut bench = bench(Version::V10, Config { flows_max: 3, ..every(1) });
+    let mut bench = bench(Version::V10, MonitorConfig { flows_max: 3, ..every(1) });
     for round in 1..=2 {
         let requests = request(&mut bench);
         let flows = (1..=50).map(|number| flow(number, u64::from(number) * 1000 * round));
@@ -203,7 +203,7 @@ fn a_reply_to_nobody_and_one_of_another_kind_are_no_sample() {
 #[test]
 fn what_is_kept_of_a_switch_is_on_its_account_and_no_more_than_that_has_room_for() {
     const ROOM: usize = 100_000;
-    let config = Config { flows_max: 4096, ..every(1) };
+    let config = MonitorConfig { flows_max: 4096, ..every(1) };
     let add = move |apps: aldis_control::AppSet| {
         apps.switch_bytes(ROOM).with(move || Monitor::new(config))
     };
@@ -233,7 +233,7 @@ fn what_is_kept_of_a_switch_is_on_its_account_and_no_more_than_that_has_room_for
 
 #[test]
 fn flows_that_are_not_kept_do_not_stay_on_the_account() {
-    let mut bench = bench(Version::V13, Config { flows_max: 3, ..every(1) });
+    let mut bench = bench(Version::V13, MonitorConfig { flows_max: 3, ..every(1) });
     let requests = request(&mut bench);
     let flows: Vec<_> = (1..=50).map(|number| flow(number, 1000)).collect();
     answer(&mut bench, requests[1].0, true, StatsReplyBody::Flow(flows));

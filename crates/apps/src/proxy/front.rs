@@ -9,7 +9,7 @@ use aldis_packet::Ethernet;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, PacketOut};
 
-use super::Decision;
+use super::ProxyDecision;
 use crate::hosts::{Edges, Hosts};
 use crate::send::send_out;
 use crate::topology::Map;
@@ -28,7 +28,7 @@ pub(crate) fn serve(
     batch: &mut Batch<'_>,
     out: &mut Output,
     is_ours: impl Fn(&Ethernet<'_>) -> bool,
-    mut decide: impl FnMut(Time, &[u8], SwitchPort, &Hosts) -> Decision,
+    mut decide: impl FnMut(Time, &[u8], SwitchPort, &Hosts) -> ProxyDecision,
 ) {
     let concerns = |frame: &[u8]| Ethernet::new(frame).is_some_and(|frame| is_ours(&frame));
     if !batch.requests.iter().any(|request| concerns(batch.frame(request))) {
@@ -43,13 +43,13 @@ pub(crate) fn serve(
         }
         let Some(at) = edges.of(request) else { return Next::Continue };
         match decide(now, request.frame, at, hosts) {
-            Decision::Pass | Decision::Flood => return Next::Continue,
-            Decision::Drop(_) => {}
-            Decision::Answer(frame) => {
+            ProxyDecision::Pass | ProxyDecision::Flood => return Next::Continue,
+            ProxyDecision::Drop(_) => {}
+            ProxyDecision::Answer(frame) => {
                 let back = [Action::output(request.in_port())];
                 out.answer(request, PacketOut::frame(frame).actions(back));
             }
-            Decision::SendTo(places) => {
+            ProxyDecision::SendTo(places) => {
                 // What the switch cut cannot be sent on from here.
                 if request.header.frame_len < request.header.total_len {
                     return Next::Continue;

@@ -46,14 +46,14 @@ pub(super) const ROUND_BYTES: usize = 16 * 1024;
 pub(super) struct SwitchState {
     app: &'static str,
     cookie: Cookie,
-    flows: Vec<Flow>,
+    flows: Vec<KnownFlow>,
     /// What is shown and not sent.
     others: Vec<FlowStatus>,
     places: HashMap<u64, usize>,
     /// What the switch has, as far as it said so.
     reading: Option<Reading>,
     /// What is to be sent, in this order.
-    to_do: VecDeque<Change>,
+    to_do: VecDeque<FlowCorrection>,
     /// What is on its way, by transaction id.
     sent: HashMap<u32, usize>,
     /// The barrier behind it, and when it was sent.
@@ -65,7 +65,7 @@ pub(super) struct SwitchState {
 }
 
 #[derive(Debug)]
-struct Flow {
+struct KnownFlow {
     wanted: DesiredFlow,
     status: Status,
     /// When it was sent last.
@@ -78,14 +78,14 @@ struct Flow {
 
 /// What makes the switch more like it should be.
 #[derive(Debug)]
-enum Change {
+enum FlowCorrection {
     Remove(FlowMod),
     /// The flow at this place.
     Add(usize),
 }
 
 /// By this one flow of a switch is told from another.
-type Key = (TableNo, u16, Vec<Field>);
+type FlowKey = (TableNo, u16, Vec<Field>);
 
 #[derive(Debug)]
 struct Reading {
@@ -128,12 +128,12 @@ impl SwitchState {
         others: Vec<FlowStatus>,
     ) {
         let before: Vec<u64> = self.flows.iter().map(|flow| flow.wanted.flow.cookie).collect();
-        let mut old: HashMap<u64, Flow> =
+        let mut old: HashMap<u64, KnownFlow> =
             self.flows.drain(..).map(|flow| (flow.wanted.flow.cookie, flow)).collect();
         let mut scratch = Vec::new();
         let flow = |wanted: DesiredFlow| match old.remove(&wanted.flow.cookie) {
-            Some(flow) if flow.wanted.flow == wanted.flow => Flow { wanted, ..flow },
-            _ => Flow::new(wanted, switch, &mut scratch),
+            Some(flow) if flow.wanted.flow == wanted.flow => KnownFlow { wanted, ..flow },
+            _ => KnownFlow::new(wanted, switch, &mut scratch),
         };
         self.flows = wanted.into_iter().map(flow).collect();
         let places = self.flows.iter().enumerate().map(|(at, flow)| (flow.wanted.flow.cookie, at));
@@ -279,7 +279,7 @@ impl SwitchState {
             self.check_at = now;
             return;
         }
-        self.to_do.push_back(Change::Add(at));
+        self.to_do.push_back(FlowCorrection::Add(at));
         self.go_on(now, switch, out);
     }
 
@@ -299,13 +299,14 @@ impl SwitchState {
         let missing = |at: &usize| !found.contains(at) && self.flows[*at].is_to_be_sent();
         let missing: Vec<usize> = (0..self.flows.len()).filter(missing).collect();
         // What takes the place of another needs no removal, and no moment without either.
-        let places: HashSet<Key> = match stale.is_empty() {
+        let places: HashSet<FlowKey> = match stale.is_empty() {
             true => HashSet::new(),
             false => missing.iter().map(|&at| self.flows[at].key()).collect(),
         };
         stale.retain(|flow| !places.contains(&key(flow.table_id, flow.priority, &flow.match_)));
-        let removals = stale.iter().map(|flow| Change::Remove(removal(switch.version, flow)));
-        self.to_do = removals.chain(missing.into_iter().map(Change::Add)).collect();
+        let removals =
+            stale.iter().map(|flow| FlowCorrection::Remove(removal(switch.version, flow)));
+        self.to_do = removals.chain(missing.into_iter().map(FlowCorrection::Add)).collect();
         for at in found {
             if self.flows[at].status != Status::There {
                 self.flows[at].status = Status::There;
@@ -328,10 +329,10 @@ impl SwitchState {
             let Some(change) = self.to_do.pop_front() else { break };
             let xid = out.xid();
             match change {
-                Change::Remove(removal) => {
+                FlowCorrection::Remove(removal) => {
                     out.send_message(switch, xid, removal);
                 }
-                Change::Add(at) => {
+                FlowCorrection::Add(at) => {
                     let flow = &mut self.flows[at];
                     out.send_message(switch, xid, flow.wanted.flow.clone());
                     (flow.sent_at, flow.rendered, flow.is_fresh) = (now, None, true);
@@ -362,7 +363,7 @@ impl SwitchState {
         if !self.changed || !second && !self.to_do.is_empty() {
             return None;
         }
-        let entry = |Flow { wanted, status, .. }: &Flow| FlowStatus {
+        let entry = |KnownFlow { wanted, status, .. }: &KnownFlow| FlowStatus {
             name: Arc::clone(&wanted.name),
             status: status.clone(),
         };
@@ -387,15 +388,15 @@ impl Reading {
     }
 }
 
-impl Flow {
-    fn new(wanted: DesiredFlow, switch: &SwitchInfo, scratch: &mut Vec<u8>) -> Flow {
+impl KnownFlow {
+    fn new(wanted: DesiredFlow, switch: &SwitchInfo, scratch: &mut Vec<u8>) -> KnownFlow {
         scratch.clear();
         let message = Message::FlowMod(wanted.flow.clone());
         let status = match message.encode(switch.version, 0, scratch) {
             Ok(()) => Status::Sent,
             Err(why) => Status::Unsupported(why.to_string()),
         };
-        Flow { wanted, status, sent_at: Time::START, rendered: None, is_fresh: false }
+        KnownFlow { wanted, status, sent_at: Time::START, rendered: None, is_fresh: false }
     }
 
     /// Whether this, which has its cookie, does what it should. What the switch says of it right
@@ -419,13 +420,13 @@ impl Flow {
     }
 
     /// The ADD overwrites what has the same.
-    fn key(&self) -> Key {
+    fn key(&self) -> FlowKey {
         let FlowMod { table_id, priority, match_, .. } = &self.wanted.flow;
         key(*table_id, *priority, match_)
     }
 }
 
-fn key(table: TableNo, priority: u16, match_: &Match) -> Key {
+fn key(table: TableNo, priority: u16, match_: &Match) -> FlowKey {
     let mut fields = match_.fields.clone();
     fields.sort_by_key(|field| field.header().0);
     (table, priority, fields)

@@ -84,13 +84,13 @@ impl<W> FlowStatuses<W> {
 
 /// A report about a switch: its flows, or that it is gone.
 #[derive(Debug)]
-pub struct Report {
+pub struct SwitchFlowReport {
     pub(crate) dpid: DatapathId,
     pub(crate) entries: Option<Entries>,
 }
 
 impl<W: Owner> Part for FlowStatuses<W> {
-    type Report = Report;
+    type Report = SwitchFlowReport;
     const NAME: &'static str = W::PART;
 
     /// How many flows are on switches, over all of them, and how many should be and are not.
@@ -125,7 +125,7 @@ impl<W: Owner> Publisher for StatusPublisher<W> {
         mut ctx: PublishCtx<'_, FlowStatuses<W>>,
     ) -> Option<FlowStatuses<W>> {
         let mut flows = FlowStatuses(ctx.current().0.clone(), PhantomData);
-        while let Some(Report { dpid, entries }) = ctx.report() {
+        while let Some(SwitchFlowReport { dpid, entries }) = ctx.report() {
             let switches = flows.0.of_mut(dpid.0);
             match entries {
                 Some(entries) => drop(switches.insert(dpid, entries)),

@@ -7,7 +7,7 @@ use aldis_control::{App, EventKind, Part, Publisher, Time};
 
 use super::engine::Engine;
 use super::graph_builder::GraphBuilder;
-use super::routes::{Routes, Tally};
+use super::routes::{RouteTally, Routes};
 use crate::topology::Map;
 
 /// Publishes the routes that an engine finds. It sees no event: the publisher does all.
@@ -45,7 +45,7 @@ impl Part for Routes {
     const NAME: &'static str = "routes";
 
     fn counts(&self) -> Counts {
-        let Tally { searched, kept, dropped } = self.tally();
+        let RouteTally { searched, kept, dropped } = self.tally();
         let counters = vec![("searched", searched), ("kept", kept), ("dropped", dropped)];
         Counts { counters, now: vec![("switches", self.graph().switches().len() as u64)] }
     }

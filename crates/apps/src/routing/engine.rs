@@ -19,8 +19,8 @@ use super::node::Leg;
 use super::routes::{Flow, Hop, Routes};
 use super::search::{FAR, Tree};
 
-pub use shortest::{Shortest, Weight};
-pub use spread::Spread;
+pub use shortest::{LinkWeight, Shortest};
+pub use spread::FlowSpread;
 pub use widest::Widest;
 
 /// Finds ways through the network.

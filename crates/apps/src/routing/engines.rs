@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use super::engine::{Engine, Shortest, Spread, Weight, Widest};
+use super::engine::{Engine, FlowSpread, LinkWeight, Shortest, Widest};
 
 /// The engines that a configuration can name.
 #[derive(Clone, Debug)]
@@ -13,9 +13,9 @@ pub struct Engines {
 
 impl Engines {
     /// Those that Aldis brings along, the default first. `weight` is for those that sum up costs.
-    pub fn new(weight: Weight) -> Engines {
+    pub fn new(weight: LinkWeight) -> Engines {
         let engines: Vec<Arc<dyn Engine>> =
-            vec![Arc::new(Shortest { weight }), Arc::new(Widest), Arc::new(Spread { weight })];
+            vec![Arc::new(Shortest { weight }), Arc::new(Widest), Arc::new(FlowSpread { weight })];
         Engines { engines }
     }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn an_engine_is_found_by_its_name() {
-        let engines = Engines::new(Weight::Hop).with(Backwards);
+        let engines = Engines::new(LinkWeight::Hop).with(Backwards);
         for name in ["shortest", "widest", "spread", "backwards"] {
             assert_eq!(engines.named(name).map(|engine| engine.name()), Ok(name));
         }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn another_name_is_told_which_there_are() {
-        let unknown = Engines::new(Weight::Hop).named("fastest").unwrap_err();
+        let unknown = Engines::new(LinkWeight::Hop).named("fastest").unwrap_err();
         let sentence =
             r#"no routing engine is called "fastest"; there are shortest, widest, spread"#;
         assert_eq!(unknown.to_string(), sentence);

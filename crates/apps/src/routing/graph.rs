@@ -75,12 +75,12 @@ pub struct Graph {
     places: Arc<Vec<(DatapathId, Node)>>,
     // The same, for look-ups.
     by_name: Arc<HashMap<DatapathId, Node, RandomState>>,
-    layout: Layout,
+    layout: GraphLayout,
 }
 
 /// The links of all switches one after the other: compressed sparse rows.
 #[derive(Clone, Debug, Default)]
-struct Layout {
+struct GraphLayout {
     // Where the links of a place begin; those of the next place follow.
     starts: Vec<u32>,
     neighbours: Vec<(Node, Metric)>,
@@ -100,7 +100,7 @@ impl Graph {
         for node in touched {
             next.links_of_mut(node).settle();
         }
-        next.layout = Layout::of(&next.nodes);
+        next.layout = GraphLayout::of(&next.nodes);
         next
     }
 
@@ -279,8 +279,8 @@ impl Graph {
     }
 }
 
-impl Layout {
-    fn of(nodes: &[Arc<NodeLinks>]) -> Layout {
+impl GraphLayout {
+    fn of(nodes: &[Arc<NodeLinks>]) -> GraphLayout {
         let links = nodes.iter().map(|node_links| node_links.legs().len()).sum();
         let mut neighbours = Vec::with_capacity(links);
         let mut starts = Vec::with_capacity(nodes.len() + 1);
@@ -290,6 +290,6 @@ impl Layout {
             starts.push(neighbours.len() as u32);
         }
         let names = nodes.iter().map(|node_links| node_links.dpid).collect();
-        Layout { starts, neighbours, names }
+        GraphLayout { starts, neighbours, names }
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct NodeLinks {
     /// The switch; none where the place is free.
     pub(super) dpid: Option<DatapathId>,
     // By port.
-    ends: Vec<Known>,
+    ends: Vec<KnownPort>,
     // Of the ports of these a bit each; of several ports the same, and of some that are no ends any
     // more.
     may_know: u64,
@@ -45,7 +45,7 @@ pub(super) struct NodeLinks {
 
 /// What is known of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Known {
+struct KnownPort {
     port: u32,
     out: Option<FarEnd>,
     back: Option<FarEnd>,
@@ -134,7 +134,7 @@ impl NodeLinks {
     /// Notes one direction at `port`; nothing is kept of a port that leads nowhere.
     pub(super) fn note(&mut self, port: u32, side: Side, far: Option<FarEnd>) {
         let at = self.place(port).unwrap_or_else(|at| {
-            self.ends.insert(at, Known { port, out: None, back: None });
+            self.ends.insert(at, KnownPort { port, out: None, back: None });
             self.may_know |= bit(port);
             at
         });
@@ -149,7 +149,7 @@ impl NodeLinks {
 
     /// Finds the links again that can be used, once everything is noted.
     pub(super) fn settle(&mut self) {
-        self.legs = self.ends.iter().filter_map(Known::leg).collect();
+        self.legs = self.ends.iter().filter_map(KnownPort::leg).collect();
         self.may_know = self.ends.iter().fold(0, |bits, known| bits | bit(known.port));
         let words = self.legs.iter().map(|leg| leg.node.index() / 64);
         let (first, last) = (words.clone().min().unwrap_or(0), words.max().unwrap_or(0));
@@ -169,7 +169,7 @@ impl NodeLinks {
     }
 }
 
-impl Known {
+impl KnownPort {
     /// The link, if it is known from both ends and they agree.
     fn leg(&self) -> Option<Leg> {
         let (out, back) = (self.out?, self.back?);

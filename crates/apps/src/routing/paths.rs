@@ -11,7 +11,7 @@ use crate::SwitchPort;
 
 /// Paths of equal cost, and how far they lead.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Paths {
+pub struct EqualPaths {
     /// The name of the engine that found them.
     pub engine: String,
     /// The distance in the engine's unit; nothing where no way leads there.

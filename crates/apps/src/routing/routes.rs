@@ -10,7 +10,7 @@ use super::engine::Engine;
 use super::graph::{Graph, Node};
 use super::next_hops::{Leading, NextHops};
 use super::node::Leg;
-use super::paths::{Crossing, EqualCostPaths, Paths};
+use super::paths::{Crossing, EqualCostPaths, EqualPaths};
 use super::search::{AT_ONCE, FAR, Tree};
 use crate::SwitchPort;
 
@@ -64,7 +64,7 @@ pub struct Hop {
 
 /// What was kept and what was done again, since the first version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub struct RouteTally {
     /// Trees that were searched for.
     pub searched: u64,
     /// Trees that a change left as they were.
@@ -179,9 +179,15 @@ impl Routes {
 
     /// The same as lists of links: at most `max` of them, of `hops_max` links together unless the
     /// first is longer.
-    pub fn paths(&self, from: DatapathId, to: DatapathId, max: usize, hops_max: usize) -> Paths {
+    pub fn paths(
+        &self,
+        from: DatapathId,
+        to: DatapathId,
+        max: usize,
+        hops_max: usize,
+    ) -> EqualPaths {
         let engine = self.engine.name().to_owned();
-        let mut paths = Paths { engine, distance: None, paths: vec![], more: false };
+        let mut paths = EqualPaths { engine, distance: None, paths: vec![], more: false };
         let (Some(from), Some(to)) = (self.graph.node(from), self.graph.node(to)) else {
             return paths;
         };
@@ -248,9 +254,9 @@ impl Routes {
     }
 
     /// What was kept and what was done again, up to this version.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> RouteTally {
         let searched = self.searched.load(Ordering::Relaxed);
-        Tally { searched, kept: self.kept, dropped: self.dropped }
+        RouteTally { searched, kept: self.kept, dropped: self.dropped }
     }
 
     /// The tree of a destination, if it is there.

@@ -15,12 +15,12 @@ use super::*;
 
 /// What the network is known to be, in the plainest words.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Model {
+pub(crate) struct NetworkModel {
     up: BTreeSet<DatapathId>,
     links: BTreeMap<SwitchPort, (SwitchPort, Metric)>,
 }
 
-impl Model {
+impl NetworkModel {
     pub(crate) fn apply(&mut self, change: &Change) {
         match *change {
             Change::SwitchUp(dpid) => _ = self.up.insert(dpid),
@@ -48,7 +48,7 @@ impl Model {
     }
 
     /// Distances to `to`, by petgraph.
-    fn distances(&self, to: DatapathId, weight: Weight) -> BTreeMap<DatapathId, u32> {
+    fn distances(&self, to: DatapathId, weight: LinkWeight) -> BTreeMap<DatapathId, u32> {
         let mut graph = DiGraph::<DatapathId, u32>::new();
         let nodes: BTreeMap<_, NodeIndex> =
             self.up.iter().map(|&dpid| (dpid, graph.add_node(dpid))).collect();
@@ -62,7 +62,7 @@ impl Model {
 
     /// How many ways of least cost lead to `to`: those over all links that lie on one, nearest
     /// switches first.
-    fn counts(&self, to: DatapathId, weight: Weight) -> BTreeMap<DatapathId, usize> {
+    fn counts(&self, to: DatapathId, weight: LinkWeight) -> BTreeMap<DatapathId, usize> {
         let distances = self.distances(to, weight);
         let mut nearest: Vec<_> = distances.iter().map(|(&dpid, &far)| (far, dpid)).collect();
         nearest.sort_unstable();
@@ -101,23 +101,26 @@ impl Model {
 }
 
 /// What a network came to, in plain words and as a graph, and the routes through it.
-fn lived_through(history: &[Vec<Change>], weight: Weight) -> (Model, Arc<Graph>, Routes) {
-    let mut model = Model::default();
+fn lived_through(
+    history: &[Vec<Change>],
+    weight: LinkWeight,
+) -> (NetworkModel, Arc<Graph>, Routes) {
+    let mut model = NetworkModel::default();
     history.concat().iter().for_each(|change| model.apply(change));
     let graph = Arc::new(Graph::default().with(&history.concat()));
     let routes = Routes::new(Arc::new(Shortest { weight }), Arc::clone(&graph));
     (model, graph, routes)
 }
 
-fn a_weight() -> impl Strategy<Value = Weight> {
-    prop_oneof![Just(Weight::Hop), Just(Weight::Latency), Just(Weight::Capacity)]
+fn a_weight() -> impl Strategy<Value = LinkWeight> {
+    prop_oneof![Just(LinkWeight::Hop), Just(LinkWeight::Latency), Just(LinkWeight::Capacity)]
 }
 
-fn cost(weight: Weight, metric: Metric) -> u32 {
+fn cost(weight: LinkWeight, metric: Metric) -> u32 {
     match weight {
-        Weight::Hop => 1,
-        Weight::Latency => metric.latency.into(),
-        Weight::Capacity => metric.capacity.into(),
+        LinkWeight::Hop => 1,
+        LinkWeight::Latency => metric.latency.into(),
+        LinkWeight::Capacity => metric.capacity.into(),
     }
 }
 
@@ -161,7 +164,8 @@ pub(crate) fn a_history() -> impl Strategy<Value = Vec<Vec<Change>>> {
 }
 
 fn an_engine() -> impl Strategy<Value = Arc<dyn Engine>> {
-    let weight = prop_oneof![Just(Weight::Hop), Just(Weight::Latency), Just(Weight::Capacity)];
+    let weight =
+        prop_oneof![Just(LinkWeight::Hop), Just(LinkWeight::Latency), Just(LinkWeight::Capacity)];
     (weight, 0..3usize).prop_map(|(weight, which)| {
         let engines = Engines::new(weight);
         let name = engines.names().nth(which).unwrap();
@@ -194,7 +198,7 @@ proptest! {
 
     #[test]
     fn a_graph_is_what_was_found_out(history in a_history()) {
-        let (mut graph, mut model) = (Graph::default(), Model::default());
+        let (mut graph, mut model) = (Graph::default(), NetworkModel::default());
         for changes in &history {
             graph = graph.with(changes);
             changes.iter().for_each(|change| model.apply(change));
@@ -292,7 +296,7 @@ proptest! {
 
     #[test]
     fn no_way_is_wider_than_the_widest(history in a_history()) {
-        let mut model = Model::default();
+        let mut model = NetworkModel::default();
         history.concat().iter().for_each(|change| model.apply(change));
         let graph = Arc::new(Graph::default().with(&history.concat()));
         let routes = Routes::new(Arc::new(Widest), Arc::clone(&graph));
@@ -372,7 +376,7 @@ proptest! {
             routes = next;
         }
         // The same network in places that no history mixed up.
-        let mut model = Model::default();
+        let mut model = NetworkModel::default();
         history.concat().iter().for_each(|change| model.apply(change));
         let mut changes: Vec<Change> = model.up.iter().map(|&dpid| Change::SwitchUp(dpid)).collect();
         let links = model.links.iter();
@@ -453,12 +457,12 @@ fn a_link_that_is_on_no_shortest_way_costs_no_search() {
     let graph = Graph::default().with(&ring(8));
     let routes = by_hops(graph.clone());
     graph.switches().for_each(|(_, node)| _ = routes.tree(node));
-    assert_eq!(routes.tally(), Tally { searched: 8, kept: 0, dropped: 0 });
+    assert_eq!(routes.tally(), RouteTally { searched: 8, kept: 0, dropped: 0 });
     // One more link beside an existing one changes no distance.
     let parallel = both(end(1, 7), end(2, 7));
     let with = routes.after(Arc::new(graph.with(&parallel)));
     graph.switches().for_each(|(_, node)| _ = with.tree(node));
-    assert_eq!(with.tally(), Tally { searched: 8, kept: 8, dropped: 0 });
+    assert_eq!(with.tally(), RouteTally { searched: 8, kept: 8, dropped: 0 });
     assert_eq!(
         with.next_hops(graph.node(DatapathId(1)).unwrap(), graph.node(DatapathId(2)).unwrap())
             .count(),
@@ -469,11 +473,11 @@ fn a_link_that_is_on_no_shortest_way_costs_no_search() {
         Change::Link { from, .. } => Change::NoLink { from },
         other => other,
     }))));
-    assert_eq!(without.tally(), Tally { searched: 8, kept: 16, dropped: 0 });
+    assert_eq!(without.tally(), RouteTally { searched: 8, kept: 16, dropped: 0 });
     // A chord between two switches is on the shortest ways to most, but not to those as far from
     // both its ends.
     let chord = routes.after(Arc::new(graph.with(&both(end(1, 7), end(3, 7)))));
-    assert_eq!(chord.tally(), Tally { searched: 8, kept: 2, dropped: 6 });
+    assert_eq!(chord.tally(), RouteTally { searched: 8, kept: 2, dropped: 6 });
 }
 
 #[test]

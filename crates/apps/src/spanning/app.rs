@@ -14,7 +14,7 @@ use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use super::flood_ports::{FloodPorts, FloodPortsPublisher};
 use super::heads::{Head, Heads};
-use super::shares::{DIVIDED, Divided, LEAST, Of, Shares, Spent};
+use super::shares::{DIVIDED, Divided, FloodShares, FloodSpent, LEAST, Of};
 use crate::recent_set::{RecentSet, Verdict};
 
 /// For so long a frame that was flooded is not flooded again. Hosts that repeat what they said do
@@ -58,9 +58,9 @@ pub(super) struct Inlet {
 
 /// What is known of a switch.
 #[derive(Debug)]
-pub struct Joined {
+pub struct JoinedSwitch {
     at: Time,
-    spent: Spent,
+    spent: FloodSpent,
 }
 
 /// Shared by the instances of the application.
@@ -69,7 +69,7 @@ pub struct Repeats {
     frames: RecentSet,
     /// Those of them that were flooded while it was not known what all ports lead to.
     careful: RecentSet,
-    shares: Shares,
+    shares: FloodShares,
     /// Frames for which there was no room, and that were not told of.
     refused: AtomicU64,
     /// When people may be told again, in nanoseconds.
@@ -91,7 +91,8 @@ impl Repeats {
     pub fn with_room(frames_max: usize) -> Repeats {
         let [frames, careful] =
             [frames_max, CAREFUL_MAX].map(|room| RecentSet::new(room, REPEAT_WITHIN));
-        let (shares, refused, tell_at) = (Shares::default(), AtomicU64::new(0), AtomicU64::new(0));
+        let (shares, refused, tell_at) =
+            (FloodShares::default(), AtomicU64::new(0), AtomicU64::new(0));
         Repeats { frames, careful, shares, refused, tell_at }
     }
 }
@@ -122,7 +123,7 @@ impl Repeats {
     }
 
     /// Whether a switch may flood one frame more: of what that is.
-    fn take(&self, now: Time, switch: &Joined, flood_ports: &FloodPorts) -> Option<Of> {
+    fn take(&self, now: Time, switch: &JoinedSwitch, flood_ports: &FloodPorts) -> Option<Of> {
         let switches = flood_ports.count();
         let divided = match flood_ports.is_large() && flood_ports.settled().is_none() {
             true => Divided { floods: CAREFUL_MAX as u64, switches, least: 1 },
@@ -181,12 +182,12 @@ pub struct Spanning {
     repeats: Arc<Repeats>,
     heads: Heads,
     /// What may be flooded of a batch, by the places of its requests.
-    floods: Vec<Option<Flood>>,
+    floods: Vec<Option<FloodedFrame>>,
 }
 
 /// A frame that leaves by some port, and that its switch has a flood for.
 #[derive(Clone, Copy, Debug)]
-struct Flood {
+struct FloodedFrame {
     /// What the frame is known by.
     key: u64,
     of: Of,
@@ -204,7 +205,7 @@ impl Spanning {
     fn read(
         &mut self,
         batch: &Batch<'_>,
-        slots: &Slots<'_, Parallel<Joined>>,
+        slots: &Slots<'_, Parallel<JoinedSwitch>>,
         (version, flood_ports): (u64, &FloodPorts),
     ) {
         let Spanning { repeats, heads, floods } = self;
@@ -224,7 +225,7 @@ impl Spanning {
                     continue;
                 }
                 let of = repeats.take(batch.now, slot, flood_ports);
-                *flood = of.map(|of| Flood { key: repeats.key(at, frame), of });
+                *flood = of.map(|of| FloodedFrame { key: repeats.key(at, frame), of });
             }
         }
         floods.iter().take(AHEAD).flatten().for_each(|flood| repeats.ask_for(flood.key));
@@ -235,7 +236,7 @@ impl Spanning {
     fn answer(
         &mut self,
         now: Time,
-        (request, slot): (&Request<'_>, &Joined),
+        (request, slot): (&Request<'_>, &JoinedSwitch),
         (version, flood_ports): (u64, &FloodPorts),
         out: &mut Output,
     ) {
@@ -244,7 +245,7 @@ impl Spanning {
             repeats.ask_for(ahead.key);
         }
         let flood = floods.get(request.index).copied().flatten();
-        let is_flooded = flood.is_some_and(|Flood { key, of }| {
+        let is_flooded = flood.is_some_and(|FloodedFrame { key, of }| {
             let admits = repeats.admits(now, (key, of), flood_ports);
             if !admits {
                 repeats.shares.give_back(now, &slot.spent, of);
@@ -269,19 +270,19 @@ fn stays(frame: &[u8]) -> bool {
 }
 
 impl App for Spanning {
-    type Slot = Parallel<Joined>;
+    type Slot = Parallel<JoinedSwitch>;
     const NAME: &'static str = "spanning";
     const EVENTS: &'static [EventKind] = &[EventKind::FlowRequest];
     const READS: &'static [PartId] = &[FloodPorts::ID];
 
-    fn init_switch(&mut self, now: Time, _: &SwitchInfo) -> Joined {
-        Joined { at: now, spent: Spent::default() }
+    fn init_switch(&mut self, now: Time, _: &SwitchInfo) -> JoinedSwitch {
+        JoinedSwitch { at: now, spent: FloodSpent::default() }
     }
 
     fn packet_ins(
         &mut self,
         batch: &mut Batch<'_>,
-        slots: Slots<'_, Parallel<Joined>>,
+        slots: Slots<'_, Parallel<JoinedSwitch>>,
         out: &mut Output,
     ) {
         let now = batch.now;
@@ -372,8 +373,8 @@ mod tests {
     fn a_storm_at_one_switch_costs_another_none_of_its_floods() {
         let repeats = Repeats::default();
         let flood_ports = FloodPorts::default();
-        let joined = || Joined { at: Time::START, spent: Spent::default() };
-        let floods = |dpid, switch: &Joined, frames: u32| {
+        let joined = || JoinedSwitch { at: Time::START, spent: FloodSpent::default() };
+        let floods = |dpid, switch: &JoinedSwitch, frames: u32| {
             let is_flooded = |number: &u32| {
                 let at = Inlet { dpid: DatapathId(dpid), joined: switch.at, port: PortNo(1) };
                 repeats.take(Time::START, switch, &flood_ports).is_some()

@@ -22,7 +22,7 @@ pub(super) const LARGE: usize = 256;
 
 /// How broadcasts leave a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum FloodMode {
     /// By every port: it is not known yet where all of them lead. Repeats are what has to be held
     /// back.
     Carefully,
@@ -43,7 +43,7 @@ pub struct FloodPorts {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SwitchFloodPorts {
     dpid: DatapathId,
-    mode: Mode,
+    mode: FloodMode,
     // Those that are up, and whether the forest has them closed; by number.
     ports: Vec<(PortNo, bool)>,
 }
@@ -64,7 +64,7 @@ impl FloodPorts {
     fn since(since: Time, map: &Map, forest: &Forest) -> FloodPorts {
         let switches: Vec<SwitchFloodPorts> =
             map.switches().map(|switch| SwitchFloodPorts::of(switch, forest)).collect();
-        let settled = switches.iter().all(|switch| switch.mode == Mode::ByForest);
+        let settled = switches.iter().all(|switch| switch.mode == FloodMode::ByForest);
         FloodPorts { switches, settled: settled.then_some(since) }
     }
 
@@ -98,7 +98,7 @@ impl FloodPorts {
 
 impl SwitchFloodPorts {
     fn of(switch: &Switch, forest: &Forest) -> SwitchFloodPorts {
-        let mode = if switch.is_known() { Mode::ByForest } else { Mode::Carefully };
+        let mode = if switch.is_known() { FloodMode::ByForest } else { FloodMode::Carefully };
         let ports = switch.ports.iter().map(|port| {
             let at = SwitchPort::of(switch.dpid, port.number);
             (port.number, is_closed(at, port, forest))
@@ -107,14 +107,14 @@ impl SwitchFloodPorts {
     }
 
     /// How broadcasts leave just now.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> FloodMode {
         self.mode
     }
 
     /// The ports by which a broadcast leaves that came in by `in_port`; none where it should not
     /// have come there: it was sent before its sender knew that.
     pub fn flood(&self, in_port: PortNo) -> impl Iterator<Item = PortNo> {
-        let by_forest = self.mode == Mode::ByForest;
+        let by_forest = self.mode == FloodMode::ByForest;
         let refuses = by_forest && self.ports.contains(&(in_port, true));
         let ports = self.ports.iter().filter(move |_| !refuses);
         ports

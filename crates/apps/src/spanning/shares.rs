@@ -34,7 +34,7 @@ const COUNT_BITS: u32 = 24;
 
 /// What was flooded in one period: of one switch, or of all together above their parts.
 #[derive(Debug, Default)]
-pub(super) struct Spent(AtomicU64);
+pub(super) struct FloodSpent(AtomicU64);
 
 /// Of what a flood is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ pub(super) enum Of {
     All,
 }
 
-impl Spent {
+impl FloodSpent {
     /// One more, if there are fewer than `most` in the period of `now`.
     fn spend(&self, now: Time, most: u64) -> bool {
         let period = now.0 >> PERIOD;
@@ -84,12 +84,12 @@ impl Divided {
 
 /// What is kept for all.
 #[derive(Debug, Default)]
-pub(super) struct Shares(Spent);
+pub(super) struct FloodShares(FloodSpent);
 
-impl Shares {
+impl FloodShares {
     /// A switch that has flooded this much is about to flood something more: of what that is, if it
     /// may.
-    pub(super) fn take(&self, now: Time, switch: &Spent, divided: Divided) -> Option<Of> {
+    pub(super) fn take(&self, now: Time, switch: &FloodSpent, divided: Divided) -> Option<Of> {
         if switch.spend(now, divided.part()) {
             return Some(Of::Part);
         }
@@ -97,7 +97,7 @@ impl Shares {
     }
 
     /// It was not flooded: it is a repeat.
-    pub(super) fn give_back(&self, now: Time, switch: &Spent, of: Of) {
+    pub(super) fn give_back(&self, now: Time, switch: &FloodSpent, of: Of) {
         match of {
             Of::Part => switch.give_back(now),
             Of::All => self.0.give_back(now),
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_switch_has_its_part_whatever_the_others_flood() {
-        let (shares, honest) = (Shares::default(), Spent::default());
-        let floods = |switch: &Spent, most: u64| {
+        let (shares, honest) = (FloodShares::default(), FloodSpent::default());
+        let floods = |switch: &FloodSpent, most: u64| {
             (0..most).filter(|_| shares.take(NOW, switch, divided(301)).is_some()).count() as u64
         };
-        let others: Vec<Spent> = (0..300).map(|_| Spent::default()).collect();
+        let others: Vec<FloodSpent> = (0..300).map(|_| FloodSpent::default()).collect();
         let all: u64 = others.iter().map(|switch| floods(switch, 10_000)).sum();
         assert_eq!(all, 300 * LEAST + FOR_ALL);
         assert_eq!(floods(&honest, LEAST), LEAST);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_lone_switch_has_it_all() {
-        let (shares, lone) = (Shares::default(), Spent::default());
+        let (shares, lone) = (FloodShares::default(), FloodSpent::default());
         let of = |_| shares.take(NOW, &lone, divided(1));
         let taken: Vec<_> = (0..DIVIDED + FOR_ALL + 5).map(of).collect();
         let count = |of| taken.iter().filter(|taken| **taken == of).count() as u64;
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_was_not_flooded_is_given_back_once() {
-        let (shares, switch) = (Shares::default(), Spent::default());
+        let (shares, switch) = (FloodShares::default(), FloodSpent::default());
         let one = Divided { floods: 1, switches: 1, least: 1 };
         for _ in 0..10 {
             assert_eq!(shares.take(NOW, &switch, one), Some(Of::Part));

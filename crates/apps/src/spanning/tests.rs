@@ -38,7 +38,7 @@ const HOST: PortNo = PortNo(100);
 type Links = BTreeMap<SwitchPort, SwitchPort>;
 
 /// The network as it is, what is known of it, and what is on its way.
-struct Net {
+struct FloodNet {
     links: Links,
     flood_ports: FloodPorts,
     repeats: Repeats,
@@ -52,10 +52,10 @@ struct Net {
     moves: usize,
 }
 
-impl Net {
+impl FloodNet {
     /// Where links are as in the graph, and known.
-    fn of(graph: &Graph, random: u64) -> Net {
-        let mut net = Net {
+    fn of(graph: &Graph, random: u64) -> FloodNet {
+        let mut net = FloodNet {
             links: links(graph),
             flood_ports: FloodPorts::default(),
             repeats: Repeats::default(),
@@ -205,7 +205,7 @@ proptest! {
         known in prop::collection::btree_set(1..=9u64, 0..=9),
     ) {
         let graph = Graph::default().with(&history.concat());
-        let mut net = Net::of(&graph, random);
+        let mut net = FloodNet::of(&graph, random);
         // Nothing, some of it, and all.
         for learns in 0..3 {
             net.learns(&graph, |dpid| learns == 2 || learns == 1 && known.contains(&dpid.0));
@@ -221,7 +221,7 @@ proptest! {
     #[test]
     fn where_no_link_is_known_a_broadcast_is_flooded_once(history in a_history(), random: u64) {
         let graph = Graph::default().with(&history.concat());
-        let mut net = Net::of(&graph, random);
+        let mut net = FloodNet::of(&graph, random);
         net.flood_ports = FloodPorts::of(&bare(&map(&graph, |_| false)), &Forest::default());
         for from in net.switches.clone() {
             net.sends(from);
@@ -239,7 +239,7 @@ proptest! {
     ) {
         let history = apart(history);
         let mut graph = Graph::default().with(&history[0]);
-        let mut net = Net::of(&graph, random);
+        let mut net = FloodNet::of(&graph, random);
         net.learns(&graph, |_| !careful);
         for changes in &history[1..] {
             let next = graph.with(changes);
@@ -277,7 +277,7 @@ proptest! {
         random: u64,
     ) {
         let graph = Graph::default().with(&apart(history).concat());
-        let mut net = Net::of(&graph, random);
+        let mut net = FloodNet::of(&graph, random);
         net.now = net.now + Duration::from_secs(1);
         net.learns(&graph, |_| false);
         for from in net.switches.clone() {
@@ -296,7 +296,7 @@ proptest! {
     #[test]
     fn a_loop_that_nobody_can_see_is_no_storm(history in a_history(), random: u64) {
         let graph = Graph::default().with(&apart(history).concat());
-        let mut net = Net::of(&graph, random);
+        let mut net = FloodNet::of(&graph, random);
         net.flood_ports = FloodPorts::of(&bare(&map(&graph, |_| true)), &Forest::default());
         prop_assert!(net.flood_ports.settled().is_some());
         if let Some(&from) = net.switches.first() {

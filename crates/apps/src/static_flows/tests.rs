@@ -32,7 +32,7 @@ fn shared(flows: &[StaticFlow]) -> Vec<Arc<StaticFlow>> {
 }
 
 /// A switch as a test sees it: the flows that it has.
-struct Lab {
+struct FlowLab {
     bench: TestSwitch,
     flows: Vec<FlowStats>,
     /// What it says that flows do, where that is not what it was told.
@@ -56,17 +56,17 @@ fn has(flow: &FlowMod) -> FlowStats {
     }
 }
 
-impl Lab {
-    fn new(version: Version, flows: &[StaticFlow]) -> Lab {
+impl FlowLab {
+    fn new(version: Version, flows: &[StaticFlow]) -> FlowLab {
         let pusher = StaticFlows::new(shared(flows), Tables::One);
         let push = move || pusher.clone();
         let bench = TestSwitch::of(info(version, 254), |app_set| app_set.with(push));
-        Lab { bench, flows: vec![], renders: None }
+        FlowLab { bench, flows: vec![], renders: None }
     }
 
     /// Another controller, or the same once more, meets the same switch.
-    fn again(self, flows: &[StaticFlow]) -> Lab {
-        Lab { flows: self.flows, ..Lab::new(self.bench.info().version, flows) }
+    fn again(self, flows: &[StaticFlow]) -> FlowLab {
+        FlowLab { flows: self.flows, ..FlowLab::new(self.bench.info().version, flows) }
     }
 
     fn joins(&mut self) -> Vec<String> {
@@ -146,7 +146,7 @@ fn there(names: &[&str]) -> Vec<(String, Status)> {
 fn what_is_missing_is_sent_and_what_is_there_is_not() {
     both(|version| {
         let (one, two) = (flow("one", 1, 2), flow("two", 2, 1));
-        let mut lab = Lab::new(version, &[one.clone(), two.clone()]);
+        let mut lab = FlowLab::new(version, &[one.clone(), two.clone()]);
         assert_eq!(lab.joins(), ["add [InPort(1)]", "add [InPort(2)]"]);
         assert_eq!(lab.statuses(), there(&["one", "two"]));
         let mut lab = lab.again(&[one.clone(), two.clone()]);
@@ -168,7 +168,7 @@ fn what_is_missing_is_sent_and_what_is_there_is_not() {
 #[test]
 fn flows_of_others_are_left_alone() {
     both(|version| {
-        let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
+        let mut lab = FlowLab::new(version, &[flow("one", 1, 2)]);
         for (port, cookie) in [(7, 0), (8, Cookie::of("learning-switch").0), (9, u64::MAX)] {
             lab.flows.push(has(&FlowMod::add(Match::new().in_port(PortNo(port))).cookie(cookie)));
         }
@@ -197,7 +197,7 @@ fn removed(flow: &FlowStats) -> Event {
 #[test]
 fn what_is_removed_comes_back_at_once_and_what_was_not_told_after_a_while() {
     both(|version| {
-        let mut lab = Lab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
+        let mut lab = FlowLab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
         lab.joins();
         lab.bench.now = lab.bench.now + Duration::from_secs(5);
         let gone = lab.flows.remove(0);
@@ -216,7 +216,7 @@ fn what_is_removed_comes_back_at_once_and_what_was_not_told_after_a_while() {
 #[test]
 fn a_flow_that_another_one_changed_is_put_right_unless_those_are_the_switch_s_own_words() {
     both(|version| {
-        let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
+        let mut lab = FlowLab::new(version, &[flow("one", 1, 2)]);
         lab.joins();
         lab.passes(301);
         let theirs = vec![Instruction::ApplyActions(vec![Action::output(PortNo(9))])];
@@ -233,7 +233,7 @@ fn a_flow_that_another_one_changed_is_put_right_unless_those_are_the_switch_s_ow
 }
 
 /// The error of the first change among these.
-fn refuse(lab: &mut Lab, said: &[(u32, Message)], name: &str) {
+fn refuse(lab: &mut FlowLab, said: &[(u32, Message)], name: &str) {
     let change = said.iter().find(|(_, message)| matches!(message, Message::FlowMod(_)));
     let error = SwitchError {
         dpid: None,
@@ -252,7 +252,7 @@ fn an_error_is_shown_by_name_and_a_full_table_is_told_from_it() {
         "OFPET_FLOW_MOD_FAILED/OFPFMFC_TABLE_FULL",
     ];
     for (version, full) in Version::ALL.into_iter().zip(names) {
-        let mut lab = Lab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
+        let mut lab = FlowLab::new(version, &[flow("one", 1, 2), flow("two", 2, 1)]);
         let request = lab.bench.happens(Event::Joining);
         let none = Box::new(Message::StatsReply(StatsReply {
             flags: StatsFlags::EMPTY,
@@ -282,17 +282,17 @@ fn an_error_is_shown_by_name_and_a_full_table_is_told_from_it() {
 fn what_a_version_cannot_say_is_not_sent_and_said_why() {
     let mut group = flow("all", 1, 2);
     group.table = Some(TableNo(3));
-    let mut lab = Lab::new(Version::V10, &[group.clone(), flow("one", 1, 2)]);
+    let mut lab = FlowLab::new(Version::V10, &[group.clone(), flow("one", 1, 2)]);
     assert_eq!(lab.joins(), ["add [InPort(1)]"]);
     let [(_, Status::Unsupported(why)), (_, Status::There)] = &lab.statuses()[..] else { panic!() };
     assert_eq!(why, "OpenFlow 1.0 cannot say \"a table other than the first\"");
-    assert_eq!(Lab::new(Version::V13, &[group]).joins(), ["add [InPort(1)]"]);
+    assert_eq!(FlowLab::new(Version::V13, &[group]).joins(), ["add [InPort(1)]"]);
 }
 
 #[test]
 fn a_switch_that_does_not_name_its_flows_gets_them_all() {
     both(|version| {
-        let mut lab = Lab::new(version, &[flow("one", 1, 2)]);
+        let mut lab = FlowLab::new(version, &[flow("one", 1, 2)]);
         let request = lab.bench.happens(Event::Joining);
         let error = SwitchError {
             dpid: None,
@@ -313,7 +313,7 @@ fn a_switch_that_does_not_name_its_flows_gets_them_all() {
 fn others_take_their_place_while_it_runs_and_only_the_difference_is_sent() {
     both(|version| {
         let (one, two) = (flow("one", 1, 2), flow("two", 2, 1));
-        let mut lab = Lab::new(version, &[one.clone(), two]);
+        let mut lab = FlowLab::new(version, &[one.clone(), two]);
         lab.joins();
         lab.bench.decided::<DesiredStaticFlows>(shared(&[one.clone(), flow("three", 3, 1)]).into());
         assert_eq!(lab.passes(1), ["remove [InPort(2)]", "add [InPort(3)]"]);
@@ -335,7 +335,7 @@ fn others_take_their_place_while_it_runs_and_only_the_difference_is_sent() {
 
 #[test]
 fn what_was_on_its_way_is_judged_though_others_took_its_place() {
-    let mut lab = Lab::new(Version::V13, &[flow("one", 1, 2), flow("two", 2, 1)]);
+    let mut lab = FlowLab::new(Version::V13, &[flow("one", 1, 2), flow("two", 2, 1)]);
     let request = lab.bench.happens(Event::Joining);
     let none = Box::new(Message::StatsReply(StatsReply {
         flags: StatsFlags::EMPTY,
@@ -364,7 +364,7 @@ fn is_round(said: &[(u32, Message)]) -> bool {
 
 #[test]
 fn thousands_that_change_at_once_are_sent_in_rounds() {
-    let mut lab = Lab::new(Version::V13, &many(1));
+    let mut lab = FlowLab::new(Version::V13, &many(1));
     let mut said = lab.bench.happens(Event::Joining);
     let mut rounds = 0;
     // A switch that has all of others, which have to go.
@@ -405,7 +405,7 @@ fn thousands_that_change_at_once_are_sent_in_rounds() {
 
 #[test]
 fn a_switch_that_answers_no_barrier_is_sent_the_rest_all_the_same() {
-    let mut lab = Lab::new(Version::V13, &many(1));
+    let mut lab = FlowLab::new(Version::V13, &many(1));
     let request = lab.bench.happens(Event::Joining);
     let none = Box::new(Message::StatsReply(StatsReply {
         flags: StatsFlags::EMPTY,

@@ -17,7 +17,7 @@ use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, NO_BUFFER, Version};
 const MS: Duration = Duration::from_millis(1);
 
 /// A frame on its way into a switch.
-type Arrival = (SwitchPort, Vec<u8>);
+type TestArrival = (SwitchPort, Vec<u8>);
 
 pub(crate) struct TestNetwork {
     pipeline: Pipeline,
@@ -28,12 +28,12 @@ pub(crate) struct TestNetwork {
     switches: BTreeMap<DatapathId, Arc<Switch>>,
     cables: BTreeMap<SwitchPort, SwitchPort>,
     up: BTreeSet<SwitchPort>,
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<TestArrival>,
     replies: Vec<(DatapathId, u32)>,
     /// Frames that left by ports without a cable.
-    pub(crate) left: Vec<Arrival>,
+    pub(crate) left: Vec<TestArrival>,
     /// Every frame that left, whatever came of it.
-    pub(crate) sent: Vec<Arrival>,
+    pub(crate) sent: Vec<TestArrival>,
     pub(crate) flows: Vec<(DatapathId, FlowMod)>,
     pub(crate) said: Vec<String>,
 }

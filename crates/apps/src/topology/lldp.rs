@@ -218,8 +218,8 @@ mod tests {
     fn others_read_which_port_of_which_switch_it_is() {
         let frame = written(&probe(0xab, 3, Reach::Direct, 9));
         let lldp = Lldp::new(Ethernet::new(&frame).unwrap().payload()).unwrap();
-        assert_eq!(lldp.chassis_id(), lldp::Id { subtype: 7, name: b"of:00000000000000ab" });
-        assert_eq!(lldp.port_id(), lldp::Id { subtype: 7, name: b"3" });
+        assert_eq!(lldp.chassis_id(), lldp::LldpId { subtype: 7, name: b"of:00000000000000ab" });
+        assert_eq!(lldp.port_id(), lldp::LldpId { subtype: 7, name: b"3" });
         assert_eq!((lldp.ttl_s(), lldp.tlvs().count()), (120, 2));
         assert!(written(&probe(u64::MAX, u32::MAX, Reach::Far, u64::MAX)).len() <= 128);
     }

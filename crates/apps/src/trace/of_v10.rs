@@ -4,12 +4,12 @@
 use aldis_wire::msg::{Action, Field, Masked, PortNo};
 use aldis_wire::v10;
 
-use super::Packet;
+use super::TracePacket;
 use crate::match_bits::{PRESENT, number};
 
 /// What the action of this number does with this packet: nothing where it has not what is to be
 /// changed. None for an action that is none of these.
-pub(super) fn read(kind: u16, body: &[u8], packet: &Packet) -> Option<Vec<Action>> {
+pub(super) fn read(kind: u16, body: &[u8], packet: &TracePacket) -> Option<Vec<Action>> {
     let short = u16::from_be_bytes(*body.first_chunk()?);
     let first = *body.first()?;
     let address = || body.first_chunk().map(|bytes: &[u8; 4]| (*bytes).into());

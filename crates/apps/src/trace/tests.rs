@@ -5,10 +5,10 @@ use aldis_wire::FixedText;
 use aldis_wire::msg::{Bucket, FlowModFlags, PortDetails};
 use aldis_wire::v13::action::ActionType;
 
-fn packet(in_port: u32, fields: &[(&str, &str)]) -> Packet {
+fn packet(in_port: u32, fields: &[(&str, &str)]) -> TracePacket {
     let fields = fields.iter().map(|(name, text)| Field::named(name, text).unwrap());
     let said = Match { fields: fields.collect() }.completed().unwrap();
-    Packet::of(PortNo(in_port), &said).unwrap()
+    TracePacket::of(PortNo(in_port), &said).unwrap()
 }
 
 fn flow(table: u8, priority: u16, fields: &[(&str, &str)], then: Vec<Instruction>) -> FlowStats {
@@ -71,11 +71,11 @@ fn outs(
     version: Version,
     flows: &[FlowStats],
     groups: &[GroupDesc],
-    packet: &Packet,
+    packet: &TracePacket,
 ) -> Vec<String> {
     let listing = Lists { flows, groups };
     let program = Program { version, listing: &listing, ports: &ports() };
-    let words = |out: Out| {
+    let words = |out: TraceOutput| {
         let before: Vec<_> = packet.in_words().collect();
         let new = out.packet.in_words().filter(|said| !before.contains(said));
         let new: Vec<_> = new.map(|(name, value)| format!("{name}={value}")).collect();
@@ -197,7 +197,7 @@ fn groups_send_to_all_to_the_first_that_lives_and_to_one_of_several() {
 #[test]
 fn what_1_0_does_to_whatever_packet_comes() {
     let bare = |kind, body: &[u8]| Action::Unknown { kind: ActionType(kind), body: body.to_vec() };
-    let does = |packet: &Packet, actions: Vec<Action>| {
+    let does = |packet: &TracePacket, actions: Vec<Action>| {
         let then = [actions, vec![Action::output(PortNo(2))]].concat();
         let flows = [flow(0, 1, &[], vec![Instruction::ApplyActions(then)])];
         outs(Version::V10, &flows, &[], packet)
@@ -235,7 +235,7 @@ fn the_switchs_own_port_is_one_of_all_and_what_no_later_table_knows_is_dropped()
 #[test]
 fn what_has_no_one_value_is_no_packet() {
     let said = Match { fields: vec![Field::named("ipv4-dst", "10.0.0.0/8").unwrap()] };
-    let why = Packet::of(PortNo(1), &said).unwrap_err().to_string();
+    let why = TracePacket::of(PortNo(1), &said).unwrap_err().to_string();
     assert!(why.contains("ipv4_dst"), "{why}");
 }
 

@@ -1,6 +1,6 @@
 //! What a flow does, in the words of neither version: both are read into these.
 
-use super::packet::Packet;
+use super::packet::DatapathPacket;
 use aldis_wire::MacAddr;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -56,7 +56,7 @@ pub(crate) enum Set {
 
 /// One action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
+pub(crate) enum DatapathAction {
     /// Out of a port, numbered as 1.3 does.
     Output(u32),
     Group(u32),
@@ -68,27 +68,27 @@ pub(crate) enum Action {
 
 /// What a flow does with a packet, in the order of the fields (OpenFlow 1.3.5 §5.9).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Program {
+pub(crate) struct ActionProgram {
     pub(crate) meter: Option<u32>,
-    pub(crate) apply: Box<[Action]>,
+    pub(crate) apply: Box<[DatapathAction]>,
     pub(crate) clear: bool,
-    pub(crate) write: Box<[Action]>,
+    pub(crate) write: Box<[DatapathAction]>,
     pub(crate) metadata: Option<(u64, u64)>,
     pub(crate) goto: Option<u8>,
 }
 
-impl Program {
-    pub(crate) fn actions(&self) -> impl Iterator<Item = &Action> {
+impl ActionProgram {
+    pub(crate) fn actions(&self) -> impl Iterator<Item = &DatapathAction> {
         self.apply.iter().chain(&self.write)
     }
 
     /// Whether it sends packets out of `port`, in words: an output that names it.
     pub(crate) fn outputs_to(&self, port: u32) -> bool {
-        self.actions().any(|action| *action == Action::Output(port))
+        self.actions().any(|action| *action == DatapathAction::Output(port))
     }
 
     pub(crate) fn leads_to(&self, group: u32) -> bool {
-        self.actions().any(|action| *action == Action::Group(group))
+        self.actions().any(|action| *action == DatapathAction::Group(group))
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct ActionSet {
     decrement: bool,
     sets: Vec<Set>,
     group: Option<u32>,
-    output: Option<Action>,
+    output: Option<DatapathAction>,
 }
 
 impl ActionSet {
@@ -110,15 +110,15 @@ impl ActionSet {
     }
 
     /// Adds actions; each takes the place of one of its kind.
-    pub(crate) fn write(&mut self, actions: &[Action]) {
+    pub(crate) fn write(&mut self, actions: &[DatapathAction]) {
         for action in actions {
             match *action {
-                Action::PopVlan => self.pop = true,
-                Action::PushVlan(tpid) => self.push = Some(tpid),
-                Action::DecrementTtl => self.decrement = true,
-                Action::Group(group) => self.group = Some(group),
-                Action::Output(_) => self.output = Some(*action),
-                Action::Set(set) => {
+                DatapathAction::PopVlan => self.pop = true,
+                DatapathAction::PushVlan(tpid) => self.push = Some(tpid),
+                DatapathAction::DecrementTtl => self.decrement = true,
+                DatapathAction::Group(group) => self.group = Some(group),
+                DatapathAction::Output(_) => self.output = Some(*action),
+                DatapathAction::Set(set) => {
                     // A field set before is set again: the later place in the list is as good.
                     self.sets.retain(|old| !same_field(old, &set));
                     self.sets.push(set);
@@ -129,12 +129,14 @@ impl ActionSet {
 
     /// The actions in the order of the specification: a group comes instead of an output. Without
     /// either the packet goes nowhere, and nothing is left to do.
-    pub(crate) fn in_order(&self) -> Vec<Action> {
-        let Some(last) = self.group.map(Action::Group).or(self.output) else { return Vec::new() };
-        let pop = self.pop.then_some(Action::PopVlan);
-        let push = self.push.map(Action::PushVlan);
-        let decrement = self.decrement.then_some(Action::DecrementTtl);
-        let sets = self.sets.iter().copied().map(Action::Set);
+    pub(crate) fn in_order(&self) -> Vec<DatapathAction> {
+        let Some(last) = self.group.map(DatapathAction::Group).or(self.output) else {
+            return Vec::new();
+        };
+        let pop = self.pop.then_some(DatapathAction::PopVlan);
+        let push = self.push.map(DatapathAction::PushVlan);
+        let decrement = self.decrement.then_some(DatapathAction::DecrementTtl);
+        let sets = self.sets.iter().copied().map(DatapathAction::Set);
         pop.into_iter().chain(push).chain(decrement).chain(sets).chain([last]).collect()
     }
 }
@@ -155,15 +157,15 @@ fn same_field(one: &Set, other: &Set) -> bool {
     }
 }
 
-impl Action {
+impl DatapathAction {
     /// Does what changes the packet alone; `false` where its time to live ran out.
-    pub(crate) fn change(&self, packet: &mut Packet<'_>) -> bool {
+    pub(crate) fn change(&self, packet: &mut DatapathPacket<'_>) -> bool {
         match self {
-            Action::PushVlan(tpid) => packet.push_vlan(*tpid),
-            Action::PopVlan => packet.pop_vlan(),
-            Action::DecrementTtl => return packet.decrement_ttl(),
-            Action::Set(set) => packet.set(set),
-            Action::Output(_) | Action::Group(_) => {}
+            DatapathAction::PushVlan(tpid) => packet.push_vlan(*tpid),
+            DatapathAction::PopVlan => packet.pop_vlan(),
+            DatapathAction::DecrementTtl => return packet.decrement_ttl(),
+            DatapathAction::Set(set) => packet.set(set),
+            DatapathAction::Output(_) | DatapathAction::Group(_) => {}
         }
         true
     }

@@ -61,7 +61,7 @@ pub(crate) const ND_TARGET: Wide = Wide(11);
 
 /// The fields of a packet, or of a flow with the others zero; or the bits of each that count.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Key(pub(crate) [u64; WORDS]);
+pub(crate) struct FieldKey(pub(crate) [u64; WORDS]);
 
 impl Field {
     const fn ones(self) -> u64 {
@@ -69,7 +69,7 @@ impl Field {
     }
 }
 
-impl Key {
+impl FieldKey {
     #[inline]
     pub(crate) fn field(&self, field: Field) -> u64 {
         self.0[field.word] >> field.shift & field.ones()
@@ -95,13 +95,13 @@ impl Key {
 
     /// The bits that `mask` has, the others zero.
     #[cfg(test)]
-    pub(crate) fn masked(&self, mask: &Key) -> Key {
-        Key(std::array::from_fn(|word| self.0[word] & mask.0[word]))
+    pub(crate) fn masked(&self, mask: &FieldKey) -> FieldKey {
+        FieldKey(std::array::from_fn(|word| self.0[word] & mask.0[word]))
     }
 }
 
 /// The words that are not zero.
-impl fmt::Debug for Key {
+impl fmt::Debug for FieldKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = self.0.iter().enumerate().filter(|(_, word)| **word != 0);
         f.debug_map().entries(words.map(|(at, word)| (at, format!("{word:#x}")))).finish()
@@ -111,13 +111,14 @@ impl fmt::Debug for Key {
 /// Which packets: those that agree with `key` in the bits of `mask`. `key` is zero elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Pattern {
-    pub(crate) key: Key,
-    pub(crate) mask: Key,
+    pub(crate) key: FieldKey,
+    pub(crate) mask: FieldKey,
 }
 
 impl Pattern {
     /// Every packet.
-    pub(crate) const ANY: Pattern = Pattern { key: Key([0; WORDS]), mask: Key([0; WORDS]) };
+    pub(crate) const ANY: Pattern =
+        Pattern { key: FieldKey([0; WORDS]), mask: FieldKey([0; WORDS]) };
 
     /// Narrows it to packets whose `field` is `value` in the bits of `mask`.
     pub(crate) fn with(&mut self, field: Field, value: u64, mask: u64) {
@@ -138,7 +139,7 @@ impl Pattern {
     }
 
     #[cfg(test)]
-    pub(crate) fn matches(&self, packet: &Key) -> bool {
+    pub(crate) fn matches(&self, packet: &FieldKey) -> bool {
         packet.masked(&self.mask) == self.key
     }
 
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_field_is_set_and_no_other() {
-        let mut key = Key([u64::MAX; WORDS]);
+        let mut key = FieldKey([u64::MAX; WORDS]);
         key.set(ETH_TYPE, 0x1_0800);
         assert_eq!(key.field(ETH_TYPE), 0x0800);
         assert_eq!((key.field(VLAN_TCI), key.field(IN_PORT)), (0xffff, 0xffff_ffff));

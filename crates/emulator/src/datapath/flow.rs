@@ -1,6 +1,6 @@
 //! One flow: which packets, what becomes of them, and what it counted.
 
-use super::action::Program;
+use super::action::ActionProgram;
 use super::fields::Pattern;
 use aldis_wire::{v10, v13};
 use std::time::Duration;
@@ -14,19 +14,19 @@ pub(crate) use v13::flow_removed::FlowRemovedReason as Reason;
 /// What the controller said of it, to be said again when it asks: for 1.0 the match without what it
 /// does not compare.
 #[derive(Clone, Debug)]
-pub(crate) enum Said {
+pub(crate) enum FlowModText {
     V10 { match_: v10::Match, actions: Box<[v10::Action]> },
     V13 { match_: Box<[v13::oxm::Oxm]>, instructions: Box<[v13::instruction::Instruction]> },
 }
 
 /// What a flow counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct FlowCounters {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
 }
 
-impl Counters {
+impl FlowCounters {
     pub(crate) fn count(&mut self, bytes: usize) {
         self.packets += 1;
         self.bytes += bytes as u64;
@@ -35,7 +35,7 @@ impl Counters {
 
 /// One flow of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct DatapathFlow {
     pub(crate) pattern: Pattern,
     pub(crate) priority: u16,
     pub(crate) cookie: u64,
@@ -44,17 +44,17 @@ pub(crate) struct Flow {
     /// Seconds; 0 for never.
     pub(crate) hard_timeout: u16,
     pub(crate) flags: Flags,
-    pub(crate) program: Program,
-    pub(crate) said: Said,
+    pub(crate) program: ActionProgram,
+    pub(crate) said: FlowModText,
     pub(crate) created: Duration,
     /// Since when the hard timeout runs: an addition, or the last change.
     pub(crate) modified: Duration,
     /// When the last packet came, or when it was added.
     pub(crate) used: Duration,
-    pub(crate) counters: Counters,
+    pub(crate) counters: FlowCounters,
 }
 
-impl Flow {
+impl DatapathFlow {
     /// When it goes if no packet comes until then, and why.
     pub(crate) fn end(&self) -> Option<(Duration, Reason)> {
         let after = |since: Duration, seconds: u16, reason| match seconds {

@@ -1,14 +1,14 @@
 //! A packet through the tables, and out.
 
-use super::action::{Action, ActionSet};
+use super::action::{ActionSet, DatapathAction};
 use super::bounds::{COPIES_MAX, GROUP_DEPTH_MAX};
 use super::fields::METADATA;
 use super::group::Groups;
 use super::meter::Meters;
-use super::packet::Packet;
-use super::port::{Ports, config};
-use super::session::Session;
-use super::tables::Tables;
+use super::packet::DatapathPacket;
+use super::port::{DatapathPorts, config};
+use super::session::DatapathSession;
+use super::tables::DatapathTables;
 use super::{Sink, v10, v13};
 use aldis_wire::Version;
 use aldis_wire::v13::group_mod::GroupType;
@@ -18,34 +18,34 @@ use std::time::Duration;
 
 /// Everything of a datapath but its tables: what actions work on while a flow is looked at.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct ForwardState {
     pub(crate) version: Version,
-    pub(crate) ports: Ports,
+    pub(crate) ports: DatapathPorts,
     pub(crate) groups: Groups,
     pub(crate) meters: Meters,
-    pub(crate) session: Session,
+    pub(crate) session: DatapathSession,
     /// Where messages are written before they are handed over.
     pub(crate) scratch: Vec<u8>,
 }
 
 /// Which flow sent a packet to the controller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct ReportOrigin {
     pub(crate) table: u8,
     pub(crate) cookie: u64,
     pub(crate) reason: PacketInReason,
 }
 
-impl Origin {
+impl ReportOrigin {
     /// A packet that the controller sent itself, or that no flow matched.
-    pub(crate) const NO_FLOW: Origin =
-        Origin { table: 0, cookie: u64::MAX, reason: PacketInReason::ACTION };
+    pub(crate) const NO_FLOW: ReportOrigin =
+        ReportOrigin { table: 0, cookie: u64::MAX, reason: PacketInReason::ACTION };
 }
 
 /// A packet to the controller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Report<'a> {
-    pub(crate) origin: Origin,
+pub(crate) struct PacketInReport<'a> {
+    pub(crate) origin: ReportOrigin,
     pub(crate) in_port: u32,
     pub(crate) metadata: u64,
     /// The frame, which goes whole, as Open vSwitch sends it since it keeps no packets: `max_len`
@@ -54,8 +54,8 @@ pub(crate) struct Report<'a> {
 }
 
 /// One packet's way: what bounds it, and where its copies go.
-pub(crate) struct Way<'a, S> {
-    pub(crate) world: &'a mut World,
+pub(crate) struct PacketWay<'a, S> {
+    pub(crate) world: &'a mut ForwardState,
     pub(crate) out: &'a mut S,
     pub(crate) now: Duration,
     /// Length of the frame as it came, which is what flows and groups count; from a select group
@@ -65,13 +65,18 @@ pub(crate) struct Way<'a, S> {
     copies: u32,
 }
 
-impl<'a, S: Sink> Way<'a, S> {
-    pub(crate) fn new(world: &'a mut World, out: &'a mut S, now: Duration, len: usize) -> Self {
-        Way { world, out, now, len, copies: COPIES_MAX }
+impl<'a, S: Sink> PacketWay<'a, S> {
+    pub(crate) fn new(
+        world: &'a mut ForwardState,
+        out: &'a mut S,
+        now: Duration,
+        len: usize,
+    ) -> Self {
+        PacketWay { world, out, now, len, copies: COPIES_MAX }
     }
 
     /// From the first table on (OpenFlow 1.3.5 §5.1).
-    pub(crate) fn walk(&mut self, tables: &mut Tables, packet: &mut Packet<'_>) {
+    pub(crate) fn walk(&mut self, tables: &mut DatapathTables, packet: &mut DatapathPacket<'_>) {
         let mut set = ActionSet::default();
         let mut table = 0;
         // What the action set sends to the controller is said to come from the first flow, as Open
@@ -88,8 +93,8 @@ impl<'a, S: Sink> Way<'a, S> {
                 true => PacketInReason::NO_MATCH,
                 false => PacketInReason::ACTION,
             };
-            let origin = Origin { table, cookie: flow.cookie, reason };
-            first.get_or_insert(Origin { reason: PacketInReason::ACTION, ..origin });
+            let origin = ReportOrigin { table, cookie: flow.cookie, reason };
+            first.get_or_insert(ReportOrigin { reason: PacketInReason::ACTION, ..origin });
             let program = &flow.program;
             if let Some(meter) = program.meter.and_then(|id| self.world.meters.get_mut(&id))
                 && !meter.passes(self.len, self.now)
@@ -112,13 +117,14 @@ impl<'a, S: Sink> Way<'a, S> {
                 None => break,
             }
         }
-        self.act(&set.in_order(), packet, first.unwrap_or(Origin::NO_FLOW), 0);
+        self.act(&set.in_order(), packet, first.unwrap_or(ReportOrigin::NO_FLOW), 0);
     }
 
     /// No flow matched: 1.0 asks the controller, 1.3 drops it.
-    fn miss(&mut self, table: u8, packet: &Packet<'_>) {
+    fn miss(&mut self, table: u8, packet: &DatapathPacket<'_>) {
         if self.world.version == Version::V10 {
-            let origin = Origin { table, reason: PacketInReason::NO_MATCH, ..Origin::NO_FLOW };
+            let origin =
+                ReportOrigin { table, reason: PacketInReason::NO_MATCH, ..ReportOrigin::NO_FLOW };
             self.report(packet, origin);
         }
     }
@@ -126,18 +132,18 @@ impl<'a, S: Sink> Way<'a, S> {
     /// Does actions in their order; `false` where the packet's time to live ran out.
     pub(crate) fn act(
         &mut self,
-        actions: &[Action],
-        packet: &mut Packet<'_>,
-        origin: Origin,
+        actions: &[DatapathAction],
+        packet: &mut DatapathPacket<'_>,
+        origin: ReportOrigin,
         depth: u32,
     ) -> bool {
         for action in actions {
             match *action {
-                Action::Output(port) => self.output(packet, port, origin),
-                Action::Group(id) => self.group(id, packet, origin, depth),
+                DatapathAction::Output(port) => self.output(packet, port, origin),
+                DatapathAction::Group(id) => self.group(id, packet, origin, depth),
                 _ => {
                     if !action.change(packet) {
-                        let origin = Origin { reason: PacketInReason::INVALID_TTL, ..origin };
+                        let origin = ReportOrigin { reason: PacketInReason::INVALID_TTL, ..origin };
                         self.report(packet, origin);
                         return false;
                     }
@@ -148,11 +154,11 @@ impl<'a, S: Sink> Way<'a, S> {
     }
 
     /// Through a group: what its buckets do to the packet ends with them.
-    fn group(&mut self, id: u32, packet: &Packet<'_>, origin: Origin, depth: u32) {
+    fn group(&mut self, id: u32, packet: &DatapathPacket<'_>, origin: ReportOrigin, depth: u32) {
         if depth == GROUP_DEPTH_MAX {
             return;
         }
-        let World { groups, ports, .. } = &mut *self.world;
+        let ForwardState { groups, ports, .. } = &mut *self.world;
         let chosen = groups.choose(id, &packet.key, ports);
         if let Some(group) = groups.0.get_mut(&id) {
             if group.kind == GroupType::SELECT {
@@ -160,7 +166,7 @@ impl<'a, S: Sink> Way<'a, S> {
             }
             group.counters.count(self.len);
         }
-        let origin = Origin { reason: PacketInReason::ACTION, ..origin };
+        let origin = ReportOrigin { reason: PacketInReason::ACTION, ..origin };
         for at in chosen {
             let bucket =
                 self.world.groups.0.get_mut(&id).and_then(|group| group.buckets.get_mut(at));
@@ -172,7 +178,7 @@ impl<'a, S: Sink> Way<'a, S> {
         }
     }
 
-    fn output(&mut self, packet: &Packet<'_>, port: u32, origin: Origin) {
+    fn output(&mut self, packet: &DatapathPacket<'_>, port: u32, origin: ReportOrigin) {
         let in_port = packet.in_port();
         match PortNo(port) {
             PortNo::IN_PORT => self.send(packet, in_port),
@@ -191,7 +197,7 @@ impl<'a, S: Sink> Way<'a, S> {
     }
 
     /// Out of a port that exists; to another it is dropped.
-    fn send(&mut self, packet: &Packet<'_>, port: u32) {
+    fn send(&mut self, packet: &DatapathPacket<'_>, port: u32) {
         let Some(left) = self.copies.checked_sub(1) else { return };
         self.copies = left;
         if let Some(to) = self.world.ports.get_mut(port)
@@ -201,7 +207,7 @@ impl<'a, S: Sink> Way<'a, S> {
         }
     }
 
-    fn report(&mut self, packet: &Packet<'_>, origin: Origin) {
+    fn report(&mut self, packet: &DatapathPacket<'_>, origin: ReportOrigin) {
         let in_port = packet.in_port();
         let quiet =
             self.world.ports.get(in_port).is_some_and(|port| port.has(config::NO_PACKET_IN));
@@ -212,7 +218,7 @@ impl<'a, S: Sink> Way<'a, S> {
         let Some(left) = self.copies.checked_sub(1) else { return };
         self.copies = left;
         let metadata = packet.key.field(METADATA);
-        let report = Report { origin, in_port, metadata, frame: packet.bytes() };
+        let report = PacketInReport { origin, in_port, metadata, frame: packet.bytes() };
         let scratch = &mut self.world.scratch;
         scratch.clear();
         match self.world.version {

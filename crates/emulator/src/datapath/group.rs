@@ -1,12 +1,12 @@
 //! Groups (OpenFlow 1.3.5 §5.6): one packet to many ports, to one of several, or to the first that
 //! is live.
 
-use super::action::Action;
+use super::action::DatapathAction;
 use super::fields::{
-    DESTINATION, ETH_DST, ETH_SRC, ETH_TYPE, IP_PROTO, Key, SOURCE, TP_DST, TP_SRC,
+    DESTINATION, ETH_DST, ETH_SRC, ETH_TYPE, FieldKey, IP_PROTO, SOURCE, TP_DST, TP_SRC,
 };
-use super::flow::Counters;
-use super::port::Ports;
+use super::flow::FlowCounters;
+use super::port::DatapathPorts;
 use aldis_wire::v13::bucket as wire;
 use aldis_wire::v13::bucket::GroupNo;
 use aldis_wire::v13::group_mod::GroupType;
@@ -20,8 +20,8 @@ use std::time::Duration;
 pub(crate) struct Bucket {
     pub(crate) said: wire::Bucket,
     /// Its actions in the order in which a set of them is done.
-    pub(crate) actions: Arc<[Action]>,
-    pub(crate) counters: Counters,
+    pub(crate) actions: Arc<[DatapathAction]>,
+    pub(crate) counters: FlowCounters,
 }
 
 /// A group and what it counted.
@@ -30,7 +30,7 @@ pub(crate) struct Group {
     pub(crate) kind: GroupType,
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) created: Duration,
-    pub(crate) counters: Counters,
+    pub(crate) counters: FlowCounters,
 }
 
 /// The groups of a datapath, by number.
@@ -39,7 +39,7 @@ pub(crate) struct Groups(pub(crate) BTreeMap<u32, Group>);
 
 impl Groups {
     /// The buckets that a packet goes through.
-    pub(crate) fn choose(&self, id: u32, packet: &Key, ports: &Ports) -> Vec<usize> {
+    pub(crate) fn choose(&self, id: u32, packet: &FieldKey, ports: &DatapathPorts) -> Vec<usize> {
         let Some(group) = self.0.get(&id) else { return Vec::new() };
         let one = |chosen: Option<usize>| chosen.into_iter().collect();
         match group.kind {
@@ -54,7 +54,7 @@ impl Groups {
 
     /// By weight, from a hash of the addresses and ports: the packets of one connection go one way.
     /// A bucket that watches something dead is passed over.
-    fn select(&self, group: &Group, packet: &Key, ports: &Ports) -> Option<usize> {
+    fn select(&self, group: &Group, packet: &FieldKey, ports: &DatapathPorts) -> Option<usize> {
         let live = |bucket: &Bucket| {
             let watches =
                 bucket.said.watch_port != PortNo::ANY || bucket.said.watch_group != GroupNo::ANY;
@@ -72,14 +72,14 @@ impl Groups {
     }
 
     /// Whether what a bucket watches is live; one that watches nothing is not.
-    fn is_live(&self, bucket: &Bucket, ports: &Ports, depth: u32) -> bool {
+    fn is_live(&self, bucket: &Bucket, ports: &DatapathPorts, depth: u32) -> bool {
         let port = bucket.said.watch_port;
         let group = bucket.said.watch_group;
         let port_lives = ports.get(port.0).is_some_and(|port| port.is_live());
         port_lives || group != GroupNo::ANY && self.group_lives(group.0, ports, depth)
     }
 
-    fn group_lives(&self, id: u32, ports: &Ports, depth: u32) -> bool {
+    fn group_lives(&self, id: u32, ports: &DatapathPorts, depth: u32) -> bool {
         let Some(group) = self.0.get(&id).filter(|_| depth < super::bounds::GROUP_DEPTH_MAX) else {
             return false;
         };
@@ -89,11 +89,11 @@ impl Groups {
     /// How many groups lead to one.
     pub(crate) fn references(&self, id: u32) -> usize {
         let buckets = self.0.values().flat_map(|group| &group.buckets);
-        buckets.filter(|bucket| bucket.actions.contains(&Action::Group(id))).count()
+        buckets.filter(|bucket| bucket.actions.contains(&DatapathAction::Group(id))).count()
     }
 }
 
-fn connection_hash(packet: &Key) -> u64 {
+fn connection_hash(packet: &FieldKey) -> u64 {
     let parts = [
         packet.field(ETH_SRC) ^ packet.field(ETH_DST).rotate_left(17),
         packet.wide(SOURCE) as u64 ^ (packet.wide(SOURCE) >> 64) as u64,

@@ -1,6 +1,6 @@
 //! Meters (OpenFlow 1.3.5 §5.7): token buckets that drop what is above a rate.
 
-use super::flow::Counters;
+use super::flow::FlowCounters;
 use aldis_wire::v13::meter_band::MeterBand;
 use aldis_wire::v13::meter_mod::MeterFlags;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const TOKEN: u128 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     pub(crate) said: MeterBand,
-    pub(crate) counters: Counters,
+    pub(crate) counters: FlowCounters,
     /// In billionths of a packet, or of a kilobit.
     tokens: u128,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Meter {
     pub(crate) flags: MeterFlags,
     pub(crate) bands: Vec<Band>,
     pub(crate) created: Duration,
-    pub(crate) counters: Counters,
+    pub(crate) counters: FlowCounters,
     filled: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Band {
             said.burst_size = said.rate;
         }
         let tokens = u128::from(said.burst_size) * TOKEN;
-        Band { said, counters: Counters::default(), tokens }
+        Band { said, counters: FlowCounters::default(), tokens }
     }
 
     /// Lets the time fill it.
@@ -56,7 +56,7 @@ impl Meter {
             flags,
             bands: bands.into_iter().map(Band::new).collect(),
             created: now,
-            counters: Counters::default(),
+            counters: FlowCounters::default(),
             filled: now,
         }
     }

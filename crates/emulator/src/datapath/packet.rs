@@ -19,17 +19,17 @@ const TAG_LEN: usize = 4;
 
 /// A frame and what is known of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet<'a> {
+pub(crate) struct DatapathPacket<'a> {
     bytes: Cow<'a, [u8]>,
-    pub(crate) key: Key,
+    pub(crate) key: FieldKey,
     layout: Layout,
 }
 
-impl<'a> Packet<'a> {
+impl<'a> DatapathPacket<'a> {
     /// A frame as it came in; `None` for one too short to be a frame.
-    pub(crate) fn new(frame: &'a [u8], in_port: u32) -> Option<Packet<'a>> {
+    pub(crate) fn new(frame: &'a [u8], in_port: u32) -> Option<DatapathPacket<'a>> {
         let (key, layout) = parse(frame, in_port)?;
-        Some(Packet { bytes: Cow::Borrowed(frame), key, layout })
+        Some(DatapathPacket { bytes: Cow::Borrowed(frame), key, layout })
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

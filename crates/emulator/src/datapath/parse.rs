@@ -65,9 +65,9 @@ impl<'a> Cursor<'a> {
 }
 
 /// Reads a frame that came in by `in_port`; `None` for one shorter than its header.
-pub(crate) fn parse(frame: &[u8], in_port: u32) -> Option<(Key, Layout)> {
+pub(crate) fn parse(frame: &[u8], in_port: u32) -> Option<(FieldKey, Layout)> {
     let head = frame.first_chunk::<FRAME_MIN>()?;
-    let mut key = Key::default();
+    let mut key = FieldKey::default();
     key.set(IN_PORT, in_port.into());
     key.set(ETH_DST, mac(&head[..6]));
     key.set(ETH_SRC, mac(&head[6..12]));
@@ -112,7 +112,7 @@ fn ether_type(cursor: &mut Cursor<'_>) -> u16 {
     }
 }
 
-fn arp(cursor: &Cursor<'_>, key: &mut Key) -> Option<()> {
+fn arp(cursor: &Cursor<'_>, key: &mut FieldKey) -> Option<()> {
     let arp = Arp::new(cursor.here())?;
     key.set_wide(SOURCE, u32::from(arp.sender_ip()).into());
     key.set_wide(DESTINATION, u32::from(arp.target_ip()).into());
@@ -122,7 +122,7 @@ fn arp(cursor: &Cursor<'_>, key: &mut Key) -> Option<()> {
     Some(())
 }
 
-fn ipv4(cursor: &mut Cursor<'_>, key: &mut Key, layout: &mut Layout) -> Option<()> {
+fn ipv4(cursor: &mut Cursor<'_>, key: &mut FieldKey, layout: &mut Layout) -> Option<()> {
     let head = *cursor.head::<20>()?;
     let header_len = usize::from(head[0] & 0x0f) * 4;
     let total_len = usize::from(be16(&head[2..4]));
@@ -145,7 +145,7 @@ fn ipv4(cursor: &mut Cursor<'_>, key: &mut Key, layout: &mut Layout) -> Option<(
     Some(())
 }
 
-fn ipv6(cursor: &mut Cursor<'_>, key: &mut Key, layout: &mut Layout) -> Option<()> {
+fn ipv6(cursor: &mut Cursor<'_>, key: &mut FieldKey, layout: &mut Layout) -> Option<()> {
     let head = *cursor.head::<40>()?;
     let payload_len = usize::from(be16(&head[4..6]));
     if payload_len + 40 > cursor.left() {
@@ -191,7 +191,7 @@ fn extensions(cursor: &mut Cursor<'_>, mut next: u8, layout: &mut Layout) -> Opt
 
 /// The header above IP. Of a fragment, even the first, the ports are not looked at: all fragments
 /// of a packet go one way.
-fn transport(cursor: &Cursor<'_>, key: &mut Key, layout: &mut Layout, kind: u8) {
+fn transport(cursor: &Cursor<'_>, key: &mut FieldKey, layout: &mut Layout, kind: u8) {
     let least = match kind {
         protocol::TCP => 20,
         protocol::UDP | protocol::ICMP | protocol::ICMPV6 => 8,
@@ -221,7 +221,7 @@ fn transport(cursor: &Cursor<'_>, key: &mut Key, layout: &mut Layout, kind: u8) 
 }
 
 /// What a neighbour solicitation or advertisement is about, and its link-layer addresses.
-fn neighbour(body: &[u8], key: &mut Key) {
+fn neighbour(body: &[u8], key: &mut FieldKey) {
     let Some((target, mut options)) = body.split_first_chunk::<16>() else { return };
     let (mut source_mac, mut target_mac) = (0, 0);
     while let [kind, len, rest @ ..] = options

@@ -26,7 +26,7 @@ pub(crate) mod config {
 
 /// A port and what it counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Port {
+pub(crate) struct DatapathPort {
     pub(crate) number: u32,
     pub(crate) address: MacAddr,
     pub(crate) name: FixedText<16>,
@@ -41,9 +41,9 @@ pub(crate) struct Port {
     pub(crate) tx_dropped: u64,
 }
 
-impl Port {
-    pub(crate) fn new(spec: &PortSpec) -> Port {
-        Port {
+impl DatapathPort {
+    pub(crate) fn new(spec: &PortSpec) -> DatapathPort {
+        DatapathPort {
             number: spec.number,
             address: spec.address,
             name: FixedText::new(&spec.name),
@@ -95,23 +95,23 @@ impl Port {
 
 /// The ports of a datapath, by number.
 #[derive(Clone, Debug)]
-pub(crate) struct Ports(Vec<Port>);
+pub(crate) struct DatapathPorts(Vec<DatapathPort>);
 
-impl Ports {
+impl DatapathPorts {
     /// Of two with the same number the first counts.
-    pub(crate) fn new(specs: &[PortSpec]) -> Ports {
-        let mut ports: Vec<Port> = specs.iter().map(Port::new).collect();
+    pub(crate) fn new(specs: &[PortSpec]) -> DatapathPorts {
+        let mut ports: Vec<DatapathPort> = specs.iter().map(DatapathPort::new).collect();
         ports.sort_by_key(|port| port.number);
         ports.dedup_by_key(|port| port.number);
         ports.shrink_to_fit();
-        Ports(ports)
+        DatapathPorts(ports)
     }
 
-    pub(crate) fn get(&self, number: u32) -> Option<&Port> {
+    pub(crate) fn get(&self, number: u32) -> Option<&DatapathPort> {
         self.0.get(self.at(number)?)
     }
 
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Port> {
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut DatapathPort> {
         let at = self.at(number)?;
         self.0.get_mut(at)
     }
@@ -126,7 +126,7 @@ impl Ports {
         self.0.binary_search_by_key(&number, |port| port.number).ok()
     }
 
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Port> + Clone {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &DatapathPort> + Clone {
         self.0.iter()
     }
 }

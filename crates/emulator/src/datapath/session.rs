@@ -1,6 +1,6 @@
 //! What belongs to the connection and not to the switch: it begins anew with each connection.
 
-use super::Wrong;
+use super::RequestFault;
 use super::bounds::MISS_SEND_LEN;
 use super::flow::Reason;
 use aldis_wire::v13::async_config::{AsyncConfig, AsyncMasks};
@@ -12,7 +12,7 @@ const FRAG_DROP: u16 = 1;
 
 /// What the controller chose.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Session {
+pub(crate) struct DatapathSession {
     pub(crate) role: Role,
     pub(crate) generation: Option<u64>,
     pub(crate) events: AsyncConfig,
@@ -21,11 +21,11 @@ pub(crate) struct Session {
     pub(crate) miss_send_len: u16,
 }
 
-impl Default for Session {
+impl Default for DatapathSession {
     /// As every connection begins (OpenFlow 1.3.5 §7.3.10).
-    fn default() -> Session {
+    fn default() -> DatapathSession {
         let both = |reasons| AsyncMasks { master: reasons, slave: reasons };
-        Session {
+        DatapathSession {
             role: Role::EQUAL,
             generation: None,
             events: AsyncConfig {
@@ -39,11 +39,11 @@ impl Default for Session {
     }
 }
 
-impl Session {
+impl DatapathSession {
     /// The next connection's; the switch remembers the generation, so that a controller of the past
     /// stays one.
-    pub(crate) fn next(self) -> Session {
-        Session { generation: self.generation, ..Session::default() }
+    pub(crate) fn next(self) -> DatapathSession {
+        DatapathSession { generation: self.generation, ..DatapathSession::default() }
     }
 
     fn wants(&self, masks: AsyncMasks, reason: u8) -> bool {
@@ -73,19 +73,19 @@ impl Session {
     }
 
     /// Answers a ROLE_REQUEST. A generation older than the newest seen is stale (§6.3.4).
-    pub(crate) fn take_role(&mut self, request: RoleMessage) -> Result<RoleMessage, Wrong> {
+    pub(crate) fn take_role(&mut self, request: RoleMessage) -> Result<RoleMessage, RequestFault> {
         match request.role {
             Role::NOCHANGE => {}
             Role::EQUAL => self.role = Role::EQUAL,
             Role::MASTER | Role::SLAVE => {
                 let seen = self.generation.unwrap_or(request.generation_id);
                 if (request.generation_id.wrapping_sub(seen) as i64) < 0 {
-                    return Err(Wrong::StaleRole);
+                    return Err(RequestFault::StaleRole);
                 }
                 self.generation = Some(request.generation_id);
                 self.role = request.role;
             }
-            _ => return Err(Wrong::BadRole),
+            _ => return Err(RequestFault::BadRole),
         }
         let generation_id = self.generation.unwrap_or(u64::MAX);
         Ok(RoleMessage { role: self.role, generation_id })

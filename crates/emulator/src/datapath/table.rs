@@ -7,25 +7,25 @@
 //! any more.
 
 use super::bounds::MASKS_MAX;
-use super::fields::{Key, Pattern, WORDS};
-use super::flow::Flow;
+use super::fields::{FieldKey, Pattern, WORDS};
+use super::flow::DatapathFlow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The number of a flow within its table; another one may have it when it is gone.
-pub(crate) type Slot = u32;
+pub(crate) type FlowSlot = u32;
 
 /// All flows of one mask.
 #[derive(Debug)]
 struct Tuple {
-    mask: Key,
+    mask: FieldKey,
     /// The words of the mask that are not zero.
     words: Box<[usize]>,
     /// How many flows have each priority, and the highest of these.
     priorities: BTreeMap<u16, u32>,
     highest: u16,
     /// The first flow of each hash.
-    heads: HashMap<u64, Slot, BuildHasherDefault<AsIs>>,
+    heads: HashMap<u64, FlowSlot, BuildHasherDefault<AsIs>>,
 }
 
 /// A hash of what is a hash already.
@@ -45,11 +45,11 @@ impl Hasher for AsIs {
 }
 
 #[derive(Debug)]
-struct Place {
-    flow: Flow,
+struct FlowEntry {
+    flow: DatapathFlow,
     /// Tells it from others that had the slot.
     stamp: u64,
-    next: Option<Slot>,
+    next: Option<FlowSlot>,
 }
 
 /// The flows of one table.
@@ -57,8 +57,8 @@ struct Place {
 pub(crate) struct Table {
     /// By falling highest priority.
     tuples: Vec<Tuple>,
-    places: Vec<Option<Place>>,
-    free: Vec<Slot>,
+    places: Vec<Option<FlowEntry>>,
+    free: Vec<FlowSlot>,
     count: u32,
     pub(crate) lookups: u64,
     pub(crate) matched: u64,
@@ -69,20 +69,20 @@ pub(crate) struct Table {
 pub(crate) struct TooManyMasks;
 
 impl Tuple {
-    fn new(mask: Key) -> Tuple {
+    fn new(mask: FieldKey) -> Tuple {
         let words = (0..WORDS).filter(|word| mask.0[*word] != 0).collect();
         Tuple { mask, words, priorities: BTreeMap::new(), highest: 0, heads: HashMap::default() }
     }
 
     #[inline]
-    fn hash(&self, key: &Key) -> u64 {
+    fn hash(&self, key: &FieldKey) -> u64 {
         self.words.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, word| {
             mix(hash ^ (key.0[*word] & self.mask.0[*word]))
         })
     }
 
     #[inline]
-    fn agrees(&self, key: &Key, flow: &Flow) -> bool {
+    fn agrees(&self, key: &FieldKey, flow: &DatapathFlow) -> bool {
         let flow = &flow.pattern.key;
         self.words.iter().all(|word| key.0[*word] & self.mask.0[*word] == flow.0[*word])
     }
@@ -112,15 +112,15 @@ impl Table {
 
     /// The flow of the highest priority that matches a packet.
     #[inline]
-    pub(crate) fn look_up(&mut self, packet: &Key) -> Option<&mut Flow> {
+    pub(crate) fn look_up(&mut self, packet: &FieldKey) -> Option<&mut DatapathFlow> {
         self.lookups += 1;
         let slot = self.find(packet)?;
         self.matched += 1;
         self.places[slot as usize].as_mut().map(|place| &mut place.flow)
     }
 
-    fn find(&self, packet: &Key) -> Option<Slot> {
-        let mut best: Option<(u16, Slot)> = None;
+    fn find(&self, packet: &FieldKey) -> Option<FlowSlot> {
+        let mut best: Option<(u16, FlowSlot)> = None;
         for tuple in &self.tuples {
             if best.is_some_and(|(priority, _)| priority >= tuple.highest) {
                 break;
@@ -136,7 +136,7 @@ impl Table {
 
     /// The first of a chain that agrees has the highest priority of those that do.
     #[inline]
-    fn find_in(&self, tuple: &Tuple, packet: &Key) -> Option<(Slot, &Flow)> {
+    fn find_in(&self, tuple: &Tuple, packet: &FieldKey) -> Option<(FlowSlot, &DatapathFlow)> {
         let mut next = tuple.heads.get(&tuple.hash(packet)).copied();
         while let Some(slot) = next {
             let place = self.place(slot)?;
@@ -148,22 +148,22 @@ impl Table {
         None
     }
 
-    fn place(&self, slot: Slot) -> Option<&Place> {
+    fn place(&self, slot: FlowSlot) -> Option<&FlowEntry> {
         self.places.get(slot as usize)?.as_ref()
     }
 
     /// A flow, and the stamp that tells it from others that had its slot.
-    pub(crate) fn get(&self, slot: Slot) -> Option<(&Flow, u64)> {
+    pub(crate) fn get(&self, slot: FlowSlot) -> Option<(&DatapathFlow, u64)> {
         self.place(slot).map(|place| (&place.flow, place.stamp))
     }
 
     /// The same, to be changed; neither its pattern nor its priority may be.
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Flow> {
+    pub(crate) fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut DatapathFlow> {
         self.places.get_mut(slot as usize)?.as_mut().map(|place| &mut place.flow)
     }
 
     /// The flow with just this pattern and priority.
-    pub(crate) fn exact(&self, pattern: &Pattern, priority: u16) -> Option<Slot> {
+    pub(crate) fn exact(&self, pattern: &Pattern, priority: u16) -> Option<FlowSlot> {
         let tuple = self.tuples.iter().find(|tuple| tuple.mask == pattern.mask)?;
         let mut next = tuple.heads.get(&tuple.hash(&pattern.key)).copied();
         while let Some(slot) = next {
@@ -177,16 +177,20 @@ impl Table {
     }
 
     /// Every flow, with its slot, by slot.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowSlot, &DatapathFlow)> {
         let places = self.places.iter().enumerate();
-        places.filter_map(|(slot, place)| Some((slot as Slot, &place.as_ref()?.flow)))
+        places.filter_map(|(slot, place)| Some((slot as FlowSlot, &place.as_ref()?.flow)))
     }
 
     /// Adds a flow whose pattern and priority no other has.
     ///
     /// # Errors
     /// [`TooManyMasks`]
-    pub(crate) fn insert(&mut self, flow: Flow, stamp: u64) -> Result<Slot, TooManyMasks> {
+    pub(crate) fn insert(
+        &mut self,
+        flow: DatapathFlow,
+        stamp: u64,
+    ) -> Result<FlowSlot, TooManyMasks> {
         let mask = flow.pattern.mask;
         let at = match self.tuples.iter().position(|tuple| tuple.mask == mask) {
             Some(at) => at,
@@ -209,7 +213,7 @@ impl Table {
     }
 
     /// Puts a flow into a free slot, and into its chain behind all of a priority that is not lower.
-    fn link(&mut self, at: usize, hash: u64, flow: Flow, stamp: u64) -> Slot {
+    fn link(&mut self, at: usize, hash: u64, flow: DatapathFlow, stamp: u64) -> FlowSlot {
         let (mut before, mut next) = (None, self.tuples[at].heads.get(&hash).copied());
         while let Some(slot) = next
             && let Some(place) = self.place(slot)
@@ -217,7 +221,7 @@ impl Table {
         {
             (before, next) = (next, place.next);
         }
-        let place = Some(Place { flow, stamp, next });
+        let place = Some(FlowEntry { flow, stamp, next });
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.places[slot as usize] = place;
@@ -225,7 +229,7 @@ impl Table {
             }
             None => {
                 self.places.push(place);
-                (self.places.len() - 1) as Slot
+                (self.places.len() - 1) as FlowSlot
             }
         };
         self.join(at, hash, before, Some(slot));
@@ -233,7 +237,7 @@ impl Table {
     }
 
     /// Makes `next` what stands behind `before`, or first in its chain.
-    fn join(&mut self, at: usize, hash: u64, before: Option<Slot>, next: Option<Slot>) {
+    fn join(&mut self, at: usize, hash: u64, before: Option<FlowSlot>, next: Option<FlowSlot>) {
         match (before, next) {
             (Some(before), next) => {
                 if let Some(place) = &mut self.places[before as usize] {
@@ -250,7 +254,7 @@ impl Table {
     }
 
     /// Takes a flow out.
-    pub(crate) fn remove(&mut self, slot: Slot) -> Option<Flow> {
+    pub(crate) fn remove(&mut self, slot: FlowSlot) -> Option<DatapathFlow> {
         let place = self.places.get_mut(slot as usize)?.take()?;
         let mask = place.flow.pattern.mask;
         let at = self.tuples.iter().position(|tuple| tuple.mask == mask)?;

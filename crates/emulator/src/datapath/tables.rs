@@ -1,11 +1,11 @@
 //! All tables of a datapath, and the changes that a FLOW_MOD makes to them.
 
-use super::Wrong;
+use super::RequestFault;
 use super::bounds::{FLOWS_MAX, TABLES};
-use super::fields::{Key, Pattern};
-use super::flow::{Counters, Flags, Flow, Reason, Said};
-use super::table::{Slot, Table};
-use crate::datapath::action::Program;
+use super::fields::{FieldKey, Pattern};
+use super::flow::{DatapathFlow, Flags, FlowCounters, FlowModText, Reason};
+use super::table::{FlowSlot, Table};
+use crate::datapath::action::ActionProgram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    fn takes(&self, flow: &Flow) -> bool {
+    fn takes(&self, flow: &DatapathFlow) -> bool {
         let (cookie, mask) = (self.cookie, self.cookie_mask);
         let within = match self.strict {
             Some(priority) => flow.priority == priority && flow.pattern == self.pattern,
@@ -51,20 +51,20 @@ pub(crate) struct Addition {
     pub(crate) idle_timeout: u16,
     pub(crate) hard_timeout: u16,
     pub(crate) flags: Flags,
-    pub(crate) program: Program,
-    pub(crate) said: Said,
+    pub(crate) program: ActionProgram,
+    pub(crate) said: FlowModText,
 }
 
 /// A flow that is gone, and where it was.
-pub(crate) type Removed = (u8, Flow, Reason);
+pub(crate) type Removed = (u8, DatapathFlow, Reason);
 
 /// When a flow may have to go: the time, its table, its slot and the stamp that says it is still
 /// the same flow.
-type Deadline = (Duration, u8, Slot, u64);
+type Deadline = (Duration, u8, FlowSlot, u64);
 
 /// The tables, made as they are used.
 #[derive(Debug, Default)]
-pub(crate) struct Tables {
+pub(crate) struct DatapathTables {
     tables: Vec<Table>,
     count: u32,
     stamp: u64,
@@ -73,10 +73,10 @@ pub(crate) struct Tables {
     timed: usize,
 }
 
-impl Tables {
+impl DatapathTables {
     /// The flow that a packet meets in a table.
     #[inline]
-    pub(crate) fn look_up(&mut self, table: u8, packet: &Key) -> Option<&mut Flow> {
+    pub(crate) fn look_up(&mut self, table: u8, packet: &FieldKey) -> Option<&mut DatapathFlow> {
         self.table_mut(table).look_up(packet)
     }
 
@@ -100,10 +100,10 @@ impl Tables {
     }
 
     /// Adds a flow, in place of one with the same pattern and priority.
-    pub(crate) fn add(&mut self, new: Addition, now: Duration) -> Result<(), Wrong> {
+    pub(crate) fn add(&mut self, new: Addition, now: Duration) -> Result<(), RequestFault> {
         let full = self.count >= FLOWS_MAX;
         let table = self.table_mut(new.table);
-        let mut flow = Flow {
+        let mut flow = DatapathFlow {
             pattern: new.pattern,
             priority: new.priority,
             cookie: new.cookie,
@@ -115,7 +115,7 @@ impl Tables {
             created: now,
             modified: now,
             used: now,
-            counters: Counters::default(),
+            counters: FlowCounters::default(),
         };
         if let Some(slot) = table.exact(&flow.pattern, flow.priority) {
             if let Some(old) = self.take(new.table, slot)
@@ -124,18 +124,19 @@ impl Tables {
                 flow.counters = old.counters;
             }
         } else if flow.flags.contains(Flags::CHECK_OVERLAP) && overlaps(table, &flow) {
-            return Err(Wrong::Overlap);
+            return Err(RequestFault::Overlap);
         } else if full {
-            return Err(Wrong::TableFull);
+            return Err(RequestFault::TableFull);
         }
         self.put(new.table, flow)
     }
 
-    fn put(&mut self, table: u8, flow: Flow) -> Result<(), Wrong> {
+    fn put(&mut self, table: u8, flow: DatapathFlow) -> Result<(), RequestFault> {
         self.stamp += 1;
         let stamp = self.stamp;
         let end = flow.end();
-        let slot = self.table_mut(table).insert(flow, stamp).map_err(|_| Wrong::TableFull)?;
+        let slot =
+            self.table_mut(table).insert(flow, stamp).map_err(|_| RequestFault::TableFull)?;
         self.count += 1;
         if let Some((at, _)) = end {
             self.timed += 1;
@@ -159,7 +160,7 @@ impl Tables {
         flow.is_some_and(|(_, current)| current == stamp)
     }
 
-    fn take(&mut self, table: u8, slot: Slot) -> Option<Flow> {
+    fn take(&mut self, table: u8, slot: FlowSlot) -> Option<DatapathFlow> {
         let flow = self.tables.get_mut(usize::from(table))?.remove(slot)?;
         self.count -= 1;
         self.timed -= usize::from(flow.end().is_some());
@@ -167,7 +168,7 @@ impl Tables {
     }
 
     /// The flows that a filter is about, by table.
-    pub(crate) fn find(&self, filter: &Filter) -> Vec<(u8, Slot)> {
+    pub(crate) fn find(&self, filter: &Filter) -> Vec<(u8, FlowSlot)> {
         let tables = match filter.table {
             Some(table) => table..=table,
             None => 0..=TABLES - 1,
@@ -193,7 +194,7 @@ impl Tables {
     }
 
     /// The flows that pass through the meters that are `gone`.
-    pub(crate) fn metered(&self, gone: impl Fn(u32) -> bool) -> Vec<(u8, Slot)> {
+    pub(crate) fn metered(&self, gone: impl Fn(u32) -> bool) -> Vec<(u8, FlowSlot)> {
         let tables = (0..TABLES).zip(&self.tables);
         let flows = tables.flat_map(|(number, table)| table.iter().map(move |at| (number, at)));
         let metered = flows.filter(|(_, (_, flow))| flow.program.meter.is_some_and(&gone));
@@ -201,12 +202,12 @@ impl Tables {
     }
 
     /// What `of` says of each flow, summed up.
-    pub(crate) fn sum(&self, of: impl Fn(&Flow) -> usize) -> usize {
+    pub(crate) fn sum(&self, of: impl Fn(&DatapathFlow) -> usize) -> usize {
         self.tables.iter().flat_map(Table::iter).map(|(_, flow)| of(flow)).sum()
     }
 
     /// The flow in a slot.
-    pub(crate) fn get(&self, (table, slot): (u8, Slot)) -> Option<&Flow> {
+    pub(crate) fn get(&self, (table, slot): (u8, FlowSlot)) -> Option<&DatapathFlow> {
         self.table(table)?.get(slot).map(|(flow, _)| flow)
     }
 
@@ -214,7 +215,7 @@ impl Tables {
     /// stay.
     pub(crate) fn modify(
         &mut self,
-        found: &[(u8, Slot)],
+        found: &[(u8, FlowSlot)],
         new: &Addition,
         recookie: bool,
         now: Duration,
@@ -232,13 +233,13 @@ impl Tables {
                 flow.cookie = new.cookie;
             }
             if new.flags.contains(Flags::RESET_COUNTS) {
-                flow.counters = Counters::default();
+                flow.counters = FlowCounters::default();
             }
         }
     }
 
     /// Removes flows.
-    pub(crate) fn remove(&mut self, found: &[(u8, Slot)], reason: Reason) -> Vec<Removed> {
+    pub(crate) fn remove(&mut self, found: &[(u8, FlowSlot)], reason: Reason) -> Vec<Removed> {
         let taken = found.iter().filter_map(|(table, slot)| {
             self.take(*table, *slot).map(|flow| (*table, flow, reason))
         });
@@ -253,7 +254,7 @@ impl Tables {
             self.deadlines.pop();
             let (_, table, slot, stamp) = deadline;
             let current = self.is_current(&deadline);
-            let end = self.get((table, slot)).filter(|_| current).and_then(Flow::end);
+            let end = self.get((table, slot)).filter(|_| current).and_then(DatapathFlow::end);
             match end {
                 Some((at, reason)) if at <= now => {
                     removed.extend(self.take(table, slot).map(|flow| (table, flow, reason)));
@@ -273,20 +274,20 @@ impl Tables {
 }
 
 /// Whether a flow of the same priority is for some of the same packets.
-fn overlaps(table: &Table, flow: &Flow) -> bool {
+fn overlaps(table: &Table, flow: &DatapathFlow) -> bool {
     table
         .iter()
         .any(|(_, other)| other.priority == flow.priority && other.pattern.overlaps(&flow.pattern))
 }
 
 /// The match of one, the actions of the other.
-fn respoken(match_of: &Said, actions_of: &Said) -> Said {
+fn respoken(match_of: &FlowModText, actions_of: &FlowModText) -> FlowModText {
     match (match_of, actions_of) {
-        (Said::V10 { match_, .. }, Said::V10 { actions, .. }) => {
-            Said::V10 { match_: *match_, actions: actions.clone() }
+        (FlowModText::V10 { match_, .. }, FlowModText::V10 { actions, .. }) => {
+            FlowModText::V10 { match_: *match_, actions: actions.clone() }
         }
-        (Said::V13 { match_, .. }, Said::V13 { instructions, .. }) => {
-            Said::V13 { match_: match_.clone(), instructions: instructions.clone() }
+        (FlowModText::V13 { match_, .. }, FlowModText::V13 { instructions, .. }) => {
+            FlowModText::V13 { match_: match_.clone(), instructions: instructions.clone() }
         }
         _ => actions_of.clone(),
     }

@@ -5,11 +5,11 @@ mod read;
 mod stats;
 
 use super::bounds::{ERROR_DATA_MAX, TABLES};
-use super::change::{Change, PortChange};
+use super::change::{FlowChange, PortModChange};
 use super::flow::Flags;
 use super::port::config;
 use super::tables::{Addition, Filter};
-use super::{Datapath, Sink, Wrong};
+use super::{Datapath, RequestFault, Sink};
 use aldis_wire::header::Header;
 use aldis_wire::v10::error::{
     BadActionCode, BadRequestCode, FlowModFailedCode, PortModFailedCode, QueueOpFailedCode,
@@ -65,18 +65,22 @@ fn malformed_code(malformed: Malformed) -> ErrorCode {
     }
 }
 
-impl Wrong {
+impl RequestFault {
     fn v10(self) -> ErrorCode {
         match self {
-            Wrong::TableFull => ErrorCode::FlowModFailed(FlowModFailedCode::ALL_TABLES_FULL),
-            Wrong::Overlap => ErrorCode::FlowModFailed(FlowModFailedCode::OVERLAP),
-            Wrong::BadCommand => ErrorCode::FlowModFailed(FlowModFailedCode::BAD_COMMAND),
-            Wrong::BadFlags => ErrorCode::FlowModFailed(FlowModFailedCode::UNSUPPORTED),
-            Wrong::BufferUnknown => ErrorCode::BadRequest(BadRequestCode::BUFFER_UNKNOWN),
-            Wrong::BadPort => ErrorCode::PortModFailed(PortModFailedCode::BAD_PORT),
-            Wrong::BadHardwareAddress => ErrorCode::PortModFailed(PortModFailedCode::BAD_HW_ADDR),
-            Wrong::BadPacket => ErrorCode::BadRequest(BadRequestCode::BAD_LEN),
-            Wrong::StaleRole | Wrong::BadRole => ErrorCode::BadRequest(BadRequestCode::EPERM),
+            RequestFault::TableFull => ErrorCode::FlowModFailed(FlowModFailedCode::ALL_TABLES_FULL),
+            RequestFault::Overlap => ErrorCode::FlowModFailed(FlowModFailedCode::OVERLAP),
+            RequestFault::BadCommand => ErrorCode::FlowModFailed(FlowModFailedCode::BAD_COMMAND),
+            RequestFault::BadFlags => ErrorCode::FlowModFailed(FlowModFailedCode::UNSUPPORTED),
+            RequestFault::BufferUnknown => ErrorCode::BadRequest(BadRequestCode::BUFFER_UNKNOWN),
+            RequestFault::BadPort => ErrorCode::PortModFailed(PortModFailedCode::BAD_PORT),
+            RequestFault::BadHardwareAddress => {
+                ErrorCode::PortModFailed(PortModFailedCode::BAD_HW_ADDR)
+            }
+            RequestFault::BadPacket => ErrorCode::BadRequest(BadRequestCode::BAD_LEN),
+            RequestFault::StaleRole | RequestFault::BadRole => {
+                ErrorCode::BadRequest(BadRequestCode::EPERM)
+            }
         }
     }
 }
@@ -103,7 +107,7 @@ fn answer(
         Message::BarrierRequest => one(Message::BarrierReply),
         Message::FlowMod(flow_mod) => {
             let change = change(flow_mod)?;
-            switch.change(change, now, out).map_err(Wrong::v10)?;
+            switch.change(change, now, out).map_err(RequestFault::v10)?;
             Ok(vec![])
         }
         Message::PacketOut(packet_out) => {
@@ -111,7 +115,7 @@ fn answer(
             Ok(vec![])
         }
         Message::PortMod(port_mod) => {
-            switch.port_mod(&port_change(&port_mod)?, out).map_err(Wrong::v10)?;
+            switch.port_mod(&port_change(&port_mod)?, out).map_err(RequestFault::v10)?;
             Ok(vec![])
         }
         Message::StatsRequest(request) => stats::answer(switch, &request.body, now),
@@ -146,7 +150,7 @@ fn features(switch: &Datapath) -> FeaturesReply {
 }
 
 /// What a FLOW_MOD means. 1.0 knows one table, in which a change that finds nothing adds.
-fn change(flow_mod: FlowMod) -> Result<Change, ErrorCode> {
+fn change(flow_mod: FlowMod) -> Result<FlowChange, ErrorCode> {
     let (match_, pattern) = read::pattern(&flow_mod.match_);
     // Flows without wildcards win over all others (§3.4).
     let exact = flow_mod.match_.wildcards.0 & aldis_wire::v10::Wildcards::ALL.0 == 0;
@@ -167,13 +171,13 @@ fn change(flow_mod: FlowMod) -> Result<Change, ErrorCode> {
     if matches!(flow_mod.command, FlowModCommand::DELETE | FlowModCommand::DELETE_STRICT) {
         let out_port = flow_mod.out_port;
         filter.out_port = (out_port != PortNo::NONE).then(|| out_port.widen());
-        return Ok(Change::Delete(filter));
+        return Ok(FlowChange::Delete(filter));
     }
     if flow_mod.flags.contains(FlowModFlags::EMERG) {
         return Err(ErrorCode::FlowModFailed(FlowModFailedCode::ALL_TABLES_FULL));
     }
     if flow_mod.buffer_id != NO_BUFFER {
-        return Err(Wrong::BufferUnknown.v10());
+        return Err(RequestFault::BufferUnknown.v10());
     }
     let adds = flow_mod.command == FlowModCommand::ADD;
     let reset = if adds { Flags::RESET_COUNTS } else { Flags::EMPTY };
@@ -187,14 +191,14 @@ fn change(flow_mod: FlowMod) -> Result<Change, ErrorCode> {
         // An addition of 1.0 always begins its counters again, a change never does.
         flags: Flags(flow_mod.flags.0 & 3) | reset,
         program,
-        said: super::flow::Said::V10 { match_, actions: flow_mod.actions.into() },
+        said: super::flow::FlowModText::V10 { match_, actions: flow_mod.actions.into() },
     };
     match flow_mod.command {
-        FlowModCommand::ADD => Ok(Change::Add(new.into())),
+        FlowModCommand::ADD => Ok(FlowChange::Add(new.into())),
         FlowModCommand::MODIFY | FlowModCommand::MODIFY_STRICT => {
-            Ok(Change::Modify { filter, new: new.into(), as_v10: true })
+            Ok(FlowChange::Modify { filter, new: new.into(), as_v10: true })
         }
-        _ => Err(Wrong::BadCommand.v10()),
+        _ => Err(RequestFault::BadCommand.v10()),
     }
 }
 
@@ -205,17 +209,17 @@ fn packet_out_of(
     out: &mut impl Sink,
 ) -> Result<(), ErrorCode> {
     if packet_out.buffer_id != NO_BUFFER {
-        return Err(Wrong::BufferUnknown.v10());
+        return Err(RequestFault::BufferUnknown.v10());
     }
     let actions = read::actions(&packet_out.actions, true)?;
     let in_port = packet_out.in_port.widen();
-    switch.packet_out(in_port, &actions, &packet_out.data, now, out).map_err(Wrong::v10)
+    switch.packet_out(in_port, &actions, &packet_out.data, now, out).map_err(RequestFault::v10)
 }
 
-fn port_change(port_mod: &PortMod) -> Result<PortChange, ErrorCode> {
+fn port_change(port_mod: &PortMod) -> Result<PortModChange, ErrorCode> {
     const SETTABLE: u32 =
         config::DOWN | config::NO_RECV | config::NO_FLOOD | config::NO_FWD | config::NO_PACKET_IN;
-    Ok(PortChange {
+    Ok(PortModChange {
         port: port_mod.port_no.widen(),
         address: port_mod.hw_addr,
         config: port_mod.config.0,

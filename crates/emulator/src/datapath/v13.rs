@@ -7,11 +7,11 @@ mod read;
 mod stats;
 
 use super::bounds::{ERROR_DATA_MAX, TABLES};
-use super::change::{Change, PortChange};
-use super::flow::Said;
+use super::change::{FlowChange, PortModChange};
+use super::flow::FlowModText;
 use super::port::config;
 use super::tables::{Addition, Filter};
-use super::{Datapath, Sink, Wrong};
+use super::{Datapath, RequestFault, Sink};
 use aldis_wire::header::Header;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::bucket::GroupNo;
@@ -69,19 +69,21 @@ fn malformed_code(malformed: Malformed) -> ErrorCode {
     }
 }
 
-impl Wrong {
+impl RequestFault {
     fn v13(self) -> ErrorCode {
         match self {
-            Wrong::TableFull => ErrorCode::FlowModFailed(FlowModFailedCode::TABLE_FULL),
-            Wrong::Overlap => ErrorCode::FlowModFailed(FlowModFailedCode::OVERLAP),
-            Wrong::BadCommand => ErrorCode::FlowModFailed(FlowModFailedCode::BAD_COMMAND),
-            Wrong::BadFlags => ErrorCode::FlowModFailed(FlowModFailedCode::BAD_FLAGS),
-            Wrong::BufferUnknown => ErrorCode::BadRequest(BadRequestCode::BUFFER_UNKNOWN),
-            Wrong::BadPort => ErrorCode::PortModFailed(PortModFailedCode::BAD_PORT),
-            Wrong::BadHardwareAddress => ErrorCode::PortModFailed(PortModFailedCode::BAD_HW_ADDR),
-            Wrong::BadPacket => ErrorCode::BadRequest(BadRequestCode::BAD_PACKET),
-            Wrong::StaleRole => ErrorCode::RoleRequestFailed(RoleRequestFailedCode::STALE),
-            Wrong::BadRole => ErrorCode::RoleRequestFailed(RoleRequestFailedCode::BAD_ROLE),
+            RequestFault::TableFull => ErrorCode::FlowModFailed(FlowModFailedCode::TABLE_FULL),
+            RequestFault::Overlap => ErrorCode::FlowModFailed(FlowModFailedCode::OVERLAP),
+            RequestFault::BadCommand => ErrorCode::FlowModFailed(FlowModFailedCode::BAD_COMMAND),
+            RequestFault::BadFlags => ErrorCode::FlowModFailed(FlowModFailedCode::BAD_FLAGS),
+            RequestFault::BufferUnknown => ErrorCode::BadRequest(BadRequestCode::BUFFER_UNKNOWN),
+            RequestFault::BadPort => ErrorCode::PortModFailed(PortModFailedCode::BAD_PORT),
+            RequestFault::BadHardwareAddress => {
+                ErrorCode::PortModFailed(PortModFailedCode::BAD_HW_ADDR)
+            }
+            RequestFault::BadPacket => ErrorCode::BadRequest(BadRequestCode::BAD_PACKET),
+            RequestFault::StaleRole => ErrorCode::RoleRequestFailed(RoleRequestFailedCode::STALE),
+            RequestFault::BadRole => ErrorCode::RoleRequestFailed(RoleRequestFailedCode::BAD_ROLE),
         }
     }
 }
@@ -123,7 +125,7 @@ fn answer(
         }
         Message::BarrierRequest => one(Message::BarrierReply),
         Message::RoleRequest(request) => {
-            let role = switch.world.session.take_role(request).map_err(Wrong::v13)?;
+            let role = switch.world.session.take_role(request).map_err(RequestFault::v13)?;
             one(Message::RoleReply(role))
         }
         Message::GetAsyncRequest => one(Message::GetAsyncReply(switch.world.session.events)),
@@ -149,13 +151,13 @@ fn apply(
     match message {
         Message::FlowMod(flow_mod) => {
             let change = change(switch, flow_mod)?;
-            switch.change(change, now, out).map_err(Wrong::v13)
+            switch.change(change, now, out).map_err(RequestFault::v13)
         }
         Message::PacketOut(packet_out) => packet_out_of(switch, &packet_out, now, out),
         Message::GroupMod(group_mod) => groups::change(switch, group_mod, now, out),
         Message::MeterMod(meter_mod) => meters::change(switch, meter_mod, now, out),
         Message::PortMod(port_mod) => {
-            switch.port_mod(&port_change(&port_mod)?, out).map_err(Wrong::v13)
+            switch.port_mod(&port_change(&port_mod)?, out).map_err(RequestFault::v13)
         }
         // 1.3 left nothing of a table to be configured.
         Message::TableMod(table_mod) => {
@@ -191,7 +193,7 @@ fn queues(switch: &Datapath, port: PortNo) -> Result<Vec<Message>, ErrorCode> {
 }
 
 /// What a FLOW_MOD means.
-fn change(switch: &Datapath, flow_mod: FlowMod) -> Result<Change, ErrorCode> {
+fn change(switch: &Datapath, flow_mod: FlowMod) -> Result<FlowChange, ErrorCode> {
     let command = flow_mod.command;
     let delete = matches!(command, FlowModCommand::DELETE | FlowModCommand::DELETE_STRICT);
     let all = flow_mod.table_id == TableNo::ALL;
@@ -213,13 +215,13 @@ fn change(switch: &Datapath, flow_mod: FlowMod) -> Result<Change, ErrorCode> {
     let table = if all { 0 } else { flow_mod.table_id.0 };
     let program = read::program(switch, table, &pattern, &flow_mod.instructions)?;
     if delete {
-        return Ok(Change::Delete(filter));
+        return Ok(FlowChange::Delete(filter));
     }
     if flow_mod.flags.0 & !0x1f != 0 {
-        return Err(Wrong::BadFlags.v13());
+        return Err(RequestFault::BadFlags.v13());
     }
     if flow_mod.buffer_id != NO_BUFFER {
-        return Err(Wrong::BufferUnknown.v13());
+        return Err(RequestFault::BufferUnknown.v13());
     }
     let new = Addition {
         table,
@@ -230,17 +232,17 @@ fn change(switch: &Datapath, flow_mod: FlowMod) -> Result<Change, ErrorCode> {
         hard_timeout: flow_mod.hard_timeout,
         flags: flow_mod.flags,
         program,
-        said: Said::V13 {
+        said: FlowModText::V13 {
             match_: flow_mod.match_.fields.into(),
             instructions: flow_mod.instructions.into(),
         },
     };
     match command {
-        FlowModCommand::ADD => Ok(Change::Add(new.into())),
+        FlowModCommand::ADD => Ok(FlowChange::Add(new.into())),
         FlowModCommand::MODIFY | FlowModCommand::MODIFY_STRICT => {
-            Ok(Change::Modify { filter, new: new.into(), as_v10: false })
+            Ok(FlowChange::Modify { filter, new: new.into(), as_v10: false })
         }
-        _ => Err(Wrong::BadCommand.v13()),
+        _ => Err(RequestFault::BadCommand.v13()),
     }
 }
 
@@ -251,7 +253,7 @@ fn packet_out_of(
     out: &mut impl Sink,
 ) -> Result<(), ErrorCode> {
     if packet_out.buffer_id != NO_BUFFER {
-        return Err(Wrong::BufferUnknown.v13());
+        return Err(RequestFault::BufferUnknown.v13());
     }
     let actions = read::packet_out_actions(switch, &packet_out.actions)?;
     let in_port = packet_out.in_port;
@@ -260,15 +262,15 @@ fn packet_out_of(
     if !possible || in_port.0 == 0 {
         return Err(ErrorCode::BadRequest(BadRequestCode::BAD_PORT));
     }
-    switch.packet_out(in_port.0, &actions, &packet_out.data, now, out).map_err(Wrong::v13)
+    switch.packet_out(in_port.0, &actions, &packet_out.data, now, out).map_err(RequestFault::v13)
 }
 
-fn port_change(port_mod: &PortMod) -> Result<PortChange, ErrorCode> {
+fn port_change(port_mod: &PortMod) -> Result<PortModChange, ErrorCode> {
     const SETTABLE: u32 = config::DOWN | config::NO_RECV | config::NO_FWD | config::NO_PACKET_IN;
     if (port_mod.config.0 | port_mod.mask.0) & !SETTABLE != 0 {
         return Err(ErrorCode::PortModFailed(PortModFailedCode::BAD_CONFIG));
     }
-    Ok(PortChange {
+    Ok(PortModChange {
         port: port_mod.port_no.0,
         address: port_mod.hw_addr,
         config: port_mod.config.0,

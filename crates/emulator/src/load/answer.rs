@@ -10,7 +10,7 @@ use aldis_wire::{Malformed, Raw, Reason, Version};
 
 /// By what the answers without a buffer id were recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(super) enum AnswerForm {
     /// The frame that a PACKET_OUT carries.
     Frame,
     /// The source address that a FLOW_MOD matches on.

@@ -2,9 +2,9 @@
 
 use super::OnOff;
 use super::{
-    DPID_MAX, Failure, HOT_PORT_MAX, Load, MACS_MAX, Mode, ON_OFF_MAX, PARTS_MAX, PORTS_MAX,
-    PORTS_MAX_V10, PROBE_RATE_MAX, RATE_MAX, Rate, SLOW_RATE_MAX, STEPS_MAX, SWITCHES_MAX, Spread,
-    THREADS_MAX, WEIGHT_MAX, WINDOW_MAX,
+    DPID_MAX, DemandRate, DemandSpread, HOT_PORT_MAX, Load, LoadFailure, MACS_MAX, Mode,
+    ON_OFF_MAX, PARTS_MAX, PORTS_MAX, PORTS_MAX_V10, PROBE_RATE_MAX, RATE_MAX, SLOW_RATE_MAX,
+    STEPS_MAX, SWITCHES_MAX, THREADS_MAX, WEIGHT_MAX, WINDOW_MAX,
 };
 use aldis_wire::Version;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use std::time::Duration;
 impl Load {
     /// # Errors
     /// The first field that is out of its range.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), LoadFailure> {
         let checks = self.checks_of_switches().into_iter().chain(self.checks_of_load());
         match checks.into_iter().find(|&(holds, ..)| !holds) {
-            Some((_, field, accepted)) => Err(Failure::OutOfRange { field, accepted }),
+            Some((_, field, accepted)) => Err(LoadFailure::OutOfRange { field, accepted }),
             None => Ok(()),
         }
     }
@@ -90,7 +90,7 @@ impl Load {
                 "1 ms (off: 0) to 3600 s, the least no more than the most",
             ),
             (
-                self.on_off.is_none() || self.rate != Rate::Unlimited,
+                self.on_off.is_none() || self.rate != DemandRate::Unlimited,
                 "the load of switches that are on and off",
                 "one with a rate",
             ),
@@ -109,20 +109,20 @@ impl Load {
 
     fn rate_is_valid(&self) -> bool {
         match &self.rate {
-            Rate::Unlimited => true,
-            Rate::Total(rate) | Rate::PerSwitch(rate) => is_rate(*rate, RATE_MAX),
-            Rate::Steps(steps) => steps.iter().all(|step| is_rate(step.rate, RATE_MAX)),
+            DemandRate::Unlimited => true,
+            DemandRate::Total(rate) | DemandRate::PerSwitch(rate) => is_rate(*rate, RATE_MAX),
+            DemandRate::Steps(steps) => steps.iter().all(|step| is_rate(step.rate, RATE_MAX)),
         }
     }
 
     fn steps_are_valid(&self) -> bool {
-        let Rate::Steps(steps) = &self.rate else { return true };
+        let DemandRate::Steps(steps) = &self.rate else { return true };
         (1..=STEPS_MAX).contains(&steps.len())
             && steps.iter().all(|step| step.length.as_millis() >= 1)
     }
 
     fn spread_is_valid(&self) -> bool {
-        !matches!(self.spread, Spread::Zipf(exponent) if !(0.0..=10.0).contains(&exponent))
+        !matches!(self.spread, DemandSpread::Zipf(exponent) if !(0.0..=10.0).contains(&exponent))
     }
 }
 

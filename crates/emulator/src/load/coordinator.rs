@@ -1,11 +1,11 @@
 //! Leading the threads of a run through its phases, and telling what happens.
 
 use super::Load;
-use super::failure::Failure;
+use super::failure::LoadFailure;
 use super::generator::Generator;
-use super::phase::{PhaseBarrier, Step};
-use super::report::Report;
-use super::sequence::Rounds;
+use super::phase::{PhaseBarrier, PhaseStep};
+use super::report::LoadReport;
+use super::sequence::SequenceRounds;
 use crate::descriptors;
 use std::time::{Duration, Instant};
 
@@ -53,26 +53,26 @@ pub trait Watch {
     /// switches are served meanwhile.
     ///
     /// # Errors
-    /// [`Failure::Parts`]: they do not come.
-    fn pass(&mut self, _gate: Gate) -> Result<(), Failure> {
+    /// [`LoadFailure::Parts`]: they do not come.
+    fn pass(&mut self, _gate: Gate) -> Result<(), LoadFailure> {
         Ok(())
     }
 }
 
 /// A run at its end.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct LoadOutcome {
     /// What was measured; empty if it failed before the first measured loop.
-    pub report: Report,
+    pub report: LoadReport,
     /// Why it ended before its time, if it did.
-    pub failure: Option<Failure>,
+    pub failure: Option<LoadFailure>,
 }
 
 /// Runs the load to its end.
 ///
 /// # Errors
-/// See [`Failure`]; every switch is disconnected by then.
-pub fn run(load: &Load) -> Result<Report, Failure> {
+/// See [`LoadFailure`]; every switch is disconnected by then.
+pub fn run(load: &Load) -> Result<LoadReport, LoadFailure> {
     run_and_tell(load, &mut |_| {})
 }
 
@@ -80,8 +80,8 @@ pub fn run(load: &Load) -> Result<Report, Failure> {
 ///
 /// # Errors
 /// Those of [`run`].
-pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<Report, Failure> {
-    let Outcome { report, failure } = measure(load, &mut Listener(tell));
+pub fn run_and_tell(load: &Load, tell: &mut dyn FnMut(Moment)) -> Result<LoadReport, LoadFailure> {
+    let LoadOutcome { report, failure } = measure(load, &mut Listener(tell));
     failure.map_or(Ok(report), Err)
 }
 
@@ -95,8 +95,8 @@ impl Watch for Listener<'_> {
 
 /// Like [`run`]; keeps what was measured when the run ends before its time. Every switch is
 /// disconnected by then.
-pub fn measure(load: &Load, watch: &mut dyn Watch) -> Outcome {
-    let failed = |failure| Outcome { report: Report::empty(load), failure: Some(failure) };
+pub fn measure(load: &Load, watch: &mut dyn Watch) -> LoadOutcome {
+    let failed = |failure| LoadOutcome { report: LoadReport::empty(load), failure: Some(failure) };
     match prepare(load) {
         Ok(()) => play(load, watch).unwrap_or_else(failed),
         Err(failure) => failed(failure),
@@ -104,19 +104,19 @@ pub fn measure(load: &Load, watch: &mut dyn Watch) -> Outcome {
 }
 
 /// Whether the run can be.
-pub(super) fn prepare(load: &Load) -> Result<(), Failure> {
+pub(super) fn prepare(load: &Load) -> Result<(), LoadFailure> {
     load.check()?;
     let needed = u64::from(load.switches_here()) + DESCRIPTORS_SPARE;
     let allowed = descriptors::allow(needed)?;
     if allowed < needed {
-        return Err(Failure::Descriptors { needed, allowed });
+        return Err(LoadFailure::Descriptors { needed, allowed });
     }
     Ok(())
 }
 
-fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
+fn play(load: &Load, watch: &mut dyn Watch) -> Result<LoadOutcome, LoadFailure> {
     let phases = PhaseBarrier::new(load);
-    let rounds = Rounds::new(load);
+    let rounds = SequenceRounds::new(load);
     std::thread::scope(|scope| {
         let spawn = |(index, (crew, numbers))| {
             let (phases, rounds) = (&phases, rounds.clone());
@@ -124,7 +124,7 @@ fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
             thread.spawn_scoped(scope, move || {
                 let (report, failure) = match Generator::new(load, phases, rounds, crew, numbers) {
                     Ok(generator) => generator.run(),
-                    Err(failure) => (Report::empty(load), Some(failure)),
+                    Err(failure) => (LoadReport::empty(load), Some(failure)),
                 };
                 phases.left(crew, failure.is_some());
                 (report, failure)
@@ -135,7 +135,7 @@ fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
         if threads.is_err() {
             phases.abort();
         }
-        let mut report = Report::empty(load);
+        let mut report = LoadReport::empty(load);
         let mut coordinator = Coordinator { load, phases: &phases, watch };
         let led = coordinator.lead(&mut report);
         let mut failure = None;
@@ -144,7 +144,7 @@ fn play(load: &Load, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
             report.merge(outcome.0);
             failure = failure.or(outcome.1);
         }
-        Ok(Outcome { report, failure: failure.or(led.err()) })
+        Ok(LoadOutcome { report, failure: failure.or(led.err()) })
     })
 }
 
@@ -157,7 +157,7 @@ struct Coordinator<'a> {
 
 impl Coordinator<'_> {
     /// Until offering is over or a thread has failed, which is no error here.
-    fn lead(&mut self, report: &mut Report) -> Result<(), Failure> {
+    fn lead(&mut self, report: &mut LoadReport) -> Result<(), LoadFailure> {
         let led = self.lead_on(report);
         if led.is_err() {
             self.phases.abort();
@@ -165,17 +165,17 @@ impl Coordinator<'_> {
         led
     }
 
-    fn lead_on(&mut self, report: &mut Report) -> Result<(), Failure> {
+    fn lead_on(&mut self, report: &mut LoadReport) -> Result<(), LoadFailure> {
         let begun = Instant::now();
-        let all = self.await_all(Step::Connected, Moment::Connected)?;
+        let all = self.await_all(PhaseStep::Connected, Moment::Connected)?;
         report.connected_in = begun.elapsed();
         if !all {
             return Ok(());
         }
         self.watch.pass(Gate::Connected)?;
         self.pass(Instant::now() + self.load.settle)?;
-        self.phases.begin(Step::Taught);
-        if !self.await_all(Step::Taught, Moment::Taught)? {
+        self.phases.begin(PhaseStep::Taught);
+        if !self.await_all(PhaseStep::Taught, Moment::Taught)? {
             return Ok(());
         }
         self.watch.pass(Gate::Taught)?;
@@ -197,7 +197,11 @@ impl Coordinator<'_> {
     }
 
     /// Waits until every switch of this part has taken the step; whether all did.
-    fn await_all(&mut self, step: Step, moment: fn(u32) -> Moment) -> Result<bool, Failure> {
+    fn await_all(
+        &mut self,
+        step: PhaseStep,
+        moment: fn(u32) -> Moment,
+    ) -> Result<bool, LoadFailure> {
         let all = self.load.switches_here();
         loop {
             let done = self.phases.done(step);
@@ -213,7 +217,7 @@ impl Coordinator<'_> {
     }
 
     /// Lets the time until `deadline` pass; false when the run ended before.
-    fn pass(&mut self, deadline: Instant) -> Result<bool, Failure> {
+    fn pass(&mut self, deadline: Instant) -> Result<bool, LoadFailure> {
         loop {
             let next = deadline.min(Instant::now() + TELL_EVERY);
             if !self.phases.pass(next) {
@@ -226,7 +230,7 @@ impl Coordinator<'_> {
         }
     }
 
-    fn look(&mut self) -> Result<(), Failure> {
-        if self.watch.is_stopped() { Err(Failure::Stopped) } else { Ok(()) }
+    fn look(&mut self) -> Result<(), LoadFailure> {
+        if self.watch.is_stopped() { Err(LoadFailure::Stopped) } else { Ok(()) }
     }
 }

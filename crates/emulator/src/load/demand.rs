@@ -11,27 +11,27 @@ pub const STEPS_MAX: usize = 100;
 /// The highest rate, in requests a second.
 pub const RATE_MAX: f64 = 1e9;
 
-/// The emulators of [`Spread::NearUniform`], and how far from the mean one of them may be.
+/// The emulators of [`DemandSpread::NearUniform`], and how far from the mean one of them may be.
 const EMULATORS: usize = 4;
 const EMULATOR_BIAS: f64 = 0.1;
 
 /// How fast requests are offered, in requests a second; at most what the mode allows.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Rate {
+pub enum DemandRate {
     /// As fast as the mode allows.
     Unlimited,
     /// All switches together.
     Total(f64),
-    /// Each switch, on average where they differ ([`Spread`]).
+    /// Each switch, on average where they differ ([`DemandSpread`]).
     PerSwitch(f64),
     /// All switches together, one rate after another, 1 to [`STEPS_MAX`] of them: instead of loops,
     /// with the first rate for the warm-up.
-    Steps(Vec<Step>),
+    Steps(Vec<RateStep>),
 }
 
 /// One of the rates that follow each other.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Step {
+pub struct RateStep {
     /// Requests a second, all switches together.
     pub rate: f64,
     /// How long, a millisecond at least.
@@ -40,7 +40,7 @@ pub struct Step {
 
 /// How a total rate is divided among the switches.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Spread {
+pub enum DemandSpread {
     /// Each the same.
     Even,
     /// Four emulators side by side that are not quite equally fast (scenario 1 of Maestro's figure
@@ -110,18 +110,18 @@ impl Cycle {
     }
 }
 
-impl Spread {
+impl DemandSpread {
     /// Each switch's part of the total; they add up to 1.
     pub fn parts(self, switches: u32, seed: u64) -> Vec<f64> {
         let (switches, mut rng) = (switches as usize, SplitMix64::new(seed));
         let mut parts = match self {
-            Spread::Even => vec![1.0; switches],
-            Spread::NearUniform => {
+            DemandSpread::Even => vec![1.0; switches],
+            DemandSpread::NearUniform => {
                 let bias = |_| 1.0 + EMULATOR_BIAS * (2.0 * rng.unit() - 1.0);
                 let speeds: [f64; EMULATORS] = std::array::from_fn(bias);
                 (0..switches).map(|index| speeds[index % EMULATORS]).collect()
             }
-            Spread::Zipf(exponent) => {
+            DemandSpread::Zipf(exponent) => {
                 let part = |rank| f64::from(rank as u32).powf(-exponent);
                 let mut parts: Vec<f64> = (1..=switches).map(part).collect();
                 rng.shuffle(&mut parts);
@@ -136,7 +136,7 @@ impl Spread {
 
 /// A piece of a run that is measured by itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Lap {
+pub(super) struct DemandLap {
     /// When it ends, behind the beginning of all offering.
     pub(super) end: Duration,
     /// The phase it belongs to; none in the warm-up.
@@ -147,10 +147,10 @@ impl Load {
     /// The total rate of each phase that is measured, where there is one, and how long it lasts.
     pub(super) fn phases(&self) -> Vec<(Option<f64>, Duration)> {
         let rate = match &self.rate {
-            Rate::Unlimited => None,
-            Rate::Total(rate) => Some(*rate),
-            Rate::PerSwitch(rate) => Some(rate * f64::from(self.switches)),
-            Rate::Steps(steps) => {
+            DemandRate::Unlimited => None,
+            DemandRate::Total(rate) => Some(*rate),
+            DemandRate::PerSwitch(rate) => Some(rate * f64::from(self.switches)),
+            DemandRate::Steps(steps) => {
                 return steps.iter().map(|step| (Some(step.rate), step.length)).collect();
             }
         };
@@ -163,7 +163,7 @@ impl Load {
 
     /// The loops of a run, in order: those of the warm-up, then each phase cut into loops, of which
     /// the last may be shorter, then those that are not counted any more.
-    pub(super) fn laps(&self) -> Vec<Lap> {
+    pub(super) fn laps(&self) -> Vec<DemandLap> {
         let warm_up = (1..=self.warm_up).map(|index| (self.loop_length * index, None));
         let mut laps: Vec<_> = warm_up.collect();
         let mut begin = self.warm_up_length();
@@ -174,7 +174,7 @@ impl Load {
             begin += length;
         }
         laps.extend((1..=self.cool_down).map(|index| (begin + self.loop_length * index, None)));
-        laps.into_iter().map(|(end, phase)| Lap { end, phase }).collect()
+        laps.into_iter().map(|(end, phase)| DemandLap { end, phase }).collect()
     }
 
     /// How long the warm-up lasts.
@@ -192,7 +192,7 @@ impl Load {
         let mut steps = Vec::new();
         for (index, (rate, length)) in self.phases().into_iter().enumerate() {
             let length = if index == 0 { self.warm_up_length() + length } else { length };
-            steps.push(Step { rate: rate?, length });
+            steps.push(RateStep { rate: rate?, length });
         }
         Some(Volume::of(&steps))
     }
@@ -200,10 +200,10 @@ impl Load {
 
 /// The requests that are due at a time, all switches together: the area under the rate.
 #[derive(Clone, Debug)]
-pub(crate) struct Volume(Vec<Piece>);
+pub(crate) struct Volume(Vec<VolumePiece>);
 
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct VolumePiece {
     /// Seconds since offering began, and the requests due by then.
     begin: f64,
     due: f64,
@@ -212,11 +212,11 @@ struct Piece {
 
 impl Volume {
     /// One rate after another, the last of them for ever.
-    pub(crate) fn of(steps: &[Step]) -> Volume {
+    pub(crate) fn of(steps: &[RateStep]) -> Volume {
         let mut pieces = Vec::new();
         let (mut begin, mut due) = (0.0, 0.0);
-        for &Step { rate, length } in steps {
-            pieces.push(Piece { begin, due, rate });
+        for &RateStep { rate, length } in steps {
+            pieces.push(VolumePiece { begin, due, rate });
             begin += length.as_secs_f64();
             due += rate * length.as_secs_f64();
         }
@@ -225,7 +225,7 @@ impl Volume {
 
     /// One rate for ever.
     pub(super) fn steady(rate: f64) -> Volume {
-        Volume(vec![Piece { begin: 0.0, due: 0.0, rate }])
+        Volume(vec![VolumePiece { begin: 0.0, due: 0.0, rate }])
     }
 
     /// How many have become due in the time since offering began.
@@ -239,7 +239,7 @@ impl Volume {
     pub(super) fn due_in(&self, cycle: &Cycle, elapsed: Duration) -> f64 {
         let elapsed = elapsed.as_secs_f64();
         let ends = self.0.iter().skip(1).map(|piece| piece.begin).chain([f64::INFINITY]);
-        let served = |(piece, end): (&Piece, f64)| {
+        let served = |(piece, end): (&VolumePiece, f64)| {
             let (begin, end) = (piece.begin.min(elapsed), end.min(elapsed));
             piece.rate * (cycle.served(end) - cycle.served(begin))
         };
@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn zipf_is_one_over_the_rank_in_an_order_of_chance() {
-        let parts = Spread::Zipf(1.0).parts(79, 1);
-        assert_ne!(parts, Spread::Zipf(1.0).parts(79, 2), "another seed, another order");
+        let parts = DemandSpread::Zipf(1.0).parts(79, 1);
+        assert_ne!(parts, DemandSpread::Zipf(1.0).parts(79, 2), "another seed, another order");
         let mut sorted = parts;
         sorted.sort_by(|a, b| b.total_cmp(a));
         for (rank, part) in (1..).zip(&sorted) {
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn nearly_uniform_is_four_emulators_and_within_a_fifth() {
-        let parts = Spread::NearUniform.parts(79, 3);
+        let parts = DemandSpread::NearUniform.parts(79, 3);
         assert_eq!(parts[0], parts[4]);
         assert_ne!(parts[0], parts[1]);
         assert!(parts.iter().all(|part| (0.8..1.25).contains(&(part * 79.0))), "{parts:?}");
@@ -284,7 +284,7 @@ mod tests {
         /// The parts are all of it, whatever the spread.
         #[test]
         fn parts_add_up(switches in 1u32..2000, exponent in 0.0..10.0, seed: u64) {
-            for spread in [Spread::Even, Spread::NearUniform, Spread::Zipf(exponent)] {
+            for spread in [DemandSpread::Even, DemandSpread::NearUniform, DemandSpread::Zipf(exponent)] {
                 let parts = spread.parts(switches, seed);
                 prop_assert_eq!(parts.len(), switches as usize);
                 prop_assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-9);
@@ -314,9 +314,9 @@ mod tests {
         #[test]
         fn always_on_is_the_rate(at in 0u64..9000, seed: u64) {
             let ms = Duration::from_millis;
-            let step = |rate, length| Step { rate, length: ms(length) };
+            let step = |rate, length| RateStep { rate, length: ms(length) };
             let steps = vec![step(1000.0, 2500), step(10.0, 500), step(70.0, 4000)];
-            let volume = Load { rate: Rate::Steps(steps), ..load() }.volume().unwrap();
+            let volume = Load { rate: DemandRate::Steps(steps), ..load() }.volume().unwrap();
             let always = OnOff { on: (ms(10), ms(900)), off: (ms(0), ms(0)) }.cycles(1, seed)[0];
             prop_assert!((volume.due_in(&always, ms(at)) - volume.due_after(ms(at))).abs() < 1e-6);
         }
@@ -346,9 +346,9 @@ mod tests {
 
     #[test]
     fn what_is_due_follows_the_steps_and_the_warm_up_the_first() {
-        let step = |rate, ms| Step { rate, length: Duration::from_millis(ms) };
+        let step = |rate, ms| RateStep { rate, length: Duration::from_millis(ms) };
         let load = Load {
-            rate: Rate::Steps(vec![step(1000.0, 2500), step(10.0, 500)]),
+            rate: DemandRate::Steps(vec![step(1000.0, 2500), step(10.0, 500)]),
             warm_up: 2,
             ..load()
         };

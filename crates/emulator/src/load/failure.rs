@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Why a run could not be finished. Switches are named by their number, which is their datapath id
 /// as well.
 #[derive(Debug)]
-pub enum Failure {
+pub enum LoadFailure {
     /// A field of [`super::Load`] is out of its range.
     OutOfRange {
         /// The field.
@@ -89,20 +89,20 @@ pub enum Failure {
     System(io::Error),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for LoadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::OutOfRange { field, accepted } => write!(f, "{field} must be {accepted}"),
-            Failure::Descriptors { needed, allowed } => write!(
+            LoadFailure::OutOfRange { field, accepted } => write!(f, "{field} must be {accepted}"),
+            LoadFailure::Descriptors { needed, allowed } => write!(
                 f,
                 "{needed} file descriptors are needed and the system allows {allowed}; raise the limit with ulimit -n \
                  or take fewer switches"
             ),
-            Failure::Connect { switch, controller, error } => write!(
+            LoadFailure::Connect { switch, controller, error } => write!(
                 f,
                 "switch {switch} could not connect to {controller}: {error}; is a controller listening there?"
             ),
-            Failure::Closed { switch, during, error } => match error.kind() {
+            LoadFailure::Closed { switch, during, error } => match error.kind() {
                 io::ErrorKind::UnexpectedEof => {
                     write!(
                         f,
@@ -111,41 +111,41 @@ impl fmt::Display for Failure {
                 }
                 _ => write!(f, "the connection of switch {switch} broke during {during}: {error}"),
             },
-            Failure::Handshake { switch, awaits, after } => write!(
+            LoadFailure::Handshake { switch, awaits, after } => write!(
                 f,
                 "switch {switch} still waits for {awaits} after {} ms; does the controller speak OpenFlow?",
                 after.as_millis()
             ),
-            Failure::Unanswered { switch, after } => write!(
+            LoadFailure::Unanswered { switch, after } => write!(
                 f,
                 "the controller answered none of the ARP packets that tell where the addresses of switch {switch} live, \
                  for {} ms; is a switch application running in it?",
                 after.as_millis()
             ),
-            Failure::Version { switch, ours, theirs } => write!(
+            LoadFailure::Version { switch, ours, theirs } => write!(
                 f,
                 "switch {switch} speaks {ours} and the controller at most version byte {theirs:#04x}; choose a lower one"
             ),
-            Failure::Garbage { switch, malformed } => {
+            LoadFailure::Garbage { switch, malformed } => {
                 write!(
                     f,
                     "the controller sent switch {switch} bytes that are no OpenFlow message: {malformed}"
                 )
             }
-            Failure::Refused { switch, error } => {
+            LoadFailure::Refused { switch, error } => {
                 write!(f, "the controller answered switch {switch} with an OpenFlow error: {error}")
             }
-            Failure::Stopped => f.write_str("it was told to stop"),
-            Failure::Parts(what) => f.write_str(what),
-            Failure::System(error) => write!(f, "the system refused: {error}"),
+            LoadFailure::Stopped => f.write_str("it was told to stop"),
+            LoadFailure::Parts(what) => f.write_str(what),
+            LoadFailure::System(error) => write!(f, "the system refused: {error}"),
         }
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for LoadFailure {}
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for LoadFailure {
     fn from(error: io::Error) -> Self {
-        Failure::System(error)
+        LoadFailure::System(error)
     }
 }

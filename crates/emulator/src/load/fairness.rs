@@ -7,7 +7,7 @@
 
 /// What a switch asks for.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Claim {
+pub struct ShareClaim {
     /// Requests that it offers, or a second, in the unit of the capacity; infinite for queues that
     /// are always full.
     pub demand: f64,
@@ -17,8 +17,8 @@ pub struct Claim {
 
 /// The weighted max-min shares of `capacity`, in the order of the claims. They add up to the
 /// capacity, or to all that is asked for where that is less.
-pub fn shares(claims: &[Claim], capacity: f64) -> Vec<f64> {
-    let fill = |claim: &Claim| claim.demand / claim.weight;
+pub fn shares(claims: &[ShareClaim], capacity: f64) -> Vec<f64> {
+    let fill = |claim: &ShareClaim| claim.demand / claim.weight;
     let mut order: Vec<usize> = (0..claims.len()).collect();
     order.sort_by(|&a, &b| fill(&claims[a]).total_cmp(&fill(&claims[b])));
     let mut shares = vec![0.0; claims.len()];
@@ -34,7 +34,7 @@ pub fn shares(claims: &[Claim], capacity: f64) -> Vec<f64> {
 
 /// The weight of each claim and all behind it in `order`. Added up from the end: taking away from
 /// the sum of all would leave its rounding to the last.
-fn weights_from(claims: &[Claim], order: &[usize]) -> Vec<f64> {
+fn weights_from(claims: &[ShareClaim], order: &[usize]) -> Vec<f64> {
     let mut sums: Vec<f64> = order.iter().map(|&index| claims[index].weight).collect();
     for index in (0..sums.len().saturating_sub(1)).rev() {
         sums[index] += sums[index + 1];
@@ -48,7 +48,7 @@ fn weights_from(claims: &[Claim], order: &[usize]) -> Vec<f64> {
 /// meanwhile; over the whole time at once that could not be told.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sharing {
-    claims: Vec<Claim>,
+    claims: Vec<ShareClaim>,
     shares: Vec<f64>,
 }
 
@@ -56,7 +56,8 @@ impl Sharing {
     /// Among switches of these weights, of whose requests so many wait.
     pub fn new(weights: impl IntoIterator<Item = f64>, waiting: &[f64]) -> Sharing {
         let claims = waiting.iter().zip(weights);
-        let claims: Vec<_> = claims.map(|(&demand, weight)| Claim { demand, weight }).collect();
+        let claims: Vec<_> =
+            claims.map(|(&demand, weight)| ShareClaim { demand, weight }).collect();
         Sharing { shares: vec![0.0; claims.len()], claims }
     }
 
@@ -119,8 +120,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn claims(claims: &[(f64, f64)]) -> Vec<Claim> {
-        claims.iter().map(|&(demand, weight)| Claim { demand, weight }).collect()
+    fn claims(claims: &[(f64, f64)]) -> Vec<ShareClaim> {
+        claims.iter().map(|&(demand, weight)| ShareClaim { demand, weight }).collect()
     }
 
     #[test]
@@ -180,13 +181,13 @@ mod tests {
         assert_eq!(sharing.shares(), [4.0 + 3.0, 4.0 + 17.0]);
     }
 
-    fn any_claim() -> impl Strategy<Value = Claim> {
+    fn any_claim() -> impl Strategy<Value = ShareClaim> {
         let demand = prop_oneof![4 => 0.0..1e6, 1 => Just(f64::INFINITY), 1 => Just(100.0)];
         (demand, prop_oneof![Just(1.0), 0.1..10.0])
-            .prop_map(|(demand, weight)| Claim { demand, weight })
+            .prop_map(|(demand, weight)| ShareClaim { demand, weight })
     }
 
-    fn any_claims() -> impl Strategy<Value = Vec<Claim>> {
+    fn any_claims() -> impl Strategy<Value = Vec<ShareClaim>> {
         prop::collection::vec(any_claim(), 1..60)
     }
 
@@ -231,7 +232,7 @@ mod tests {
         /// Neither the order of the claims nor the unit of the weights matters.
         #[test]
         fn neither_order_nor_unit_matters(claims in any_claims(), capacity in 0.0..1e6, unit in 0.01..100.0) {
-            let mut other: Vec<Claim> = claims.clone();
+            let mut other: Vec<ShareClaim> = claims.clone();
             other.reverse();
             other.iter_mut().for_each(|claim| claim.weight *= unit);
             let mut turned = shares(&other, capacity);

@@ -4,17 +4,17 @@ mod connect;
 
 use super::Load;
 use super::cpu_time::Spent;
-use super::failure::Failure;
+use super::failure::LoadFailure;
 use super::pace::Pace;
 use super::packet_in::{Purpose, Sheet};
-use super::phase::{PhaseBarrier, Step};
-use super::report::{Lap, Phase, Report, delays};
-use super::roles::{Crew, Role};
-use super::sequence::Rounds;
+use super::phase::{PhaseBarrier, PhaseStep};
+use super::report::{Lap, LoadReport, ReportPhase, delays};
+use super::roles::{Crew, SwitchRole};
+use super::sequence::SequenceRounds;
 use super::slow_readers::TRICKLE;
-use super::switch::{Desk, LESSONS_AHEAD, OFFERS_MAX, READ_MAX, Stage, Switch};
+use super::switch::{LESSONS_AHEAD, LoadStage, LoadSwitch, OFFERS_MAX, READ_MAX, ThreadState};
 use crate::poll::Poll;
-use crate::stream::Inbox;
+use crate::stream::ReceiveBuffer;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
@@ -32,20 +32,20 @@ pub(super) struct Generator<'a> {
     load: &'a Load,
     phases: &'a PhaseBarrier,
     crew: Crew,
-    rounds: Rounds,
+    rounds: SequenceRounds,
     /// The numbers of its switches.
     numbers: Vec<u32>,
     pace: Option<Pace>,
     poll: Poll,
     /// The processor's time that it looked for answers in vain, where it does not sleep.
     looked: Duration,
-    desk: Desk,
-    switches: Vec<Switch>,
+    desk: ThreadState,
+    switches: Vec<LoadSwitch>,
 }
 
 /// Where the measurement of a thread stands at one instant.
 #[derive(Clone)]
-struct Mark {
+struct MeasureMark {
     at: Instant,
     /// Answers so far, by switch.
     answered: Vec<u64>,
@@ -64,21 +64,21 @@ struct Mark {
     slices: u64,
 }
 
-impl Mark {
+impl MeasureMark {
     /// Answers since `earlier`, by switch.
-    fn answered_since<'m>(&'m self, earlier: &'m Mark) -> impl Iterator<Item = u64> + 'm {
+    fn answered_since<'m>(&'m self, earlier: &'m MeasureMark) -> impl Iterator<Item = u64> + 'm {
         self.answered.iter().zip(&earlier.answered).map(|(now, before)| now - before)
     }
 
     /// Requests that became due since `earlier`, by switch; infinite where there is no rate.
-    fn due_since<'m>(&'m self, earlier: &'m Mark) -> impl Iterator<Item = f64> + 'm {
+    fn due_since<'m>(&'m self, earlier: &'m MeasureMark) -> impl Iterator<Item = f64> + 'm {
         let since = |(&now, before): (&f64, &f64)| if now.is_finite() { now - before } else { now };
         self.demands.iter().zip(&earlier.demands).map(since)
     }
 
     /// The share of the time since `earlier` in which this thread neither ran nor waited for a
     /// processor.
-    fn idle_since(&self, earlier: &Mark) -> f64 {
+    fn idle_since(&self, earlier: &MeasureMark) -> f64 {
         let elapsed = self.at - earlier.at;
         let cpu = self.cpu.saturating_sub(earlier.cpu);
         let delayed = self.delayed.saturating_sub(earlier.delayed);
@@ -86,7 +86,7 @@ impl Mark {
     }
 
     /// Answers a second since `earlier`.
-    fn rate_since(&self, earlier: &Mark) -> f64 {
+    fn rate_since(&self, earlier: &MeasureMark) -> f64 {
         let answered: u64 = self.answered_since(earlier).sum();
         answered as f64 / (self.at - earlier.at).as_secs_f64().max(f64::MIN_POSITIVE)
     }
@@ -96,13 +96,13 @@ impl<'a> Generator<'a> {
     pub(super) fn new(
         load: &'a Load,
         phases: &'a PhaseBarrier,
-        rounds: Rounds,
+        rounds: SequenceRounds,
         crew: Crew,
         numbers: Vec<u32>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LoadFailure> {
         let sheet = |purpose, count| Sheet::new(load.version, load.buffered, purpose, count);
-        let desk = Desk {
-            inbox: Inbox::new(READ_MAX),
+        let desk = ThreadState {
+            inbox: ReceiveBuffer::new(READ_MAX),
             outbox: Vec::new(),
             lessons: sheet(Purpose::Teach, LESSONS_AHEAD as usize),
             offers: sheet(Purpose::Offer, OFFERS_MAX),
@@ -124,18 +124,18 @@ impl<'a> Generator<'a> {
 
     /// Plays its switches to the end of the run; when it ends before, what was measured by then and
     /// why.
-    pub(super) fn run(mut self) -> (Report, Option<Failure>) {
-        let mut report = Report::empty(self.load);
+    pub(super) fn run(mut self) -> (LoadReport, Option<LoadFailure>) {
+        let mut report = LoadReport::empty(self.load);
         let failure = self.run_into(&mut report).err();
         (report, failure)
     }
 
-    fn run_into(&mut self, report: &mut Report) -> Result<(), Failure> {
+    fn run_into(&mut self, report: &mut LoadReport) -> Result<(), LoadFailure> {
         if self.crew == Crew::Probes {
             hurry();
         }
         self.connect()?;
-        if !self.pause_until(|phases| phases.allows(Step::Taught))? {
+        if !self.pause_until(|phases| phases.allows(PhaseStep::Taught))? {
             return Ok(());
         }
         self.teach()?;
@@ -147,7 +147,7 @@ impl<'a> Generator<'a> {
 
     /// Waits for the sockets and serves them; returns the time.
     #[inline]
-    fn turn(&mut self, timeout: Duration) -> Result<Instant, Failure> {
+    fn turn(&mut self, timeout: Duration) -> Result<Instant, LoadFailure> {
         let ready = match self.load.poll && self.crew == Crew::Load {
             true => self.look(timeout)?,
             false => self.poll.wait(Some(timeout))?,
@@ -161,7 +161,7 @@ impl<'a> Generator<'a> {
 
     /// Waits for the sockets without sleeping; how many are ready.
     #[inline]
-    fn look(&mut self, timeout: Duration) -> Result<usize, Failure> {
+    fn look(&mut self, timeout: Duration) -> Result<usize, LoadFailure> {
         let ready = self.poll.wait(Some(Duration::ZERO))?;
         if ready > 0 {
             return Ok(ready);
@@ -178,7 +178,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Serves the sockets until the barrier says so; false when the run has ended instead.
-    fn pause_until(&mut self, go: impl Fn(&PhaseBarrier) -> bool) -> Result<bool, Failure> {
+    fn pause_until(&mut self, go: impl Fn(&PhaseBarrier) -> bool) -> Result<bool, LoadFailure> {
         while !go(self.phases) {
             if self.phases.is_stopped() {
                 return Ok(false);
@@ -189,14 +189,14 @@ impl<'a> Generator<'a> {
     }
 
     /// Lets every switch tell where its addresses live.
-    fn teach(&mut self) -> Result<(), Failure> {
-        self.enter(Stage::Teaching)?;
+    fn teach(&mut self) -> Result<(), LoadFailure> {
+        self.enter(LoadStage::Teaching)?;
         let mut reported = 0;
         let mut next_check = Instant::now();
         loop {
             let taught =
-                self.switches.iter().filter(|switch| switch.stage() == Stage::Taught).count();
-            self.phases.arrive(Step::Taught, (taught - reported) as u32);
+                self.switches.iter().filter(|switch| switch.stage() == LoadStage::Taught).count();
+            self.phases.arrive(PhaseStep::Taught, (taught - reported) as u32);
             reported = taught;
             if taught == self.switches.len() || self.phases.is_stopped() {
                 return Ok(());
@@ -208,12 +208,12 @@ impl<'a> Generator<'a> {
     }
 
     /// Offers requests, phase after phase, loop after loop.
-    fn offer(&mut self, report: &mut Report) -> Result<(), Failure> {
+    fn offer(&mut self, report: &mut LoadReport) -> Result<(), LoadFailure> {
         let start = self.phases.start().unwrap_or_else(Instant::now);
-        self.enter(Stage::Offering)?;
+        self.enter(LoadStage::Offering)?;
         let laps = self.load.laps();
         let mut last = self.mark();
-        let mut measured: Option<(Mark, Mark)> = None;
+        let mut measured: Option<(MeasureMark, MeasureMark)> = None;
         let mut outcome = Ok(true);
         for laps in laps.chunk_by(|a, b| a.phase == b.phase) {
             let mut marks = vec![last.clone()];
@@ -251,8 +251,8 @@ impl<'a> Generator<'a> {
     }
 
     /// What was measured between the first and the last of these instants, which bound its loops.
-    fn phase(&self, rate: Option<f64>, marks: &[Mark]) -> Phase {
-        let mut phase = Phase::empty(self.load, rate);
+    fn phase(&self, rate: Option<f64>, marks: &[MeasureMark]) -> ReportPhase {
+        let mut phase = ReportPhase::empty(self.load, rate);
         let [begin, .., end] = marks else { return phase };
         phase.elapsed = end.at - begin.at;
         let delays = match self.crew {
@@ -278,7 +278,11 @@ impl<'a> Generator<'a> {
     /// How many requests of each switch could wait at the end of a loop: of one that had to forgo
     /// some, as many as did; of any other, what it may make up for and as many as the fullest had
     /// on their way. Infinite where there is no rate.
-    fn rooms<'m>(&'m self, begin: &'m Mark, end: &'m Mark) -> impl Iterator<Item = f64> + 'm {
+    fn rooms<'m>(
+        &'m self,
+        begin: &'m MeasureMark,
+        end: &'m MeasureMark,
+    ) -> impl Iterator<Item = f64> + 'm {
         let way = end.outstanding.iter().max().map_or(0.0, |&way| f64::from(way));
         let bursts = self.pace.iter().flat_map(Pace::bursts).chain(std::iter::repeat(0));
         self.switches.iter().zip(bursts).enumerate().map(move |(place, (switch, burst))| {
@@ -297,22 +301,22 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn conclude(&self, begin: &Mark, end: &Mark, report: &mut Report) {
+    fn conclude(&self, begin: &MeasureMark, end: &MeasureMark, report: &mut LoadReport) {
         for switch in &self.switches {
             let counts = switch.counts();
             let stragglers = match switch.role() {
-                Role::Normal | Role::Storm => {
+                SwitchRole::Normal | SwitchRole::Storm => {
                     report.counts += counts;
                     report.forms += switch.forms();
                     report.ports.extend(switch.ports());
                     continue;
                 }
-                Role::Probe => {
+                SwitchRole::Probe => {
                     report.probes.counts += counts;
                     continue;
                 }
-                Role::Slow => &mut report.slow,
-                Role::Dead => &mut report.dead,
+                SwitchRole::Slow => &mut report.slow,
+                SwitchRole::Dead => &mut report.dead,
             };
             stragglers.counts += counts;
             stragglers.evicted_after.extend(switch.evicted_after());
@@ -329,7 +333,7 @@ impl<'a> Generator<'a> {
     }
 
     /// One loop; false when there is no need for another.
-    fn offer_until(&mut self, start: Instant, end: Instant) -> Result<bool, Failure> {
+    fn offer_until(&mut self, start: Instant, end: Instant) -> Result<bool, LoadFailure> {
         let mut now = Instant::now();
         let mut next_check = now + CHECK;
         let mut next_tick = now;
@@ -355,16 +359,16 @@ impl<'a> Generator<'a> {
     /// Whether there is nothing left to do.
     fn is_finished(&self) -> bool {
         match self.crew {
-            Crew::Load => self.switches.iter().all(Switch::is_finished),
+            Crew::Load => self.switches.iter().all(LoadSwitch::is_finished),
             Crew::Probes => {
-                self.phases.is_over() && !self.switches.iter().any(Switch::awaits_answer)
+                self.phases.is_over() && !self.switches.iter().any(LoadSwitch::awaits_answer)
             }
             Crew::SlowReaders => self.phases.is_over(),
         }
     }
 
     /// Does what is due by the clock; how long until more is.
-    fn tick(&mut self, start: Instant, now: Instant) -> Result<Duration, Failure> {
+    fn tick(&mut self, start: Instant, now: Instant) -> Result<Duration, LoadFailure> {
         let elapsed = now.duration_since(start);
         match (&mut self.pace, self.crew) {
             // What they have asked is waited for still.
@@ -378,7 +382,7 @@ impl<'a> Generator<'a> {
             }
             (None, Crew::SlowReaders) => {
                 // Those that never read come behind these, and have nothing to do by the clock.
-                let slow = |switch: &&mut Switch| switch.role() == Role::Slow;
+                let slow = |switch: &&mut LoadSwitch| switch.role() == SwitchRole::Slow;
                 for switch in self.switches.iter_mut().take_while(slow) {
                     switch.trickle(now, &mut self.desk, &self.poll)?;
                 }
@@ -388,14 +392,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn enter(&mut self, stage: Stage) -> Result<(), Failure> {
+    fn enter(&mut self, stage: LoadStage) -> Result<(), LoadFailure> {
         for switch in &mut self.switches {
             switch.enter(stage, &mut self.desk, &self.poll)?;
         }
         Ok(())
     }
 
-    fn check_progress(&mut self, now: Instant) -> Result<(), Failure> {
+    fn check_progress(&mut self, now: Instant) -> Result<(), LoadFailure> {
         if self.crew == Crew::SlowReaders {
             return Ok(());
         }
@@ -405,15 +409,15 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> MeasureMark {
         let [_, delayed, slices] = schedstat();
-        Mark {
+        MeasureMark {
             at: Instant::now(),
             answered: self.switches.iter().map(|switch| switch.counts().answered).collect(),
-            demands: self.switches.iter().map(Switch::demand).collect(),
-            outstanding: self.switches.iter().map(Switch::outstanding).collect(),
-            waiting: self.switches.iter().map(Switch::waiting).collect(),
-            forgone: self.switches.iter().map(Switch::forgone).collect(),
+            demands: self.switches.iter().map(LoadSwitch::demand).collect(),
+            outstanding: self.switches.iter().map(LoadSwitch::outstanding).collect(),
+            waiting: self.switches.iter().map(LoadSwitch::waiting).collect(),
+            forgone: self.switches.iter().map(LoadSwitch::forgone).collect(),
             cpu: thread_cpu().saturating_sub(self.looked),
             delayed: Duration::from_nanos(delayed),
             slices,

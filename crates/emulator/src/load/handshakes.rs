@@ -7,14 +7,14 @@
 
 use super::coordinator::{Gate, Moment, Watch};
 use super::cpu_time::CpuTime;
-use super::demand::Lap;
-use super::failure::Failure;
+use super::demand::DemandLap;
+use super::failure::LoadFailure;
 use super::report::{Delays, add_delays, delays, histogram};
-use super::{Load, Part, coordinator};
+use super::{GeneratorPart, Load, coordinator};
 use crate::poll::{Interest, Poll, Ready};
-use crate::replies::{Heard, Replies};
-use crate::stream::{self, Inbox, Tail};
-use crate::wire::Wire;
+use crate::replies::{ControllerMessage, Replies};
+use crate::stream::{self, ReceiveBuffer, Tail};
+use crate::wire::SwitchWire;
 use aldis_wire::Chop;
 use aldis_wire::header::{Header, kind};
 use rustix::io::Errno;
@@ -74,7 +74,7 @@ impl Handshakes {
         }
     }
 
-    /// Whether the generator was the limit, as [`super::Report::is_generator_limited`] has it.
+    /// Whether the generator was the limit, as [`super::LoadReport::is_generator_limited`] has it.
     pub fn is_generator_limited(&self) -> bool {
         self.idle < super::IDLE_MIN
     }
@@ -96,14 +96,17 @@ impl Handshakes {
 /// Measures the handshakes of the normal switches of this part of the load; nothing is taught or
 /// offered, and the parts begin together, behind [`Gate::Taught`]. What was measured, and why it
 /// ended before its time, if it did.
-pub fn handshakes(load: &Load, watch: &mut dyn Watch) -> (Handshakes, Option<Failure>) {
+pub fn handshakes(load: &Load, watch: &mut dyn Watch) -> (Handshakes, Option<LoadFailure>) {
     match coordinator::prepare(load).and_then(|()| play(load, watch)) {
         Ok(outcome) => outcome,
         Err(failure) => (Handshakes::empty(), Some(failure)),
     }
 }
 
-fn play(load: &Load, watch: &mut dyn Watch) -> Result<(Handshakes, Option<Failure>), Failure> {
+fn play(
+    load: &Load,
+    watch: &mut dyn Watch,
+) -> Result<(Handshakes, Option<LoadFailure>), LoadFailure> {
     let stop = AtomicBool::new(false);
     let (ended, endings) = mpsc::channel();
     for gate in [Gate::Connected, Gate::Taught] {
@@ -113,7 +116,7 @@ fn play(load: &Load, watch: &mut dyn Watch) -> Result<(Handshakes, Option<Failur
     std::thread::scope(|scope| {
         let spawn = |index: usize| {
             let (stop, ended) = (&stop, ended.clone());
-            let Part { index: part, of } = load.part;
+            let GeneratorPart { index: part, of } = load.part;
             let first = part as usize + index * of as usize;
             let numbers = (1..=load.switches).skip(first).step_by(load.threads * of as usize);
             let numbers: Vec<u32> = numbers.collect();
@@ -154,7 +157,7 @@ fn lead(
     start: Instant,
     endings: &mpsc::Receiver<()>,
     watch: &mut dyn Watch,
-) -> Result<(), Failure> {
+) -> Result<(), LoadFailure> {
     let begin = start + load.warm_up_length();
     let end = begin + load.measured_length();
     let moments = [(begin, Moment::MeasureBegins), (end, Moment::MeasureEnds)];
@@ -165,7 +168,7 @@ fn lead(
                 break;
             }
             if watch.is_stopped() {
-                return Err(Failure::Stopped);
+                return Err(LoadFailure::Stopped);
             }
             match endings.recv_timeout(left.min(coordinator::TELL_EVERY)) {
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
@@ -181,9 +184,9 @@ fn lead(
 struct Thread<'a> {
     load: &'a Load,
     poll: Poll,
-    inbox: Inbox,
+    inbox: ReceiveBuffer,
     outbox: Vec<u8>,
-    switches: Vec<Switch>,
+    switches: Vec<HandshakeSwitch>,
     /// Handshakes so far, and their delays since the last phase began.
     done: u64,
     result: Handshakes,
@@ -191,7 +194,7 @@ struct Thread<'a> {
 
 /// What a switch is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum HandshakeStage {
     /// It found no local port.
     Waiting,
     Connecting,
@@ -202,22 +205,22 @@ enum Stage {
     Closing,
 }
 
-struct Switch {
+struct HandshakeSwitch {
     replies: Replies,
     key: u64,
-    stage: Stage,
-    wire: Option<Wire>,
+    stage: HandshakeStage,
+    wire: Option<SwitchWire>,
     tail: Tail,
     unsent: Vec<u8>,
     greeted: bool,
-    /// When it entered [`Stage::Connecting`], or [`Stage::Closing`].
+    /// When it entered [`HandshakeStage::Connecting`], or [`HandshakeStage::Closing`].
     since: Instant,
     /// Handshakes that failed one after another.
     failed: u32,
 }
 
 /// What came of a visit.
-enum Visit {
+enum HandshakeVisit {
     Nothing,
     /// The handshake is done.
     Done,
@@ -226,12 +229,12 @@ enum Visit {
 }
 
 impl<'a> Thread<'a> {
-    fn new(load: &'a Load, numbers: &[u32]) -> Result<Thread<'a>, Failure> {
+    fn new(load: &'a Load, numbers: &[u32]) -> Result<Thread<'a>, LoadFailure> {
         let Load { version, ports, buffered, .. } = *load;
-        let switch = |(key, &number): (u64, &u32)| Switch {
+        let switch = |(key, &number): (u64, &u32)| HandshakeSwitch {
             replies: Replies { version, number: load.dpid(number), ports, buffered },
             key,
-            stage: Stage::Waiting,
+            stage: HandshakeStage::Waiting,
             wire: None,
             tail: Tail::default(),
             unsent: Vec::new(),
@@ -242,7 +245,7 @@ impl<'a> Thread<'a> {
         Ok(Thread {
             load,
             poll: Poll::new()?,
-            inbox: Inbox::new(READ_MAX),
+            inbox: ReceiveBuffer::new(READ_MAX),
             outbox: Vec::new(),
             switches: (0..).zip(numbers).map(switch).collect(),
             done: 0,
@@ -250,12 +253,12 @@ impl<'a> Thread<'a> {
         })
     }
 
-    fn run(&mut self, start: Instant, stop: &AtomicBool) -> Result<(), Failure> {
+    fn run(&mut self, start: Instant, stop: &AtomicBool) -> Result<(), LoadFailure> {
         for place in 0..self.switches.len() {
             self.connect(place)?;
         }
         let mut since = None;
-        for Lap { end, phase } in self.load.laps() {
+        for DemandLap { end, phase } in self.load.laps() {
             if phase.is_some() && since.is_none() {
                 self.result.delay.reset();
                 since = Some(CpuTime::now());
@@ -283,7 +286,7 @@ impl<'a> Thread<'a> {
     }
 
     /// One loop; false when the run is to end.
-    fn run_until(&mut self, end: Instant, stop: &AtomicBool) -> Result<bool, Failure> {
+    fn run_until(&mut self, end: Instant, stop: &AtomicBool) -> Result<bool, LoadFailure> {
         let mut next_check = Instant::now() + CHECK;
         loop {
             let now = Instant::now();
@@ -306,17 +309,21 @@ impl<'a> Thread<'a> {
     }
 
     /// Deadlines, and switches that found no port.
-    fn check(&mut self) -> Result<(), Failure> {
+    fn check(&mut self) -> Result<(), LoadFailure> {
         let deadline = self.load.handshake_deadline;
         for place in 0..self.switches.len() {
             let switch = &self.switches[place];
             let is_late = switch.since.elapsed() > deadline;
             match switch.stage {
-                Stage::Waiting => self.connect(place)?,
-                Stage::Closing if is_late => self.connect(place)?,
-                Stage::Connecting | Stage::ShakingHands | Stage::Echoing if is_late => {
+                HandshakeStage::Waiting => self.connect(place)?,
+                HandshakeStage::Closing if is_late => self.connect(place)?,
+                HandshakeStage::Connecting
+                | HandshakeStage::ShakingHands
+                | HandshakeStage::Echoing
+                    if is_late =>
+                {
                     let (switch, awaits) = (switch.replies.number, switch.awaits());
-                    return Err(Failure::Handshake { switch, awaits, after: deadline });
+                    return Err(LoadFailure::Handshake { switch, awaits, after: deadline });
                 }
                 _ => {}
             }
@@ -325,40 +332,40 @@ impl<'a> Thread<'a> {
     }
 
     /// Begins a handshake; what was before it is closed.
-    fn connect(&mut self, place: usize) -> Result<(), Failure> {
+    fn connect(&mut self, place: usize) -> Result<(), LoadFailure> {
         let (switch, controller) = (&mut self.switches[place], self.load.controller);
         let number = switch.replies.number;
         let failed =
-            |error: Errno| Failure::Connect { switch: number, controller, error: error.into() };
+            |error: Errno| LoadFailure::Connect { switch: number, controller, error: error.into() };
         switch.wire = None;
         let socket = stream::socket(controller, self.load.switches_in_all()).map_err(failed)?;
         switch.since = Instant::now();
         match rustix::net::connect(&socket, &controller) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => {
-                switch.stage = Stage::Waiting;
+                switch.stage = HandshakeStage::Waiting;
                 self.result.port_waits += 1;
                 return Ok(());
             }
             Err(error) => return Err(failed(error)),
         }
-        let wire = Wire::new(TcpStream::from(socket), self.load.secure.as_ref(), number)?;
+        let wire = SwitchWire::new(TcpStream::from(socket), self.load.secure.as_ref(), number)?;
         self.poll.add(&wire, switch.key, Interest::Both)?;
-        (switch.stage, switch.greeted) = (Stage::Connecting, false);
+        (switch.stage, switch.greeted) = (HandshakeStage::Connecting, false);
         switch.tail.keep(&[]);
         switch.unsent.clear();
         switch.wire = Some(wire);
         Ok(())
     }
 
-    fn visit(&mut self, ready: Ready) -> Result<(), Failure> {
+    fn visit(&mut self, ready: Ready) -> Result<(), LoadFailure> {
         let place = ready.key as usize;
         let switch = &mut self.switches[place];
         self.outbox.clear();
         match switch.visit(self.load, ready, &mut self.inbox, &mut self.outbox, &self.poll) {
-            Ok(Visit::Nothing) => Ok(()),
-            Ok(Visit::Closed) => self.connect(place),
-            Ok(Visit::Done) => {
+            Ok(HandshakeVisit::Nothing) => Ok(()),
+            Ok(HandshakeVisit::Closed) => self.connect(place),
+            Ok(HandshakeVisit::Done) => {
                 let delay = u64::try_from(switch.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 self.result.delay.saturating_record(delay);
                 self.done += 1;
@@ -366,7 +373,7 @@ impl<'a> Thread<'a> {
                 switch.close();
                 Ok(())
             }
-            Err(failure @ Failure::Closed { .. }) => {
+            Err(failure @ LoadFailure::Closed { .. }) => {
                 self.result.failed += 1;
                 switch.failed += 1;
                 if switch.failed >= FAILED_MAX { Err(failure) } else { self.connect(place) }
@@ -376,18 +383,18 @@ impl<'a> Thread<'a> {
     }
 }
 
-impl Switch {
+impl HandshakeSwitch {
     fn visit(
         &mut self,
         load: &Load,
         ready: Ready,
-        inbox: &mut Inbox,
+        inbox: &mut ReceiveBuffer,
         outbox: &mut Vec<u8>,
         poll: &Poll,
-    ) -> Result<Visit, Failure> {
-        let Some(mut wire) = self.wire.take() else { return Ok(Visit::Nothing) };
+    ) -> Result<HandshakeVisit, LoadFailure> {
+        let Some(mut wire) = self.wire.take() else { return Ok(HandshakeVisit::Nothing) };
         let visit = self.visit_wire(&mut wire, load, ready, inbox, outbox);
-        if matches!(visit, Ok(Visit::Nothing)) {
+        if matches!(visit, Ok(HandshakeVisit::Nothing)) {
             let waits = !self.unsent.is_empty() || wire.is_behind();
             let interest = if waits { Interest::Both } else { Interest::Read };
             poll.modify(&wire, self.key, interest)?;
@@ -398,65 +405,71 @@ impl Switch {
 
     fn visit_wire(
         &mut self,
-        wire: &mut Wire,
+        wire: &mut SwitchWire,
         load: &Load,
         ready: Ready,
-        inbox: &mut Inbox,
+        inbox: &mut ReceiveBuffer,
         outbox: &mut Vec<u8>,
-    ) -> Result<Visit, Failure> {
+    ) -> Result<HandshakeVisit, LoadFailure> {
         let switch = self.replies.number;
-        let closed = |error| Failure::Closed { switch, during: "the handshake", error };
-        if self.stage == Stage::Connecting {
+        let closed = |error| LoadFailure::Closed { switch, during: "the handshake", error };
+        if self.stage == HandshakeStage::Connecting {
             let peer = wire.socket().take_error().and_then(|error| error.map_or(Ok(()), Err));
             let controller = load.controller;
-            peer.map_err(|error| Failure::Connect { switch, controller, error })?;
-            self.stage = Stage::ShakingHands;
+            peer.map_err(|error| LoadFailure::Connect { switch, controller, error })?;
+            self.stage = HandshakeStage::ShakingHands;
             self.replies.hello(outbox);
         } else if ready.readable {
             match inbox.read_wire(wire, &self.tail, READ_MAX) {
                 Ok(None) => {}
-                Ok(Some(_)) if self.stage == Stage::Closing => {}
-                Err(_) if self.stage == Stage::Closing => return Ok(Visit::Closed),
+                Ok(Some(_)) if self.stage == HandshakeStage::Closing => {}
+                Err(_) if self.stage == HandshakeStage::Closing => {
+                    return Ok(HandshakeVisit::Closed);
+                }
                 Err(error) => return Err(closed(error)),
                 Ok(Some(bytes)) => {
                     if self.hear(bytes, outbox)? {
-                        return Ok(Visit::Done);
+                        return Ok(HandshakeVisit::Done);
                     }
                 }
             }
         }
-        if self.stage != Stage::Closing {
+        if self.stage != HandshakeStage::Closing {
             self.unsent.extend_from_slice(outbox);
             let written = wire.write(&self.unsent).map_err(closed)?;
             self.unsent.drain(..written);
         }
-        Ok(Visit::Nothing)
+        Ok(HandshakeVisit::Nothing)
     }
 
     /// Answers what was read; whether the echo was among it.
-    fn hear(&mut self, bytes: &[u8], outbox: &mut Vec<u8>) -> Result<bool, Failure> {
+    fn hear(&mut self, bytes: &[u8], outbox: &mut Vec<u8>) -> Result<bool, LoadFailure> {
         let (switch, ours) = (self.replies.number, self.replies.version);
-        let garbage = |malformed| Failure::Garbage { switch, malformed };
+        let garbage = |malformed| LoadFailure::Garbage { switch, malformed };
         let mut chop = Chop::new(bytes);
         for message in chop.by_ref() {
             let message = message.map_err(garbage)?;
             let is_echo = message.header.kind == kind::ECHO_REPLY && message.header.xid == ECHO_XID;
-            if is_echo && self.stage == Stage::Echoing {
+            if is_echo && self.stage == HandshakeStage::Echoing {
                 return Ok(true);
             }
             match self.replies.answer(&message, outbox).map_err(garbage)? {
-                Heard::Hello(theirs) if theirs < ours.wire() => {
-                    return Err(Failure::Version { switch, ours, theirs });
+                ControllerMessage::Hello(theirs) if theirs < ours.wire() => {
+                    return Err(LoadFailure::Version { switch, ours, theirs });
                 }
-                Heard::Hello(_) => self.greeted = true,
-                Heard::Error(error) => return Err(Failure::Refused { switch, error }),
-                Heard::FeaturesRequest if self.stage == Stage::ShakingHands => {
-                    self.stage = Stage::Echoing;
+                ControllerMessage::Hello(_) => self.greeted = true,
+                ControllerMessage::Error(error) => {
+                    return Err(LoadFailure::Refused { switch, error });
+                }
+                ControllerMessage::FeaturesRequest
+                    if self.stage == HandshakeStage::ShakingHands =>
+                {
+                    self.stage = HandshakeStage::Echoing;
                     let (version, kind) = (ours.wire(), kind::ECHO_REQUEST);
                     let echo = Header { version, kind, length: 8, xid: ECHO_XID };
                     outbox.extend_from_slice(&echo.to_bytes());
                 }
-                Heard::FeaturesRequest | Heard::Other => {}
+                ControllerMessage::FeaturesRequest | ControllerMessage::Other => {}
             }
         }
         self.tail.keep(chop.rest());
@@ -465,7 +478,7 @@ impl Switch {
 
     /// Closes its end, so that the controller sees it and closes the other.
     fn close(&mut self) {
-        self.stage = Stage::Closing;
+        self.stage = HandshakeStage::Closing;
         self.since = Instant::now();
         self.tail.keep(&[]);
         self.unsent.clear();
@@ -476,9 +489,9 @@ impl Switch {
 
     fn awaits(&self) -> &'static str {
         match (self.stage, self.greeted) {
-            (Stage::Echoing, _) => "the answer to its ECHO_REQUEST",
-            (Stage::ShakingHands, true) => "the controller's FEATURES_REQUEST",
-            (Stage::ShakingHands, false) => "the controller's HELLO",
+            (HandshakeStage::Echoing, _) => "the answer to its ECHO_REQUEST",
+            (HandshakeStage::ShakingHands, true) => "the controller's FEATURES_REQUEST",
+            (HandshakeStage::ShakingHands, false) => "the controller's HELLO",
             _ => "its connection",
         }
     }

@@ -2,9 +2,9 @@
 //! packets.
 
 use super::Load;
-use super::demand::{Cycle, OnOff, Spread, Volume};
+use super::demand::{Cycle, DemandSpread, OnOff, Volume};
 use super::rng::SplitMix64;
-use super::roles::{Crew, Role};
+use super::roles::{Crew, SwitchRole};
 use std::time::Duration;
 
 /// How often requests that have become due are sent, where there are many.
@@ -84,7 +84,7 @@ impl Pace {
         let turn = |&number: &u32| {
             let cycle = cycles.as_ref().and_then(|cycles| cycles.get(number as usize - 1));
             let part = match load.role(number) {
-                Role::Normal => parts[number as usize - 1],
+                SwitchRole::Normal => parts[number as usize - 1],
                 _ => 0.0,
             };
             let ahead = f64::from(number - 1) / f64::from(load.switches_that_count());
@@ -97,7 +97,7 @@ impl Pace {
     /// Of so many senders, of which each has its part of the volume.
     pub(crate) fn shared(
         volume: Volume,
-        (spread, on_off): (Spread, Option<OnOff>),
+        (spread, on_off): (DemandSpread, Option<OnOff>),
         senders: u32,
         seed: u64,
     ) -> Pace {
@@ -157,14 +157,14 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Rate;
+    use crate::load::DemandRate;
 
     fn load() -> Load {
         Load {
             switches: 4,
             storms: 1,
             probes: 100,
-            rate: Rate::Total(1000.0),
+            rate: DemandRate::Total(1000.0),
             ..Load::new("127.0.0.1:1".parse().unwrap())
         }
     }

@@ -7,7 +7,7 @@
 //! narrow words.)
 
 use super::outstanding::Outstanding;
-use super::sequence::{Homes, Hop};
+use super::sequence::{Homes, RequestPair};
 use aldis_wire::Version;
 use aldis_wire::header::kind;
 
@@ -47,12 +47,12 @@ pub(crate) enum Purpose {
 
 /// The addresses of a switch's hosts, `02:SS:SS:II:II:II`: switch S's host I.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hosts(u64);
+pub(crate) struct HostAddresses(u64);
 
-impl Hosts {
+impl HostAddresses {
     /// Those of switch `number`.
-    pub(crate) fn of(number: u32) -> Hosts {
-        Hosts(0x02 << 40 | u64::from(number) << 24)
+    pub(crate) fn of(number: u32) -> HostAddresses {
+        HostAddresses(0x02 << 40 | u64::from(number) << 24)
     }
 
     #[inline]
@@ -68,11 +68,11 @@ impl Hosts {
 
 /// Requests one behind another, all of one version and for one purpose.
 pub(crate) struct Sheet {
-    requests: Requests,
+    requests: RequestBytes,
     buffered: bool,
 }
 
-enum Requests {
+enum RequestBytes {
     V10(Vec<[u8; LEN_V10]>),
     V13(Vec<[u8; LEN_V13]>),
 }
@@ -82,8 +82,8 @@ impl Sheet {
     pub(crate) fn new(version: Version, buffered: bool, purpose: Purpose, count: usize) -> Sheet {
         let frame = frame(purpose);
         let requests = match version {
-            Version::V10 => Requests::V10(vec![packet_in_v10(&frame); count]),
-            Version::V13 => Requests::V13(vec![packet_in_v13(&frame); count]),
+            Version::V10 => RequestBytes::V10(vec![packet_in_v10(&frame); count]),
+            Version::V13 => RequestBytes::V13(vec![packet_in_v13(&frame); count]),
         };
         Sheet { requests, buffered }
     }
@@ -92,8 +92,8 @@ impl Sheet {
     #[inline]
     pub(crate) fn request_len(&self) -> usize {
         match self.requests {
-            Requests::V10(_) => LEN_V10,
-            Requests::V13(_) => LEN_V13,
+            RequestBytes::V10(_) => LEN_V10,
+            RequestBytes::V13(_) => LEN_V13,
         }
     }
 
@@ -101,8 +101,8 @@ impl Sheet {
     #[inline]
     pub(crate) fn capacity(&self) -> u32 {
         match &self.requests {
-            Requests::V10(requests) => requests.len() as u32,
-            Requests::V13(requests) => requests.len() as u32,
+            RequestBytes::V10(requests) => requests.len() as u32,
+            RequestBytes::V13(requests) => requests.len() as u32,
         }
     }
 
@@ -111,14 +111,14 @@ impl Sheet {
     #[inline]
     pub(crate) fn offers(
         &mut self,
-        hosts: Hosts,
-        hops: impl ExactSizeIterator<Item = Hop>,
+        hosts: HostAddresses,
+        hops: impl ExactSizeIterator<Item = RequestPair>,
         first: u32,
     ) -> &[u8] {
         let (count, buffered) = (hops.len(), self.buffered);
         let hops = (0..).map(|index| Outstanding::later(first, index)).zip(hops);
         match &mut self.requests {
-            Requests::V10(requests) => {
+            RequestBytes::V10(requests) => {
                 for (request, (number, hop)) in requests.iter_mut().zip(hops) {
                     let in_port = (hop.in_port as u16).to_be_bytes();
                     request[IN_PORT_V10..IN_PORT_V10 + 2].copy_from_slice(&in_port);
@@ -127,7 +127,7 @@ impl Sheet {
                 }
                 requests[..count].as_flattened()
             }
-            Requests::V13(requests) => {
+            RequestBytes::V13(requests) => {
                 for (request, (number, hop)) in requests.iter_mut().zip(hops) {
                     request[IN_PORT_V13..IN_PORT_V13 + 4]
                         .copy_from_slice(&hop.in_port.to_be_bytes());
@@ -143,7 +143,7 @@ impl Sheet {
     /// the `index`th on live; numbered from `first`.
     pub(crate) fn lessons(
         &mut self,
-        hosts: Hosts,
+        hosts: HostAddresses,
         homes: &Homes,
         index: u32,
         first: u32,
@@ -151,7 +151,7 @@ impl Sheet {
     ) -> &[u8] {
         let lessons = (0..count).map(|step| (Outstanding::later(first, step), index + step));
         match &mut self.requests {
-            Requests::V10(requests) => {
+            RequestBytes::V10(requests) => {
                 for (request, (number, source)) in requests.iter_mut().zip(lessons) {
                     let in_port = (homes.port(source) as u16).to_be_bytes();
                     request[IN_PORT_V10..IN_PORT_V10 + 2].copy_from_slice(&in_port);
@@ -160,7 +160,7 @@ impl Sheet {
                 }
                 requests[..count as usize].as_flattened()
             }
-            Requests::V13(requests) => {
+            RequestBytes::V13(requests) => {
                 for (request, (number, source)) in requests.iter_mut().zip(lessons) {
                     let in_port = homes.port(source).to_be_bytes();
                     request[IN_PORT_V13..IN_PORT_V13 + 4].copy_from_slice(&in_port);
@@ -193,8 +193,8 @@ fn write_number<const LEN: usize, const FRAME: usize>(
 #[inline(always)]
 fn write_macs<const LEN: usize, const FRAME: usize>(
     request: &mut [u8; LEN],
-    hosts: Hosts,
-    hop: Hop,
+    hosts: HostAddresses,
+    hop: RequestPair,
 ) {
     let (source, destination) = (hosts.mac(hop.source), hosts.mac(hop.destination));
     let eight = destination << 16 | source >> 32;
@@ -262,7 +262,7 @@ const IPV4_HEADER: [u8; 20] =
 
 #[cfg(test)]
 mod tests {
-    use super::super::sequence::{Destinations, Round, Sequence};
+    use super::super::sequence::{Destinations, Round, SwitchSequence};
     use super::*;
 
     #[test]
@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn a_request_of_1_0_says_who_speaks_to_whom() {
         let homes = Homes::new(10, 4, Destinations::All);
-        let sequence = Sequence::new(Round::new(&homes));
+        let sequence = SwitchSequence::new(Round::new(&homes));
         let mut sheet = Sheet::new(Version::V10, true, Purpose::Offer, 3);
-        let requests = sheet.offers(Hosts::of(0x1234), sequence.ahead(2), 77);
+        let requests = sheet.offers(HostAddresses::of(0x1234), sequence.ahead(2), 77);
         assert_eq!(requests.len(), 2 * 82);
         let second = &requests[82..];
         assert_eq!(second[..14], [1, 10, 0, 82, 0, 0, 0, 78, 0, 0, 0, 78, 0, 64]);
@@ -292,7 +292,7 @@ mod tests {
     fn a_lesson_of_1_3_says_where_a_host_lives() {
         let homes = Homes::new(10, 4, Destinations::One);
         let mut sheet = Sheet::new(Version::V13, false, Purpose::Teach, 2);
-        let lesson = sheet.lessons(Hosts::of(1), &homes, 10, 5, 1);
+        let lesson = sheet.lessons(HostAddresses::of(1), &homes, 10, 5, 1);
         assert_eq!(lesson[..14], [4, 10, 0, 106, 0, 0, 0, 5, 0xff, 0xff, 0xff, 0xff, 0, 64]);
         assert_eq!(lesson[24..40], [0, 1, 0, 12, 0x80, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0]);
         assert_eq!(lesson[42..54], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 1, 0, 0, 10]);

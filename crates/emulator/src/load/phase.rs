@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// What every switch has to do before any may go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum PhaseStep {
     /// Connect and shake hands.
     Connected = 0,
     /// Tell where its addresses live.
@@ -23,11 +23,11 @@ pub(super) struct PhaseBarrier {
     start: OnceLock<Instant>,
     stop: AtomicBool,
     over: AtomicBool,
-    tally: Mutex<Tally>,
+    tally: Mutex<PhaseTally>,
     changed: Condvar,
 }
 
-struct Tally {
+struct PhaseTally {
     /// Switches that have taken each step.
     done: [u32; 2],
     /// Threads of the load that have not left yet.
@@ -37,11 +37,11 @@ struct Tally {
 impl PhaseBarrier {
     pub(super) fn new(load: &Load) -> PhaseBarrier {
         PhaseBarrier {
-            current: AtomicU8::new(Step::Connected as u8),
+            current: AtomicU8::new(PhaseStep::Connected as u8),
             start: OnceLock::new(),
             stop: AtomicBool::new(false),
             over: AtomicBool::new(false),
-            tally: Mutex::new(Tally { done: [0; 2], threads: load.threads }),
+            tally: Mutex::new(PhaseTally { done: [0; 2], threads: load.threads }),
             changed: Condvar::new(),
         }
     }
@@ -49,13 +49,13 @@ impl PhaseBarrier {
     // What a generator thread says and asks.
 
     /// `switches` more have taken the step.
-    pub(super) fn arrive(&self, step: Step, switches: u32) {
+    pub(super) fn arrive(&self, step: PhaseStep, switches: u32) {
         self.tally().done[step as usize] += switches;
         self.changed.notify_all();
     }
 
     /// Whether the step may be taken.
-    pub(super) fn allows(&self, step: Step) -> bool {
+    pub(super) fn allows(&self, step: PhaseStep) -> bool {
         self.current.load(Ordering::Acquire) >= step as u8
     }
 
@@ -95,7 +95,7 @@ impl PhaseBarrier {
     }
 
     /// Allows every switch to take the step.
-    pub(super) fn begin(&self, step: Step) {
+    pub(super) fn begin(&self, step: PhaseStep) {
         self.current.store(step as u8, Ordering::Release);
     }
 
@@ -105,14 +105,15 @@ impl PhaseBarrier {
     }
 
     /// How many switches have taken the step.
-    pub(super) fn done(&self, step: Step) -> u32 {
+    pub(super) fn done(&self, step: PhaseStep) -> u32 {
         self.tally().done[step as usize]
     }
 
     /// Waits until more than `done` switches have taken the step or `timeout` has passed; false
     /// when the run has ended.
-    pub(super) fn await_change(&self, step: Step, done: u32, timeout: Duration) -> bool {
-        let same = |tally: &mut Tally| tally.done[step as usize] == done && self.goes_on(tally);
+    pub(super) fn await_change(&self, step: PhaseStep, done: u32, timeout: Duration) -> bool {
+        let same =
+            |tally: &mut PhaseTally| tally.done[step as usize] == done && self.goes_on(tally);
         let waited = self.changed.wait_timeout_while(self.tally(), timeout, same);
         let (tally, _) = waited.unwrap_or_else(PoisonError::into_inner);
         self.goes_on(&tally)
@@ -127,11 +128,11 @@ impl PhaseBarrier {
         self.goes_on(&tally)
     }
 
-    fn goes_on(&self, tally: &Tally) -> bool {
+    fn goes_on(&self, tally: &PhaseTally) -> bool {
         tally.threads > 0 && !self.is_stopped()
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn tally(&self) -> MutexGuard<'_, PhaseTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

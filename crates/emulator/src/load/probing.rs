@@ -4,12 +4,12 @@
 
 use super::Load;
 use super::coordinator::prepare;
-use super::failure::Failure;
+use super::failure::LoadFailure;
 use super::generator::Generator;
-use super::phase::{PhaseBarrier, Step};
-use super::report::{Probes, Report};
+use super::phase::{PhaseBarrier, PhaseStep};
+use super::report::{LoadReport, Probes};
 use super::roles::Crew;
-use super::sequence::Rounds;
+use super::sequence::SequenceRounds;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 pub(crate) struct Probing {
     phases: Arc<PhaseBarrier>,
     switches: u32,
-    thread: Option<JoinHandle<(Report, Option<Failure>)>>,
+    thread: Option<JoinHandle<(LoadReport, Option<LoadFailure>)>>,
 }
 
 impl Probing {
@@ -30,7 +30,7 @@ impl Probing {
     ///
     /// # Errors
     /// Those of a load that cannot be.
-    pub(crate) fn start(load: Load) -> Result<Probing, Failure> {
+    pub(crate) fn start(load: Load) -> Result<Probing, LoadFailure> {
         let load = Load { threads: 1, warm_up: 0, loops: 1, loop_length: FOREVER, ..load };
         prepare(&load)?;
         let phases = Arc::new(PhaseBarrier::new(&load));
@@ -39,9 +39,9 @@ impl Probing {
             let mut crews = load.crews().into_iter();
             let (crew, numbers) = crews.find(|(crew, _)| *crew == Crew::Probes).unzip();
             let (crew, numbers) = (crew.unwrap_or(Crew::Probes), numbers.unwrap_or_default());
-            match Generator::new(&load, &theirs, Rounds::new(&load), crew, numbers) {
+            match Generator::new(&load, &theirs, SequenceRounds::new(&load), crew, numbers) {
                 Ok(generator) => generator.run(),
-                Err(failure) => (Report::empty(&load), Some(failure)),
+                Err(failure) => (LoadReport::empty(&load), Some(failure)),
             }
         };
         let thread = std::thread::Builder::new().name("probes".into()).spawn(probe)?;
@@ -52,10 +52,10 @@ impl Probing {
     /// then the other.
     pub(crate) fn is_ready(&self) -> bool {
         let all = |step| self.phases.done(step) == self.switches;
-        if all(Step::Connected) {
-            self.phases.begin(Step::Taught);
+        if all(PhaseStep::Connected) {
+            self.phases.begin(PhaseStep::Taught);
         }
-        all(Step::Taught)
+        all(PhaseStep::Taught)
     }
 
     /// They ask from now on.
@@ -76,7 +76,7 @@ impl Probing {
 
     /// Ends them, once: what they saw, and why they ended before they were to, if they did. What
     /// waits still has no answer.
-    pub(crate) fn finish(&mut self) -> Option<(Probes, Option<Failure>)> {
+    pub(crate) fn finish(&mut self) -> Option<(Probes, Option<LoadFailure>)> {
         self.phases.abort();
         let joined = self.thread.take()?.join();
         let (report, failure) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -1,7 +1,7 @@
 //! What a run measured.
 
 use super::Load;
-use super::answer::Form;
+use super::answer::AnswerForm;
 use super::fairness::{Fairness, Sharing};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub type Delays = Histogram<u64>;
 
 /// Requests by what became of them, since the run's start, warm-up included, teaching excluded.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct Counts {
+pub struct RequestCounts {
     /// Sent.
     pub offered: u64,
     /// Answered; each at most once.
@@ -28,8 +28,8 @@ pub struct Counts {
     pub strays: u64,
 }
 
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
+impl std::ops::AddAssign for RequestCounts {
+    fn add_assign(&mut self, other: RequestCounts) {
         self.offered += other.offered;
         self.answered += other.answered;
         self.lost += other.lost;
@@ -56,11 +56,11 @@ impl Forms {
         self.frame + self.matched + self.xid
     }
 
-    pub(super) fn count(&mut self, form: Form) {
+    pub(super) fn count(&mut self, form: AnswerForm) {
         *match form {
-            Form::Frame => &mut self.frame,
-            Form::Match => &mut self.matched,
-            Form::Xid => &mut self.xid,
+            AnswerForm::Frame => &mut self.frame,
+            AnswerForm::Match => &mut self.matched,
+            AnswerForm::Xid => &mut self.xid,
         } += 1;
     }
 }
@@ -77,7 +77,7 @@ impl std::ops::AddAssign for Forms {
 /// The figures of a run. Unless they say otherwise they cover the measured loops only, and only the
 /// switches that count ([`super::Load::switches_that_count`]).
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Report {
+pub struct LoadReport {
     /// From the first connection to the last handshake's end, of all switches.
     pub connected_in: Duration,
     /// Answers a second in each measured loop, in order.
@@ -85,7 +85,7 @@ pub struct Report {
     /// Answers in all measured loops, by switch; switch 1 is the first.
     pub per_switch: Vec<u64>,
     /// The whole run's counts.
-    pub counts: Counts,
+    pub counts: RequestCounts,
     /// By what the answers among them named their requests.
     pub forms: Forms,
     /// Delays in nanoseconds, from just before the write that carried a request to the read that
@@ -96,7 +96,7 @@ pub struct Report {
     /// How long was measured.
     pub elapsed: Duration,
     /// The phases: one for each step of the rate, or only one. Fewer when the run ended before.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<ReportPhase>,
     /// What the probing switches saw.
     pub probes: Probes,
     /// The ports of switch 1 where one of them is hot, port 1 first.
@@ -114,7 +114,7 @@ pub struct Report {
 
 /// A part of the measured time with one rate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Phase {
+pub struct ReportPhase {
     /// The rate of all switches together, those that storm excluded, where there is one.
     pub rate: Option<f64>,
     /// How long it was.
@@ -125,9 +125,9 @@ pub struct Phase {
     /// Its loops, in order.
     pub laps: Vec<Lap>,
     /// The share of it, 0 to 1, in which the busiest thread of the generator had nothing to do, as
-    /// in [`Report::idle`].
+    /// in [`LoadReport::idle`].
     pub idle: f64,
-    /// Delays, as in [`Report::delay`].
+    /// Delays, as in [`LoadReport::delay`].
     #[serde(with = "histogram")]
     pub delay: Delays,
     /// Delays, as in [`Probes::delay`].
@@ -154,7 +154,7 @@ pub struct Lap {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Probes {
     /// The whole run's counts.
-    pub counts: Counts,
+    pub counts: RequestCounts,
     /// Delays of every request in nanoseconds, from just before its write to the read that brought
     /// its answer.
     #[serde(with = "histogram")]
@@ -177,7 +177,7 @@ pub struct PortCounts {
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct SlowReaders {
     /// The whole run's counts; of those that never read only what they offered.
-    pub counts: Counts,
+    pub counts: RequestCounts,
     /// How long each lasted that the controller disconnected.
     pub evicted_after: Vec<Duration>,
 }
@@ -208,12 +208,12 @@ impl Served {
     }
 }
 
-impl Report {
+impl LoadReport {
     /// Whether the generator was the limit: it was idle for less than [`IDLE_MIN`] of the time, or
     /// of one phase's, which the others must not hide. What was measured then says little about the
     /// controller and meets no goal.
     pub fn is_generator_limited(&self) -> bool {
-        self.idle < IDLE_MIN || self.phases.iter().any(Phase::is_generator_limited)
+        self.idle < IDLE_MIN || self.phases.iter().any(ReportPhase::is_generator_limited)
     }
 
     /// Whether anything was measured.
@@ -248,18 +248,18 @@ impl Report {
     }
 
     /// Of a load of which nothing has been measured.
-    pub fn empty(load: &Load) -> Report {
-        Report {
+    pub fn empty(load: &Load) -> LoadReport {
+        LoadReport {
             connected_in: Duration::ZERO,
             loops: Vec::new(),
             per_switch: vec![0; load.switches_that_count() as usize],
-            counts: Counts::default(),
+            counts: RequestCounts::default(),
             forms: Forms::default(),
             delay: delays(),
             elapsed: Duration::ZERO,
             phases: Vec::new(),
             probes: Probes {
-                counts: Counts::default(),
+                counts: RequestCounts::default(),
                 delay: delays(),
                 processor_wait: Duration::ZERO,
             },
@@ -272,7 +272,7 @@ impl Report {
     }
 
     /// Ends a phase.
-    pub(super) fn push(&mut self, phase: Phase) {
+    pub(super) fn push(&mut self, phase: ReportPhase) {
         add(&mut self.per_switch, &phase.per_switch());
         add_delays(&mut self.delay, &phase.delay);
         add_delays(&mut self.probes.delay, &phase.probe_delay);
@@ -281,7 +281,7 @@ impl Report {
     }
 
     /// Adds what another thread or part measured over other switches in the same loops.
-    pub fn merge(&mut self, other: Report) {
+    pub fn merge(&mut self, other: LoadReport) {
         self.loops.resize(self.loops.len().max(other.loops.len()), 0.0);
         self.loops.iter_mut().zip(&other.loops).for_each(|(mine, theirs)| *mine += theirs);
         add(&mut self.per_switch, &other.per_switch);
@@ -303,11 +303,11 @@ impl Report {
     }
 }
 
-impl Phase {
+impl ReportPhase {
     /// Before anything has been measured in it, at `rate` requests a second, if there is one.
-    pub fn empty(load: &Load, rate: Option<f64>) -> Phase {
+    pub fn empty(load: &Load, rate: Option<f64>) -> ReportPhase {
         let switches = load.switches_that_count() as usize;
-        Phase {
+        ReportPhase {
             rate,
             elapsed: Duration::ZERO,
             waiting: vec![0.0; switches],
@@ -349,7 +349,7 @@ impl Phase {
         Fairness::new(&shares, &self.per_switch())
     }
 
-    fn merge(&mut self, other: &Phase) {
+    fn merge(&mut self, other: &ReportPhase) {
         self.elapsed = self.elapsed.max(other.elapsed);
         self.idle = self.idle.min(other.idle);
         add(&mut self.waiting, &other.waiting);
@@ -378,7 +378,7 @@ impl Lap {
 }
 
 /// The weighted max-min shares of all answers in these phases, which follow each other.
-fn shares(load: &Load, phases: &[Phase], switches: usize) -> Vec<f64> {
+fn shares(load: &Load, phases: &[ReportPhase], switches: usize) -> Vec<f64> {
     let weights = (1..).take(switches).map(|number| load.weight(number));
     let waiting = phases.first().map_or_else(|| vec![0.0; switches], |phase| phase.waiting.clone());
     let mut sharing = Sharing::new(weights, &waiting);
@@ -451,33 +451,33 @@ mod tests {
     #[test]
     fn a_generator_that_is_hardly_idle_was_the_limit() {
         let load = Load::new(([127, 0, 0, 1], 1).into());
-        let limited = |idle| Report { idle, ..Report::empty(&load) }.is_generator_limited();
+        let limited = |idle| LoadReport { idle, ..LoadReport::empty(&load) }.is_generator_limited();
         assert_eq!([0.0, 0.049, 0.05, 1.0].map(limited), [true, true, false, false]);
     }
 
     #[test]
     fn the_busiest_part_decides_whether_the_generator_was_the_limit() {
         let load = Load::new(([127, 0, 0, 1], 1).into());
-        let mut report = Report { idle: 0.5, ..Report::empty(&load) };
-        report.merge(Report { idle: 0.049, ..Report::empty(&load) });
-        report.merge(Report { idle: 0.9, ..Report::empty(&load) });
+        let mut report = LoadReport { idle: 0.5, ..LoadReport::empty(&load) };
+        report.merge(LoadReport { idle: 0.049, ..LoadReport::empty(&load) });
+        report.merge(LoadReport { idle: 0.9, ..LoadReport::empty(&load) });
         assert!(report.is_generator_limited());
     }
 
     #[test]
     fn a_phase_in_which_the_generator_was_the_limit_is_not_hidden_by_the_others() {
         let load = Load::new(([127, 0, 0, 1], 1).into());
-        let phase = |idle| Phase { idle, ..Phase::empty(&load, None) };
-        let of = |phases: [Phase; 2]| Report {
+        let phase = |idle| ReportPhase { idle, ..ReportPhase::empty(&load, None) };
+        let of = |phases: [ReportPhase; 2]| LoadReport {
             idle: 0.5,
             phases: phases.into(),
-            ..Report::empty(&load)
+            ..LoadReport::empty(&load)
         };
         let mut report = of([phase(0.05), phase(0.95)]);
         assert!(!report.is_generator_limited());
         // Another thread, which was busier in the second.
         report.merge(of([phase(0.9), phase(0.049)]));
-        let limited: Vec<_> = report.phases.iter().map(Phase::is_generator_limited).collect();
+        let limited: Vec<_> = report.phases.iter().map(ReportPhase::is_generator_limited).collect();
         assert_eq!((limited, report.is_generator_limited()), (vec![false, true], true));
     }
 }

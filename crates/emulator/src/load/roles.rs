@@ -4,11 +4,11 @@
 //! never read. Those that probe have a thread of their own, so that no load delays their clock, and
 //! so have the ones that read badly.
 
-use super::{Load, Part};
+use super::{GeneratorPart, Load};
 
 /// What a switch does in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(super) enum SwitchRole {
     /// Offers what the run says.
     Normal,
     /// Offers as much as its socket takes, whatever the others do.
@@ -21,10 +21,10 @@ pub(super) enum Role {
     Dead,
 }
 
-impl Role {
+impl SwitchRole {
     /// Whether it reads badly, so that the controller does well to disconnect it.
     pub(super) fn straggles(self) -> bool {
-        matches!(self, Role::Slow | Role::Dead)
+        matches!(self, SwitchRole::Slow | SwitchRole::Dead)
     }
 }
 
@@ -60,20 +60,20 @@ impl Load {
     }
 
     /// What switch `number` does.
-    pub(super) fn role(&self, number: u32) -> Role {
+    pub(super) fn role(&self, number: u32) -> SwitchRole {
         let counts = [self.switches, self.storms, self.probes, self.slow].map(u64::from);
         let mut end = 0;
-        let roles = [Role::Normal, Role::Storm, Role::Probe, Role::Slow];
+        let roles = [SwitchRole::Normal, SwitchRole::Storm, SwitchRole::Probe, SwitchRole::Slow];
         let mut within = roles.into_iter().zip(counts).filter(|&(_, count)| {
             end += count;
             u64::from(number) <= end
         });
-        within.next().map_or(Role::Dead, |(role, _)| role)
+        within.next().map_or(SwitchRole::Dead, |(role, _)| role)
     }
 
     /// The threads of this part of the run: what each plays, and the numbers of its switches.
     pub(super) fn crews(&self) -> Vec<(Crew, Vec<u32>)> {
-        let Part { index: part, of } = self.part;
+        let GeneratorPart { index: part, of } = self.part;
         let here = |number: &u32| (number - 1) % of == part;
         let loads = (0..self.threads).map(|index| {
             let first = part as usize + index * of as usize;
@@ -105,18 +105,18 @@ mod tests {
             threads: 2,
             ..Load::new(address)
         };
-        let roles: Vec<Role> =
+        let roles: Vec<SwitchRole> =
             (1..=load.switches_in_all()).map(|number| load.role(number)).collect();
         assert_eq!(
             roles[4..],
             [
-                Role::Normal,
-                Role::Storm,
-                Role::Probe,
-                Role::Probe,
-                Role::Slow,
-                Role::Dead,
-                Role::Dead,
+                SwitchRole::Normal,
+                SwitchRole::Storm,
+                SwitchRole::Probe,
+                SwitchRole::Probe,
+                SwitchRole::Slow,
+                SwitchRole::Dead,
+                SwitchRole::Dead,
             ]
         );
         let crews = load.crews();
@@ -129,7 +129,7 @@ mod tests {
                 (Crew::SlowReaders, vec![9, 10, 11]),
             ]
         );
-        let part = |index| Load { part: Part { index, of: 3 }, ..load.clone() };
+        let part = |index| Load { part: GeneratorPart { index, of: 3 }, ..load.clone() };
         let mut numbers: Vec<u32> =
             (0..3).flat_map(|index| part(index).crews()).flat_map(|(_, numbers)| numbers).collect();
         numbers.sort_unstable();

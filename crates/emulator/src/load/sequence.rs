@@ -9,7 +9,7 @@
 //! often.
 
 use super::Load;
-use super::roles::Role;
+use super::roles::SwitchRole;
 use std::sync::Arc;
 
 /// Which destinations requests name.
@@ -76,7 +76,7 @@ const HOT_ROUND_MAX: u32 = 1 << 22;
 
 /// Source and destination of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hop {
+pub(crate) struct RequestPair {
     /// The index of the address that speaks.
     pub(crate) source: u32,
     /// The index of the address spoken to.
@@ -97,15 +97,15 @@ const _: () = assert!(super::MACS_MAX < 1 << INDEX_BITS && super::PORTS_MAX < 1 
 struct Packed(u64);
 
 impl Packed {
-    fn new(hop: Hop) -> Packed {
+    fn new(hop: RequestPair) -> Packed {
         let ends = u64::from(hop.source) << INDEX_BITS | u64::from(hop.destination);
         Packed(u64::from(hop.in_port) << (2 * INDEX_BITS) | ends)
     }
 
     #[inline]
-    fn hop(self) -> Hop {
+    fn hop(self) -> RequestPair {
         let index = |bits: u64| bits as u32 & ((1 << INDEX_BITS) - 1);
-        Hop {
+        RequestPair {
             source: index(self.0 >> INDEX_BITS),
             destination: index(self.0),
             in_port: (self.0 >> (2 * INDEX_BITS)) as u32,
@@ -153,19 +153,19 @@ impl Round {
 
 /// The rounds of a run's switches.
 #[derive(Clone, Debug)]
-pub(crate) struct Rounds {
+pub(crate) struct SequenceRounds {
     usual: Round,
     probes: Round,
     hot: Option<Round>,
 }
 
-impl Rounds {
-    pub(crate) fn new(load: &Load) -> Rounds {
-        let homes = load.homes(Role::Normal);
+impl SequenceRounds {
+    pub(crate) fn new(load: &Load) -> SequenceRounds {
+        let homes = load.homes(SwitchRole::Normal);
         let hot = || Round::with_hot_port(&homes, load.hot_port);
-        Rounds {
+        SequenceRounds {
             usual: Round::new(&homes),
-            probes: Round::new(&load.homes(Role::Probe)),
+            probes: Round::new(&load.homes(SwitchRole::Probe)),
             hot: load.has_hot_port().then(hot),
         }
     }
@@ -173,7 +173,7 @@ impl Rounds {
     /// The round of switch `number`: with a hot port only for the first.
     pub(crate) fn of(&self, load: &Load, number: u32) -> Round {
         match (load.role(number), &self.hot) {
-            (Role::Probe, _) => self.probes.clone(),
+            (SwitchRole::Probe, _) => self.probes.clone(),
             (_, Some(hot)) if number == 1 => hot.clone(),
             _ => self.usual.clone(),
         }
@@ -181,7 +181,7 @@ impl Rounds {
 }
 
 /// The hop of each source.
-fn hops(homes: &Homes) -> impl Iterator<Item = Hop> {
+fn hops(homes: &Homes) -> impl Iterator<Item = RequestPair> {
     let macs = homes.macs;
     let stride = u64::from(stride(macs, homes.source_ports));
     // With such a start and such a stride the destination is always on the next port, as long as
@@ -190,25 +190,25 @@ fn hops(homes: &Homes) -> impl Iterator<Item = Hop> {
     (0..macs).map(move |source| {
         let wanted = (start + u64::from(source) * stride) % u64::from(macs);
         let destination = homes.reachable(source, wanted as u32);
-        Hop { source, destination, in_port: homes.port(source) }
+        RequestPair { source, destination, in_port: homes.port(source) }
     })
 }
 
 /// A switch's place in its endless rounds.
 #[derive(Clone, Debug)]
-pub(crate) struct Sequence {
+pub(crate) struct SwitchSequence {
     round: Round,
     place: usize,
 }
 
-impl Sequence {
-    pub(crate) fn new(round: Round) -> Sequence {
-        Sequence { round, place: 0 }
+impl SwitchSequence {
+    pub(crate) fn new(round: Round) -> SwitchSequence {
+        SwitchSequence { round, place: 0 }
     }
 
     /// The next `count` requests, which stay the next ones until they are passed.
     #[inline]
-    pub(crate) fn ahead(&self, count: u32) -> impl ExactSizeIterator<Item = Hop> {
+    pub(crate) fn ahead(&self, count: u32) -> impl ExactSizeIterator<Item = RequestPair> {
         let round = &*self.round.hops;
         let mut place = self.place;
         (0..count).map(move |_| {
@@ -222,7 +222,7 @@ impl Sequence {
     }
 
     /// The request that was passed `back` requests ago; 1 is the last.
-    pub(crate) fn passed(&self, back: u32) -> Hop {
+    pub(crate) fn passed(&self, back: u32) -> RequestPair {
         let len = self.round.hops.len();
         self.round.hops[(self.place + len - back as usize % len) % len].hop()
     }
@@ -276,7 +276,7 @@ mod tests {
         fn a_round_visits_every_source_and_crosses_ports(macs in 1u32..500, ports in 2u32..9, one: bool) {
             let destinations = if one { Destinations::One } else { Destinations::All };
             let homes = Homes::new(macs, ports, destinations);
-            let mut sequence = Sequence::new(Round::new(&homes));
+            let mut sequence = SwitchSequence::new(Round::new(&homes));
             sequence.pass(macs * 3);
             for (index, hop) in sequence.ahead(macs * 2).enumerate() {
                 prop_assert_eq!(hop.source, index as u32 % macs);
@@ -290,7 +290,7 @@ mod tests {
         /// Passing some goes on with those behind them.
         #[test]
         fn to_pass_is_to_take(macs in 1u32..500, first in 0u32..900, steps in 0u32..900) {
-            let mut sequence = Sequence::new(Round::new(&Homes::new(macs, 4, Destinations::All)));
+            let mut sequence = SwitchSequence::new(Round::new(&Homes::new(macs, 4, Destinations::All)));
             sequence.pass(first);
             let expected = sequence.ahead(steps + 1).last();
             sequence.pass(steps);
@@ -323,7 +323,7 @@ mod tests {
         fn what_was_passed_is_found_by_its_source(macs in 2u32..300, factor in 1u32..9, passed in 1u32..900, source in 0u32..320) {
             let homes = Homes::new(macs, 4, Destinations::All);
             let round = if factor == 1 { Round::new(&homes) } else { Round::with_hot_port(&homes, factor) };
-            let mut sequence = Sequence::new(round);
+            let mut sequence = SwitchSequence::new(round);
             sequence.pass(17);
             let sources: Vec<u32> = sequence.ahead(passed).map(|hop| hop.source).collect();
             sequence.pass(passed);
@@ -333,7 +333,7 @@ mod tests {
 
         #[test]
         fn packing_loses_nothing(source in 0..=super::super::MACS_MAX, destination in 0..=super::super::MACS_MAX, in_port in 1..=super::super::PORTS_MAX) {
-            let hop = Hop { source, destination, in_port };
+            let hop = RequestPair { source, destination, in_port };
             prop_assert_eq!(Packed::new(hop).hop(), hop);
         }
     }

@@ -2,7 +2,7 @@
 //! to them.
 
 use super::Load;
-use super::roles::Role;
+use super::roles::SwitchRole;
 use std::time::{Duration, Instant};
 
 /// What a switch that reads badly may keep in its socket, in bytes: little, so that the controller
@@ -33,14 +33,14 @@ pub(super) struct SlowReader {
 
 impl SlowReader {
     /// How a switch with this role does it, if it does.
-    pub(super) fn new(load: &Load, role: Role) -> Option<SlowReader> {
+    pub(super) fn new(load: &Load, role: SwitchRole) -> Option<SlowReader> {
         let now = Instant::now();
         let slow_reader =
             |rate| SlowReader { rate, allowance: 0.0, since: now, began: now, evicted_after: None };
         match role {
-            Role::Slow => Some(slow_reader(load.slow_rate as f64)),
-            Role::Dead => Some(slow_reader(0.0)),
-            Role::Normal | Role::Storm | Role::Probe => None,
+            SwitchRole::Slow => Some(slow_reader(load.slow_rate as f64)),
+            SwitchRole::Dead => Some(slow_reader(0.0)),
+            SwitchRole::Normal | SwitchRole::Storm | SwitchRole::Probe => None,
         }
     }
 
@@ -77,15 +77,15 @@ mod tests {
     #[test]
     fn the_rate_is_kept_and_pauses_are_hardly_made_up_for() {
         let load = Load { slow_rate: 1050, ..Load::new("127.0.0.1:1".parse().unwrap()) };
-        let mut slow = SlowReader::new(&load, Role::Slow).unwrap();
+        let mut slow = SlowReader::new(&load, SwitchRole::Slow).unwrap();
         slow.begin();
         let start = slow.since;
         let read: usize =
             (1..=100).map(|step| slow.allowance(start + Duration::from_millis(10 * step))).sum();
         assert!((1049..=1050).contains(&read), "{read}");
         assert_eq!(slow.allowance(start + Duration::from_secs(60)), 105);
-        let mut dead = SlowReader::new(&load, Role::Dead).unwrap();
+        let mut dead = SlowReader::new(&load, SwitchRole::Dead).unwrap();
         assert_eq!(dead.allowance(start + Duration::from_secs(60)), 0);
-        assert!(SlowReader::new(&load, Role::Storm).is_none());
+        assert!(SlowReader::new(&load, SwitchRole::Storm).is_none());
     }
 }

@@ -4,21 +4,21 @@
 mod straggle;
 mod write;
 
-use super::answer::{self, Form};
-use super::failure::Failure;
+use super::answer::{self, AnswerForm};
+use super::failure::LoadFailure;
 use super::outstanding::Outstanding;
-use super::packet_in::{Hosts, NO_BUFFER, Sheet};
-use super::ports::Ports;
-use super::report::{Counts, Forms, PortCounts};
-use super::roles::Role;
-use super::sequence::{Homes, Round, Sequence};
+use super::packet_in::{HostAddresses, NO_BUFFER, Sheet};
+use super::ports::SwitchPortCounts;
+use super::report::{Forms, PortCounts, RequestCounts};
+use super::roles::SwitchRole;
+use super::sequence::{Homes, Round, SwitchSequence};
 use super::slow_readers::SlowReader;
 use super::timing::Timing;
 use super::{Load, Mode, WINDOW_MAX};
 use crate::poll::{Interest, Poll, Ready};
-use crate::replies::{Heard, Replies};
-use crate::stream::{Inbox, Tail};
-use crate::wire::Wire;
+use crate::replies::{ControllerMessage, Replies};
+use crate::stream::{ReceiveBuffer, Tail};
+use crate::wire::SwitchWire;
 use aldis_wire::header::kind;
 use aldis_wire::{Chop, Header, Malformed, Raw, Reason};
 use hdrhistogram::Histogram;
@@ -54,8 +54,8 @@ const SAME_HOST_MAX: u32 = 64;
 const VERSION_BYTE_MAX: u8 = 6;
 
 /// What all switches of a thread share.
-pub(super) struct Desk {
-    pub(super) inbox: Inbox,
+pub(super) struct ThreadState {
+    pub(super) inbox: ReceiveBuffer,
     /// Answers to the controller's questions, written before anything else.
     pub(super) outbox: Vec<u8>,
     pub(super) lessons: Sheet,
@@ -65,7 +65,7 @@ pub(super) struct Desk {
 
 /// What a switch is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
+pub(super) enum LoadStage {
     Connecting,
     ShakingHands,
     /// The handshake is over; nothing is offered yet.
@@ -77,38 +77,38 @@ pub(super) enum Stage {
     Evicted,
 }
 
-impl Stage {
+impl LoadStage {
     fn words(self) -> &'static str {
         match self {
-            Stage::Connecting | Stage::ShakingHands => "the handshake",
-            Stage::Ready | Stage::Taught => "a pause",
-            Stage::Teaching => "teaching",
-            Stage::Offering | Stage::Evicted => "the measurement",
+            LoadStage::Connecting | LoadStage::ShakingHands => "the handshake",
+            LoadStage::Ready | LoadStage::Taught => "a pause",
+            LoadStage::Teaching => "teaching",
+            LoadStage::Offering | LoadStage::Evicted => "the measurement",
         }
     }
 }
 
-pub(super) struct Switch {
+pub(super) struct LoadSwitch {
     /// Its number in the run, from 1.
     number: u32,
-    role: Role,
+    role: SwitchRole,
     replies: Replies,
     controller: SocketAddr,
-    wire: Wire,
+    wire: SwitchWire,
     key: u64,
     interest: Interest,
     tail: Tail,
     /// What the socket did not take: the rest of one request and answers to the controller's
     /// questions.
     unsent: Vec<u8>,
-    stage: Stage,
+    stage: LoadStage,
     greeted: bool,
     homes: Homes,
-    hosts: Hosts,
+    hosts: HostAddresses,
     lessons_left: u32,
     /// Whether they were begun anew.
     told_again: bool,
-    sequence: Sequence,
+    sequence: SwitchSequence,
     outstanding: Outstanding,
     window: u32,
     /// Whether requests are written only when the socket says that it takes them.
@@ -119,16 +119,22 @@ pub(super) struct Switch {
     due: u64,
     forgone: u64,
     timing: Timing,
-    counts: Counts,
+    counts: RequestCounts,
     forms: Forms,
     progress: (u64, Instant),
     /// By port, where one of them is hot.
-    ports: Option<Box<Ports>>,
+    ports: Option<Box<SwitchPortCounts>>,
     slow_reader: Option<Box<SlowReader>>,
 }
 
-impl Switch {
-    pub(super) fn new(load: &Load, round: Round, number: u32, key: u64, wire: Wire) -> Switch {
+impl LoadSwitch {
+    pub(super) fn new(
+        load: &Load,
+        round: Round,
+        number: u32,
+        key: u64,
+        wire: SwitchWire,
+    ) -> LoadSwitch {
         let Load { version, ports, buffered, .. } = *load;
         let role = load.role(number);
         let homes = load.homes(role);
@@ -136,7 +142,7 @@ impl Switch {
         let is_rated = load.is_rated(role);
         let slow_reader = SlowReader::new(load, role).map(Box::new);
         let is_hot = number == 1 && load.has_hot_port();
-        Switch {
+        LoadSwitch {
             number,
             role,
             replies: Replies { version, number: load.dpid(number), ports, buffered },
@@ -146,13 +152,13 @@ impl Switch {
             interest: Interest::Both,
             tail: Tail::default(),
             unsent: Vec::new(),
-            stage: Stage::Connecting,
+            stage: LoadStage::Connecting,
             greeted: false,
             homes,
-            hosts: Hosts::of(load.dpid(number)),
+            hosts: HostAddresses::of(load.dpid(number)),
             told_again: load.patience <= TELL_AGAIN,
             lessons_left: if load.teach && !role.straggles() { homes.addresses() } else { 0 },
-            sequence: Sequence::new(round),
+            sequence: SwitchSequence::new(round),
             outstanding: Outstanding::new(ring(mode, role)),
             window: window(mode),
             full: mode == Mode::Full && !is_rated,
@@ -161,19 +167,19 @@ impl Switch {
             due: 0,
             forgone: 0,
             timing: timing(mode, role),
-            counts: Counts::default(),
+            counts: RequestCounts::default(),
             forms: Forms::default(),
             progress: (0, Instant::now()),
-            ports: is_hot.then(|| Box::new(Ports::new(ports))),
+            ports: is_hot.then(|| Box::new(SwitchPortCounts::new(ports))),
             slow_reader,
         }
     }
 
-    pub(super) fn role(&self) -> Role {
+    pub(super) fn role(&self) -> SwitchRole {
         self.role
     }
 
-    pub(super) fn stage(&self) -> Stage {
+    pub(super) fn stage(&self) -> LoadStage {
         self.stage
     }
 
@@ -187,7 +193,7 @@ impl Switch {
         self.replies.number
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> RequestCounts {
         self.counts
     }
 
@@ -242,7 +248,7 @@ impl Switch {
     /// What it waits for in the handshake.
     pub(super) fn awaits(&self) -> &'static str {
         match (self.stage, self.greeted) {
-            (Stage::Connecting, _) => "its connection",
+            (LoadStage::Connecting, _) => "its connection",
             (_, false) => "the controller's HELLO",
             (_, true) => "the controller's FEATURES_REQUEST",
         }
@@ -251,12 +257,12 @@ impl Switch {
     /// Enters a stage that the whole run enters, and does what it does first.
     pub(super) fn enter(
         &mut self,
-        stage: Stage,
-        desk: &mut Desk,
+        stage: LoadStage,
+        desk: &mut ThreadState,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         self.stage = stage;
-        if stage == Stage::Offering {
+        if stage == LoadStage::Offering {
             self.lesson_over();
             self.slow_reader.iter_mut().for_each(|slow_reader| slow_reader.begin());
         }
@@ -269,9 +275,9 @@ impl Switch {
         &mut self,
         due: u64,
         burst: u64,
-        desk: &mut Desk,
+        desk: &mut ThreadState,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         if due <= self.due {
             return Ok(());
         }
@@ -293,9 +299,9 @@ impl Switch {
         &mut self,
         now: Instant,
         load: &Load,
-        desk: &mut Desk,
+        desk: &mut ThreadState,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         let (answered, since) = self.progress;
         if self.counts.answered != answered || self.outstanding.waiting() == 0 {
             self.progress = (self.counts.answered, now);
@@ -305,9 +311,9 @@ impl Switch {
             (self.told_again, self.progress.1) = (true, now);
             return self.resume(desk, poll);
         } else if now.duration_since(since) >= load.patience {
-            if self.stage == Stage::Teaching && answered == 0 {
+            if self.stage == LoadStage::Teaching && answered == 0 {
                 let switch = self.replies.number;
-                return Err(Failure::Unanswered { switch, after: load.patience });
+                return Err(LoadFailure::Unanswered { switch, after: load.patience });
             }
             self.progress.1 = now;
             self.counts.lost += u64::from(self.outstanding.give_up_all());
@@ -319,12 +325,12 @@ impl Switch {
     /// Whether nothing that it told was answered for a while, so that it has to tell it once more:
     /// a controller may pass over what comes before it has asked all it wants to know.
     fn was_not_heard(&self, silence: Duration) -> bool {
-        let teaches = self.stage == Stage::Teaching && self.counts.answered == 0;
+        let teaches = self.stage == LoadStage::Teaching && self.counts.answered == 0;
         teaches && !self.told_again && silence >= TELL_AGAIN
     }
 
     /// Writes what may be written although the socket has said nothing new.
-    fn resume(&mut self, desk: &mut Desk, poll: &Poll) -> Result<(), Failure> {
+    fn resume(&mut self, desk: &mut ThreadState, poll: &Poll) -> Result<(), LoadFailure> {
         desk.outbox.clear();
         let outcome = self.write(desk, true).and_then(|()| self.watch(poll));
         self.outlive(outcome, poll)
@@ -335,13 +341,13 @@ impl Switch {
     pub(super) fn visit(
         &mut self,
         ready: Ready,
-        desk: &mut Desk,
+        desk: &mut ThreadState,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         desk.outbox.clear();
         match self.stage {
-            Stage::Connecting => self.greet(&mut desk.outbox)?,
-            Stage::Offering if self.slow_reader.is_some() => {
+            LoadStage::Connecting => self.greet(&mut desk.outbox)?,
+            LoadStage::Offering if self.slow_reader.is_some() => {
                 return self.straggle(ready, desk, poll);
             }
             _ if ready.readable => self.read(desk, READ_MAX)?,
@@ -351,17 +357,17 @@ impl Switch {
         self.watch(poll)
     }
 
-    fn greet(&mut self, outbox: &mut Vec<u8>) -> Result<(), Failure> {
+    fn greet(&mut self, outbox: &mut Vec<u8>) -> Result<(), LoadFailure> {
         let peer = self.wire.socket().take_error().and_then(|error| error.map_or(Ok(()), Err));
         let (switch, controller) = (self.replies.number, self.controller);
-        peer.map_err(|error| Failure::Connect { switch, controller, error })?;
-        self.stage = Stage::ShakingHands;
+        peer.map_err(|error| LoadFailure::Connect { switch, controller, error })?;
+        self.stage = LoadStage::ShakingHands;
         self.replies.hello(outbox);
         Ok(())
     }
 
     #[inline]
-    fn read(&mut self, desk: &mut Desk, limit: usize) -> Result<(), Failure> {
+    fn read(&mut self, desk: &mut ThreadState, limit: usize) -> Result<(), LoadFailure> {
         let bytes = match desk.inbox.read_wire(&mut self.wire, &self.tail, limit) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(()),
@@ -386,7 +392,7 @@ impl Switch {
 
     /// Whether what has come of the next message can be one: a peer that is no controller says so
     /// in the first bytes, and the length that they seem to have may never come.
-    fn plausible(&self, begun: &[u8]) -> Result<(), Failure> {
+    fn plausible(&self, begun: &[u8]) -> Result<(), LoadFailure> {
         match Header::peek(begun) {
             Ok(Some(header)) if header.version > VERSION_BYTE_MAX => Err(self.garbage(Malformed {
                 field: "header.version",
@@ -400,18 +406,18 @@ impl Switch {
     /// Counts a FLOW_MOD or PACKET_OUT if it answers a request; whether that request was being
     /// timed.
     #[inline]
-    fn count(&mut self, message: Raw<'_>) -> Result<bool, Failure> {
+    fn count(&mut self, message: Raw<'_>) -> Result<bool, LoadFailure> {
         let buffer_id = answer::buffer_id(&message, self.replies.version);
         let number = match buffer_id.map_err(|malformed| self.garbage(malformed))? {
             Some(buffer_id) if self.outstanding.answer(buffer_id) => buffer_id,
             None if let Some(number) = self.unbuffered(message) => number,
             _ => {
-                self.counts.strays += u64::from(self.stage == Stage::Offering);
+                self.counts.strays += u64::from(self.stage == LoadStage::Offering);
                 return Ok(false);
             }
         };
         self.counts.answered += 1;
-        if self.stage == Stage::Offering
+        if self.stage == LoadStage::Offering
             && let Some(ports) = &mut self.ports
         {
             ports.answered(number, &self.outstanding, &self.sequence);
@@ -433,30 +439,32 @@ impl Switch {
     }
 
     /// The frame, if it is one of ours, says more than an xid that may be the controller's own.
-    fn named_by_packet_out(&self, message: &Raw<'_>) -> (u32, Form) {
+    fn named_by_packet_out(&self, message: &Raw<'_>) -> (u32, AnswerForm) {
         match answer::frame(message, self.replies.version) {
-            Some((source, number)) if self.hosts.index(source).is_some() => (number, Form::Frame),
-            _ => (message.header.xid, Form::Xid),
+            Some((source, number)) if self.hosts.index(source).is_some() => {
+                (number, AnswerForm::Frame)
+            }
+            _ => (message.header.xid, AnswerForm::Xid),
         }
     }
 
     /// A rule for one of our hosts answers its oldest request, unless the xid is that of another
     /// one of the same host.
-    fn named_by_flow_mod(&self, message: &Raw<'_>) -> (u32, Form) {
+    fn named_by_flow_mod(&self, message: &Raw<'_>) -> (u32, AnswerForm) {
         let xid = message.header.xid;
         let source = answer::source(message, self.replies.version);
         let Some(source) = source.and_then(|mac| self.hosts.index(mac)) else {
-            return (xid, Form::Xid);
+            return (xid, AnswerForm::Xid);
         };
-        if self.stage != Stage::Offering {
-            return (xid, Form::Xid);
+        if self.stage != LoadStage::Offering {
+            return (xid, AnswerForm::Xid);
         }
         let next = self.outstanding.next();
         let is_of_source =
             || self.sequence.passed(Outstanding::between(xid, next)).source == source;
         match self.outstanding.contains(xid) && is_of_source() {
-            true => (xid, Form::Xid),
-            false => (self.oldest_of(source).unwrap_or(NO_BUFFER), Form::Match),
+            true => (xid, AnswerForm::Xid),
+            false => (self.oldest_of(source).unwrap_or(NO_BUFFER), AnswerForm::Match),
         }
     }
 
@@ -478,36 +486,36 @@ impl Switch {
 
     /// Answers any other message.
     #[cold]
-    fn converse(&mut self, message: Raw<'_>, outbox: &mut Vec<u8>) -> Result<(), Failure> {
+    fn converse(&mut self, message: Raw<'_>, outbox: &mut Vec<u8>) -> Result<(), LoadFailure> {
         let switch = self.replies.number;
         let ours = self.replies.version;
         match self.replies.answer(&message, outbox).map_err(|malformed| self.garbage(malformed))? {
-            Heard::Hello(theirs) if theirs < ours.wire() => {
-                return Err(Failure::Version { switch, ours, theirs });
+            ControllerMessage::Hello(theirs) if theirs < ours.wire() => {
+                return Err(LoadFailure::Version { switch, ours, theirs });
             }
-            Heard::Hello(_) => self.greeted = true,
-            Heard::FeaturesRequest if self.stage == Stage::ShakingHands => {
-                self.stage = Stage::Ready
+            ControllerMessage::Hello(_) => self.greeted = true,
+            ControllerMessage::FeaturesRequest if self.stage == LoadStage::ShakingHands => {
+                self.stage = LoadStage::Ready
             }
-            Heard::Error(error) => return Err(Failure::Refused { switch, error }),
-            Heard::FeaturesRequest | Heard::Other => {}
+            ControllerMessage::Error(error) => return Err(LoadFailure::Refused { switch, error }),
+            ControllerMessage::FeaturesRequest | ControllerMessage::Other => {}
         }
         Ok(())
     }
 
     /// Between teaching and offering: lessons are no requests.
     fn lesson_over(&mut self) {
-        self.counts = Counts::default();
+        self.counts = RequestCounts::default();
         self.forms = Forms::default();
         self.progress = (0, Instant::now());
     }
 
-    fn closed(&self, error: std::io::Error) -> Failure {
-        Failure::Closed { switch: self.replies.number, during: self.stage.words(), error }
+    fn closed(&self, error: std::io::Error) -> LoadFailure {
+        LoadFailure::Closed { switch: self.replies.number, during: self.stage.words(), error }
     }
 
-    fn garbage(&self, malformed: Malformed) -> Failure {
-        Failure::Garbage { switch: self.replies.number, malformed }
+    fn garbage(&self, malformed: Malformed) -> LoadFailure {
+        LoadFailure::Garbage { switch: self.replies.number, malformed }
     }
 }
 
@@ -521,20 +529,20 @@ fn window(mode: Mode) -> u32 {
 }
 
 /// How many outstanding requests are remembered.
-fn ring(mode: Mode, role: Role) -> u32 {
+fn ring(mode: Mode, role: SwitchRole) -> u32 {
     match mode {
         // Nothing of it is ever answered.
-        _ if role == Role::Dead => RING_MIN,
+        _ if role == SwitchRole::Dead => RING_MIN,
         Mode::Full => WINDOW_MAX,
         Mode::Latency | Mode::Window(_) => (window(mode) * RING_WINDOWS).max(RING_MIN),
     }
 }
 
-fn timing(mode: Mode, role: Role) -> Timing {
+fn timing(mode: Mode, role: SwitchRole) -> Timing {
     match (role, mode) {
-        (Role::Probe, _) => Timing::each(ring(mode, role)),
-        (Role::Normal, Mode::Latency) => Timing::sample(1),
-        (Role::Normal, _) => Timing::sample(TIMED_EVERY.min(window(mode))),
-        (Role::Storm | Role::Slow | Role::Dead, _) => Timing::Off,
+        (SwitchRole::Probe, _) => Timing::each(ring(mode, role)),
+        (SwitchRole::Normal, Mode::Latency) => Timing::sample(1),
+        (SwitchRole::Normal, _) => Timing::sample(TIMED_EVERY.min(window(mode))),
+        (SwitchRole::Storm | SwitchRole::Slow | SwitchRole::Dead, _) => Timing::Off,
     }
 }

@@ -15,15 +15,15 @@ const NONE: u32 = NO_BUFFER;
 /// The requests being timed.
 pub(super) enum Timing {
     /// One at a time.
-    Sample(Sample),
+    Sample(TimedRequest),
     /// All of them.
-    Each(Each),
+    Each(SendTimes),
     /// None.
     Off,
 }
 
 /// The one request being timed.
-pub(super) struct Sample {
+pub(super) struct TimedRequest {
     number: u32,
     since: Instant,
     /// One request in so many is timed, at most.
@@ -33,7 +33,7 @@ pub(super) struct Sample {
 }
 
 /// When each outstanding request was sent.
-pub(super) struct Each {
+pub(super) struct SendTimes {
     /// By number, modulo the length: a power of two, no less than there can be outstanding.
     since: Vec<Instant>,
     /// When those were sent that have been answered and are not recorded yet.
@@ -43,13 +43,13 @@ pub(super) struct Each {
 impl Timing {
     /// At most one request in `every`.
     pub(super) fn sample(every: u32) -> Timing {
-        Timing::Sample(Sample { number: NONE, since: Instant::now(), every, passed: 0 })
+        Timing::Sample(TimedRequest { number: NONE, since: Instant::now(), every, passed: 0 })
     }
 
     /// Every request, as long as no more than `outstanding` wait: 1 or more.
     pub(super) fn each(outstanding: u32) -> Timing {
         let since = vec![Instant::now(); outstanding.next_power_of_two() as usize];
-        Timing::Each(Each { since, answered: Vec::new() })
+        Timing::Each(SendTimes { since, answered: Vec::new() })
     }
 
     /// Looks at the `count` requests about to be sent, whether any of them is to be timed.
@@ -105,7 +105,7 @@ impl Timing {
     }
 }
 
-impl Sample {
+impl TimedRequest {
     /// Chooses one of the requests if it is time for one. Which one changes, so that neither the
     /// first nor the last of a write is preferred.
     #[inline]
@@ -126,7 +126,7 @@ impl Sample {
     }
 }
 
-impl Each {
+impl SendTimes {
     fn choose(&mut self, first: u32, count: u32) {
         let now = Instant::now();
         for ahead in 0..count {

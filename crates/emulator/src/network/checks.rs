@@ -3,7 +3,7 @@
 
 use super::fabric::{Fabric, STORM};
 use super::host::Heard;
-use super::script::Action;
+use super::script::ScriptAction;
 use crate::load::rng::SplitMix64;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ const STORM_EVERY: Duration = Duration::from_millis(1);
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pinged {
     /// What was asked.
-    pub action: Action,
+    pub action: ScriptAction,
     /// When, counted from when the network was ready: which line of the script it was, where
     /// several are alike.
     pub at: Duration,
@@ -99,7 +99,7 @@ pub struct Recovery {
     /// The other.
     pub to: u32,
     /// The fault.
-    pub fault: Action,
+    pub fault: ScriptAction,
     /// How long after it the first ping that was sent behind it had its answer; `None` where none
     /// had.
     pub after: Option<Duration>,
@@ -109,7 +109,7 @@ pub struct Recovery {
 
 /// Something that was found out.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Finding {
+pub enum CheckFinding {
     /// Of pings.
     Pinged(Pinged),
     /// Of a broadcast.
@@ -124,7 +124,7 @@ pub(super) struct Checks {
     patience: Duration,
     /// The number of the last ping or broadcast.
     last: u32,
-    open: HashMap<u32, Sent>,
+    open: HashMap<u32, SentPing>,
     /// When each ping is given up; all are given as long.
     ends: VecDeque<(Duration, u32)>,
     jobs: Vec<Job>,
@@ -134,22 +134,22 @@ pub(super) struct Checks {
     moved: Duration,
     /// What became of the pings with which hosts find each other.
     acquainted: Option<Pinged>,
-    watches: Vec<Watch>,
-    broadcasts: Vec<Spread>,
+    watches: Vec<PingWatch>,
+    broadcasts: Vec<BroadcastSpread>,
     storms: Vec<Storm>,
     /// Frames that storms sent.
     pub(super) storm_frames: u64,
-    findings: Vec<Finding>,
+    findings: Vec<CheckFinding>,
 }
 
-struct Sent {
-    owner: Owner,
+struct SentPing {
+    owner: PingOwner,
     from: u32,
     at: Duration,
 }
 
 #[derive(Clone, Copy)]
-enum Owner {
+enum PingOwner {
     /// The so-manieth pair of the job with this number.
     Job(u32, usize),
     /// The watch with this index.
@@ -167,16 +167,16 @@ struct Job {
     open: usize,
 }
 
-struct Watch {
+struct PingWatch {
     from: u32,
     to: u32,
     next: Duration,
     /// When each was sent, and whether it was answered; the oldest first.
     probes: VecDeque<(u32, Duration, bool)>,
-    faults: Vec<(Action, Duration)>,
+    faults: Vec<(ScriptAction, Duration)>,
 }
 
-struct Spread {
+struct BroadcastSpread {
     number: u32,
     sent: Duration,
     last: Duration,
@@ -217,7 +217,7 @@ impl Checks {
     }
 
     /// What was found out since the last call.
-    pub(super) fn take_findings(&mut self) -> Vec<Finding> {
+    pub(super) fn take_findings(&mut self) -> Vec<CheckFinding> {
         std::mem::take(&mut self.findings)
     }
 
@@ -233,10 +233,15 @@ impl Checks {
     }
 
     /// Begins to ping, as a script asks for at `at`.
-    pub(super) fn ping(&mut self, (action, at): (Action, Duration), hosts: u32, now: Duration) {
+    pub(super) fn ping(
+        &mut self,
+        (action, at): (ScriptAction, Duration),
+        hosts: u32,
+        now: Duration,
+    ) {
         let (pairs, v6) = match action {
-            Action::Ping { from, to, v6 } => (vec![(from, to)], v6),
-            Action::PingAll { pairs, v6 } => (self.pairs(hosts, pairs), v6),
+            ScriptAction::Ping { from, to, v6 } => (vec![(from, to)], v6),
+            ScriptAction::PingAll { pairs, v6 } => (self.pairs(hosts, pairs), v6),
             _ => return,
         };
         self.begin((action, at, v6), pairs, false, now);
@@ -244,7 +249,7 @@ impl Checks {
 
     /// Has hosts find each other; of one pair at least.
     pub(super) fn acquaint(&mut self, pairs: Vec<(u32, u32)>, v6: bool, now: Duration) {
-        let action = Action::PingAll { pairs: Some(pairs.len() as u32), v6 };
+        let action = ScriptAction::PingAll { pairs: Some(pairs.len() as u32), v6 };
         self.begin((action, Duration::ZERO, v6), pairs, true, now);
     }
 
@@ -257,7 +262,7 @@ impl Checks {
 
     fn begin(
         &mut self,
-        (action, at, v6): (Action, Duration, bool),
+        (action, at, v6): (ScriptAction, Duration, bool),
         pairs: Vec<(u32, u32)>,
         silent: bool,
         now: Duration,
@@ -289,11 +294,11 @@ impl Checks {
     /// Begins to watch.
     pub(super) fn watch(&mut self, from: u32, to: u32, now: Duration) {
         let (probes, faults) = (VecDeque::new(), Vec::new());
-        self.watches.push(Watch { from, to, next: now, probes, faults });
+        self.watches.push(PingWatch { from, to, next: now, probes, faults });
     }
 
     /// A fault happens now.
-    pub(super) fn fault(&mut self, fault: Action, now: Duration) {
+    pub(super) fn fault(&mut self, fault: ScriptAction, now: Duration) {
         self.watches.iter_mut().for_each(|watch| watch.faults.push((fault, now)));
     }
 
@@ -306,7 +311,7 @@ impl Checks {
     ) {
         let number = self.number();
         let broadcast = Broadcast { from, at, copies: vec![0; fabric.hosts() as usize] };
-        self.broadcasts.push(Spread { number, sent: now, last: now, broadcast });
+        self.broadcasts.push(BroadcastSpread { number, sent: now, last: now, broadcast });
         fabric.with_host(from, now, |host, out| out.push(host.address.broadcast(number)));
     }
 
@@ -370,7 +375,7 @@ impl Checks {
             job.open += 1;
             self.moved = now;
             let ((from, to, _), v6, number) = (job.pinged.pairs[at], job.v6, job.number);
-            self.send(Owner::Job(number, at), (from, to), v6, fabric, now);
+            self.send(PingOwner::Job(number, at), (from, to), v6, fabric, now);
         }
     }
 
@@ -378,7 +383,7 @@ impl Checks {
         let watch = &mut self.watches[index];
         watch.next = now + WATCH_EVERY;
         let pair = (watch.from, watch.to);
-        let number = self.send(Owner::Watch(index), pair, false, fabric, now);
+        let number = self.send(PingOwner::Watch(index), pair, false, fabric, now);
         let probes = &mut self.watches[index].probes;
         if probes.len() == PROBES_MAX {
             probes.pop_front();
@@ -388,7 +393,7 @@ impl Checks {
 
     fn send(
         &mut self,
-        owner: Owner,
+        owner: PingOwner,
         (from, to): (u32, u32),
         v6: bool,
         fabric: &mut Fabric<'_>,
@@ -397,7 +402,7 @@ impl Checks {
         let number = self.number();
         let target = fabric.host_mut(to).address;
         let target = if v6 { IpAddr::from(target.ipv6) } else { target.ipv4.into() };
-        self.open.insert(number, Sent { owner, from, at: now });
+        self.open.insert(number, SentPing { owner, from, at: now });
         self.ends.push_back((now + self.patience, number));
         fabric.with_host(from, now, |host, out| host.ping(target, number, now, out));
         number
@@ -426,8 +431,8 @@ impl Checks {
         }
     }
 
-    fn answered(&mut self, number: u32, sent: &Sent, now: Duration) {
-        if let Owner::Watch(index) = sent.owner {
+    fn answered(&mut self, number: u32, sent: &SentPing, now: Duration) {
+        if let PingOwner::Watch(index) = sent.owner {
             let Checks { watches, findings, .. } = self;
             watches[index].answered(number, sent.at, now, findings);
         }
@@ -435,8 +440,8 @@ impl Checks {
     }
 
     /// Enters what became of a job's ping.
-    fn settle(&mut self, sent: &Sent, answer: Option<Duration>, now: Duration) {
-        let Owner::Job(number, at) = sent.owner else { return };
+    fn settle(&mut self, sent: &SentPing, answer: Option<Duration>, now: Duration) {
+        let PingOwner::Job(number, at) = sent.owner else { return };
         let Some(index) = self.jobs.iter().position(|job| job.number == number) else { return };
         if answer.is_some() {
             self.pings.1 += 1;
@@ -450,19 +455,19 @@ impl Checks {
             job.pinged.took = now - job.begun;
             match job.silent {
                 true => self.acquainted = Some(job.pinged),
-                false => self.findings.push(Finding::Pinged(job.pinged)),
+                false => self.findings.push(CheckFinding::Pinged(job.pinged)),
             }
         }
     }
 
     fn settle_broadcasts(&mut self, now: Duration) {
         let patience = self.patience;
-        let is_over = |spread: &mut Spread| {
+        let is_over = |spread: &mut BroadcastSpread| {
             let quiet = now - spread.last >= BROADCAST_QUIET && spread.broadcast.missed() == 0;
             quiet || now - spread.sent >= patience
         };
         let over = self.broadcasts.extract_if(.., is_over);
-        self.findings.extend(over.map(|spread| Finding::Broadcast(spread.broadcast)));
+        self.findings.extend(over.map(|spread| CheckFinding::Broadcast(spread.broadcast)));
     }
 
     /// Reports faults after which nothing came again for as long as anything is waited for.
@@ -473,7 +478,7 @@ impl Checks {
             for (fault, at) in watch.faults.extract_if(.., |(_, at)| now - *at >= patience) {
                 let sent = watch.probes.iter().filter(|(_, sent, _)| *sent >= at).count() as u64;
                 let recovery = Recovery { from, to, fault, after: None, lost: sent };
-                self.findings.push(Finding::Recovery(recovery));
+                self.findings.push(CheckFinding::Recovery(recovery));
             }
         }
     }
@@ -489,14 +494,14 @@ impl Checks {
     }
 
     /// The end of the run: of what is still open nothing is known.
-    pub(super) fn finish(&mut self, now: Duration) -> Vec<Finding> {
+    pub(super) fn finish(&mut self, now: Duration) -> Vec<CheckFinding> {
         for mut job in std::mem::take(&mut self.jobs).into_iter().filter(|job| !job.silent) {
             self.cut_short(&mut job);
             job.pinged.took = now - job.begun;
-            self.findings.push(Finding::Pinged(job.pinged));
+            self.findings.push(CheckFinding::Pinged(job.pinged));
         }
         let broadcasts = std::mem::take(&mut self.broadcasts).into_iter();
-        self.findings.extend(broadcasts.map(|spread| Finding::Broadcast(spread.broadcast)));
+        self.findings.extend(broadcasts.map(|spread| CheckFinding::Broadcast(spread.broadcast)));
         self.patience = Duration::ZERO;
         self.give_up_watches(now);
         self.take_findings()
@@ -507,8 +512,8 @@ impl Checks {
         let owners = self.open.values().map(|sent| sent.owner);
         let waiting: HashSet<usize> = owners
             .filter_map(|owner| match owner {
-                Owner::Job(number, at) if number == job.number => Some(at),
-                Owner::Job(..) | Owner::Watch(_) => None,
+                PingOwner::Job(number, at) if number == job.number => Some(at),
+                PingOwner::Job(..) | PingOwner::Watch(_) => None,
             })
             .collect();
         let Pinged { pairs, waiting: still, unsent, .. } = &mut job.pinged;
@@ -519,9 +524,15 @@ impl Checks {
     }
 }
 
-impl Watch {
+impl PingWatch {
     /// The probe with this number, sent at that time, was answered: every fault before it is over.
-    fn answered(&mut self, number: u32, at: Duration, now: Duration, findings: &mut Vec<Finding>) {
+    fn answered(
+        &mut self,
+        number: u32,
+        at: Duration,
+        now: Duration,
+        findings: &mut Vec<CheckFinding>,
+    ) {
         if let Ok(index) = self.probes.binary_search_by_key(&number, |probe| probe.0) {
             self.probes[index].2 = true;
         }
@@ -530,7 +541,7 @@ impl Watch {
             let behind = probes.iter().filter(|(_, sent, _)| (begun..at).contains(sent));
             let lost = behind.filter(|(.., answered)| !answered).count() as u64;
             let after = Some(now - begun);
-            findings.push(Finding::Recovery(Recovery { from, to, fault, after, lost }));
+            findings.push(CheckFinding::Recovery(Recovery { from, to, fault, after, lost }));
         }
     }
 }

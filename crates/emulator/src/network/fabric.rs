@@ -4,15 +4,15 @@
 //! each run to their end. What they cause stands in the wires and in the connections' queues until
 //! its turn.
 
-use super::Plan;
-use super::host::{Heard, Host};
-use super::session::{Ended, READ_MAX, Session};
+use super::NetworkPlan;
+use super::host::{EmulatedHost, Heard};
+use super::session::{READ_MAX, SessionEnd, SwitchSession};
 use super::tally::Messages;
-use super::wires::{Place, Wires};
+use super::wires::{WireEnd, Wires};
 use crate::datapath::{Datapath, PortSpec, Sink};
 use crate::poll::{Poll, Ready};
-use crate::stream::Inbox;
-use crate::topology::{End, Link};
+use crate::stream::ReceiveBuffer;
+use crate::topology::{End, TopologyLink};
 use aldis_wire::header::kind;
 use aldis_wire::{DatapathId, MacAddr, Version};
 use std::collections::HashSet;
@@ -26,12 +26,12 @@ const FRAMES_A_TURN: usize = 512;
 pub(super) const STORM: u32 = 0;
 
 /// A switch: what forwards, and what speaks to the controller.
-struct Switch {
+struct FabricSwitch {
     /// Its number in the topology, of a double that of the other.
     number: u32,
     ports: u32,
     datapath: Datapath,
-    session: Session,
+    session: SwitchSession,
     /// It has no power.
     gone: bool,
     /// Its connection ended, or could not be opened, and nothing here asked for that; until it is
@@ -44,13 +44,13 @@ struct Switch {
 }
 
 pub(super) struct Fabric<'a> {
-    plan: &'a Plan,
+    plan: &'a NetworkPlan,
     poll: Poll,
-    inbox: Inbox,
+    inbox: ReceiveBuffer,
     /// Switch s1 is the first; doubles stand behind the last.
-    switches: Vec<Switch>,
+    switches: Vec<FabricSwitch>,
     pub(super) wires: Wires,
-    hosts: Vec<Host>,
+    hosts: Vec<EmulatedHost>,
     /// Ends of links that were broken.
     cut: HashSet<End>,
     /// Ports that nothing is plugged into, by switch.
@@ -60,7 +60,7 @@ pub(super) struct Fabric<'a> {
     /// What the hosts heard since it was last taken.
     heard: Vec<(u32, Heard)>,
     /// Connections that ended since they were last taken, and whether the handshake had been over.
-    lost: Vec<(u32, bool, Ended)>,
+    lost: Vec<(u32, bool, SessionEnd)>,
     pub(super) messages: Messages,
     /// Packets that came to a host with a wrong checksum.
     pub(super) spoilt: u64,
@@ -70,7 +70,7 @@ pub(super) struct Fabric<'a> {
 
 /// Where the output of one switch goes.
 struct Outlet<'a> {
-    session: &'a mut Session,
+    session: &'a mut SwitchSession,
     wires: &'a mut Wires,
     messages: &'a mut Messages,
     version: Version,
@@ -98,14 +98,17 @@ impl Sink for Outlet<'_> {
     }
 
     fn to_port(&mut self, port: u32, frame: &[u8]) {
-        self.wires.send(Place::Port(End { switch: self.switch, port }), frame, self.now);
+        self.wires.send(WireEnd::Port(End { switch: self.switch, port }), frame, self.now);
     }
 }
 
 impl<'a> Fabric<'a> {
     /// All switches, not connected yet. `moves` is the switches to which hosts will be moved, each
     /// time one is: they have a port more each time.
-    pub(super) fn new(plan: &'a Plan, moves: impl Iterator<Item = u32>) -> io::Result<Fabric<'a>> {
+    pub(super) fn new(
+        plan: &'a NetworkPlan,
+        moves: impl Iterator<Item = u32>,
+    ) -> io::Result<Fabric<'a>> {
         let topology = &plan.topology;
         let mut ports: Vec<u32> = (1..=topology.switches()).map(|s| topology.ports(s)).collect();
         let mut spare = Vec::new();
@@ -116,11 +119,11 @@ impl<'a> Fabric<'a> {
         let mut fabric = Fabric {
             plan,
             poll: Poll::new()?,
-            inbox: Inbox::new(READ_MAX),
+            inbox: ReceiveBuffer::new(READ_MAX),
             switches: Vec::new(),
             wires: Wires::new(topology, &ports, plan.delay),
             hosts: (1..=topology.hosts().len() as u32)
-                .map(|host| Host::new(plan.address(host)))
+                .map(|host| EmulatedHost::new(plan.address(host)))
                 .collect(),
             cut: HashSet::new(),
             spare,
@@ -142,11 +145,11 @@ impl<'a> Fabric<'a> {
     }
 
     fn add(&mut self, number: u32, ports: u32, double: bool) {
-        self.switches.push(Switch {
+        self.switches.push(FabricSwitch {
             number,
             ports,
             datapath: datapath(self.plan, number, ports),
-            session: Session::new(self.plan.version, self.switches.len() as u64),
+            session: SwitchSession::new(self.plan.version, self.switches.len() as u64),
             gone: false,
             lost: false,
             dirty: false,
@@ -169,7 +172,7 @@ impl<'a> Fabric<'a> {
         let doubles: HashSet<u32> =
             self.switches.iter().filter(|switch| switch.double).map(|it| it.number).collect();
         let forsaken = || {
-            self.switches.iter().filter(|Switch { number, session, lost, .. }| {
+            self.switches.iter().filter(|FabricSwitch { number, session, lost, .. }| {
                 *lost && !session.is_up() && !session.is_slow() && !doubles.contains(number)
             })
         };
@@ -182,7 +185,7 @@ impl<'a> Fabric<'a> {
     }
 
     /// A host, from 1.
-    pub(super) fn host_mut(&mut self, host: u32) -> &mut Host {
+    pub(super) fn host_mut(&mut self, host: u32) -> &mut EmulatedHost {
         &mut self.hosts[host as usize - 1]
     }
 
@@ -197,7 +200,7 @@ impl<'a> Fabric<'a> {
     }
 
     /// Which connections ended since the last call, whether their handshake had been over, and why.
-    pub(super) fn take_lost(&mut self) -> Vec<(u32, bool, Ended)> {
+    pub(super) fn take_lost(&mut self) -> Vec<(u32, bool, SessionEnd)> {
         std::mem::take(&mut self.lost)
     }
 
@@ -206,7 +209,7 @@ impl<'a> Fabric<'a> {
         &mut self,
         host: u32,
         now: Duration,
-        act: impl FnOnce(&mut Host, &mut Vec<Vec<u8>>),
+        act: impl FnOnce(&mut EmulatedHost, &mut Vec<Vec<u8>>),
     ) {
         act(&mut self.hosts[host as usize - 1], &mut self.out);
         self.speak(host, now);
@@ -214,7 +217,7 @@ impl<'a> Fabric<'a> {
 
     fn speak(&mut self, host: u32, now: Duration) {
         for frame in self.out.drain(..) {
-            self.wires.send(Place::Host(host), &frame, now);
+            self.wires.send(WireEnd::Host(host), &frame, now);
         }
     }
 
@@ -223,12 +226,12 @@ impl<'a> Fabric<'a> {
         for _ in 0..FRAMES_A_TURN {
             let Some(arrival) = self.wires.arrival(now) else { return };
             match arrival.to {
-                Place::Port(end) => {
+                WireEnd::Port(end) => {
                     self.through(end.switch as usize - 1, now, |datapath, outlet| {
                         datapath.frame(end.port, &arrival.frame, now, outlet);
                     })
                 }
-                Place::Host(host) => self.arrive(host, &arrival.frame, now),
+                WireEnd::Host(host) => self.arrive(host, &arrival.frame, now),
             }
             self.wires.recycle(arrival.frame);
         }
@@ -288,13 +291,13 @@ impl<'a> Fabric<'a> {
         Ok(())
     }
 
-    fn visit(&mut self, index: usize, ready: Ready, now: Duration) -> Result<(), Ended> {
+    fn visit(&mut self, index: usize, ready: Ready, now: Duration) -> Result<(), SessionEnd> {
         let session = &mut self.switches[index].session;
         if session.settle(ready.writable)? {
             return Ok(());
         }
         if ready.readable && !session.is_listening() {
-            return Err(Ended::Broken(io::ErrorKind::ConnectionReset.into()));
+            return Err(SessionEnd::Broken(io::ErrorKind::ConnectionReset.into()));
         }
         if ready.readable && !session.is_slow() {
             self.read(index, now)?;
@@ -302,9 +305,9 @@ impl<'a> Fabric<'a> {
         self.switches[index].session.flush(&self.poll)
     }
 
-    fn read(&mut self, index: usize, now: Duration) -> Result<(), Ended> {
+    fn read(&mut self, index: usize, now: Duration) -> Result<(), SessionEnd> {
         let Fabric { switches, wires, messages, inbox, plan, .. } = self;
-        let Switch { number, datapath, session, double, .. } = &mut switches[index];
+        let FabricSwitch { number, datapath, session, double, .. } = &mut switches[index];
         let (version, switch) = (plan.version, if *double { 0 } else { *number });
         let Some(bytes) = session.read(inbox)? else { return Ok(()) };
         session.chop(bytes, |session, raw| {
@@ -327,8 +330,8 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    fn lose(&mut self, index: usize, why: Ended, now: Duration) {
-        let Switch { number, datapath, session, lost, .. } = &mut self.switches[index];
+    fn lose(&mut self, index: usize, why: SessionEnd, now: Duration) {
+        let FabricSwitch { number, datapath, session, lost, .. } = &mut self.switches[index];
         self.lost.push((*number, session.is_up(), why));
         *lost = true;
         session.end(now);
@@ -365,7 +368,7 @@ impl<'a> Fabric<'a> {
 /// What faults do.
 impl Fabric<'_> {
     /// Breaks a link, or mends it.
-    pub(super) fn cut(&mut self, Link { a, b }: Link, broken: bool, now: Duration) {
+    pub(super) fn cut(&mut self, TopologyLink { a, b }: TopologyLink, broken: bool, now: Duration) {
         for end in [a, b] {
             if broken {
                 self.cut.insert(end)
@@ -373,7 +376,7 @@ impl Fabric<'_> {
                 self.cut.remove(&end)
             };
         }
-        self.refresh(Place::Port(a), Place::Port(b), now);
+        self.refresh(WireEnd::Port(a), WireEnd::Port(b), now);
     }
 
     /// The same for what a host is plugged in with; whether it is plugged in at this switch.
@@ -386,27 +389,27 @@ impl Fabric<'_> {
         } else {
             self.cut.remove(&end)
         };
-        self.refresh(Place::Host(host), Place::Port(end), now);
+        self.refresh(WireEnd::Host(host), WireEnd::Port(end), now);
         true
     }
 
     /// Sets both directions of a link to what its ends are.
-    fn refresh(&mut self, a: Place, b: Place, now: Duration) {
+    fn refresh(&mut self, a: WireEnd, b: WireEnd, now: Duration) {
         let up = [a, b].iter().all(|place| self.is_whole(place));
         for place in [a, b] {
             self.wires.set_up(place, up);
-            if let Place::Port(end) = place {
+            if let WireEnd::Port(end) = place {
                 self.set_link(end, up, now);
             }
         }
     }
 
-    fn is_whole(&self, place: &Place) -> bool {
+    fn is_whole(&self, place: &WireEnd) -> bool {
         match place {
-            Place::Port(end) => {
+            WireEnd::Port(end) => {
                 !self.cut.contains(end) && !self.switches[end.switch as usize - 1].gone
             }
-            Place::Host(_) => true,
+            WireEnd::Host(_) => true,
         }
     }
 
@@ -439,14 +442,14 @@ impl Fabric<'_> {
     }
 
     fn refresh_around(&mut self, switch: u32, now: Duration) {
-        for &Link { a, b } in self.plan.topology.links() {
+        for &TopologyLink { a, b } in self.plan.topology.links() {
             if a.switch == switch || b.switch == switch {
-                self.refresh(Place::Port(a), Place::Port(b), now);
+                self.refresh(WireEnd::Port(a), WireEnd::Port(b), now);
             }
         }
         for host in 1..=self.hosts() {
             if let Some(end) = self.wires.port_of(host).filter(|end| end.switch == switch) {
-                self.refresh(Place::Host(host), Place::Port(end), now);
+                self.refresh(WireEnd::Host(host), WireEnd::Port(end), now);
             }
         }
     }
@@ -456,7 +459,7 @@ impl Fabric<'_> {
         let switch = &mut self.switches[number as usize - 1];
         let had = switch.session.has_socket();
         if had {
-            self.lost.push((number, switch.session.is_up(), Ended::Told));
+            self.lost.push((number, switch.session.is_up(), SessionEnd::Told));
             switch.session.reset(now);
             switch.lost = false;
             switch.datapath.disconnected();
@@ -485,12 +488,12 @@ impl Fabric<'_> {
             self.spare.push(old);
         }
         self.wires.plug(host, new);
-        self.refresh(Place::Host(host), Place::Port(new), now);
+        self.refresh(WireEnd::Host(host), WireEnd::Port(new), now);
         self.with_host(host, now, |host, out| out.push(host.address.announce()));
     }
 }
 
-fn datapath(plan: &Plan, number: u32, ports: u32) -> Datapath {
+fn datapath(plan: &NetworkPlan, number: u32, ports: u32) -> Datapath {
     let dpid = plan.dpid(number);
     let port = |port: u32| PortSpec {
         number: port,

@@ -26,14 +26,14 @@ const WAITING_MAX: usize = 64;
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A host.
-pub(super) struct Host {
+pub(super) struct EmulatedHost {
     pub(super) address: Address,
     neighbours: HashMap<IpAddr, [u8; 6]>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingPing>,
 }
 
 /// A ping that cannot be sent yet.
-struct Waiting {
+struct WaitingPing {
     target: IpAddr,
     number: u32,
     asked_at: Duration,
@@ -55,10 +55,14 @@ pub(super) enum Heard {
     Spoilt,
 }
 
-impl Host {
+impl EmulatedHost {
     /// The host whose addresses have this number, from 1.
-    pub(super) fn new(number: u32) -> Host {
-        Host { address: Address::of(number), neighbours: HashMap::new(), waiting: Vec::new() }
+    pub(super) fn new(number: u32) -> EmulatedHost {
+        EmulatedHost {
+            address: Address::of(number),
+            neighbours: HashMap::new(),
+            waiting: Vec::new(),
+        }
     }
 
     /// Pings `target`: at once where its address is known, otherwise once it is.
@@ -81,7 +85,7 @@ impl Host {
             out.push(self.address.solicit(target));
         }
         let (asked_at, ask_at) = asked.unwrap_or((now, now + ASK_AGAIN));
-        self.waiting.push(Waiting { target, number, asked_at, ask_at });
+        self.waiting.push(WaitingPing { target, number, asked_at, ask_at });
     }
 
     /// The hardware address of another host, once that is known.
@@ -257,7 +261,7 @@ mod tests {
     const NOW: Duration = Duration::ZERO;
 
     /// Two hosts on one wire: passes frames to and fro until neither has any; what each heard.
-    fn talk(a: &mut Host, b: &mut Host, first: Vec<Vec<u8>>) -> Vec<Heard> {
+    fn talk(a: &mut EmulatedHost, b: &mut EmulatedHost, first: Vec<Vec<u8>>) -> Vec<Heard> {
         let mut heard = Vec::new();
         let (mut to_b, mut to_a) = (first, Vec::new());
         while !to_b.is_empty() {
@@ -270,7 +274,7 @@ mod tests {
 
     #[test]
     fn hosts_ping_each_other_over_both_versions() {
-        let (mut a, mut b) = (Host::new(1), Host::new(70_000));
+        let (mut a, mut b) = (EmulatedHost::new(1), EmulatedHost::new(70_000));
         for (number, target) in [(7, b.address.ipv4.into()), (0xdead_beef, b.address.ipv6.into())] {
             let mut out = Vec::new();
             a.ping(target, number, NOW, &mut out);
@@ -285,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_question_is_asked_once_for_many_pings_and_again_ever_later() {
-        let (mut a, mut b) = (Host::new(1), Host::new(2));
+        let (mut a, mut b) = (EmulatedHost::new(1), EmulatedHost::new(2));
         let (mut out, target) = (Vec::new(), IpAddr::from(b.address.ipv4));
         for number in 1..=3 {
             a.ping(target, number, NOW, &mut out);
@@ -305,7 +309,8 @@ mod tests {
 
     #[test]
     fn what_is_for_others_is_left_alone() {
-        let (mut a, mut b, mut c) = (Host::new(1), Host::new(2), Host::new(3));
+        let (mut a, mut b, mut c) =
+            (EmulatedHost::new(1), EmulatedHost::new(2), EmulatedHost::new(3));
         let mut out = Vec::new();
         a.ping(b.address.ipv4.into(), 1, NOW, &mut out);
         a.ping(b.address.ipv6.into(), 2, NOW, &mut out);
@@ -319,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_spoilt_packet_is_noticed() {
-        let (a, mut b) = (Host::new(1), Host::new(2));
+        let (a, mut b) = (EmulatedHost::new(1), EmulatedHost::new(2));
         for target in [IpAddr::from(b.address.ipv4), b.address.ipv6.into()] {
             let good = a.address.ping(b.address.mac, target, 1);
             assert_eq!(b.frame(&good, &mut Vec::new()), Heard::Nothing);
@@ -331,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_datagram_is_heard_with_all_that_it_says_unless_it_is_spoilt() {
-        let (a, mut b) = (Host::new(1), Host::new(2));
+        let (a, mut b) = (EmulatedHost::new(1), EmulatedHost::new(2));
         let stamp = Stamp { number: 1 << 40, sent_ns: 77, place: 9 };
         for to in [IpAddr::from(b.address.ipv4), b.address.ipv6.into()] {
             for len in [frame::LOAD_LEN_MIN, 101, frame::LOAD_LEN_MAX] {
@@ -347,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_host_that_moved_is_heard_of() {
-        let (mut a, mut b) = (Host::new(1), Host::new(2));
+        let (mut a, mut b) = (EmulatedHost::new(1), EmulatedHost::new(2));
         let mut out = Vec::new();
         a.ping(b.address.ipv4.into(), 1, NOW, &mut out);
         talk(&mut a, &mut b, out);
@@ -360,18 +365,18 @@ mod tests {
 
     #[test]
     fn copies_of_a_broadcast_carry_its_number() {
-        let frame = Host::new(1).address.broadcast(9);
+        let frame = EmulatedHost::new(1).address.broadcast(9);
         assert_eq!(frame.len(), 60, "the shortest that Ethernet has, without its checksum");
-        assert_eq!(Host::new(2).frame(&frame, &mut Vec::new()), Heard::Broadcast(9));
+        assert_eq!(EmulatedHost::new(2).frame(&frame, &mut Vec::new()), Heard::Broadcast(9));
     }
 
     proptest! {
         #[test]
         fn no_frame_makes_a_host_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100), at in 0usize..100, kind in 0usize..4) {
-            let mut host = Host::new(1);
+            let mut host = EmulatedHost::new(1);
             let mut out = Vec::new();
             host.frame(&bytes, &mut out);
-            let other = Host::new(2).address;
+            let other = EmulatedHost::new(2).address;
             let mut frame = match kind {
                 0 => other.solicit(host.address.ipv4.into()),
                 1 => other.solicit(host.address.ipv6.into()),

@@ -10,7 +10,7 @@ mod running;
 
 pub(super) use running::RunningLoad;
 
-use crate::load::{Delays, OnOff, STEPS_MAX, Spread, Step};
+use crate::load::{Delays, DemandSpread, OnOff, RateStep, STEPS_MAX};
 use crate::topology::Topology;
 use std::time::Duration;
 
@@ -35,9 +35,9 @@ const LENGTH_MAX: Duration = Duration::from_secs(7 * 86_400);
 pub struct HostLoad {
     /// Packets a second of all hosts together, above 0 and at most [`HOST_LOAD_RATE_MAX`]: one rate
     /// after another.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RateStep>,
     /// How a rate is divided among the switches that have hosts.
-    pub spread: Spread,
+    pub spread: DemandSpread,
     /// Whether switches' hosts offer only now and then.
     pub on_off: Option<OnOff>,
     /// How many others each host sends to, 1 to [`PEERS_MAX`]: drawn once, from the network's seed.
@@ -55,8 +55,8 @@ impl HostLoad {
     /// One rate for so long, evenly, every packet a flow of its own to one of four peers.
     pub fn new(rate: f64, length: Duration) -> HostLoad {
         HostLoad {
-            steps: vec![Step { rate, length }],
-            spread: Spread::Even,
+            steps: vec![RateStep { rate, length }],
+            spread: DemandSpread::Even,
             on_off: None,
             peers: 4,
             flow_packets: 1,
@@ -113,7 +113,7 @@ impl HostLoad {
 
 /// What became of it.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub struct Offered {
+pub struct HostLoadFate {
     /// Pairs of hosts that were to find each other.
     pub pairs: usize,
     /// Those that did; between the others nothing was sent.

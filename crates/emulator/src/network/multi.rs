@@ -2,8 +2,8 @@
 
 mod joined;
 
-use super::run::{Run, admit};
-use super::{Failure, Moment, Plan, Report};
+use super::run::{NetworkRun, admit};
+use super::{NetworkFailure, NetworkMoment, NetworkPlan, NetworkReport};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -52,27 +52,28 @@ impl Drop for Breaker<'_> {
 
 /// Runs networks beside each other as [`super::run`] runs one, each on a thread of its own; what
 /// each is to do begins when all are ready. `tell` is called on their threads, with the network's
-/// place among the plans. The reports are in the same order; [`Report::joined`] makes one of them.
+/// place among the plans. The reports are in the same order; [`NetworkReport::joined`] makes one of
+/// them.
 ///
 /// # Errors
 /// The first failure, and the place of whose it is where that is one network's; the others have
 /// ended by then.
 pub fn run_together(
-    plans: &[Plan],
+    plans: &[NetworkPlan],
     stop: &AtomicBool,
-    tell: &(dyn Fn(usize, Moment<'_>) + Sync),
-) -> Result<Vec<Report>, (Option<usize>, Failure)> {
+    tell: &(dyn Fn(usize, NetworkMoment<'_>) + Sync),
+) -> Result<Vec<NetworkReport>, (Option<usize>, NetworkFailure)> {
     admit(plans).map_err(|failure| (None, failure))?;
     let barrier = &StartBarrier::of(plans.len(), stop);
-    let one = |index: usize, plan: &Plan| {
-        let mut tell = |moment: Moment<'_>| tell(index, moment);
+    let one = |index: usize, plan: &NetworkPlan| {
+        let mut tell = |moment: NetworkMoment<'_>| tell(index, moment);
         let breaker = Breaker(barrier);
-        let report = Run::new(plan, barrier, &mut tell)?.run()?;
+        let report = NetworkRun::new(plan, barrier, &mut tell)?.run()?;
         std::mem::forget(breaker);
         Ok(report)
     };
     let one = &one;
-    let reports: Vec<Result<Report, Failure>> = thread::scope(|scope| {
+    let reports: Vec<Result<NetworkReport, NetworkFailure>> = thread::scope(|scope| {
         let started = plans.iter().enumerate();
         let started: Vec<_> =
             started.map(|(index, plan)| scope.spawn(move || one(index, plan))).collect();

@@ -6,9 +6,12 @@ use super::host::Heard;
 use super::host_load::RunningLoad;
 use super::idle_time::IdleTime;
 use super::multi::StartBarrier;
-use super::script::{Action, Node, links_between};
+use super::script::{ScriptAction, ScriptNode, links_between};
 use super::unfinished::Unfinished;
-use super::{Failure, Finding, HostLoad, Moment, Plan, Progress, Report, Step};
+use super::{
+    CheckFinding, HostLoad, NetworkFailure, NetworkMoment, NetworkPlan, NetworkProgress,
+    NetworkReport, ScriptStep,
+};
 use crate::descriptors;
 use crate::load::{PORTS_MAX_V10, Probing};
 use aldis_wire::Version;
@@ -27,10 +30,10 @@ const QUIET_WITHIN: Duration = Duration::from_secs(1);
 /// Descriptors beside the switches' sockets.
 const DESCRIPTORS_SPARE: u64 = 64;
 
-pub(super) struct Run<'a> {
-    plan: &'a Plan,
+pub(super) struct NetworkRun<'a> {
+    plan: &'a NetworkPlan,
     barrier: &'a StartBarrier<'a>,
-    tell: &'a mut dyn FnMut(Moment<'_>),
+    tell: &'a mut dyn FnMut(NetworkMoment<'_>),
     begun: Instant,
     last_tick: Duration,
     /// Since when how far it has come is told, and how long it goes on.
@@ -42,16 +45,16 @@ pub(super) struct Run<'a> {
     idle_time: IdleTime,
     /// Why the last attempt to connect failed.
     why: Option<String>,
-    report: Report,
+    report: NetworkReport,
 }
 
-impl<'a> Run<'a> {
+impl<'a> NetworkRun<'a> {
     pub(super) fn new(
-        plan: &'a Plan,
+        plan: &'a NetworkPlan,
         barrier: &'a StartBarrier<'a>,
-        tell: &'a mut dyn FnMut(Moment<'_>),
-    ) -> Result<Run<'a>, Failure> {
-        Ok(Run {
+        tell: &'a mut dyn FnMut(NetworkMoment<'_>),
+    ) -> Result<NetworkRun<'a>, NetworkFailure> {
+        Ok(NetworkRun {
             plan,
             barrier,
             tell,
@@ -67,7 +70,7 @@ impl<'a> Run<'a> {
             probing: None,
             idle_time: IdleTime::default(),
             why: None,
-            report: Report::default(),
+            report: NetworkReport::default(),
         })
     }
 
@@ -75,12 +78,12 @@ impl<'a> Run<'a> {
         self.begun.elapsed()
     }
 
-    pub(super) fn run(mut self) -> Result<Report, Failure> {
+    pub(super) fn run(mut self) -> Result<NetworkReport, NetworkFailure> {
         self.fabric.tick(Duration::ZERO, Duration::ZERO);
         let connected = self.connect()?;
         if connected && self.summon()? && self.settle()? && self.find()? && self.gather()? {
             let start = self.now();
-            (self.tell)(Moment::Ready(start));
+            (self.tell)(NetworkMoment::Ready(start));
             self.report.partial = self.act(start)?.sentence();
             self.report.length = self.now() - start;
             self.report.idle = self.idle_time.idle();
@@ -101,12 +104,12 @@ impl<'a> Run<'a> {
     }
 
     /// Until every handshake is over; whether it is.
-    fn connect(&mut self) -> Result<bool, Failure> {
+    fn connect(&mut self) -> Result<bool, NetworkFailure> {
         let mut told = None;
         loop {
             let (up, late) = self.fabric.up();
             if told.replace(up) != Some(up) {
-                (self.tell)(Moment::Connected(up));
+                (self.tell)(NetworkMoment::Connected(up));
             }
             let now = self.now();
             let Some(switch) = late else {
@@ -121,7 +124,14 @@ impl<'a> Run<'a> {
                 let why = self.why.take();
                 let (controller, of) = (self.plan.controller, self.plan.topology.switches());
                 let after = self.plan.connect_within;
-                return Err(Failure::NotConnected { controller, up, of, switch, why, after });
+                return Err(NetworkFailure::NotConnected {
+                    controller,
+                    up,
+                    of,
+                    switch,
+                    why,
+                    after,
+                });
             }
             self.turn(now + TICK)?;
         }
@@ -129,7 +139,7 @@ impl<'a> Run<'a> {
 
     /// Until the switches that probe, if there are any, have shaken hands and told where their
     /// hosts live; whether it was not stopped.
-    fn summon(&mut self) -> Result<bool, Failure> {
+    fn summon(&mut self) -> Result<bool, NetworkFailure> {
         if self.plan.probes > 0 {
             self.probing = Some(Probing::start(self.plan.probing())?);
         }
@@ -149,7 +159,7 @@ impl<'a> Run<'a> {
 
     /// Until the switches that probe have the answers to what they asked; whether it was not
     /// stopped.
-    fn hear_out(&mut self) -> Result<bool, Failure> {
+    fn hear_out(&mut self) -> Result<bool, NetworkFailure> {
         self.probing.iter().for_each(Probing::end);
         while self.probing.as_ref().is_some_and(|probing| !probing.is_over()) && !self.is_stopped()
         {
@@ -159,14 +169,14 @@ impl<'a> Run<'a> {
     }
 
     /// As long as was asked for; whether it was not stopped.
-    fn settle(&mut self) -> Result<bool, Failure> {
+    fn settle(&mut self) -> Result<bool, NetworkFailure> {
         let connected = self.now();
         let mut told = None;
         loop {
             let now = self.now();
             let (crossed, crossings) = self.fabric.wires.crossed();
             if told.replace(crossed) != Some(crossed) {
-                (self.tell)(Moment::Crossed(crossed));
+                (self.tell)(NetworkMoment::Crossed(crossed));
             }
             let awaits = self.plan.await_links && crossed < crossings;
             if self.is_stopped() {
@@ -178,14 +188,14 @@ impl<'a> Run<'a> {
             }
             if awaits && now - connected >= self.plan.settle.max(self.plan.connect_within) {
                 let after = now - connected;
-                return Err(Failure::NotCrossed { crossed, crossings, after });
+                return Err(NetworkFailure::NotCrossed { crossed, crossings, after });
             }
             self.turn(now + TICK)?;
         }
     }
 
     /// Until the hosts that are to offer load know each other; whether it was not stopped.
-    fn find(&mut self) -> Result<bool, Failure> {
+    fn find(&mut self) -> Result<bool, NetworkFailure> {
         let Some(load) = &self.load else { return Ok(true) };
         let (pairs, v6) = load.pairs();
         let now = self.now();
@@ -194,7 +204,7 @@ impl<'a> Run<'a> {
         while !self.is_stopped() {
             if let (Some(pinged), Some(load)) = (self.checks.take_acquainted(), &mut self.load) {
                 load.found(&pinged);
-                (self.tell)(Moment::Met(pinged.received(), pinged.pairs.len(), pinged.took));
+                (self.tell)(NetworkMoment::Met(pinged.received(), pinged.pairs.len(), pinged.took));
                 return Ok(true);
             }
             self.turn(self.now() + TICK)?;
@@ -203,7 +213,7 @@ impl<'a> Run<'a> {
     }
 
     /// Until the networks beside this one are ready as well; whether it was not stopped.
-    fn gather(&mut self) -> Result<bool, Failure> {
+    fn gather(&mut self) -> Result<bool, NetworkFailure> {
         self.barrier.arrive();
         while !self.barrier.is_complete() && !self.is_stopped() {
             self.turn(self.now() + LOOK)?;
@@ -212,8 +222,8 @@ impl<'a> Run<'a> {
     }
 
     /// The script, and as long as was asked for; what is left of it when it is told to stop.
-    fn act(&mut self, start: Duration) -> Result<Unfinished, Failure> {
-        let mut steps: Vec<Step> = self.plan.script.clone();
+    fn act(&mut self, start: Duration) -> Result<Unfinished, NetworkFailure> {
+        let mut steps: Vec<ScriptStep> = self.plan.script.clone();
         // What is to happen at the same time happens in the order in which it is written.
         steps.sort_by_key(|step| step.at);
         let mut steps = steps.into_iter().peekable();
@@ -251,13 +261,13 @@ impl<'a> Run<'a> {
 
     /// How long it goes on at the least.
     fn length(&self) -> Duration {
-        let Plan { length, load, script, .. } = self.plan;
+        let NetworkPlan { length, load, script, .. } = self.plan;
         let steps = script.iter().map(|step| step.at);
         steps.chain(*length).chain(load.as_ref().map(HostLoad::length)).max().unwrap_or_default()
     }
 
     /// One turn of everything; waits until `wake` at most.
-    fn turn(&mut self, wake: Duration) -> Result<(), Failure> {
+    fn turn(&mut self, wake: Duration) -> Result<(), NetworkFailure> {
         let now = self.now();
         self.fabric.carry(now);
         // What arrived has arrived by now: a delay is rather a turn too long than too short.
@@ -298,7 +308,7 @@ impl<'a> Run<'a> {
 
     fn tell_progress(&mut self, now: Duration) {
         let Some((since, length)) = self.told_since else { return };
-        (self.tell)(Moment::Goes(Progress {
+        (self.tell)(NetworkMoment::Goes(NetworkProgress {
             elapsed: now - since,
             length,
             packets: self.load.as_ref().map(RunningLoad::packets).unwrap_or_default(),
@@ -324,7 +334,7 @@ impl<'a> Run<'a> {
         if let Some((switch, _, why)) = were_up.clone().next() {
             let count = were_up.clone().count() as u32;
             self.report.lost.0 += u64::from(count);
-            (self.tell)(Moment::Lost(count, *switch, why));
+            (self.tell)(NetworkMoment::Lost(count, *switch, why));
         }
         self.report.lost.1 += lost.iter().filter(|(_, up, _)| !up).count() as u64;
         if let Some((.., why)) = lost.last() {
@@ -332,52 +342,62 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn found(&mut self, finding: Finding) {
-        (self.tell)(Moment::Found(&finding));
+    fn found(&mut self, finding: CheckFinding) {
+        (self.tell)(NetworkMoment::Found(&finding));
         self.report.findings.push(finding);
     }
 
-    fn apply(&mut self, step: &Step, now: Duration) {
+    fn apply(&mut self, step: &ScriptStep, now: Duration) {
         if step.action.is_fault() {
             self.checks.fault(step.action, now);
         }
         let note = self.act_out(step, now).err();
-        (self.tell)(Moment::Did(&step.action, note));
+        (self.tell)(NetworkMoment::Did(&step.action, note));
     }
 
     /// Does it; an error says why nothing happened.
-    fn act_out(&mut self, &Step { at, action }: &Step, now: Duration) -> Result<(), String> {
+    fn act_out(
+        &mut self,
+        &ScriptStep { at, action }: &ScriptStep,
+        now: Duration,
+    ) -> Result<(), String> {
         let cannot = |error: io::Error| error.to_string();
         let fabric = &mut self.fabric;
         match action {
-            Action::LinkDown(a, b) => self.cut(a, b, true, now)?,
-            Action::LinkUp(a, b) => self.cut(a, b, false, now)?,
-            Action::SwitchGone(switch) => fabric.power(switch, false, now),
-            Action::SwitchBack(switch) => fabric.power(switch, true, now),
-            Action::Reset(switch) if !fabric.reset(switch, now) => {
+            ScriptAction::LinkDown(a, b) => self.cut(a, b, true, now)?,
+            ScriptAction::LinkUp(a, b) => self.cut(a, b, false, now)?,
+            ScriptAction::SwitchGone(switch) => fabric.power(switch, false, now),
+            ScriptAction::SwitchBack(switch) => fabric.power(switch, true, now),
+            ScriptAction::Reset(switch) if !fabric.reset(switch, now) => {
                 return Err(format!("s{switch} has no connection now"));
             }
-            Action::Reset(_) => {}
-            Action::SlowReader(switch, rate) => {
+            ScriptAction::Reset(_) => {}
+            ScriptAction::SlowReader(switch, rate) => {
                 fabric.read_slowly(switch, Some(rate)).map_err(cannot)?;
             }
-            Action::FastReader(switch) => fabric.read_slowly(switch, None).map_err(cannot)?,
-            Action::DuplicateDpid(switch) => fabric.double(switch),
-            Action::HostMove(host, switch) => fabric.move_host(host, switch, now),
-            Action::Storm(host, rate) => self.checks.storm(host, rate, now),
-            Action::Calm(host) => self.checks.calm(host),
-            Action::Broadcast(host) => self.checks.broadcast((host, at), fabric, now),
-            Action::Ping { .. } | Action::PingAll { .. } => {
+            ScriptAction::FastReader(switch) => fabric.read_slowly(switch, None).map_err(cannot)?,
+            ScriptAction::DuplicateDpid(switch) => fabric.double(switch),
+            ScriptAction::HostMove(host, switch) => fabric.move_host(host, switch, now),
+            ScriptAction::Storm(host, rate) => self.checks.storm(host, rate, now),
+            ScriptAction::Calm(host) => self.checks.calm(host),
+            ScriptAction::Broadcast(host) => self.checks.broadcast((host, at), fabric, now),
+            ScriptAction::Ping { .. } | ScriptAction::PingAll { .. } => {
                 self.checks.ping((action, at), fabric.hosts(), now);
             }
-            Action::Watch { from, to } => self.checks.watch(from, to, now),
+            ScriptAction::Watch { from, to } => self.checks.watch(from, to, now),
         }
         Ok(())
     }
 
-    fn cut(&mut self, a: Node, b: Node, broken: bool, now: Duration) -> Result<(), String> {
-        if let (Node::Host(host), Node::Switch(switch)) | (Node::Switch(switch), Node::Host(host)) =
-            (a, b)
+    fn cut(
+        &mut self,
+        a: ScriptNode,
+        b: ScriptNode,
+        broken: bool,
+        now: Duration,
+    ) -> Result<(), String> {
+        if let (ScriptNode::Host(host), ScriptNode::Switch(switch))
+        | (ScriptNode::Switch(switch), ScriptNode::Host(host)) = (a, b)
         {
             return match self.fabric.cut_host(host, switch, broken, now) {
                 true => Ok(()),
@@ -390,7 +410,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Report {
+    fn finish(mut self) -> NetworkReport {
         self.report_lost();
         for finding in self.checks.finish(self.now()) {
             self.found(finding);
@@ -425,14 +445,14 @@ impl<'a> Run<'a> {
 
 /// Refuses what cannot run, before anything connects: each plan for itself, and all of them beside
 /// each other.
-pub(super) fn admit(plans: &[Plan]) -> Result<(), Failure> {
+pub(super) fn admit(plans: &[NetworkPlan]) -> Result<(), NetworkFailure> {
     plans.iter().try_for_each(check)?;
-    let mut in_order: Vec<&Plan> = plans.iter().collect();
+    let mut in_order: Vec<&NetworkPlan> = plans.iter().collect();
     in_order.sort_by_key(|plan| plan.first_dpid);
     for pair in in_order.windows(2) {
         let [plan, next] = [pair[0], pair[1]];
         if next.first_dpid - plan.first_dpid < plan.span() {
-            return Err(Failure::Plan(format!(
+            return Err(NetworkFailure::Plan(format!(
                 "a network that begins with the datapath id {} has some or addresses in common with one that begins with {}: \
                  {} at the least",
                 next.first_dpid,
@@ -444,26 +464,27 @@ pub(super) fn admit(plans: &[Plan]) -> Result<(), Failure> {
     let needed = plans.iter().map(descriptors_of).sum::<u64>() + DESCRIPTORS_SPARE;
     let allowed = descriptors::allow(needed)?;
     match allowed < needed {
-        true => Err(Failure::Descriptors { needed, allowed }),
+        true => Err(NetworkFailure::Descriptors { needed, allowed }),
         false => Ok(()),
     }
 }
 
 /// A network's sockets.
-fn descriptors_of(plan: &Plan) -> u64 {
-    let is_double = |step: &&Step| matches!(step.action, Action::DuplicateDpid(_));
+fn descriptors_of(plan: &NetworkPlan) -> u64 {
+    let is_double = |step: &&ScriptStep| matches!(step.action, ScriptAction::DuplicateDpid(_));
     let doubles = plan.script.iter().filter(is_double).count() as u64;
     u64::from(plan.topology.switches()) + u64::from(plan.probes) + doubles
 }
 
-fn check(plan: &Plan) -> Result<(), Failure> {
-    for Step { at, action } in &plan.script {
-        let wrong = |wrong| Failure::Plan(format!("{action}, at {} s: {wrong}", at.as_secs_f64()));
+fn check(plan: &NetworkPlan) -> Result<(), NetworkFailure> {
+    for ScriptStep { at, action } in &plan.script {
+        let wrong =
+            |wrong| NetworkFailure::Plan(format!("{action}, at {} s: {wrong}", at.as_secs_f64()));
         action.check(&plan.topology).map_err(wrong)?;
     }
     plan.probing().check()?;
     if let Some(offer) = &plan.load {
-        offer.check(&plan.topology).map_err(Failure::Plan)?;
+        offer.check(&plan.topology).map_err(NetworkFailure::Plan)?;
     }
     let max = match plan.version {
         Version::V10 => PORTS_MAX_V10,
@@ -473,7 +494,7 @@ fn check(plan: &Plan) -> Result<(), Failure> {
         (1..=plan.topology.switches()).map(|switch| plan.topology.ports(switch)).collect();
     moves(plan).for_each(|switch| ports[switch as usize - 1] += 1);
     match (1..).zip(ports).find(|&(_, ports)| ports > max) {
-        Some((switch, ports)) => Err(Failure::Plan(format!(
+        Some((switch, ports)) => Err(NetworkFailure::Plan(format!(
             "switch s{switch} would have {ports} ports, and one that speaks {} has at most {max}",
             plan.version
         ))),
@@ -482,9 +503,9 @@ fn check(plan: &Plan) -> Result<(), Failure> {
 }
 
 /// The switches to which hosts will be moved, each time one is.
-fn moves(plan: &Plan) -> impl Iterator<Item = u32> {
+fn moves(plan: &NetworkPlan) -> impl Iterator<Item = u32> {
     plan.script.iter().filter_map(|step| match step.action {
-        Action::HostMove(_, switch) => Some(switch),
+        ScriptAction::HostMove(_, switch) => Some(switch),
         _ => None,
     })
 }

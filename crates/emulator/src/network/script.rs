@@ -3,7 +3,7 @@
 //! Times count from when the network is ready. Switches are s1, s2 …, hosts h1, h2 …, as in
 //! Mininet.
 
-use crate::topology::{Link, Topology};
+use crate::topology::{Topology, TopologyLink};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const SLOW_RATE: u64 = 1_000;
 
 /// A switch or a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Node {
+pub enum ScriptNode {
     /// `s1`, `s2` …: its number.
     Switch(u32),
     /// `h1`, `h2` …: its number.
@@ -33,20 +33,20 @@ pub enum Node {
 
 /// One line of a script.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct ScriptStep {
     /// When, counted from when the network is ready.
     pub at: Duration,
     /// What.
-    pub action: Action,
+    pub action: ScriptAction,
 }
 
 /// Something that is done to the network, or asked of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Action {
+pub enum ScriptAction {
     /// All links between two nodes break; both ends see it.
-    LinkDown(Node, Node),
+    LinkDown(ScriptNode, ScriptNode),
     /// They are whole again.
-    LinkUp(Node, Node),
+    LinkUp(ScriptNode, ScriptNode),
     /// A switch loses its power: its links break, its connection ends, its flows are gone.
     SwitchGone(u32),
     /// It comes back, without flows.
@@ -98,10 +98,10 @@ const USAGE: &str = "link-down A B, link-up A B, switch-gone S, switch-back S, r
                      fast-reader S, duplicate-dpid S, host-move H S, storm H [FRAMES/S], calm H, broadcast H, ping H H, \
                      ping6 H H, pingall [PAIRS], pingall6 [PAIRS] or watch H H";
 
-impl FromStr for Step {
+impl FromStr for ScriptStep {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Step, String> {
+    fn from_str(text: &str) -> Result<ScriptStep, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let Some((at, words)) = words.split_first() else {
             return Err("a time and what happens then are wanted, as 5s link-down s1 s2".into());
@@ -109,7 +109,7 @@ impl FromStr for Step {
         let at = seconds(at).ok_or_else(|| {
             format!("\"{at}\" is no time: write 5s, 250ms or 2m, at most a week, before what happens then")
         })?;
-        Ok(Step { at, action: action(words)? })
+        Ok(ScriptStep { at, action: action(words)? })
     }
 }
 
@@ -127,37 +127,39 @@ pub fn seconds(text: &str) -> Option<Duration> {
     (0.0..=AT_MAX).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }
 
-fn action(words: &[&str]) -> Result<Action, String> {
+fn action(words: &[&str]) -> Result<ScriptAction, String> {
     let usage = || format!("\"{}\" cannot be read; there are: {USAGE}", words.join(" "));
     let (name, rest) = words.split_first().ok_or_else(usage)?;
     let number = |text: &str| text.replace('_', "").parse::<u64>().ok();
     Ok(match (*name, rest) {
-        ("link-down", &[a, b]) => Action::LinkDown(node(a)?, node(b)?),
-        ("link-up", &[a, b]) => Action::LinkUp(node(a)?, node(b)?),
-        ("switch-gone", &[s]) => Action::SwitchGone(switch(s)?),
-        ("switch-back", &[s]) => Action::SwitchBack(switch(s)?),
-        ("reset", &[s]) => Action::Reset(switch(s)?),
-        ("slow-reader", &[s]) => Action::SlowReader(switch(s)?, SLOW_RATE),
+        ("link-down", &[a, b]) => ScriptAction::LinkDown(node(a)?, node(b)?),
+        ("link-up", &[a, b]) => ScriptAction::LinkUp(node(a)?, node(b)?),
+        ("switch-gone", &[s]) => ScriptAction::SwitchGone(switch(s)?),
+        ("switch-back", &[s]) => ScriptAction::SwitchBack(switch(s)?),
+        ("reset", &[s]) => ScriptAction::Reset(switch(s)?),
+        ("slow-reader", &[s]) => ScriptAction::SlowReader(switch(s)?, SLOW_RATE),
         ("slow-reader", &[s, rate]) => match number(rate) {
-            Some(rate) if rate <= 1_000_000_000 => Action::SlowReader(switch(s)?, rate),
+            Some(rate) if rate <= 1_000_000_000 => ScriptAction::SlowReader(switch(s)?, rate),
             _ => return Err(format!("\"{rate}\" is no rate: 0 to 1,000,000,000 bytes a second")),
         },
-        ("fast-reader", &[s]) => Action::FastReader(switch(s)?),
-        ("duplicate-dpid", &[s]) => Action::DuplicateDpid(switch(s)?),
-        ("host-move", &[h, s]) => Action::HostMove(host(h)?, switch(s)?),
-        ("storm", &[h]) => Action::Storm(host(h)?, STORM_RATE),
+        ("fast-reader", &[s]) => ScriptAction::FastReader(switch(s)?),
+        ("duplicate-dpid", &[s]) => ScriptAction::DuplicateDpid(switch(s)?),
+        ("host-move", &[h, s]) => ScriptAction::HostMove(host(h)?, switch(s)?),
+        ("storm", &[h]) => ScriptAction::Storm(host(h)?, STORM_RATE),
         ("storm", &[h, rate]) => match number(rate).and_then(|rate| u32::try_from(rate).ok()) {
-            Some(rate) if (1..=STORM_RATE_MAX).contains(&rate) => Action::Storm(host(h)?, rate),
+            Some(rate) if (1..=STORM_RATE_MAX).contains(&rate) => {
+                ScriptAction::Storm(host(h)?, rate)
+            }
             _ => {
                 return Err(format!(
                     "\"{rate}\" is no rate: 1 to {STORM_RATE_MAX} frames a second"
                 ));
             }
         },
-        ("calm", &[h]) => Action::Calm(host(h)?),
-        ("broadcast", &[h]) => Action::Broadcast(host(h)?),
-        ("ping", &[a, b]) => Action::Ping { from: host(a)?, to: host(b)?, v6: false },
-        ("ping6", &[a, b]) => Action::Ping { from: host(a)?, to: host(b)?, v6: true },
+        ("calm", &[h]) => ScriptAction::Calm(host(h)?),
+        ("broadcast", &[h]) => ScriptAction::Broadcast(host(h)?),
+        ("ping", &[a, b]) => ScriptAction::Ping { from: host(a)?, to: host(b)?, v6: false },
+        ("ping6", &[a, b]) => ScriptAction::Ping { from: host(a)?, to: host(b)?, v6: true },
         ("pingall" | "pingall6", pairs @ ([] | [_])) => {
             let pairs = match pairs.first() {
                 None => None,
@@ -172,32 +174,32 @@ fn action(words: &[&str]) -> Result<Action, String> {
                     }
                 }
             };
-            Action::PingAll { pairs, v6: *name == "pingall6" }
+            ScriptAction::PingAll { pairs, v6: *name == "pingall6" }
         }
-        ("watch", &[a, b]) => Action::Watch { from: host(a)?, to: host(b)? },
+        ("watch", &[a, b]) => ScriptAction::Watch { from: host(a)?, to: host(b)? },
         _ => return Err(usage()),
     })
 }
 
-fn node(text: &str) -> Result<Node, String> {
+fn node(text: &str) -> Result<ScriptNode, String> {
     let number = text.get(1..).and_then(|digits| digits.parse().ok());
     match (text.as_bytes().first(), number) {
-        (Some(b's'), Some(number)) => Ok(Node::Switch(number)),
-        (Some(b'h'), Some(number)) => Ok(Node::Host(number)),
+        (Some(b's'), Some(number)) => Ok(ScriptNode::Switch(number)),
+        (Some(b'h'), Some(number)) => Ok(ScriptNode::Host(number)),
         _ => Err(format!("\"{text}\" is neither a switch, as s1, nor a host, as h1")),
     }
 }
 
 fn switch(text: &str) -> Result<u32, String> {
     match node(text) {
-        Ok(Node::Switch(number)) => Ok(number),
+        Ok(ScriptNode::Switch(number)) => Ok(number),
         _ => Err(format!("\"{text}\" is no switch: they are called s1, s2 and so on")),
     }
 }
 
 fn host(text: &str) -> Result<u32, String> {
     match node(text) {
-        Ok(Node::Host(number)) => Ok(number),
+        Ok(ScriptNode::Host(number)) => Ok(number),
         _ => Err(format!("\"{text}\" is no host: they are called h1, h2 and so on")),
     }
 }
@@ -206,7 +208,7 @@ fn host(text: &str) -> Result<u32, String> {
 ///
 /// # Errors
 /// The line, from 1, and what is wrong with it.
-pub fn parse(text: &str) -> Result<Vec<Step>, (usize, String)> {
+pub fn parse(text: &str) -> Result<Vec<ScriptStep>, (usize, String)> {
     let mut steps = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -221,11 +223,11 @@ pub fn parse(text: &str) -> Result<Vec<Step>, (usize, String)> {
     Ok(steps)
 }
 
-impl Action {
+impl ScriptAction {
     /// Whether the topology has all that is named.
     pub(super) fn check(&self, topology: &Topology) -> Result<(), String> {
         match *self {
-            Action::LinkDown(a, b) | Action::LinkUp(a, b) => {
+            ScriptAction::LinkDown(a, b) | ScriptAction::LinkUp(a, b) => {
                 check_node(a, topology)?;
                 check_node(b, topology)?;
                 match links_between(topology, a, b).next().is_some() || plugged(topology, a, b) {
@@ -233,28 +235,28 @@ impl Action {
                     false => Err(format!("there is no link between {a} and {b}")),
                 }
             }
-            Action::SwitchGone(s)
-            | Action::SwitchBack(s)
-            | Action::Reset(s)
-            | Action::SlowReader(s, _)
-            | Action::FastReader(s)
-            | Action::DuplicateDpid(s) => check_node(Node::Switch(s), topology),
-            Action::HostMove(h, s) => {
-                check_node(Node::Host(h), topology)?;
-                check_node(Node::Switch(s), topology)
+            ScriptAction::SwitchGone(s)
+            | ScriptAction::SwitchBack(s)
+            | ScriptAction::Reset(s)
+            | ScriptAction::SlowReader(s, _)
+            | ScriptAction::FastReader(s)
+            | ScriptAction::DuplicateDpid(s) => check_node(ScriptNode::Switch(s), topology),
+            ScriptAction::HostMove(h, s) => {
+                check_node(ScriptNode::Host(h), topology)?;
+                check_node(ScriptNode::Switch(s), topology)
             }
-            Action::Storm(h, _) | Action::Calm(h) | Action::Broadcast(h) => {
-                check_node(Node::Host(h), topology)
+            ScriptAction::Storm(h, _) | ScriptAction::Calm(h) | ScriptAction::Broadcast(h) => {
+                check_node(ScriptNode::Host(h), topology)
             }
-            Action::Ping { from, to, .. } | Action::Watch { from, to } => {
-                check_node(Node::Host(from), topology)?;
-                check_node(Node::Host(to), topology)?;
+            ScriptAction::Ping { from, to, .. } | ScriptAction::Watch { from, to } => {
+                check_node(ScriptNode::Host(from), topology)?;
+                check_node(ScriptNode::Host(to), topology)?;
                 match from == to {
                     true => Err(format!("h{from} cannot ping itself through the network")),
                     false => Ok(()),
                 }
             }
-            Action::PingAll { pairs, .. } => {
+            ScriptAction::PingAll { pairs, .. } => {
                 let hosts = topology.hosts().len() as u64;
                 match pairs {
                     _ if hosts < 2 => {
@@ -274,42 +276,47 @@ impl Action {
     pub(super) fn is_fault(&self) -> bool {
         matches!(
             self,
-            Action::LinkDown(..)
-                | Action::SwitchGone(_)
-                | Action::Reset(_)
-                | Action::HostMove(..)
-                | Action::LinkUp(..)
-                | Action::SwitchBack(_)
+            ScriptAction::LinkDown(..)
+                | ScriptAction::SwitchGone(_)
+                | ScriptAction::Reset(_)
+                | ScriptAction::HostMove(..)
+                | ScriptAction::LinkUp(..)
+                | ScriptAction::SwitchBack(_)
         )
     }
 }
 
 /// The links between two switches.
-pub(super) fn links_between(topology: &Topology, a: Node, b: Node) -> impl Iterator<Item = Link> {
+pub(super) fn links_between(
+    topology: &Topology,
+    a: ScriptNode,
+    b: ScriptNode,
+) -> impl Iterator<Item = TopologyLink> {
     let pair = match (a, b) {
-        (Node::Switch(a), Node::Switch(b)) => Some((a.min(b), a.max(b))),
+        (ScriptNode::Switch(a), ScriptNode::Switch(b)) => Some((a.min(b), a.max(b))),
         _ => None,
     };
-    let joins = move |link: &&Link| {
+    let joins = move |link: &&TopologyLink| {
         let (a, b) = (link.a.switch, link.b.switch);
         pair == Some((a.min(b), a.max(b)))
     };
     topology.links().iter().filter(joins).copied()
 }
 
-fn plugged(topology: &Topology, a: Node, b: Node) -> bool {
+fn plugged(topology: &Topology, a: ScriptNode, b: ScriptNode) -> bool {
     match (a, b) {
-        (Node::Switch(switch), Node::Host(host)) | (Node::Host(host), Node::Switch(switch)) => {
+        (ScriptNode::Switch(switch), ScriptNode::Host(host))
+        | (ScriptNode::Host(host), ScriptNode::Switch(switch)) => {
             topology.hosts()[host as usize - 1].switch == switch
         }
         _ => false,
     }
 }
 
-fn check_node(node: Node, topology: &Topology) -> Result<(), String> {
+fn check_node(node: ScriptNode, topology: &Topology) -> Result<(), String> {
     let (number, last, letter, what) = match node {
-        Node::Switch(number) => (number, topology.switches(), 's', "switch"),
-        Node::Host(number) => (number, topology.hosts().len() as u32, 'h', "host"),
+        ScriptNode::Switch(number) => (number, topology.switches(), 's', "switch"),
+        ScriptNode::Host(number) => (number, topology.hosts().len() as u32, 'h', "host"),
     };
     match (1..=last).contains(&number) {
         true => Ok(()),
@@ -320,35 +327,37 @@ fn check_node(node: Node, topology: &Topology) -> Result<(), String> {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for ScriptNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Node::Switch(number) => write!(f, "s{number}"),
-            Node::Host(number) => write!(f, "h{number}"),
+            ScriptNode::Switch(number) => write!(f, "s{number}"),
+            ScriptNode::Host(number) => write!(f, "h{number}"),
         }
     }
 }
 
 /// As it is written.
-impl fmt::Display for Action {
+impl fmt::Display for ScriptAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Action::LinkDown(a, b) => write!(f, "link-down {a} {b}"),
-            Action::LinkUp(a, b) => write!(f, "link-up {a} {b}"),
-            Action::SwitchGone(s) => write!(f, "switch-gone s{s}"),
-            Action::SwitchBack(s) => write!(f, "switch-back s{s}"),
-            Action::Reset(s) => write!(f, "reset s{s}"),
-            Action::SlowReader(s, rate) => write!(f, "slow-reader s{s} {rate}"),
-            Action::FastReader(s) => write!(f, "fast-reader s{s}"),
-            Action::DuplicateDpid(s) => write!(f, "duplicate-dpid s{s}"),
-            Action::HostMove(h, s) => write!(f, "host-move h{h} s{s}"),
-            Action::Storm(h, rate) => write!(f, "storm h{h} {rate}"),
-            Action::Calm(h) => write!(f, "calm h{h}"),
-            Action::Broadcast(h) => write!(f, "broadcast h{h}"),
-            Action::Ping { from, to, v6 } => write!(f, "ping{} h{from} h{to}", six(*v6)),
-            Action::PingAll { pairs: None, v6 } => write!(f, "pingall{}", six(*v6)),
-            Action::PingAll { pairs: Some(pairs), v6 } => write!(f, "pingall{} {pairs}", six(*v6)),
-            Action::Watch { from, to } => write!(f, "watch h{from} h{to}"),
+            ScriptAction::LinkDown(a, b) => write!(f, "link-down {a} {b}"),
+            ScriptAction::LinkUp(a, b) => write!(f, "link-up {a} {b}"),
+            ScriptAction::SwitchGone(s) => write!(f, "switch-gone s{s}"),
+            ScriptAction::SwitchBack(s) => write!(f, "switch-back s{s}"),
+            ScriptAction::Reset(s) => write!(f, "reset s{s}"),
+            ScriptAction::SlowReader(s, rate) => write!(f, "slow-reader s{s} {rate}"),
+            ScriptAction::FastReader(s) => write!(f, "fast-reader s{s}"),
+            ScriptAction::DuplicateDpid(s) => write!(f, "duplicate-dpid s{s}"),
+            ScriptAction::HostMove(h, s) => write!(f, "host-move h{h} s{s}"),
+            ScriptAction::Storm(h, rate) => write!(f, "storm h{h} {rate}"),
+            ScriptAction::Calm(h) => write!(f, "calm h{h}"),
+            ScriptAction::Broadcast(h) => write!(f, "broadcast h{h}"),
+            ScriptAction::Ping { from, to, v6 } => write!(f, "ping{} h{from} h{to}", six(*v6)),
+            ScriptAction::PingAll { pairs: None, v6 } => write!(f, "pingall{}", six(*v6)),
+            ScriptAction::PingAll { pairs: Some(pairs), v6 } => {
+                write!(f, "pingall{} {pairs}", six(*v6))
+            }
+            ScriptAction::Watch { from, to } => write!(f, "watch h{from} h{to}"),
         }
     }
 }
@@ -393,7 +402,7 @@ mod tests {
         assert_eq!(steps[13].at, Duration::from_secs(30));
         let topology = Shape::Torus { x: 3, y: 3, hosts: 1 }.lay_out(None, 1).unwrap();
         for step in steps {
-            let again: Step = format!("1s {}", step.action).parse().unwrap();
+            let again: ScriptStep = format!("1s {}", step.action).parse().unwrap();
             assert_eq!(again.action, step.action);
             assert_eq!(step.action.check(&topology), Ok(()), "{}", step.action);
         }
@@ -436,11 +445,11 @@ mod tests {
             ("host-move h0 s1", "no host h0: the topology has h1 to h3"),
             ("ping h2 h2", "h2 cannot ping itself"),
         ] {
-            let step: Step = format!("0s {text}").parse().unwrap();
+            let step: ScriptStep = format!("0s {text}").parse().unwrap();
             let wrong = step.action.check(&topology).unwrap_err();
             assert!(wrong.contains(words), "{text}: {wrong}");
         }
-        let all = Action::PingAll { pairs: None, v6: false };
+        let all = ScriptAction::PingAll { pairs: None, v6: false };
         let one = Shape::Single { hosts: 1 }.lay_out(None, 1).unwrap();
         assert!(all.check(&one).unwrap_err().contains("two are needed"));
         let many = Shape::Linear { switches: 1000, hosts: 2 }.lay_out(None, 1).unwrap();

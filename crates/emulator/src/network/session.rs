@@ -5,10 +5,10 @@
 //! and counted; other messages are answers, and as long as the queue is full nothing is read that
 //! would make more of them.
 
-use crate::Secure;
+use crate::SwitchTls;
 use crate::poll::{Interest, Poll};
-use crate::stream::{Inbox, Tail};
-use crate::wire::Wire;
+use crate::stream::{ReceiveBuffer, Tail};
+use crate::wire::SwitchWire;
 use aldis_wire::header::{Header, kind};
 use aldis_wire::{Chop, Malformed, Raw, Version};
 use rustix::io::Errno;
@@ -42,7 +42,7 @@ const SLOW_RECEIVE_MS: u64 = 400;
 
 /// Why a connection ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum SessionEnd {
     /// It could not be opened.
     Refused(io::Error),
     /// The controller closed it.
@@ -61,29 +61,29 @@ pub enum Ended {
     Told,
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for SessionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ended::Refused(error) => write!(f, "it cannot connect: {error}"),
-            Ended::Closed => f.write_str("the controller closed the connection"),
-            Ended::Broken(error) => write!(f, "the connection broke: {error}"),
-            Ended::Garbage(malformed) => {
+            SessionEnd::Refused(error) => write!(f, "it cannot connect: {error}"),
+            SessionEnd::Closed => f.write_str("the controller closed the connection"),
+            SessionEnd::Broken(error) => write!(f, "the connection broke: {error}"),
+            SessionEnd::Garbage(malformed) => {
                 write!(f, "the controller sent bytes that are no OpenFlow message: {malformed}")
             }
-            Ended::Foreign(byte) => write!(
+            SessionEnd::Foreign(byte) => write!(
                 f,
                 "the controller sent bytes that are no OpenFlow message: their version byte is {byte:#04x}"
             ),
-            Ended::Version(theirs) => {
+            SessionEnd::Version(theirs) => {
                 write!(
                     f,
                     "the controller speaks at most version byte {theirs:#04x}; choose a lower --openflow"
                 )
             }
-            Ended::Overrun => {
+            SessionEnd::Overrun => {
                 write!(f, "the controller asked for {OUTBOX_END} bytes of answers and read none")
             }
-            Ended::Told => f.write_str("the switch was told to close it"),
+            SessionEnd::Told => f.write_str("the switch was told to close it"),
         }
     }
 }
@@ -98,13 +98,13 @@ const ECHOES_MAX: u32 = 16;
 /// The version bytes of OpenFlow 1.0 to 1.5.
 const VERSIONS: std::ops::RangeInclusive<u8> = 1..=6;
 
-enum Line {
+enum ConnectionState {
     /// No connection, and none wanted.
     Away,
     /// The next attempt is at this time.
     Waiting(Duration),
-    Connecting(Wire),
-    Open(Wire),
+    Connecting(SwitchWire),
+    Open(SwitchWire),
 }
 
 /// Whether the controller is done with a switch for now. What it installs at first comes behind the
@@ -136,10 +136,10 @@ impl Quiet {
 }
 
 /// The connection of one switch.
-pub(super) struct Session {
+pub(super) struct SwitchSession {
     version: Version,
     key: u64,
-    line: Line,
+    line: ConnectionState,
     tail: Tail,
     outbox: Vec<u8>,
     /// How much of it the socket has taken.
@@ -153,13 +153,13 @@ pub(super) struct Session {
     slow: Option<(u64, f64)>,
 }
 
-impl Session {
+impl SwitchSession {
     /// Of a switch that is to connect at once; its socket is polled under `key`.
-    pub(super) fn new(version: Version, key: u64) -> Session {
-        Session {
+    pub(super) fn new(version: Version, key: u64) -> SwitchSession {
+        SwitchSession {
             version,
             key,
-            line: Line::Waiting(Duration::ZERO),
+            line: ConnectionState::Waiting(Duration::ZERO),
             tail: Tail::default(),
             outbox: Vec::new(),
             sent: 0,
@@ -200,13 +200,13 @@ impl Session {
 
     /// Whether it is time to connect.
     pub(super) fn is_due(&self, now: Duration) -> bool {
-        matches!(self.line, Line::Waiting(at) if at <= now)
+        matches!(self.line, ConnectionState::Waiting(at) if at <= now)
     }
 
     fn socket(&self) -> Option<&TcpStream> {
         match &self.line {
-            Line::Connecting(wire) | Line::Open(wire) => Some(wire.socket()),
-            Line::Away | Line::Waiting(_) => None,
+            ConnectionState::Connecting(wire) | ConnectionState::Open(wire) => Some(wire.socket()),
+            ConnectionState::Away | ConnectionState::Waiting(_) => None,
         }
     }
 
@@ -214,12 +214,12 @@ impl Session {
     pub(super) fn open(
         &mut self,
         controller: SocketAddr,
-        secure: Option<(&Secure, u32)>,
+        secure: Option<(&SwitchTls, u32)>,
         poll: &Poll,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), SessionEnd> {
         let socket =
-            connect(controller, self.slow.map(|(rate, _)| rate)).map_err(Ended::Refused)?;
-        poll.add(&socket, self.key, Interest::Both).map_err(Ended::Refused)?;
+            connect(controller, self.slow.map(|(rate, _)| rate)).map_err(SessionEnd::Refused)?;
+        poll.add(&socket, self.key, Interest::Both).map_err(SessionEnd::Refused)?;
         self.interest = Interest::Both;
         self.tail.keep(&[]);
         self.outbox.clear();
@@ -227,8 +227,9 @@ impl Session {
         let hello = Header { version: self.version.wire(), kind: kind::HELLO, length: 8, xid: 1 };
         self.outbox.extend_from_slice(&hello.to_bytes());
         let (secure, dpid) = secure.unzip();
-        let wire = Wire::new(socket, secure, dpid.unwrap_or_default()).map_err(Ended::Refused)?;
-        self.line = Line::Connecting(wire);
+        let wire = SwitchWire::new(socket, secure, dpid.unwrap_or_default())
+            .map_err(SessionEnd::Refused)?;
+        self.line = ConnectionState::Connecting(wire);
         Ok(())
     }
 
@@ -236,21 +237,21 @@ impl Session {
     pub(super) fn end(&mut self, now: Duration) {
         self.again_after =
             if self.up { AGAIN_FIRST } else { (self.again_after * 2).min(AGAIN_LAST) };
-        self.line = Line::Waiting(now + self.again_after);
+        self.line = ConnectionState::Waiting(now + self.again_after);
         (self.up, self.quiet) = (false, Quiet::No);
     }
 
-    /// Ends it for good, until [`Session::come_back`].
+    /// Ends it for good, until [`SwitchSession::come_back`].
     pub(super) fn leave(&mut self) {
-        self.line = Line::Away;
+        self.line = ConnectionState::Away;
         (self.up, self.quiet) = (false, Quiet::No);
     }
 
     /// Connects again if it had left.
     pub(super) fn come_back(&mut self, now: Duration) {
-        if matches!(self.line, Line::Away) {
+        if matches!(self.line, ConnectionState::Away) {
             self.again_after = AGAIN_FIRST;
-            self.line = Line::Waiting(now);
+            self.line = ConnectionState::Waiting(now);
         }
     }
 
@@ -286,7 +287,7 @@ impl Session {
     /// Appends an answer.
     pub(super) fn push(&mut self, message: &[u8]) {
         let is_first = message[1] == FEATURES_REPLY && !std::mem::replace(&mut self.up, true);
-        if matches!(self.line, Line::Open(_)) {
+        if matches!(self.line, ConnectionState::Open(_)) {
             self.outbox.extend_from_slice(message);
         }
         if is_first {
@@ -317,16 +318,18 @@ impl Session {
     }
 
     /// Whether the socket connects still; settles it when it is writable.
-    pub(super) fn settle(&mut self, writable: bool) -> Result<bool, Ended> {
-        let Line::Connecting(wire) = &self.line else { return Ok(false) };
-        if let Some(error) = wire.socket().take_error().map_err(Ended::Broken)? {
-            return Err(Ended::Refused(error));
+    pub(super) fn settle(&mut self, writable: bool) -> Result<bool, SessionEnd> {
+        let ConnectionState::Connecting(wire) = &self.line else { return Ok(false) };
+        if let Some(error) = wire.socket().take_error().map_err(SessionEnd::Broken)? {
+            return Err(SessionEnd::Refused(error));
         }
         if !writable {
             return Ok(true);
         }
-        if let Line::Connecting(wire) = std::mem::replace(&mut self.line, Line::Away) {
-            self.line = Line::Open(wire);
+        if let ConnectionState::Connecting(wire) =
+            std::mem::replace(&mut self.line, ConnectionState::Away)
+        {
+            self.line = ConnectionState::Open(wire);
         }
         Ok(false)
     }
@@ -336,13 +339,16 @@ impl Session {
     pub(super) fn grant(&mut self, passed: Duration) -> bool {
         let Some((rate, allowed)) = &mut self.slow else { return false };
         *allowed = (*allowed + *rate as f64 * passed.as_secs_f64()).min(READ_MAX as f64);
-        *allowed >= 1.0 && matches!(self.line, Line::Open(_))
+        *allowed >= 1.0 && matches!(self.line, ConnectionState::Open(_))
     }
 
-    /// One read: what has come, whole messages and the beginning of the next one ([`Session::keep`]
-    /// it).
-    pub(super) fn read<'a>(&mut self, inbox: &'a mut Inbox) -> Result<Option<&'a [u8]>, Ended> {
-        let Line::Open(wire) = &mut self.line else { return Ok(None) };
+    /// One read: what has come, whole messages and the beginning of the next one
+    /// ([`SwitchSession::keep`] it).
+    pub(super) fn read<'a>(
+        &mut self,
+        inbox: &'a mut ReceiveBuffer,
+    ) -> Result<Option<&'a [u8]>, SessionEnd> {
+        let ConnectionState::Open(wire) = &mut self.line else { return Ok(None) };
         if self.outbox.len() - self.sent >= OUTBOX_MAX {
             return Ok(None);
         }
@@ -358,8 +364,8 @@ impl Session {
                 }
                 Ok(bytes)
             }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Ended::Closed),
-            Err(error) => Err(Ended::Broken(error)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(SessionEnd::Closed),
+            Err(error) => Err(SessionEnd::Broken(error)),
         }
     }
 
@@ -367,14 +373,14 @@ impl Session {
     pub(super) fn chop(
         &mut self,
         bytes: &[u8],
-        mut each: impl FnMut(&mut Session, &Raw<'_>),
-    ) -> Result<(), Ended> {
+        mut each: impl FnMut(&mut SwitchSession, &Raw<'_>),
+    ) -> Result<(), SessionEnd> {
         let mut chop = Chop::new(bytes);
         for message in chop.by_ref() {
-            let raw = message.map_err(Ended::Garbage)?;
+            let raw = message.map_err(SessionEnd::Garbage)?;
             if raw.header.kind == kind::HELLO {
                 if raw.header.version < self.version.wire() {
-                    return Err(Ended::Version(raw.header.version));
+                    return Err(SessionEnd::Version(raw.header.version));
                 }
                 continue;
             }
@@ -383,25 +389,25 @@ impl Session {
             }
             each(self, &raw);
             if self.outbox.len() - self.sent > OUTBOX_END {
-                return Err(Ended::Overrun);
+                return Err(SessionEnd::Overrun);
             }
         }
         // What a stranger sends may claim to be long: it is known by its first byte, not by its
         // last.
         match chop.rest().first() {
-            Some(&byte) if !VERSIONS.contains(&byte) => return Err(Ended::Foreign(byte)),
+            Some(&byte) if !VERSIONS.contains(&byte) => return Err(SessionEnd::Foreign(byte)),
             _ => self.tail.keep(chop.rest()),
         }
         Ok(())
     }
 
     /// Writes what the socket takes, and watches for what it waits for next.
-    pub(super) fn flush(&mut self, poll: &Poll) -> Result<(), Ended> {
-        let Line::Open(wire) = &mut self.line else { return Ok(()) };
+    pub(super) fn flush(&mut self, poll: &Poll) -> Result<(), SessionEnd> {
+        let ConnectionState::Open(wire) = &mut self.line else { return Ok(()) };
         if self.sent < self.outbox.len() {
-            self.sent += wire.write(&self.outbox[self.sent..]).map_err(Ended::Broken)?;
+            self.sent += wire.write(&self.outbox[self.sent..]).map_err(SessionEnd::Broken)?;
         } else if wire.is_behind() {
-            wire.flush().map_err(Ended::Broken)?;
+            wire.flush().map_err(SessionEnd::Broken)?;
         }
         if self.sent == self.outbox.len() {
             self.outbox.clear();
@@ -412,11 +418,11 @@ impl Session {
             self.outbox.drain(..self.sent);
             self.sent = 0;
         }
-        self.watch(poll).map_err(Ended::Broken)
+        self.watch(poll).map_err(SessionEnd::Broken)
     }
 
     fn watch(&mut self, poll: &Poll) -> io::Result<()> {
-        let Line::Open(wire) = &self.line else { return Ok(()) };
+        let ConnectionState::Open(wire) = &self.line else { return Ok(()) };
         let reads = self.slow.is_none() && !self.is_full();
         let interest = match (reads, self.sent < self.outbox.len() || wire.is_behind()) {
             (true, true) => Interest::Both,
@@ -462,8 +468,8 @@ fn connect(controller: SocketAddr, slow: Option<u64>) -> io::Result<TcpStream> {
 mod tests {
     use super::*;
 
-    fn chop(bytes: &[u8]) -> (Vec<u8>, Result<(), Ended>) {
-        let (mut session, mut kinds) = (Session::new(Version::V13, 0), Vec::new());
+    fn chop(bytes: &[u8]) -> (Vec<u8>, Result<(), SessionEnd>) {
+        let (mut session, mut kinds) = (SwitchSession::new(Version::V13, 0), Vec::new());
         let outcome = session.chop(bytes, |_, raw| kinds.push(raw.header.kind));
         (kinds, outcome)
     }
@@ -490,7 +496,7 @@ mod tests {
 
     #[test]
     fn it_waits_longer_after_every_failure() {
-        let mut session = Session::new(Version::V13, 0);
+        let mut session = SwitchSession::new(Version::V13, 0);
         let mut now = Duration::ZERO;
         let mut waits = Vec::new();
         for _ in 0..8 {
@@ -512,7 +518,7 @@ mod tests {
 
     #[test]
     fn a_slow_reader_is_granted_what_its_rate_allows() {
-        let mut session = Session::new(Version::V13, 0);
+        let mut session = SwitchSession::new(Version::V13, 0);
         assert!(!session.grant(Duration::from_secs(1)));
         session.slow = Some((1000, 0.0));
         session.grant(Duration::from_millis(50));

@@ -5,7 +5,7 @@
 //! bytes in all: what does not fit is dropped and counted, so that a broadcast storm in a loop
 //! keeps a processor busy and never fills the memory.
 
-use crate::topology::{End, Link, Topology};
+use crate::topology::{End, Topology, TopologyLink};
 use aldis_packet::{Ethernet, ethertype};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const BDDP: u16 = 0x8942;
 
 /// Where a wire ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum WireEnd {
     /// At a port of a switch.
     Port(End),
     /// At a host, by its number.
@@ -30,7 +30,7 @@ pub(super) enum Place {
 
 /// A frame that arrives.
 pub(super) struct Arrival {
-    pub(super) to: Place,
+    pub(super) to: WireEnd,
     pub(super) frame: Vec<u8>,
 }
 
@@ -45,8 +45,8 @@ pub struct Frames {
     pub dropped_down: u64,
 }
 
-struct Wire {
-    to: Option<Place>,
+struct PortWire {
+    to: Option<WireEnd>,
     up: bool,
     queued: u16,
     /// Whether it joins two switches; and whether LLDP has crossed it since the last change of the
@@ -64,7 +64,7 @@ struct Flight {
 pub(super) struct Wires {
     /// The number of the first wire out of each switch; the wires out of hosts follow the last.
     first: Vec<usize>,
-    wires: Vec<Wire>,
+    wires: Vec<PortWire>,
     flights: VecDeque<Flight>,
     bytes: usize,
     delay: Duration,
@@ -88,7 +88,7 @@ impl Wires {
             first.push(first.last().unwrap_or(&0) + ports as usize);
         }
         let outlets = first.last().unwrap_or(&0) + topology.hosts().len();
-        let wire = || Wire { to: None, up: true, queued: 0, joins: false, crossed: false };
+        let wire = || PortWire { to: None, up: true, queued: 0, joins: false, crossed: false };
         let mut wires = Wires {
             first,
             wires: (0..outlets).map(|_| wire()).collect(),
@@ -100,10 +100,10 @@ impl Wires {
             frames: Frames::default(),
             spare: Vec::new(),
         };
-        for &Link { a, b } in topology.links() {
+        for &TopologyLink { a, b } in topology.links() {
             for (from, to) in [(a, b), (b, a)] {
-                let wire = wires.wire_mut(Place::Port(from));
-                (wire.to, wire.joins) = (Some(Place::Port(to)), true);
+                let wire = wires.wire_mut(WireEnd::Port(from));
+                (wire.to, wire.joins) = (Some(WireEnd::Port(to)), true);
             }
         }
         for (host, &end) in (1..).zip(topology.hosts()) {
@@ -114,15 +114,15 @@ impl Wires {
 
     /// Plugs a host into a port that is free.
     pub(super) fn plug(&mut self, host: u32, end: End) {
-        self.wire_mut(Place::Port(end)).to = Some(Place::Host(host));
-        self.wire_mut(Place::Host(host)).to = Some(Place::Port(end));
+        self.wire_mut(WireEnd::Port(end)).to = Some(WireEnd::Host(host));
+        self.wire_mut(WireEnd::Host(host)).to = Some(WireEnd::Port(end));
     }
 
     /// Pulls it out again: where it was.
     pub(super) fn pull(&mut self, host: u32) -> Option<End> {
-        match self.wire_mut(Place::Host(host)).to.take() {
-            Some(Place::Port(end)) => {
-                self.wire_mut(Place::Port(end)).to = None;
+        match self.wire_mut(WireEnd::Host(host)).to.take() {
+            Some(WireEnd::Port(end)) => {
+                self.wire_mut(WireEnd::Port(end)).to = None;
                 Some(end)
             }
             _ => None,
@@ -131,25 +131,25 @@ impl Wires {
 
     /// Where a host is plugged in.
     pub(super) fn port_of(&self, host: u32) -> Option<End> {
-        match self.wires[self.number(Place::Host(host))?].to {
-            Some(Place::Port(end)) => Some(end),
+        match self.wires[self.number(WireEnd::Host(host))?].to {
+            Some(WireEnd::Port(end)) => Some(end),
             _ => None,
         }
     }
 
     /// Sets whether frames pass from this place; the other direction is another wire.
-    pub(super) fn set_up(&mut self, from: Place, up: bool) {
+    pub(super) fn set_up(&mut self, from: WireEnd, up: bool) {
         self.wire_mut(from).up = up;
     }
 
-    fn number(&self, from: Place) -> Option<usize> {
+    fn number(&self, from: WireEnd) -> Option<usize> {
         let switches = self.first.len() - 1;
         match from {
-            Place::Host(host) => {
+            WireEnd::Host(host) => {
                 let number = self.first[switches] + host as usize - 1;
                 (number < self.wires.len()).then_some(number)
             }
-            Place::Port(End { switch, port }) => {
+            WireEnd::Port(End { switch, port }) => {
                 let switch = (switch as usize).checked_sub(1).filter(|&index| index < switches)?;
                 let number = self.first[switch] + (port as usize).checked_sub(1)?;
                 (number < self.first[switch + 1]).then_some(number)
@@ -157,13 +157,13 @@ impl Wires {
         }
     }
 
-    fn wire_mut(&mut self, from: Place) -> &mut Wire {
+    fn wire_mut(&mut self, from: WireEnd) -> &mut PortWire {
         let number = self.number(from).expect("the place is one of the topology's");
         &mut self.wires[number]
     }
 
     /// Puts a frame on the wire that begins here.
-    pub(super) fn send(&mut self, from: Place, frame: &[u8], now: Duration) {
+    pub(super) fn send(&mut self, from: WireEnd, frame: &[u8], now: Duration) {
         let number = self.number(from).filter(|&number| {
             let wire = &self.wires[number];
             wire.up && wire.to.is_some()
@@ -241,11 +241,11 @@ mod tests {
         Wires::new(&topology, &[3, 2], delay)
     }
 
-    fn port(switch: u32, port: u32) -> Place {
-        Place::Port(End { switch, port })
+    fn port(switch: u32, port: u32) -> WireEnd {
+        WireEnd::Port(End { switch, port })
     }
 
-    fn arrivals(wires: &mut Wires, now: Duration) -> Vec<Place> {
+    fn arrivals(wires: &mut Wires, now: Duration) -> Vec<WireEnd> {
         std::iter::from_fn(|| wires.arrival(now).map(|arrival| arrival.to)).collect()
     }
 
@@ -255,12 +255,12 @@ mod tests {
     fn frames_arrive_at_the_other_end_when_they_are_due() {
         let ms = Duration::from_millis;
         let mut wires = wires(ms(2));
-        for from in [port(1, 2), port(2, 2), port(1, 1), Place::Host(2)] {
+        for from in [port(1, 2), port(2, 2), port(1, 1), WireEnd::Host(2)] {
             wires.send(from, &[0; 60], ms(1));
         }
         assert!(arrivals(&mut wires, ms(2)).is_empty());
         assert_eq!(wires.next_due(), Some(ms(3)));
-        let expected = [port(2, 2), port(1, 2), Place::Host(1), port(2, 1)];
+        let expected = [port(2, 2), port(1, 2), WireEnd::Host(1), port(2, 1)];
         assert_eq!(arrivals(&mut wires, ms(3)), expected);
         assert_eq!(wires.frames.delivered, 4);
     }
@@ -297,7 +297,7 @@ mod tests {
         let topology = Shape::Single { hosts: 4000 }.lay_out(None, 1).unwrap();
         let mut wires = Wires::new(&topology, &[4000], ZERO);
         for host in 1..=4000 {
-            wires.send(Place::Host(host), &vec![0; 60_000], ZERO);
+            wires.send(WireEnd::Host(host), &vec![0; 60_000], ZERO);
         }
         let fits = BYTES_MAX / 60_000;
         assert_eq!(wires.frames.dropped_full, 4000 - fits as u64);
@@ -311,9 +311,9 @@ mod tests {
         assert_eq!(wires.pull(1), Some(End { switch: 1, port: 1 }));
         wires.send(port(1, 1), &[0; 60], ZERO);
         wires.plug(1, End { switch: 1, port: 3 });
-        wires.send(Place::Host(1), &[0; 60], ZERO);
+        wires.send(WireEnd::Host(1), &[0; 60], ZERO);
         wires.send(port(1, 3), &[0; 60], ZERO);
-        assert_eq!(arrivals(&mut wires, ZERO), [port(1, 3), Place::Host(1)]);
+        assert_eq!(arrivals(&mut wires, ZERO), [port(1, 3), WireEnd::Host(1)]);
         assert_eq!(
             (wires.port_of(1), wires.frames.dropped_down),
             (Some(End { switch: 1, port: 3 }), 1)
@@ -324,7 +324,7 @@ mod tests {
     fn lldp_is_counted_once_a_wire() {
         let mut wires = wires(ZERO);
         let frame = ethernet::header([1; 6], [2; 6], ethertype::LLDP);
-        for from in [port(1, 2), port(1, 2), port(1, 1), Place::Host(1)] {
+        for from in [port(1, 2), port(1, 2), port(1, 1), WireEnd::Host(1)] {
             wires.send(from, &frame, ZERO);
         }
         wires.send(port(2, 2), &ethernet::header([1; 6], [2; 6], ethertype::ARP), ZERO);

@@ -1,19 +1,21 @@
 //! A topology while it is made: numbers the ports, and counts what there may be too many of.
 
-use super::{End, HOSTS_MAX, LINKS_MAX, Link, PORTS_MAX, Refusal, SWITCHES_MAX, Topology};
+use super::{
+    End, HOSTS_MAX, LINKS_MAX, PORTS_MAX, SWITCHES_MAX, ShapeRefusal, Topology, TopologyLink,
+};
 
 /// It counts everything and keeps no more than there may be; [`Builder::finish`] says whether that
 /// was all.
 #[derive(Default)]
 pub(super) struct Builder {
-    topology: Unfinished,
-    refusal: Option<Refusal>,
+    topology: UnfinishedTopology,
+    refusal: Option<ShapeRefusal>,
 }
 
 #[derive(Default)]
-struct Unfinished {
+struct UnfinishedTopology {
     ports: Vec<u32>,
-    links: Vec<Link>,
+    links: Vec<TopologyLink>,
     hosts: Vec<End>,
 }
 
@@ -21,7 +23,7 @@ impl Builder {
     /// The number of a new switch with so many hosts.
     pub(super) fn switch(&mut self, hosts: u32) -> u32 {
         if self.topology.ports.len() >= SWITCHES_MAX as usize {
-            self.refuse(Refusal::TooMany { what: "switches", max: SWITCHES_MAX as usize });
+            self.refuse(ShapeRefusal::TooMany { what: "switches", max: SWITCHES_MAX as usize });
             return SWITCHES_MAX;
         }
         self.topology.ports.push(0);
@@ -34,7 +36,7 @@ impl Builder {
 
     fn host(&mut self, switch: u32) {
         if self.topology.hosts.len() >= HOSTS_MAX {
-            return self.refuse(Refusal::TooMany { what: "hosts", max: HOSTS_MAX });
+            return self.refuse(ShapeRefusal::TooMany { what: "hosts", max: HOSTS_MAX });
         }
         let end = self.port(switch);
         self.topology.hosts.push(end);
@@ -43,10 +45,10 @@ impl Builder {
     /// Links two switches that there are.
     pub(super) fn link(&mut self, a: u32, b: u32) {
         if self.topology.links.len() >= LINKS_MAX {
-            return self.refuse(Refusal::TooMany { what: "links", max: LINKS_MAX });
+            return self.refuse(ShapeRefusal::TooMany { what: "links", max: LINKS_MAX });
         }
         let (a, b) = (self.port(a), self.port(b));
-        self.topology.links.push(Link { a, b });
+        self.topology.links.push(TopologyLink { a, b });
     }
 
     fn port(&mut self, switch: u32) -> End {
@@ -54,7 +56,7 @@ impl Builder {
         *ports += 1;
         let port = *ports;
         if port > PORTS_MAX {
-            self.refuse(Refusal::Ports { switch, max: PORTS_MAX });
+            self.refuse(ShapeRefusal::Ports { switch, max: PORTS_MAX });
         }
         End { switch, port }
     }
@@ -64,7 +66,7 @@ impl Builder {
         self.refusal.is_some()
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    fn refuse(&mut self, refusal: ShapeRefusal) {
         self.refusal.get_or_insert(refusal);
     }
 
@@ -72,8 +74,8 @@ impl Builder {
     ///
     /// # Errors
     /// There was too much of something.
-    pub(super) fn finish(self, labels: Vec<String>) -> Result<Topology, Refusal> {
-        let Unfinished { ports, links, hosts } = self.topology;
+    pub(super) fn finish(self, labels: Vec<String>) -> Result<Topology, ShapeRefusal> {
+        let UnfinishedTopology { ports, links, hosts } = self.topology;
         match self.refusal {
             Some(refusal) => Err(refusal),
             None => Ok(Topology { ports, links, hosts, labels }),

@@ -7,7 +7,7 @@
 //! document type definition is read, so that no entity can grow.
 
 use super::builder::Builder;
-use super::{FILE_LEN_MAX, LINKS_MAX, Refusal, SWITCHES_MAX, Topology};
+use super::{FILE_LEN_MAX, LINKS_MAX, SWITCHES_MAX, ShapeRefusal, Topology};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,11 +21,11 @@ const NODES_MAX: u32 = 1_000_000;
 const LABEL_LEN_MAX: usize = 64;
 
 /// Reads a file.
-pub(super) fn read(path: &Path, hosts: u32) -> Result<Topology, Refusal> {
-    let text = text(path).map_err(|error| Refusal::File { path: path.into(), error })?;
+pub(super) fn read(path: &Path, hosts: u32) -> Result<Topology, ShapeRefusal> {
+    let text = text(path).map_err(|error| ShapeRefusal::File { path: path.into(), error })?;
     parse(&text, hosts).map_err(|wrong| match wrong {
-        Wrong::Here(line, wrong) => Refusal::Line { path: path.into(), line, wrong },
-        Wrong::Size(refusal) => refusal,
+        GraphmlFault::Here(line, wrong) => ShapeRefusal::Line { path: path.into(), line, wrong },
+        GraphmlFault::Size(refusal) => refusal,
     })
 }
 
@@ -40,19 +40,19 @@ fn text(path: &Path) -> io::Result<String> {
 
 /// What is wrong with a text.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(super) enum GraphmlFault {
     /// On this line.
     Here(u32, String),
     /// There is too much of something in it.
-    Size(Refusal),
+    Size(ShapeRefusal),
 }
 
 /// The topology that a text describes.
-pub(super) fn parse(text: &str, hosts: u32) -> Result<Topology, Wrong> {
+pub(super) fn parse(text: &str, hosts: u32) -> Result<Topology, GraphmlFault> {
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
-        .map_err(|error| Wrong::Here(error.pos().row, format!("this is no XML: {error}")))?;
-    let reader = Reader { document: &document };
+        .map_err(|error| GraphmlFault::Here(error.pos().row, format!("this is no XML: {error}")))?;
+    let reader = GraphmlReader { document: &document };
     let graph = reader.graph()?;
     let nodes = reader.nodes(graph)?;
     let edges = reader.edges(graph, &nodes)?;
@@ -64,10 +64,10 @@ pub(super) fn parse(text: &str, hosts: u32) -> Result<Topology, Wrong> {
     for (a, b) in edges {
         builder.link(a as u32 + 1, b as u32 + 1);
     }
-    builder.finish(reader.labels(&nodes)).map_err(Wrong::Size)
+    builder.finish(reader.labels(&nodes)).map_err(GraphmlFault::Size)
 }
 
-struct Reader<'a> {
+struct GraphmlReader<'a> {
     document: &'a Document<'a>,
 }
 
@@ -77,9 +77,9 @@ struct Nodes<'a> {
     by_id: HashMap<&'a str, usize>,
 }
 
-impl<'a> Reader<'a> {
-    fn wrong(&self, node: Node<'_, '_>, what: impl Into<String>) -> Wrong {
-        Wrong::Here(self.line(node), what.into())
+impl<'a> GraphmlReader<'a> {
+    fn wrong(&self, node: Node<'_, '_>, what: impl Into<String>) -> GraphmlFault {
+        GraphmlFault::Here(self.line(node), what.into())
     }
 
     fn line(&self, node: Node<'_, '_>) -> u32 {
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The one graph of the file.
-    fn graph(&self) -> Result<Node<'a, 'a>, Wrong> {
+    fn graph(&self) -> Result<Node<'a, 'a>, GraphmlFault> {
         let root = self.document.root_element();
         if root.tag_name().name() != "graphml" {
             let found = short(root.tag_name().name());
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Ok(graph)
     }
 
-    fn nodes(&self, graph: Node<'a, 'a>) -> Result<Nodes<'a>, Wrong> {
+    fn nodes(&self, graph: Node<'a, 'a>) -> Result<Nodes<'a>, GraphmlFault> {
         let mut nodes = Nodes { all: Vec::new(), by_id: HashMap::new() };
         for node in graph.children().filter(|node| is(*node, "node")) {
             if let Some(inner) = node.children().find(|node| is(*node, "graph")) {
@@ -128,7 +128,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn edges(&self, graph: Node<'a, 'a>, nodes: &Nodes<'a>) -> Result<Vec<(usize, usize)>, Wrong> {
+    fn edges(
+        &self,
+        graph: Node<'a, 'a>,
+        nodes: &Nodes<'a>,
+    ) -> Result<Vec<(usize, usize)>, GraphmlFault> {
         let mut edges = Vec::new();
         for edge in graph.children() {
             if is(edge, "hyperedge") {
@@ -152,7 +156,12 @@ impl<'a> Reader<'a> {
         Ok(edges)
     }
 
-    fn end(&self, edge: Node<'a, 'a>, which: &str, nodes: &Nodes<'a>) -> Result<usize, Wrong> {
+    fn end(
+        &self,
+        edge: Node<'a, 'a>,
+        which: &str,
+        nodes: &Nodes<'a>,
+    ) -> Result<usize, GraphmlFault> {
         let id = self.attribute(edge, which)?;
         let node = nodes.by_id.get(id).copied();
         node.ok_or_else(|| {
@@ -160,14 +169,18 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn attribute(&self, node: Node<'a, 'a>, name: &str) -> Result<&'a str, Wrong> {
+    fn attribute(&self, node: Node<'a, 'a>, name: &str) -> Result<&'a str, GraphmlFault> {
         node.attribute(name).ok_or_else(|| {
             let tag = short(node.tag_name().name());
             self.wrong(node, format!("the <{tag}> has no {name}"))
         })
     }
 
-    fn check_connected(&self, nodes: &Nodes<'a>, edges: &[(usize, usize)]) -> Result<(), Wrong> {
+    fn check_connected(
+        &self,
+        nodes: &Nodes<'a>,
+        edges: &[(usize, usize)],
+    ) -> Result<(), GraphmlFault> {
         let mut peers = vec![Vec::new(); nodes.all.len()];
         for &(a, b) in edges {
             peers[a].push(b);

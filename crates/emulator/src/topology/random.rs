@@ -16,7 +16,8 @@ pub(super) fn waxman(
     hosts: u32,
     rng: &mut SplitMix64,
 ) {
-    let places: Vec<Place> = (0..switches).map(|_| Place(rng.unit(), rng.unit())).collect();
+    let places: Vec<SquarePoint> =
+        (0..switches).map(|_| SquarePoint(rng.unit(), rng.unit())).collect();
     for _ in &places {
         to.switch(hosts);
     }
@@ -25,7 +26,7 @@ pub(super) fn waxman(
         (-places[a].distance(places[b]) / (alpha * std::f64::consts::SQRT_2)).exp()
     };
     let beta = density.map_or_else(|| beta_for_mean(&near, places.len()), |(_, beta)| beta);
-    let mut groups = Groups::new(places.len());
+    let mut groups = GroupForest::new(places.len());
     for a in 0..places.len() {
         for b in a + 1..places.len() {
             if rng.unit() < beta * near(a, b) {
@@ -49,7 +50,7 @@ fn beta_for_mean(near: &impl Fn(usize, usize) -> f64, switches: usize) -> f64 {
 
 /// Links what is apart to what holds the first switch: the nearest first, with all that hangs on
 /// it.
-fn join_nearest(to: &mut Builder, places: &[Place], groups: &mut Groups) {
+fn join_nearest(to: &mut Builder, places: &[SquarePoint], groups: &mut GroupForest) {
     // The nearest switch within for each without, and how far that is; what came within and was not
     // looked at yet.
     let mut nearest = vec![(f64::INFINITY, 0); places.len()];
@@ -76,20 +77,20 @@ fn join_nearest(to: &mut Builder, places: &[Place], groups: &mut Groups) {
 
 /// A point of the unit square.
 #[derive(Clone, Copy)]
-struct Place(f64, f64);
+struct SquarePoint(f64, f64);
 
-impl Place {
-    fn distance(self, other: Place) -> f64 {
+impl SquarePoint {
+    fn distance(self, other: SquarePoint) -> f64 {
         (self.0 - other.0).hypot(self.1 - other.1)
     }
 }
 
 /// Which switches hang together: a forest whose roots stand for a group each.
-struct Groups(Vec<usize>);
+struct GroupForest(Vec<usize>);
 
-impl Groups {
-    fn new(switches: usize) -> Groups {
-        Groups((0..switches).collect())
+impl GroupForest {
+    fn new(switches: usize) -> GroupForest {
+        GroupForest((0..switches).collect())
     }
 
     fn root(&mut self, mut switch: usize) -> usize {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Why a [`super::Shape`] could not be read or laid out.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum ShapeRefusal {
     /// No shape is spelled like this.
     Unknown(String),
     /// A shape with too few, too many or unreadable parameters.
@@ -57,35 +57,35 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ShapeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Unknown(text) => write!(
+            ShapeRefusal::Unknown(text) => write!(
                 f,
                 "there is no topology \"{text}\": write single, linear, tree, ring, torus, fat-tree, waxman or preferential \
                  with its numbers, as torus,3,3, or the path of a file that ends in .graphml"
             ),
-            Refusal::Spelling { text, usage } => {
+            ShapeRefusal::Spelling { text, usage } => {
                 write!(f, "the topology \"{text}\" cannot be read: write {usage}")
             }
-            Refusal::OutOfRange { shape, parameter, accepted } => {
+            ShapeRefusal::OutOfRange { shape, parameter, accepted } => {
                 write!(f, "{parameter} of a {shape} topology must be {accepted}")
             }
-            Refusal::TooMany { what, max } => {
+            ShapeRefusal::TooMany { what, max } => {
                 write!(f, "the topology would have more than {max} {what}, which is the most")
             }
-            Refusal::Ports { switch, max } => write!(
+            ShapeRefusal::Ports { switch, max } => write!(
                 f,
                 "switch s{switch} of the topology would have more than {max} ports, which is the most"
             ),
-            Refusal::File { path, error } => {
+            ShapeRefusal::File { path, error } => {
                 write!(f, "{}: the topology cannot be read: {error}", path.display())
             }
-            Refusal::Line { path, line, wrong } => {
+            ShapeRefusal::Line { path, line, wrong } => {
                 write!(f, "{}:{line}: {wrong}", path.display())
             }
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ShapeRefusal {}

@@ -1,7 +1,7 @@
 //! What topologies there are, how they are spelled, and what their numbers may be.
 
 use super::builder::Builder;
-use super::{PORTS_MAX, Refusal, SWITCHES_MAX, Topology, graphml, random, regular};
+use super::{PORTS_MAX, SWITCHES_MAX, ShapeRefusal, Topology, graphml, random, regular};
 use crate::load::rng::SplitMix64;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -87,7 +87,7 @@ impl Shape {
     /// # Errors
     /// A size is nonsense or too large; a file is missing, is no GraphML, or its switches are not
     /// all connected.
-    pub fn lay_out(&self, hosts: Option<u32>, seed: u64) -> Result<Topology, Refusal> {
+    pub fn lay_out(&self, hosts: Option<u32>, seed: u64) -> Result<Topology, ShapeRefusal> {
         self.check(hosts)?;
         let or = |usual| hosts.unwrap_or(usual);
         let mut builder = Builder::default();
@@ -112,14 +112,14 @@ impl Shape {
         builder.finish(Vec::new())
     }
 
-    pub(super) fn check(&self, hosts: Option<u32>) -> Result<(), Refusal> {
+    pub(super) fn check(&self, hosts: Option<u32>) -> Result<(), ShapeRefusal> {
         let within = |shape, parameter, value: u32, range: RangeInclusive<u32>| match range
             .contains(&value)
         {
             true => Ok(()),
             false => {
                 let accepted = format!("{} to {}", range.start(), range.end());
-                Err(Refusal::OutOfRange { shape, parameter, accepted })
+                Err(ShapeRefusal::OutOfRange { shape, parameter, accepted })
             }
         };
         let all = SWITCHES_MAX;
@@ -143,7 +143,7 @@ impl Shape {
                 within("torus", "Y", y, 3..=all)?;
                 within("torus", "HOSTS", hosts, 0..=PORTS_MAX)
             }
-            Shape::FatTree { k } if k % 2 == 1 => Err(Refusal::OutOfRange {
+            Shape::FatTree { k } if k % 2 == 1 => Err(ShapeRefusal::OutOfRange {
                 shape: "fat-tree",
                 parameter: "K",
                 accepted: "even".into(),
@@ -164,20 +164,20 @@ impl Shape {
     }
 }
 
-fn part(parameter: &'static str, value: f64) -> Result<(), Refusal> {
+fn part(parameter: &'static str, value: f64) -> Result<(), ShapeRefusal> {
     match value > 0.0 && value <= 1.0 {
         true => Ok(()),
         false => {
             let accepted = "above 0 and at most 1".into();
-            Err(Refusal::OutOfRange { shape: "waxman", parameter, accepted })
+            Err(ShapeRefusal::OutOfRange { shape: "waxman", parameter, accepted })
         }
     }
 }
 
 impl FromStr for Shape {
-    type Err = Refusal;
+    type Err = ShapeRefusal;
 
-    fn from_str(text: &str) -> Result<Shape, Refusal> {
+    fn from_str(text: &str) -> Result<Shape, ShapeRefusal> {
         if text.ends_with(".graphml") {
             return Ok(Shape::Graphml(text.into()));
         }
@@ -185,8 +185,8 @@ impl FromStr for Shape {
         let name = parts.next().unwrap_or_default();
         let numbers: Vec<&str> = parts.collect();
         let known = USAGE.iter().find(|(known, _)| *known == name);
-        let &(_, usage) = known.ok_or_else(|| Refusal::Unknown(text.into()))?;
-        parse(name, &numbers).ok_or_else(|| Refusal::Spelling { text: text.into(), usage })
+        let &(_, usage) = known.ok_or_else(|| ShapeRefusal::Unknown(text.into()))?;
+        parse(name, &numbers).ok_or_else(|| ShapeRefusal::Spelling { text: text.into(), usage })
     }
 }
 

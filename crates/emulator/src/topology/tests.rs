@@ -20,7 +20,7 @@ fn refused(text: &str) -> String {
 fn peers(topology: &Topology) -> BTreeMap<u32, Vec<u32>> {
     let mut peers: BTreeMap<u32, Vec<u32>> =
         (1..=topology.switches()).map(|switch| (switch, Vec::new())).collect();
-    for Link { a, b } in topology.links() {
+    for TopologyLink { a, b } in topology.links() {
         peers.entry(a.switch).or_default().push(b.switch);
         peers.entry(b.switch).or_default().push(a.switch);
     }
@@ -66,7 +66,7 @@ fn ends(ends: &[End]) -> Vec<(u32, u32)> {
 
 fn links(topology: &Topology) -> Vec<(u32, u32, u32, u32)> {
     let links = topology.links().iter();
-    links.map(|Link { a, b }| (a.switch, a.port, b.switch, b.port)).collect()
+    links.map(|TopologyLink { a, b }| (a.switch, a.port, b.switch, b.port)).collect()
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_file_of_the_zoo_is_read() {
 /// What is said of the text, with its line.
 fn wrong(text: &str) -> (u32, String) {
     match graphml::parse(text, 1) {
-        Err(graphml::Wrong::Here(line, sentence)) => (line, sentence),
+        Err(graphml::GraphmlFault::Here(line, sentence)) => (line, sentence),
         other => panic!("{other:?}"),
     }
 }
@@ -392,10 +392,10 @@ proptest! {
         let lines = text.lines().count().max(1) as u32 + 1;
         match graphml::parse(&text, 1) {
             Ok(topology) => check(&topology),
-            Err(graphml::Wrong::Here(line, sentence)) => {
+            Err(graphml::GraphmlFault::Here(line, sentence)) => {
                 prop_assert!(line >= 1 && line <= lines && !sentence.is_empty(), "{}: {}", line, sentence);
             }
-            Err(graphml::Wrong::Size(refusal)) => prop_assert!(false, "{}", refusal),
+            Err(graphml::GraphmlFault::Size(refusal)) => prop_assert!(false, "{}", refusal),
         }
     }
 

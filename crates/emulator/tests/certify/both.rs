@@ -2,9 +2,9 @@
 
 use super::corpus_ports::restored;
 use super::ovs::{Ovs, PORTS};
-use super::seen::{Seen, seen};
+use super::seen::{CertifySeen, seen};
+use super::step::CertifyStep;
 use super::step::Site;
-use super::step::Step;
 use aldis_emulator::datapath::{Datapath, PortSpec, Sink};
 use aldis_emulator::peer::bare;
 use aldis_wire::v13::bucket::GroupNo;
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 const REMOVALS_WAIT: Duration = Duration::from_secs(10);
 
 /// What came of each step.
-pub(crate) type Outcome = Vec<Vec<Seen>>;
+pub(crate) type StepOutcomes = Vec<Vec<CertifySeen>>;
 
 /// Both switches.
-pub(crate) struct Both {
+pub(crate) struct BothSwitches {
     version: Version,
     site: Site,
     ovs: Ovs,
@@ -30,7 +30,7 @@ pub(crate) struct Both {
 
 /// Shows the program on which Open vSwitch ended itself, and what it said last, once: those that
 /// follow find it gone.
-struct LastWords<'a>(&'a [Step], PathBuf);
+struct LastWords<'a>(&'a [CertifyStep], PathBuf);
 
 impl Drop for LastWords<'_> {
     fn drop(&mut self) {
@@ -52,45 +52,45 @@ const LAST_WORDS: usize = 30;
 
 /// What the emulated switch sends.
 #[derive(Default)]
-struct Out {
+struct EmulatedOutput {
     version: Option<Version>,
-    seen: Vec<Seen>,
+    seen: Vec<CertifySeen>,
 }
 
-impl Sink for Out {
+impl Sink for EmulatedOutput {
     fn to_controller(&mut self, message: &[u8]) {
         let version = self.version.expect("a version");
         self.seen.extend(seen(version, message));
     }
 
     fn to_port(&mut self, port: u32, frame: &[u8]) {
-        self.seen.push(Seen::Frame(port, frame.to_vec()));
+        self.seen.push(CertifySeen::Frame(port, frame.to_vec()));
     }
 }
 
-impl Both {
-    pub(crate) fn start(version: Version) -> Both {
+impl BothSwitches {
+    pub(crate) fn start(version: Version) -> BothSwitches {
         let ovs = Ovs::start(version);
         let site = Site { version, addresses: ovs.addresses.clone() };
-        Both { version, site, ovs }
+        BothSwitches { version, site, ovs }
     }
 
-    /// With a clock that stands still but for [`Step::Pause`].
-    pub(crate) fn start_at_rest(version: Version) -> Both {
-        let mut both = Both::start(version);
+    /// With a clock that stands still but for [`CertifyStep::Pause`].
+    pub(crate) fn start_at_rest(version: Version) -> BothSwitches {
+        let mut both = BothSwitches::start(version);
         both.ovs.ctl.call("time/stop", &[]);
         both
     }
 
     /// Whether a program does the same on both; the report of the difference if not. A difference
     /// has to come twice.
-    pub(crate) fn agree(&mut self, program: &[Step]) -> Result<(), String> {
+    pub(crate) fn agree(&mut self, program: &[CertifyStep]) -> Result<(), String> {
         let _last_words = LastWords(program, self.ovs.log());
         self.compare(program).or_else(|_| self.compare(program))
     }
 
     /// At the end both are made empty again, which is part of what is compared.
-    fn compare(&mut self, program: &[Step]) -> Result<(), String> {
+    fn compare(&mut self, program: &[CertifyStep]) -> Result<(), String> {
         let program = [program, &reset(self.version, program)].concat();
         let mut ours = emulated(&self.site, &program);
         let our_removals = removals(&mut ours);
@@ -108,7 +108,7 @@ impl Both {
 
     /// The FLOW_REMOVEDs of a program, which a thread of Open vSwitch's own sends when it finds the
     /// time: so many are waited for.
-    fn removals(&mut self, outcome: &mut Outcome, expected: usize) -> Vec<Seen> {
+    fn removals(&mut self, outcome: &mut StepOutcomes, expected: usize) -> Vec<CertifySeen> {
         let deadline = Instant::now() + REMOVALS_WAIT;
         let mut all = removals(outcome);
         while all.len() < expected && Instant::now() < deadline {
@@ -120,7 +120,7 @@ impl Both {
         all
     }
 
-    fn real_steps(&mut self, program: &[Step]) -> Outcome {
+    fn real_steps(&mut self, program: &[CertifyStep]) -> StepOutcomes {
         let mut outcome = vec![Vec::new(); program.len()];
         let mut at = 0;
         while at < program.len() {
@@ -131,8 +131,8 @@ impl Both {
             } else {
                 match (&program[at], program[at].frame()) {
                     (_, Some((port, bytes))) => self.ovs.frame(port, &bytes),
-                    (Step::Wait(seconds), _) => self.ovs.wait(*seconds),
-                    (Step::Pause(ms), _) => self.ovs.pause(*ms),
+                    (CertifyStep::Wait(seconds), _) => self.ovs.wait(*seconds),
+                    (CertifyStep::Pause(ms), _) => self.ovs.pause(*ms),
                     _ => {}
                 }
                 outcome[at] = self.collect(&mut Vec::new());
@@ -144,7 +144,7 @@ impl Both {
 
     /// Messages that stand together are sent together; what answers none of them counts as the last
     /// one's.
-    fn real_messages(&mut self, first: usize, steps: &[Step], outcome: &mut Outcome) {
+    fn real_messages(&mut self, first: usize, steps: &[CertifyStep], outcome: &mut StepOutcomes) {
         self.ovs.ctl.call("revalidator/purge", &[]);
         let mut sent = Vec::new();
         for (number, step) in (first as u32..).zip(steps) {
@@ -157,7 +157,7 @@ impl Both {
         let last = first + steps.len() - 1;
         for one in self.collect(&mut before) {
             let at = match &one {
-                Seen::Answer(number, _) => *number as usize,
+                CertifySeen::Answer(number, _) => *number as usize,
                 _ => last,
             };
             outcome[at].push(one);
@@ -168,14 +168,16 @@ impl Both {
     }
 
     /// Everything that has come, `before` included.
-    fn collect(&mut self, before: &mut Vec<Seen>) -> Vec<Seen> {
+    fn collect(&mut self, before: &mut Vec<CertifySeen>) -> Vec<CertifySeen> {
         self.barrier(before);
         let mut all = std::mem::take(before);
-        all.extend(self.ovs.left().into_iter().map(|(port, frame)| Seen::Frame(port, frame)));
+        all.extend(
+            self.ovs.left().into_iter().map(|(port, frame)| CertifySeen::Frame(port, frame)),
+        );
         in_order(all)
     }
 
-    fn barrier(&mut self, into: &mut Vec<Seen>) {
+    fn barrier(&mut self, into: &mut Vec<CertifySeen>) {
         let (request, reply) = match self.version {
             Version::V10 => (18, 19),
             Version::V13 => (20, 21),
@@ -193,14 +195,14 @@ impl Both {
 
 /// How many messages a program begins with that are sent together. A change of a port is the last
 /// of them: Open vSwitch lets it have its effect a turn later.
-fn together(program: &[Step]) -> usize {
+fn together(program: &[CertifyStep]) -> usize {
     let messages = program.iter().take_while(|step| step.is_message());
-    let port = messages.clone().position(|step| matches!(step, Step::Port { .. }));
+    let port = messages.clone().position(|step| matches!(step, CertifyStep::Port { .. }));
     port.map_or(messages.count(), |at| at + 1)
 }
 
 /// The program on the emulated switch.
-fn emulated(site: &Site, program: &[Step]) -> Outcome {
+fn emulated(site: &Site, program: &[CertifyStep]) -> StepOutcomes {
     let version = site.version;
     let port = |number: u32| PortSpec {
         number,
@@ -210,18 +212,18 @@ fn emulated(site: &Site, program: &[Step]) -> Outcome {
     let ports: Vec<PortSpec> = (1..=PORTS).map(port).collect();
     let mut switch = Datapath::new(version, DatapathId(0xc1), &ports);
     let mut now = Duration::from_secs(1000);
-    let mut outcome: Outcome = Vec::new();
+    let mut outcome: StepOutcomes = Vec::new();
     let mut pending = Vec::new();
     for (at, step) in program.iter().enumerate() {
-        let mut out = Out { version: Some(version), seen: Vec::new() };
+        let mut out = EmulatedOutput { version: Some(version), seen: Vec::new() };
         match (step.message(site, at as u32), step.frame()) {
             (Some(bytes), _) => {
                 for raw in Chop::new(&bytes) {
                     switch.message(raw.expect("whole messages").bytes, now, &mut out);
                 }
                 let is_last = together(&program[at..]) == 1;
-                let (answers, others): (Vec<Seen>, Vec<Seen>) =
-                    out.seen.into_iter().partition(|one| matches!(one, Seen::Answer(..)));
+                let (answers, others): (Vec<CertifySeen>, Vec<CertifySeen>) =
+                    out.seen.into_iter().partition(|one| matches!(one, CertifySeen::Answer(..)));
                 pending.extend(others);
                 let mut all = answers;
                 if is_last {
@@ -235,8 +237,8 @@ fn emulated(site: &Site, program: &[Step]) -> Outcome {
             }
             (None, None) => {
                 now += match step {
-                    Step::Wait(seconds) => Duration::from_secs(u64::from(*seconds)),
-                    Step::Pause(ms) => Duration::from_millis(u64::from(*ms)),
+                    CertifyStep::Wait(seconds) => Duration::from_secs(u64::from(*seconds)),
+                    CertifyStep::Pause(ms) => Duration::from_millis(u64::from(*ms)),
                     _ => Duration::ZERO,
                 };
                 switch.expire(now, &mut out);
@@ -248,59 +250,60 @@ fn emulated(site: &Site, program: &[Step]) -> Outcome {
 }
 
 /// Takes the FLOW_REMOVEDs out of an outcome: which step they come with does not matter.
-fn removals(outcome: &mut Outcome) -> Vec<Seen> {
-    let is = |one: &mut Seen| matches!(one, Seen::Removed(_));
-    let mut all: Vec<Seen> = outcome.iter_mut().flat_map(|step| step.extract_if(.., is)).collect();
+fn removals(outcome: &mut StepOutcomes) -> Vec<CertifySeen> {
+    let is = |one: &mut CertifySeen| matches!(one, CertifySeen::Removed(_));
+    let mut all: Vec<CertifySeen> =
+        outcome.iter_mut().flat_map(|step| step.extract_if(.., is)).collect();
     all.sort();
     all
 }
 
 /// By kind, and by port: the order among ports does not matter.
-fn in_order(mut all: Vec<Seen>) -> Vec<Seen> {
+fn in_order(mut all: Vec<CertifySeen>) -> Vec<CertifySeen> {
     all.sort_by_key(|one| match one {
-        Seen::Frame(port, _) => (0, *port),
-        Seen::Status(port, _) => (1, *port),
-        Seen::Said(_) | Seen::Removed(_) => (2, 0),
-        Seen::Answer(number, _) => (3, *number),
+        CertifySeen::Frame(port, _) => (0, *port),
+        CertifySeen::Status(port, _) => (1, *port),
+        CertifySeen::Said(_) | CertifySeen::Removed(_) => (2, 0),
+        CertifySeen::Answer(number, _) => (3, *number),
     });
     all
 }
 
 /// What makes a switch empty again behind a program.
-fn reset(version: Version, program: &[Step]) -> Vec<Step> {
-    let ports = program.iter().any(|step| matches!(step, Step::Port { .. }));
+fn reset(version: Version, program: &[CertifyStep]) -> Vec<CertifyStep> {
+    let ports = program.iter().any(|step| matches!(step, CertifyStep::Port { .. }));
     let ports = if ports { restored(version) } else { Vec::new() };
     let rest = match version {
         Version::V10 => vec![
-            Step::V10(v10::Message::FlowMod(v10::FlowMod {
+            CertifyStep::V10(v10::Message::FlowMod(v10::FlowMod {
                 command: v10::FlowModCommand::DELETE,
                 ..super::corpus_v10::flow(v10::Match::ANY, 0, vec![])
             })),
-            Step::V10(v10::Message::SetConfig(v10::SwitchConfig {
+            CertifyStep::V10(v10::Message::SetConfig(v10::SwitchConfig {
                 flags: v10::ConfigFlags::FRAG_NORMAL,
                 miss_send_len: 128,
             })),
         ],
         Version::V13 => vec![
-            Step::V13(v13::Message::FlowMod(v13::flow_mod::FlowMod {
+            CertifyStep::V13(v13::Message::FlowMod(v13::flow_mod::FlowMod {
                 command: v13::flow_mod::FlowModCommand::DELETE,
                 table_id: v13::table_mod::TableNo::ALL,
                 ..super::corpus_v13::flow(0, 0, vec![], vec![])
             })),
             // The flows first: Open vSwitch 3.1 ends itself when a flow loses two groups at once.
-            Step::V13(v13::Message::GroupMod(GroupMod {
+            CertifyStep::V13(v13::Message::GroupMod(GroupMod {
                 command: GroupModCommand::DELETE,
                 kind: GroupType::ALL,
                 group_id: GroupNo::ALL,
                 buckets: vec![],
             })),
-            Step::V13(v13::Message::MeterMod(MeterMod {
+            CertifyStep::V13(v13::Message::MeterMod(MeterMod {
                 command: MeterModCommand::DELETE,
                 flags: MeterFlags::EMPTY,
                 meter_id: MeterNo::ALL,
                 bands: vec![],
             })),
-            Step::V13(v13::Message::SetConfig(v13::config::SwitchConfig {
+            CertifyStep::V13(v13::Message::SetConfig(v13::config::SwitchConfig {
                 flags: v13::config::ConfigFlags::NORMAL,
                 miss_send_len: 128,
             })),
@@ -309,7 +312,12 @@ fn reset(version: Version, program: &[Step]) -> Vec<Step> {
     [rest, ports].concat()
 }
 
-fn report(program: &[Step], at: usize, ours: &[Seen], theirs: &[Seen]) -> String {
+fn report(
+    program: &[CertifyStep],
+    at: usize,
+    ours: &[CertifySeen],
+    theirs: &[CertifySeen],
+) -> String {
     use std::fmt::Write;
     let mut text = String::from("the emulated switch and Open vSwitch differ\n");
     for (number, step) in program[..=at].iter().enumerate() {
@@ -328,10 +336,10 @@ fn report(program: &[Step], at: usize, ours: &[Seen], theirs: &[Seen]) -> String
 }
 
 /// A case of a corpus: its name and its program.
-pub(crate) type Case = (&'static str, Vec<Step>);
+pub(crate) type Case = (&'static str, Vec<CertifyStep>);
 
 /// Every case on both; all differences at the end.
-pub(crate) fn run_corpus(mut both: Both, cases: Vec<Case>) {
+pub(crate) fn run_corpus(mut both: BothSwitches, cases: Vec<Case>) {
     let count = cases.len();
     let different = cases.into_iter().filter_map(|(name, program)| {
         both.agree(&program).err().map(|report| format!("{name}: {report}"))

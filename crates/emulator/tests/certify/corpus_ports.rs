@@ -2,8 +2,8 @@
 //! the controller is told.
 
 use super::both::Case;
-use super::frames::{Above, Body, Frame, Part};
-use super::step::Step;
+use super::frames::{Above, FrameBody, FramePart, TestFrame};
+use super::step::CertifyStep;
 use super::{corpus_v10, corpus_v13};
 use aldis_wire::Version;
 use aldis_wire::v10;
@@ -30,9 +30,9 @@ pub(crate) fn settable(version: Version) -> Vec<u32> {
 }
 
 /// Ports as they were at the start.
-pub(crate) fn restored(version: Version) -> Vec<Step> {
+pub(crate) fn restored(version: Version) -> Vec<CertifyStep> {
     let mask = settable(version).into_iter().sum::<u32>() | DOWN;
-    (1..=super::ovs::PORTS).map(|port| Step::Port { port, config: 0, mask }).collect()
+    (1..=super::ovs::PORTS).map(|port| CertifyStep::Port { port, config: 0, mask }).collect()
 }
 
 pub(crate) fn cases(version: Version) -> Vec<Case> {
@@ -43,17 +43,23 @@ pub(crate) fn cases(version: Version) -> Vec<Case> {
     };
     let mut cases: Vec<Case> =
         settable(version).into_iter().map(|bit| (names(bit), with(version, bit))).collect();
-    let down = |config| Step::Port { port: 2, config, mask: DOWN };
+    let down = |config| CertifyStep::Port { port: 2, config, mask: DOWN };
     // Open vSwitch looks at its ports once a turn: something has to come between for it to see
     // both.
     let seen = |config| [vec![down(config)], frames(&[1])].concat();
     let both = [DOWN, DOWN, 0].map(seen).concat();
     cases.push(("a port that goes down and comes up", both));
-    cases.push(("a change of nothing", vec![Step::Port { port: 2, config: NO_FWD, mask: 0 }]));
+    cases.push((
+        "a change of nothing",
+        vec![CertifyStep::Port { port: 2, config: NO_FWD, mask: 0 }],
+    ));
     if version == Version::V10 {
         // Bits that say what a port is, not what is wanted of it.
         let config = 1 << 20;
-        cases.push(("bits that there are not", vec![Step::Port { port: 2, config, mask: config }]));
+        cases.push((
+            "bits that there are not",
+            vec![CertifyStep::Port { port: 2, config, mask: config }],
+        ));
     } else {
         cases.push(("a failover to the port that lives", failover()));
     }
@@ -61,10 +67,10 @@ pub(crate) fn cases(version: Version) -> Vec<Case> {
 }
 
 /// Ports 1 and 2 with the bit, between frames before and behind it, through every kind of output.
-fn with(version: Version, bit: u32) -> Vec<Step> {
-    let set = |config| [1, 2].map(|port| Step::Port { port, config, mask: bit });
+fn with(version: Version, bit: u32) -> Vec<CertifyStep> {
+    let set = |config| [1, 2].map(|port| CertifyStep::Port { port, config, mask: bit });
     let frames = || frames(&[1, 2, 3]);
-    let flows: Vec<Vec<Step>> = match version {
+    let flows: Vec<Vec<CertifyStep>> = match version {
         Version::V10 => vec![
             vec![],
             vec![flow_v10(v10::PortNo::FLOOD)],
@@ -94,31 +100,31 @@ fn with(version: Version, bit: u32) -> Vec<Step> {
     steps
 }
 
-fn frames(ports: &[u32]) -> Vec<Step> {
+fn frames(ports: &[u32]) -> Vec<CertifyStep> {
     let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 1, 2));
-    let (tos, ttl, options, fragment) = (0, 64, false, Part::Whole);
+    let (tos, ttl, options, fragment) = (0, 64, false, FramePart::Whole);
     let above = Above::Udp(80, 443, true);
-    let body = Body::Ipv4 { src, dst, tos, ttl, options, fragment, above };
-    ports.iter().map(|port| Step::Frame(*port, Frame::new(body.clone()))).collect()
+    let body = FrameBody::Ipv4 { src, dst, tos, ttl, options, fragment, above };
+    ports.iter().map(|port| CertifyStep::Frame(*port, TestFrame::new(body.clone()))).collect()
 }
 
-fn flow_v10(port: v10::PortNo) -> Step {
+fn flow_v10(port: v10::PortNo) -> CertifyStep {
     let actions = vec![v10::Action::Output { port, max_len: 0xffff }];
-    Step::V10(v10::Message::FlowMod(corpus_v10::flow(v10::Match::ANY, 1, actions)))
+    CertifyStep::V10(v10::Message::FlowMod(corpus_v10::flow(v10::Match::ANY, 1, actions)))
 }
 
-fn flow_v13(port: PortNo) -> Step {
+fn flow_v13(port: PortNo) -> CertifyStep {
     let actions = vec![Action::output(port)];
     let apply = vec![Instruction::ApplyActions(actions)];
-    Step::V13(Message::FlowMod(corpus_v13::flow(0, 1, vec![], apply)))
+    CertifyStep::V13(Message::FlowMod(corpus_v13::flow(0, 1, vec![], apply)))
 }
 
-fn miss_v13() -> Step {
+fn miss_v13() -> CertifyStep {
     let apply = vec![Instruction::ApplyActions(vec![Action::output(PortNo::CONTROLLER)])];
-    Step::V13(Message::FlowMod(corpus_v13::flow(0, 0, vec![], apply)))
+    CertifyStep::V13(Message::FlowMod(corpus_v13::flow(0, 0, vec![], apply)))
 }
 
-fn failover() -> Vec<Step> {
+fn failover() -> Vec<CertifyStep> {
     let bucket = |port| Bucket {
         weight: 0,
         watch_port: PortNo(port),
@@ -132,11 +138,11 @@ fn failover() -> Vec<Step> {
         buckets: vec![bucket(2), bucket(4)],
     };
     let apply = vec![Instruction::ApplyActions(vec![Action::Group(GroupNo(3))])];
-    let set = |config| Step::Port { port: 2, config, mask: DOWN };
+    let set = |config| CertifyStep::Port { port: 2, config, mask: DOWN };
     [
         vec![
-            Step::V13(v13::Message::GroupMod(group)),
-            Step::V13(Message::FlowMod(corpus_v13::flow(0, 1, vec![], apply))),
+            CertifyStep::V13(v13::Message::GroupMod(group)),
+            CertifyStep::V13(Message::FlowMod(corpus_v13::flow(0, 1, vec![], apply))),
         ],
         frames(&[1, 3]),
         vec![set(DOWN)],

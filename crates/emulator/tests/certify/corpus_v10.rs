@@ -1,8 +1,8 @@
 //! Named cases of 1.0: every field of a match, every action, every command, and what is refused.
 
 use super::both::Case;
-use super::frames::{Above, Body, Frame, Part, mac};
-use super::step::Step;
+use super::frames::{Above, FrameBody, FramePart, TestFrame, mac};
+use super::step::CertifyStep;
 use aldis_wire::v10::stats::{FlowStatsRequest, StatsRequest, StatsRequestBody};
 use aldis_wire::v10::{
     Action, ConfigFlags, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo,
@@ -39,43 +39,43 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-fn add(match_: Match, priority: u16, actions: Vec<Action>) -> Step {
-    Step::V10(Message::FlowMod(flow(match_, priority, actions)))
+fn add(match_: Match, priority: u16, actions: Vec<Action>) -> CertifyStep {
+    CertifyStep::V10(Message::FlowMod(flow(match_, priority, actions)))
 }
 
-fn change(command: FlowModCommand, match_: Match, priority: u16, to: u16) -> Step {
+fn change(command: FlowModCommand, match_: Match, priority: u16, to: u16) -> CertifyStep {
     let flow_mod = FlowMod { command, cookie: 9, ..flow(match_, priority, vec![out(to)]) };
-    Step::V10(Message::FlowMod(flow_mod))
+    CertifyStep::V10(Message::FlowMod(flow_mod))
 }
 
 fn out(port: u16) -> Action {
     Action::output(PortNo(port))
 }
 
-fn statistics() -> Step {
+fn statistics() -> CertifyStep {
     let request = FlowStatsRequest { match_: Match::ANY, table_id: 0xff, out_port: PortNo::NONE };
-    Step::V10(Message::StatsRequest(StatsRequest {
+    CertifyStep::V10(Message::StatsRequest(StatsRequest {
         flags: 0,
         body: StatsRequestBody::Flow(request),
     }))
 }
 
-fn tcp() -> Frame {
-    Frame::new(ipv4(Above::Tcp(80, 443)))
+fn tcp() -> TestFrame {
+    TestFrame::new(ipv4(Above::Tcp(80, 443)))
 }
 
-fn ipv4(above: Above) -> Body {
-    let (tos, ttl, options, fragment) = (0xb9, 64, false, Part::Whole);
-    Body::Ipv4 { src: A, dst: B, tos, ttl, options, fragment, above }
+fn ipv4(above: Above) -> FrameBody {
+    let (tos, ttl, options, fragment) = (0xb9, 64, false, FramePart::Whole);
+    FrameBody::Ipv4 { src: A, dst: B, tos, ttl, options, fragment, above }
 }
 
-fn arp() -> Frame {
-    Frame::new(Body::Arp { op: 1, spa: A, tpa: B })
+fn arp() -> TestFrame {
+    TestFrame::new(FrameBody::Arp { op: 1, spa: A, tpa: B })
 }
 
 /// Frames of every kind, each of which a field may tell from the others.
-fn frames() -> Vec<Step> {
-    let ipv6 = Body::Ipv6 {
+fn frames() -> Vec<CertifyStep> {
+    let ipv6 = FrameBody::Ipv6 {
         src: A.to_ipv6_mapped(),
         dst: B.to_ipv6_mapped(),
         class: 0xb8,
@@ -92,28 +92,28 @@ fn frames() -> Vec<Step> {
         tcp().tagged(0),
         tcp().tagged(5).tagged(6),
         other,
-        Frame::new(ipv4(Above::Udp(80, 443, true))),
-        Frame::new(ipv4(Above::Udp(80, 443, false))),
-        Frame::new(ipv4(Above::Icmp(8, 0))),
-        Frame::new(ipv4(Above::Other(47))),
-        Frame::new(ipv4(Above::CutTcp)),
+        TestFrame::new(ipv4(Above::Udp(80, 443, true))),
+        TestFrame::new(ipv4(Above::Udp(80, 443, false))),
+        TestFrame::new(ipv4(Above::Icmp(8, 0))),
+        TestFrame::new(ipv4(Above::Other(47))),
+        TestFrame::new(ipv4(Above::CutTcp)),
         arp(),
-        Frame::new(ipv6),
-        Frame::new(Body::Other(0x88b5)),
-        Frame::new(Body::Llc),
-        Frame::new(Body::Snap(0x88b5)),
+        TestFrame::new(ipv6),
+        TestFrame::new(FrameBody::Other(0x88b5)),
+        TestFrame::new(FrameBody::Llc),
+        TestFrame::new(FrameBody::Snap(0x88b5)),
     ];
-    frames.into_iter().map(|frame| Step::Frame(1, frame)).collect()
+    frames.into_iter().map(|frame| CertifyStep::Frame(1, frame)).collect()
 }
 
-fn case(name: &'static str, before: Vec<Step>) -> Case {
+fn case(name: &'static str, before: Vec<CertifyStep>) -> Case {
     (name, [before, frames(), vec![statistics()]].concat())
 }
 
 fn forwarding() -> Vec<Case> {
     let config = |miss_send_len| {
         let flags = ConfigFlags::FRAG_NORMAL;
-        Step::V10(Message::SetConfig(SwitchConfig { flags, miss_send_len }))
+        CertifyStep::V10(Message::SetConfig(SwitchConfig { flags, miss_send_len }))
     };
     vec![
         case("without flows the controller is asked", vec![]),
@@ -248,10 +248,15 @@ fn actions() -> Vec<Case> {
     cases
 }
 
-fn packet_outs() -> Vec<Step> {
+fn packet_outs() -> Vec<CertifyStep> {
     let send = |in_port, actions| {
         let data = tcp().tagged(5).to_bytes();
-        Step::V10(Message::PacketOut(PacketOut { buffer_id: NO_BUFFER, in_port, actions, data }))
+        CertifyStep::V10(Message::PacketOut(PacketOut {
+            buffer_id: NO_BUFFER,
+            in_port,
+            actions,
+            data,
+        }))
     };
     vec![
         add(Match::ANY.with_in_port(PortNo(3)), 1, vec![out(4)]),
@@ -271,19 +276,25 @@ fn commands() -> Vec<Case> {
     let ip = Match::ANY.with_dl_type(0x0800);
     let arp = Match::ANY.with_dl_type(0x0806);
     let both = || vec![add(ip, 5, vec![out(2)]), add(arp, 5, vec![out(3)])];
-    let then = |step: Step| [both(), vec![step]].concat();
+    let then = |step: CertifyStep| [both(), vec![step]].concat();
     let told = |match_, priority| {
         let flow_mod = flow(match_, priority, vec![out(2)]);
-        Step::V10(Message::FlowMod(FlowMod { flags: FlowModFlags::SEND_FLOW_REM, ..flow_mod }))
+        CertifyStep::V10(Message::FlowMod(FlowMod {
+            flags: FlowModFlags::SEND_FLOW_REM,
+            ..flow_mod
+        }))
     };
     let careful = |match_, priority| {
         let flow_mod = flow(match_, priority, vec![out(4)]);
-        Step::V10(Message::FlowMod(FlowMod { flags: FlowModFlags::CHECK_OVERLAP, ..flow_mod }))
+        CertifyStep::V10(Message::FlowMod(FlowMod {
+            flags: FlowModFlags::CHECK_OVERLAP,
+            ..flow_mod
+        }))
     };
     let only = |match_, port| {
         let flow_mod = flow(match_, 0, vec![]);
         let (command, out_port) = (Do::DELETE, PortNo(port));
-        Step::V10(Message::FlowMod(FlowMod { command, out_port, ..flow_mod }))
+        CertifyStep::V10(Message::FlowMod(FlowMod { command, out_port, ..flow_mod }))
     };
     vec![
         case("an addition replaces", then(add(ip, 5, vec![out(4)]))),
@@ -322,7 +333,7 @@ fn commands() -> Vec<Case> {
 fn refusals() -> Vec<Case> {
     let bad = |actions| vec![add(Match::ANY, 1, actions)];
     let flow_mod = |change: fn(FlowMod) -> FlowMod| {
-        vec![Step::V10(Message::FlowMod(change(flow(Match::ANY, 1, vec![out(2)]))))]
+        vec![CertifyStep::V10(Message::FlowMod(change(flow(Match::ANY, 1, vec![out(2)]))))]
     };
     let packet_out =
         PacketOut { buffer_id: 77, in_port: PortNo::NONE, actions: vec![out(2)], data: vec![] };
@@ -338,7 +349,7 @@ fn refusals() -> Vec<Case> {
             flow_mod(|it| FlowMod { command: FlowModCommand(9), ..it }),
         ),
         case("a buffer that there is not", flow_mod(|it| FlowMod { buffer_id: 77, ..it })),
-        case("a packet from such a buffer", vec![Step::V10(Message::PacketOut(packet_out))]),
+        case("a packet from such a buffer", vec![CertifyStep::V10(Message::PacketOut(packet_out))]),
         case("an emergency flow", flow_mod(|it| FlowMod { flags: FlowModFlags::EMERG, ..it })),
     ]
 }

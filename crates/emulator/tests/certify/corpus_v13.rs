@@ -1,8 +1,8 @@
 //! Named cases of 1.3: tables, metadata, action sets, groups, and what is refused.
 
 use super::both::Case;
-use super::frames::{Above, Body, Frame, Part};
-use super::step::Step;
+use super::frames::{Above, FrameBody, FramePart, TestFrame};
+use super::step::CertifyStep;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
 use aldis_wire::v13::bucket::{Bucket, GroupNo};
@@ -63,15 +63,15 @@ fn times() -> Vec<Case> {
     let ends = |idle_timeout, hard_timeout| {
         let flow = flow(0, 1, vec![], vec![apply(vec![out(2)])]);
         let flags = FlowModFlags::SEND_FLOW_REM;
-        Step::V13(Message::FlowMod(FlowMod { idle_timeout, hard_timeout, flags, ..flow }))
+        CertifyStep::V13(Message::FlowMod(FlowMod { idle_timeout, hard_timeout, flags, ..flow }))
     };
-    let used = || vec![Step::Wait(600), frames().remove(0), Step::Wait(600)];
+    let used = || vec![CertifyStep::Wait(600), frames().remove(0), CertifyStep::Wait(600)];
     vec![
-        case("an idle flow goes", vec![ends(1000, 0), Step::Wait(1400)]),
+        case("an idle flow goes", vec![ends(1000, 0), CertifyStep::Wait(1400)]),
         case("a flow that is used stays", [vec![ends(1000, 0)], used()].concat()),
         case(
             "and goes once it is not",
-            [vec![ends(1000, 0)], used(), vec![Step::Wait(900)]].concat(),
+            [vec![ends(1000, 0)], used(), vec![CertifyStep::Wait(900)]].concat(),
         ),
         case("a hard timeout is for used flows too", [vec![ends(0, 1000)], used()].concat()),
         case("whichever comes first", [vec![ends(3000, 1000)], used()].concat()),
@@ -84,7 +84,13 @@ fn ports() -> Vec<Case> {
     let set = |port: u32, config: PortConfig| {
         let hw_addr = MacAddr([2, 0, 0, 0, 0, 99]);
         let (port_no, advertise) = (PortNo(port), PortFeatures::EMPTY);
-        Step::V13(Message::PortMod(PortMod { port_no, hw_addr, config, mask: config, advertise }))
+        CertifyStep::V13(Message::PortMod(PortMod {
+            port_no,
+            hw_addr,
+            config,
+            mask: config,
+            advertise,
+        }))
     };
     vec![
         case("a port that there is not", vec![set(77, PortConfig::NO_FWD)]),
@@ -94,8 +100,9 @@ fn ports() -> Vec<Case> {
 
 /// Last, and once: what generation it has seen a switch remembers.
 fn roles() -> Case {
-    let role =
-        |role, generation_id| Step::V13(Message::RoleRequest(RoleMessage { role, generation_id }));
+    let role = |role, generation_id| {
+        CertifyStep::V13(Message::RoleRequest(RoleMessage { role, generation_id }))
+    };
     let steps = vec![
         role(Role::NOCHANGE, 0),
         role(Role::MASTER, 5),
@@ -108,8 +115,8 @@ fn roles() -> Case {
     case("who may do what", steps)
 }
 
-fn add(table: u8, priority: u16, fields: Vec<Oxm>, instructions: Vec<Instruction>) -> Step {
-    Step::V13(Message::FlowMod(flow(table, priority, fields, instructions)))
+fn add(table: u8, priority: u16, fields: Vec<Oxm>, instructions: Vec<Instruction>) -> CertifyStep {
+    CertifyStep::V13(Message::FlowMod(flow(table, priority, fields, instructions)))
 }
 
 fn apply(actions: Vec<Action>) -> Instruction {
@@ -128,22 +135,22 @@ fn out(port: u32) -> Action {
     Action::output(PortNo(port))
 }
 
-fn frames() -> Vec<Step> {
+fn frames() -> Vec<CertifyStep> {
     let body = |above| {
-        let (tos, ttl, options, fragment) = (0, 64, false, Part::Whole);
-        Body::Ipv4 { src: A, dst: B, tos, ttl, options, fragment, above }
+        let (tos, ttl, options, fragment) = (0, 64, false, FramePart::Whole);
+        FrameBody::Ipv4 { src: A, dst: B, tos, ttl, options, fragment, above }
     };
     let frames = [
-        Frame::new(body(Above::Tcp(80, 443))),
-        Frame::new(body(Above::Tcp(80, 443))).tagged(5),
-        Frame::new(body(Above::Udp(80, 443, true))),
-        Frame::new(Body::Arp { op: 1, spa: A, tpa: B }),
-        Frame::new(Body::Other(0x88b5)),
+        TestFrame::new(body(Above::Tcp(80, 443))),
+        TestFrame::new(body(Above::Tcp(80, 443))).tagged(5),
+        TestFrame::new(body(Above::Udp(80, 443, true))),
+        TestFrame::new(FrameBody::Arp { op: 1, spa: A, tpa: B }),
+        TestFrame::new(FrameBody::Other(0x88b5)),
     ];
-    frames.into_iter().map(|frame| Step::Frame(1, frame)).collect()
+    frames.into_iter().map(|frame| CertifyStep::Frame(1, frame)).collect()
 }
 
-fn case(name: &'static str, before: Vec<Step>) -> Case {
+fn case(name: &'static str, before: Vec<CertifyStep>) -> Case {
     let request = FlowStatsRequest {
         table_id: TableNo::ALL,
         out_port: PortNo::ANY,
@@ -153,7 +160,7 @@ fn case(name: &'static str, before: Vec<Step>) -> Case {
         match_: Match::default(),
     };
     let request = MultipartRequest::new(MultipartRequestBody::Flow(request));
-    let statistics = Step::V13(Message::MultipartRequest(request));
+    let statistics = CertifyStep::V13(Message::MultipartRequest(request));
     (name, [before, frames(), vec![statistics]].concat())
 }
 
@@ -262,7 +269,7 @@ fn group(
     kind: GroupType,
     group_id: u32,
     buckets: Vec<(u32, Vec<Action>)>,
-) -> Step {
+) -> CertifyStep {
     let bucket = |(watch, actions)| Bucket {
         weight: u16::from(kind == GroupType::SELECT),
         watch_port: PortNo(watch),
@@ -271,7 +278,7 @@ fn group(
     };
     let buckets = buckets.into_iter().map(bucket).collect();
     let group_id = GroupNo(group_id);
-    Step::V13(Message::GroupMod(GroupMod { command, kind, group_id, buckets }))
+    CertifyStep::V13(Message::GroupMod(GroupMod { command, kind, group_id, buckets }))
 }
 
 fn groups() -> Vec<Case> {
@@ -289,7 +296,10 @@ fn groups() -> Vec<Case> {
     };
     let told = |group| {
         let flow_mod = flow(0, 1, vec![], vec![apply(vec![to(group)])]);
-        Step::V13(Message::FlowMod(FlowMod { flags: FlowModFlags::SEND_FLOW_REM, ..flow_mod }))
+        CertifyStep::V13(Message::FlowMod(FlowMod {
+            flags: FlowModFlags::SEND_FLOW_REM,
+            ..flow_mod
+        }))
     };
     vec![
         case("every bucket of a group", vec![all(), lead(1)]),
@@ -335,7 +345,12 @@ fn refusals() -> Vec<Case> {
     let one = |fields, instructions| vec![add(3, 1, fields, instructions)];
     let act = |action| vec![add(3, 1, vec![], vec![apply(vec![action])])];
     let flow_mod = |change: fn(FlowMod) -> FlowMod| {
-        vec![Step::V13(Message::FlowMod(change(flow(0, 1, vec![], vec![apply(vec![out(2)])]))))]
+        vec![CertifyStep::V13(Message::FlowMod(change(flow(
+            0,
+            1,
+            vec![],
+            vec![apply(vec![out(2)])],
+        ))))]
     };
     vec![
         case("no prerequisite", one(vec![Oxm::Ipv4Src(Masked::exact(A))], vec![])),

@@ -5,16 +5,16 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A frame and what it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct TestFrame {
     pub(crate) dst: u8,
     pub(crate) src: u8,
     /// Tag protocol, priority and identifier, outermost first.
     pub(crate) tags: Vec<(u16, u8, u16)>,
-    pub(crate) body: Body,
+    pub(crate) body: FrameBody,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum FrameBody {
     Other(u16),
     /// 802.3 without and with SNAP.
     Llc,
@@ -30,7 +30,7 @@ pub(crate) enum Body {
         tos: u8,
         ttl: u8,
         options: bool,
-        fragment: Part,
+        fragment: FramePart,
         above: Above,
     },
     Ipv6 {
@@ -46,7 +46,7 @@ pub(crate) enum Body {
 
 /// Which part of a packet a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum FramePart {
     Whole,
     First,
     Later,
@@ -80,12 +80,12 @@ pub(crate) fn mac(number: u8) -> [u8; 6] {
     }
 }
 
-impl Frame {
-    pub(crate) fn new(body: Body) -> Frame {
-        Frame { dst: 2, src: 1, tags: vec![], body }
+impl TestFrame {
+    pub(crate) fn new(body: FrameBody) -> TestFrame {
+        TestFrame { dst: 2, src: 1, tags: vec![], body }
     }
 
-    pub(crate) fn tagged(mut self, vid: u16) -> Frame {
+    pub(crate) fn tagged(mut self, vid: u16) -> TestFrame {
         self.tags.push((0x8100, 0, vid));
         self
     }
@@ -102,23 +102,25 @@ impl Frame {
     }
 }
 
-impl fmt::Display for Frame {
+impl fmt::Display for TestFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}\n      ")?;
         self.to_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl Body {
+impl FrameBody {
     fn to_bytes(&self) -> Vec<u8> {
         match self {
-            Body::Other(kind) => [&kind.to_be_bytes()[..], b"something that is no IP"].concat(),
-            Body::Llc => vec![0, 10, 0x42, 0x42, 3, 1, 2, 3, 4, 5, 6, 7],
-            Body::Snap(kind) => {
+            FrameBody::Other(kind) => {
+                [&kind.to_be_bytes()[..], b"something that is no IP"].concat()
+            }
+            FrameBody::Llc => vec![0, 10, 0x42, 0x42, 3, 1, 2, 3, 4, 5, 6, 7],
+            FrameBody::Snap(kind) => {
                 [&[0, 20, 0xaa, 0xaa, 3, 0, 0, 0], &kind.to_be_bytes()[..], b"twelve bytes"]
                     .concat()
             }
-            Body::Arp { op, spa, tpa } => [
+            FrameBody::Arp { op, spa, tpa } => [
                 &[8, 6, 0, 1, 8, 0, 6, 4][..],
                 &op.to_be_bytes(),
                 &mac(1),
@@ -127,13 +129,13 @@ impl Body {
                 &tpa.octets(),
             ]
             .concat(),
-            Body::Ipv4 { .. } => self.ipv4(),
-            Body::Ipv6 { .. } => self.ipv6(),
+            FrameBody::Ipv4 { .. } => self.ipv4(),
+            FrameBody::Ipv6 { .. } => self.ipv6(),
         }
     }
 
     fn ipv4(&self) -> Vec<u8> {
-        let Body::Ipv4 { src, dst, tos, ttl, options, fragment, above } = self else {
+        let FrameBody::Ipv4 { src, dst, tos, ttl, options, fragment, above } = self else {
             return vec![];
         };
         let pseudo = [&src.octets()[..], &dst.octets()].concat();
@@ -141,9 +143,9 @@ impl Body {
         let header_len = if *options { 24 } else { 20 };
         let total = (header_len + payload.len()) as u16;
         let word = match fragment {
-            Part::Whole => 0x4000,
-            Part::First => 0x2000,
-            Part::Later => 0x0010,
+            FramePart::Whole => 0x4000,
+            FramePart::First => 0x2000,
+            FramePart::Later => 0x0010,
         };
         let mut header = vec![0x40 + header_len as u8 / 4, *tos];
         for number in [total, 0x1234, word, u16::from(*ttl) << 8 | u16::from(kind), 0] {
@@ -159,7 +161,7 @@ impl Body {
     }
 
     fn ipv6(&self) -> Vec<u8> {
-        let Body::Ipv6 { src, dst, class, label, hops, hop_by_hop, above } = self else {
+        let FrameBody::Ipv6 { src, dst, class, label, hops, hop_by_hop, above } = self else {
             return vec![];
         };
         let pseudo = [&src.octets()[..], &dst.octets()].concat();

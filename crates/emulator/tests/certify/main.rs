@@ -27,44 +27,44 @@ mod step;
 mod unixctl;
 
 use aldis_wire::Version;
-use both::Both;
+use both::BothSwitches;
 
 #[test]
 fn the_corpus_of_1_0() {
-    both::run_corpus(Both::start(Version::V10), corpus_v10::cases());
+    both::run_corpus(BothSwitches::start(Version::V10), corpus_v10::cases());
 }
 
 #[test]
 fn the_corpus_of_1_3() {
-    both::run_corpus(Both::start(Version::V13), corpus_v13::cases());
+    both::run_corpus(BothSwitches::start(Version::V13), corpus_v13::cases());
 }
 
 #[test]
 fn ports_of_1_0() {
-    both::run_corpus(Both::start(Version::V10), corpus_ports::cases(Version::V10));
+    both::run_corpus(BothSwitches::start(Version::V10), corpus_ports::cases(Version::V10));
 }
 
 #[test]
 fn ports_of_1_3() {
-    both::run_corpus(Both::start(Version::V13), corpus_ports::cases(Version::V13));
+    both::run_corpus(BothSwitches::start(Version::V13), corpus_ports::cases(Version::V13));
 }
 
 #[test]
 fn the_corpus_of_meters() {
-    both::run_corpus(Both::start_at_rest(Version::V13), meters::cases());
+    both::run_corpus(BothSwitches::start_at_rest(Version::V13), meters::cases());
 }
 
 #[test]
 fn random_meters() {
-    random::run(|| Both::start_at_rest(Version::V13), meters::program);
+    random::run(|| BothSwitches::start_at_rest(Version::V13), meters::program);
 }
 
 #[test]
 fn random_programs_of_1_0() {
-    random::run(|| Both::start(Version::V10), random_v10::program);
+    random::run(|| BothSwitches::start(Version::V10), random_v10::program);
 }
 
 #[test]
 fn random_programs_of_1_3() {
-    random::run(|| Both::start(Version::V13), random_v13::program);
+    random::run(|| BothSwitches::start(Version::V13), random_v13::program);
 }

@@ -5,9 +5,9 @@
 
 use super::both::Case;
 use super::corpus_v13::flow;
-use super::frames::{Above, Body, Frame, Part};
+use super::frames::{Above, FrameBody, FramePart, TestFrame};
 use super::random::frame;
-use super::step::Step;
+use super::step::CertifyStep;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
 use aldis_wire::v13::instruction::Instruction;
@@ -105,83 +105,90 @@ fn refusals() -> Vec<Case> {
         case("no unit", one(MeterFlags::EMPTY, 1, vec![(5, 0)])),
         case("flags that there are not", one(MeterFlags(0x12), 1, vec![(5, 0)])),
         case("a rate of nothing", one(PACKETS, 1, vec![(0, 5)])),
-        case("a band that remarks", vec![vec![Step::V13(Message::MeterMod(remarks))]]),
+        case("a band that remarks", vec![vec![CertifyStep::V13(Message::MeterMod(remarks))]]),
         case("what no meter is asked", vec![vec![question(9)]]),
     ]
 }
 
-fn case(name: &'static str, parts: Vec<Vec<Step>>) -> Case {
+fn case(name: &'static str, parts: Vec<Vec<CertifyStep>>) -> Case {
     (name, [parts.concat(), questions()].concat())
 }
 
-fn question(id: u32) -> Step {
+fn question(id: u32) -> CertifyStep {
     let body = MultipartRequestBody::Meter(MeterRequest { meter_id: MeterNo(id) });
-    Step::V13(Message::MultipartRequest(MultipartRequest::new(body)))
+    CertifyStep::V13(Message::MultipartRequest(MultipartRequest::new(body)))
 }
 
 /// What the meters are and what they counted.
-fn questions() -> Vec<Step> {
+fn questions() -> Vec<CertifyStep> {
     let all = MeterRequest { meter_id: MeterNo::ALL };
     let bodies = [MultipartRequestBody::Meter(all), MultipartRequestBody::MeterConfig(all)];
-    bodies.map(|body| Step::V13(Message::MultipartRequest(MultipartRequest::new(body)))).into()
+    bodies
+        .map(|body| CertifyStep::V13(Message::MultipartRequest(MultipartRequest::new(body))))
+        .into()
 }
 
 fn band((rate, burst_size): (u32, u32)) -> MeterBand {
     MeterBand { rate, burst_size, effect: BandEffect::Drop }
 }
 
-fn meter(command: MeterModCommand, flags: MeterFlags, id: u32, bands: Vec<(u32, u32)>) -> Step {
+fn meter(
+    command: MeterModCommand,
+    flags: MeterFlags,
+    id: u32,
+    bands: Vec<(u32, u32)>,
+) -> CertifyStep {
     let bands = bands.into_iter().map(band).collect();
-    Step::V13(Message::MeterMod(MeterMod { command, flags, meter_id: MeterNo(id), bands }))
+    CertifyStep::V13(Message::MeterMod(MeterMod { command, flags, meter_id: MeterNo(id), bands }))
 }
 
-fn add(flags: MeterFlags, bands: Vec<(u32, u32)>) -> Vec<Step> {
+fn add(flags: MeterFlags, bands: Vec<(u32, u32)>) -> Vec<CertifyStep> {
     vec![meter(MeterModCommand::ADD, flags, 1, bands)]
 }
 
-fn through(id: u32, table: u8, fields: Vec<Oxm>, mut rest: Vec<Instruction>) -> Step {
+fn through(id: u32, table: u8, fields: Vec<Oxm>, mut rest: Vec<Instruction>) -> CertifyStep {
     rest.insert(0, Instruction::Meter(MeterNo(id)));
-    Step::V13(Message::FlowMod(flow(table, 1, fields, rest)))
+    CertifyStep::V13(Message::FlowMod(flow(table, 1, fields, rest)))
 }
 
 fn out(port: u32) -> Action {
     Action::output(PortNo(port))
 }
 
-fn metered() -> Vec<Step> {
+fn metered() -> Vec<CertifyStep> {
     vec![through(1, 0, vec![], vec![Instruction::ApplyActions(vec![out(2)])])]
 }
 
 /// What came before the meter has been done; what the set holds is not.
-fn metered_with_set() -> Vec<Step> {
+fn metered_with_set() -> Vec<CertifyStep> {
     let first = vec![
         Instruction::ApplyActions(vec![out(3)]),
         Instruction::WriteActions(vec![out(4)]),
         Instruction::GotoTable(TableNo(1)),
     ];
     vec![
-        Step::V13(Message::FlowMod(flow(0, 1, vec![], first))),
+        CertifyStep::V13(Message::FlowMod(flow(0, 1, vec![], first))),
         through(1, 1, vec![], vec![Instruction::ApplyActions(vec![out(2)])]),
     ]
 }
 
 /// More than any of the meters lets through, then less, then nothing for long, then more again.
-fn offered() -> Vec<Step> {
+fn offered() -> Vec<CertifyStep> {
     let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 1, 2));
-    let (tos, ttl, options, fragment) = (0, 64, false, Part::Whole);
-    let body = |above| Body::Ipv4 { src, dst, tos, ttl, options, fragment, above };
-    let small = || Step::Frame(1, Frame::new(body(Above::Udp(80, 443, true))));
-    let large = || Step::Frame(3, Frame::new(body(Above::Tcp(80, 443))));
+    let (tos, ttl, options, fragment) = (0, 64, false, FramePart::Whole);
+    let body = |above| FrameBody::Ipv4 { src, dst, tos, ttl, options, fragment, above };
+    let small = || CertifyStep::Frame(1, TestFrame::new(body(Above::Udp(80, 443, true))));
+    let large = || CertifyStep::Frame(3, TestFrame::new(body(Above::Tcp(80, 443))));
     let mut steps = Vec::new();
     for (ms, frames) in [(0, 8), (100, 2), (130, 3), (1, 1), (999, 7), (20_000, 12), (250, 4)] {
-        steps.extend((ms > 0).then_some(Step::Pause(ms)));
+        steps.extend((ms > 0).then_some(CertifyStep::Pause(ms)));
         steps.extend((0..frames).map(|at| if at % 3 == 2 { large() } else { small() }));
     }
     steps
 }
 
 /// Two meters, flows through them in two tables, and frames over time.
-pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn program() -> impl Strategy<Value = Vec<CertifyStep>> {
     let meter_of = |id: u32| {
         let bands = prop::collection::vec((1..12_u32, 0..20_u32), 1..3);
         (any::<bool>(), any::<bool>(), bands).prop_map(move |(packets, bursts, bands)| {
@@ -192,7 +199,7 @@ pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
     };
     let step = prop_oneof![
         4 => frame(),
-        2 => select(vec![1_u32, 17, 100, 333, 1000, 5000]).prop_map(Step::Pause),
+        2 => select(vec![1_u32, 17, 100, 333, 1000, 5000]).prop_map(CertifyStep::Pause),
     ];
     let offered = || prop::collection::vec(step.clone(), 1..40);
     let removed = prop::option::of(1..3_u32);

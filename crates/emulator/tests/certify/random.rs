@@ -1,10 +1,10 @@
 //! Random programs: frames and values that both versions draw from, and the run that shrinks a
 //! difference.
 
-use super::both::Both;
+use super::both::BothSwitches;
 use super::corpus_ports::{NO_RECV, settable};
-use super::frames::{Above, Body, Frame, Part};
-use super::step::Step;
+use super::frames::{Above, FrameBody, FramePart, TestFrame};
+use super::step::CertifyStep;
 use aldis_wire::Version;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -28,8 +28,8 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// Runs programs from a seed; `ALDIS_CERTIFY_PROGRAMS` and `ALDIS_CERTIFY_SEED` say how many and
 /// which, `ALDIS_CERTIFY_FROM` with which of them to begin.
-pub(crate) fn run<S: Strategy<Value = Vec<Step>> + 'static>(
-    start: fn() -> Both,
+pub(crate) fn run<S: Strategy<Value = Vec<CertifyStep>> + 'static>(
+    start: fn() -> BothSwitches,
     programs: fn() -> S,
 ) {
     // A strategy is a value as large as all that it is made of, and moved about by its users.
@@ -40,7 +40,7 @@ pub(crate) fn run<S: Strategy<Value = Vec<Step>> + 'static>(
     }
 }
 
-fn run_here(start: fn() -> Both, programs: impl Strategy<Value = Vec<Step>>) {
+fn run_here(start: fn() -> BothSwitches, programs: impl Strategy<Value = Vec<CertifyStep>>) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse().expect("a number"));
     let cases = number("ALDIS_CERTIFY_PROGRAMS").unwrap_or(PROGRAMS);
     let seed = number("ALDIS_CERTIFY_SEED").unwrap_or(1);
@@ -124,19 +124,19 @@ fn above(v6: bool) -> impl Strategy<Value = Above> {
     ]
 }
 
-fn body() -> impl Strategy<Value = Body> {
-    let part = prop_oneof![8 => Just(Part::Whole), 1 => Just(Part::First), 1 => Just(Part::Later)];
+fn body() -> impl Strategy<Value = FrameBody> {
+    let part = prop_oneof![8 => Just(FramePart::Whole), 1 => Just(FramePart::First), 1 => Just(FramePart::Later)];
     let ttl = || prop::sample::select(vec![1_u8, 2, 64, 255]);
     let v4 = (ipv4(), ipv4(), tos(), ttl(), any::<bool>(), part, above(false));
     let v4 = v4.prop_map(|(src, dst, tos, ttl, options, fragment, above)| {
         // Open vSwitch takes what a later fragment begins with for the header of its protocol, and
         // "corrects" a checksum there when an address changes.
-        let above = if fragment == Part::Later { Above::Other(47) } else { above };
-        Body::Ipv4 { src, dst, tos, ttl, options, fragment, above }
+        let above = if fragment == FramePart::Later { Above::Other(47) } else { above };
+        FrameBody::Ipv4 { src, dst, tos, ttl, options, fragment, above }
     });
     let label = prop::sample::select(vec![0, 1, 0xf_ffff_u32]);
     let v6 = (ipv6(), ipv6(), tos(), label, ttl(), any::<bool>(), above(true));
-    let v6 = v6.prop_map(|(src, dst, class, label, hops, hop_by_hop, above)| Body::Ipv6 {
+    let v6 = v6.prop_map(|(src, dst, class, label, hops, hop_by_hop, above)| FrameBody::Ipv6 {
         src,
         dst,
         class,
@@ -149,10 +149,10 @@ fn body() -> impl Strategy<Value = Body> {
     prop_oneof![
         8 => v4,
         4 => v6,
-        3 => arp.prop_map(|(op, spa, tpa)| Body::Arp { op, spa, tpa }),
-        1 => prop::sample::select(vec![0x88b5_u16, 0x88cc]).prop_map(Body::Other),
-        1 => Just(Body::Llc),
-        1 => prop::sample::select(vec![0x88b5_u16]).prop_map(Body::Snap),
+        3 => arp.prop_map(|(op, spa, tpa)| FrameBody::Arp { op, spa, tpa }),
+        1 => prop::sample::select(vec![0x88b5_u16, 0x88cc]).prop_map(FrameBody::Other),
+        1 => Just(FrameBody::Llc),
+        1 => prop::sample::select(vec![0x88b5_u16]).prop_map(FrameBody::Snap),
     ]
 }
 
@@ -178,17 +178,17 @@ pub(crate) fn timeouts() -> impl Strategy<Value = (u16, u16)> {
 
 /// Time passes: no sum of these is within minutes of a timeout, so that it does not matter how long
 /// a program takes.
-pub(crate) fn wait() -> impl Strategy<Value = Step> {
-    prop::sample::select(vec![700, 1400]).prop_map(Step::Wait)
+pub(crate) fn wait() -> impl Strategy<Value = CertifyStep> {
+    prop::sample::select(vec![700, 1400]).prop_map(CertifyStep::Wait)
 }
 
 /// What a port may do changes: whether it sends, and is flooded. A port that takes nothing in is
 /// left out: Open vSwitch counts what came in by it at the flow that would have been next.
-pub(crate) fn port_change(version: Version) -> impl Strategy<Value = Step> {
+pub(crate) fn port_change(version: Version) -> impl Strategy<Value = CertifyStep> {
     let bits: Vec<u32> = settable(version).into_iter().filter(|bit| *bit != NO_RECV).collect();
     let all: u32 = bits.iter().sum();
     let config = prop::sample::select([bits, vec![0, all]].concat());
-    (1..=super::ovs::PORTS, config).prop_map(move |(port, config)| Step::Port {
+    (1..=super::ovs::PORTS, config).prop_map(move |(port, config)| CertifyStep::Port {
         port,
         config,
         mask: all,
@@ -196,8 +196,8 @@ pub(crate) fn port_change(version: Version) -> impl Strategy<Value = Step> {
 }
 
 /// A frame, and the port that it comes in by.
-pub(crate) fn frame() -> impl Strategy<Value = Step> {
+pub(crate) fn frame() -> impl Strategy<Value = CertifyStep> {
     let frame = (mac_number(), 1..4_u8, tags(), body());
-    let frame = frame.prop_map(|(dst, src, tags, body)| Frame { dst, src, tags, body });
-    (1..=super::ovs::PORTS, frame).prop_map(|(port, frame)| Step::Frame(port, frame))
+    let frame = frame.prop_map(|(dst, src, tags, body)| TestFrame { dst, src, tags, body });
+    (1..=super::ovs::PORTS, frame).prop_map(|(port, frame)| CertifyStep::Frame(port, frame))
 }

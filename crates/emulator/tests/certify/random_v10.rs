@@ -3,7 +3,7 @@
 use super::corpus_v10::flow;
 use super::frames::mac;
 use super::random::{frame, ipv4, mac_number, port_change, timeouts, tos, tp, vid, wait};
-use super::step::Step;
+use super::step::CertifyStep;
 use aldis_wire::v10::stats::{FlowStatsRequest, StatsRequest, StatsRequestBody};
 use aldis_wire::v10::{
     Action, FlowMod, FlowModCommand, FlowModFlags, Match, Message, PacketOut, PortNo, VLAN_NONE,
@@ -15,7 +15,7 @@ use proptest::sample::select;
 
 /// Flows, then frames, changes to the flows, frames, and what was counted. No two flows of one
 /// priority overlap: which of them a frame meets is each switch's own affair.
-pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn program() -> impl Strategy<Value = Vec<CertifyStep>> {
     let frames = |most| {
         prop::collection::vec(
             prop_oneof![18 => frame(), 2 => packet_out(), 1 => wait(), 1 => port_change(Version::V10)],
@@ -29,10 +29,12 @@ pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The counters, from which frames must have been told to the flows.
-fn statistics() -> Vec<Step> {
+fn statistics() -> Vec<CertifyStep> {
     let request = FlowStatsRequest { match_: Match::ANY, table_id: 0xff, out_port: PortNo::NONE };
     let bodies = [StatsRequestBody::Flow(request), StatsRequestBody::Aggregate(request)];
-    bodies.map(|body| Step::V10(Message::StatsRequest(StatsRequest { flags: 0, body }))).into()
+    bodies
+        .map(|body| CertifyStep::V10(Message::StatsRequest(StatsRequest { flags: 0, body })))
+        .into()
 }
 
 fn mac_addr() -> impl Strategy<Value = MacAddr> {
@@ -123,7 +125,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-fn change(only_add: bool) -> impl Strategy<Value = Step> {
+fn change(only_add: bool) -> impl Strategy<Value = CertifyStep> {
     // A change that finds nothing adds, at a priority that no other flow has.
     let commands = if only_add { vec![(0, 0)] } else { vec![(0, 0), (1, 1000), (3, 0), (4, 0)] };
     let command = select(commands);
@@ -142,7 +144,7 @@ fn change(only_add: bool) -> impl Strategy<Value = Step> {
         let above = if odd { 20 } else { above };
         let priority = priority + if above > 0 { above + bits % 60_000 } else { 0 };
         let check = if command == 0 { FlowModFlags::CHECK_OVERLAP } else { FlowModFlags::EMPTY };
-        Step::V10(Message::FlowMod(FlowMod {
+        CertifyStep::V10(Message::FlowMod(FlowMod {
             command: FlowModCommand(command),
             cookie,
             idle_timeout,
@@ -154,14 +156,19 @@ fn change(only_add: bool) -> impl Strategy<Value = Step> {
     })
 }
 
-fn packet_out() -> impl Strategy<Value = Step> {
+fn packet_out() -> impl Strategy<Value = CertifyStep> {
     let table = Just(Action::output(PortNo::TABLE));
     let action = prop_oneof![3 => action(), 1 => table];
     let in_port = prop_oneof![3 => (1..5_u16).prop_map(PortNo), 1 => Just(PortNo::NONE)];
     let actions = prop::collection::vec(action, 0..4);
     (frame(), in_port, actions).prop_map(|(step, in_port, actions)| {
-        let Step::Frame(_, frame) = step else { return step };
+        let CertifyStep::Frame(_, frame) = step else { return step };
         let data = frame.to_bytes();
-        Step::V10(Message::PacketOut(PacketOut { buffer_id: NO_BUFFER, in_port, actions, data }))
+        CertifyStep::V10(Message::PacketOut(PacketOut {
+            buffer_id: NO_BUFFER,
+            in_port,
+            actions,
+            data,
+        }))
     })
 }

@@ -3,7 +3,7 @@
 use super::corpus_v13::flow;
 use super::frames::mac;
 use super::random::{frame, ipv4, ipv6, mac_number, port_change, timeouts, tos, tp, vid, wait};
-use super::step::Step;
+use super::step::CertifyStep;
 use aldis_wire::v13::Message;
 use aldis_wire::v13::action::Action;
 use aldis_wire::v13::bucket::{Bucket, GroupNo};
@@ -25,7 +25,7 @@ use std::net::Ipv4Addr;
 
 /// Groups, flows, frames, changes to the flows, frames, and what was counted. No two flows of one
 /// priority overlap: which of them a frame meets is each switch's own affair.
-pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn program() -> impl Strategy<Value = Vec<CertifyStep>> {
     let frames = |most| {
         prop::collection::vec(
             prop_oneof![18 => frame(), 1 => wait(), 1 => port_change(Version::V13)],
@@ -41,7 +41,7 @@ pub(crate) fn program() -> impl Strategy<Value = Vec<Step>> {
     )
 }
 
-fn statistics() -> Vec<Step> {
+fn statistics() -> Vec<CertifyStep> {
     let request = FlowStatsRequest {
         table_id: TableNo::ALL,
         out_port: PortNo::ANY,
@@ -55,7 +55,9 @@ fn statistics() -> Vec<Step> {
         MultipartRequestBody::Aggregate(request),
         MultipartRequestBody::Group(GroupStatsRequest { group_id: GroupNo::ALL }),
     ];
-    bodies.map(|body| Step::V13(Message::MultipartRequest(MultipartRequest::new(body)))).into()
+    bodies
+        .map(|body| CertifyStep::V13(Message::MultipartRequest(MultipartRequest::new(body))))
+        .into()
 }
 
 fn mac_addr() -> impl Strategy<Value = MacAddr> {
@@ -242,12 +244,12 @@ const SELECTS: GroupNo = GroupNo(3);
 
 /// Groups 1 to 3: all, indirect, and fast failover between ports that live. A select group has one
 /// bucket, since which of several is taken is each switch's own affair.
-fn groups() -> impl Strategy<Value = Vec<Step>> {
+fn groups() -> impl Strategy<Value = Vec<CertifyStep>> {
     let group = |group_id: u32, kind: GroupType, buckets: Vec<Vec<Action>>| {
         let watch_port = if kind == GroupType::FF { PortNo(1) } else { PortNo::ANY };
         let weight = u16::from(kind == GroupType::SELECT);
         let bucket = |actions| Bucket { weight, watch_port, watch_group: GroupNo::ANY, actions };
-        Step::V13(Message::GroupMod(GroupMod {
+        CertifyStep::V13(Message::GroupMod(GroupMod {
             command: GroupModCommand::ADD,
             kind,
             group_id: GroupNo(group_id),
@@ -266,7 +268,7 @@ fn groups() -> impl Strategy<Value = Vec<Step>> {
     )
 }
 
-fn change(only_add: bool) -> impl Strategy<Value = Step> {
+fn change(only_add: bool) -> impl Strategy<Value = CertifyStep> {
     let command = if only_add { 0..1_u8 } else { 0..5 };
     let head = (command, 0..3_u8, 0..9_u16, 0..3_u64, select(vec![0_u16, 1, 4, 5]));
     let actions = || prop::collection::vec(action(), 0..5);
@@ -298,13 +300,13 @@ fn change(only_add: bool) -> impl Strategy<Value = Step> {
             flow_mod.out_group = group.filter(|_| delete && all).map_or(GroupNo::ANY, GroupNo);
             flow_mod.cookie_mask = mask.unwrap_or(0);
         }
-        Step::V13(Message::FlowMod(flow_mod))
+        CertifyStep::V13(Message::FlowMod(flow_mod))
     })
 }
 
-type Body = (Option<Vec<Action>>, bool, Option<Vec<Action>>, Option<(u64, u64)>, Option<u8>);
+type RequestBody = (Option<Vec<Action>>, bool, Option<Vec<Action>>, Option<(u64, u64)>, Option<u8>);
 
-fn instructions(table: u8, fields: &[Oxm], body: Body) -> Vec<Instruction> {
+fn instructions(table: u8, fields: &[Oxm], body: RequestBody) -> Vec<Instruction> {
     let (apply, clear, write, metadata, goto) = body;
     let mut tags = usize::from(is_tagged(fields));
     let mut all = Vec::new();

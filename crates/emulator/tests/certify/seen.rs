@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// One thing that came of a step.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Seen {
+pub(crate) enum CertifySeen {
     /// A frame left by a port.
     Frame(u32, Vec<u8>),
     /// A PORT_STATUS of a port.
@@ -22,21 +22,23 @@ pub(crate) enum Seen {
     Answer(u32, String),
 }
 
-impl fmt::Debug for Seen {
+impl fmt::Debug for CertifySeen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Seen::Frame(port, bytes) => {
+            CertifySeen::Frame(port, bytes) => {
                 write!(f, "out of port {port}: ")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
             }
-            Seen::Status(_, text) | Seen::Said(text) | Seen::Removed(text) => f.write_str(text),
-            Seen::Answer(number, text) => write!(f, "to message {number}: {text}"),
+            CertifySeen::Status(_, text) | CertifySeen::Said(text) | CertifySeen::Removed(text) => {
+                f.write_str(text)
+            }
+            CertifySeen::Answer(number, text) => write!(f, "to message {number}: {text}"),
         }
     }
 }
 
 /// What a message says, as both switches say it; `None` for those that are not compared.
-pub(crate) fn seen(version: Version, bytes: &[u8]) -> Option<Seen> {
+pub(crate) fn seen(version: Version, bytes: &[u8]) -> Option<CertifySeen> {
     match version {
         Version::V10 => {
             let (xid, message) = v10::Message::decode(bytes).expect("a message of the version");
@@ -49,25 +51,25 @@ pub(crate) fn seen(version: Version, bytes: &[u8]) -> Option<Seen> {
     }
 }
 
-fn v10_seen(xid: u32, message: v10::Message) -> Option<Seen> {
+fn v10_seen(xid: u32, message: v10::Message) -> Option<CertifySeen> {
     use v10::Message::*;
     Some(match message {
-        Error(error) => Seen::Answer(xid, error.code.to_string()),
-        PacketIn(packet_in) => Seen::Said(format!("{packet_in:x?}")),
+        Error(error) => CertifySeen::Answer(xid, error.code.to_string()),
+        PacketIn(packet_in) => CertifySeen::Said(format!("{packet_in:x?}")),
         FlowRemoved(mut removed) => {
             (removed.duration_sec, removed.duration_nsec) = (0, 0);
             removed.match_ = plain(&removed.match_);
-            Seen::Removed(format!("{removed:?}"))
+            CertifySeen::Removed(format!("{removed:?}"))
         }
         PortStatus(status) => {
             let (reason, port, config) = (status.reason, status.desc.port_no, status.desc.config);
-            Seen::Status(u32::from(port.0), format!("{reason} of port {port}: {config}"))
+            CertifySeen::Status(u32::from(port.0), format!("{reason} of port {port}: {config}"))
         }
         StatsReply(reply) => {
             assert_eq!(reply.flags, StatsReplyFlags::EMPTY, "an answer in one part");
-            Seen::Answer(xid, v10_statistics(reply.body)?)
+            CertifySeen::Answer(xid, v10_statistics(reply.body)?)
         }
-        GetConfigReply(config) => Seen::Answer(xid, format!("{config:?}")),
+        GetConfigReply(config) => CertifySeen::Answer(xid, format!("{config:?}")),
         _ => return None,
     })
 }
@@ -96,29 +98,29 @@ fn plain(match_: &v10::Match) -> v10::Match {
     v10::Match { pad: [0; 3], ..*match_ }
 }
 
-fn v13_seen(xid: u32, message: v13::Message) -> Option<Seen> {
+fn v13_seen(xid: u32, message: v13::Message) -> Option<CertifySeen> {
     use v13::Message::*;
     Some(match message {
-        Error(error) => Seen::Answer(xid, error.code.to_string()),
+        Error(error) => CertifySeen::Answer(xid, error.code.to_string()),
         PacketIn(mut packet_in) => {
             packet_in.match_.fields = plain_fields(packet_in.match_.fields);
-            Seen::Said(format!("{packet_in:x?}"))
+            CertifySeen::Said(format!("{packet_in:x?}"))
         }
         FlowRemoved(mut removed) => {
             (removed.duration_sec, removed.duration_nsec) = (0, 0);
             removed.match_.fields = plain_fields(removed.match_.fields);
-            Seen::Removed(format!("{removed:?}"))
+            CertifySeen::Removed(format!("{removed:?}"))
         }
         PortStatus(status) => {
             let (reason, port, config) = (status.reason, status.desc.port_no, status.desc.config);
-            Seen::Status(port.0, format!("{reason} of port {port}: {config}"))
+            CertifySeen::Status(port.0, format!("{reason} of port {port}: {config}"))
         }
         MultipartReply(reply) => {
             assert_eq!(reply.flags, MultipartFlags::EMPTY, "an answer in one part");
-            Seen::Answer(xid, v13_statistics(reply.body)?)
+            CertifySeen::Answer(xid, v13_statistics(reply.body)?)
         }
-        GetConfigReply(config) => Seen::Answer(xid, format!("{config:?}")),
-        RoleReply(role) => Seen::Answer(xid, format!("{role:?}")),
+        GetConfigReply(config) => CertifySeen::Answer(xid, format!("{config:?}")),
+        RoleReply(role) => CertifySeen::Answer(xid, format!("{role:?}")),
         _ => return None,
     })
 }

@@ -13,12 +13,12 @@ pub(crate) const FEATURES_REQUEST: u8 = 5;
 pub(crate) const FEATURES_REPLY: u8 = 6;
 
 /// A PACKET_IN as the controller sees it.
-pub(crate) struct Request {
+pub(crate) struct SeenRequest {
     pub(crate) version: Version,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Request {
+impl SeenRequest {
     pub(crate) fn xid(&self) -> u32 {
         be32(&self.bytes[4..])
     }
@@ -110,15 +110,15 @@ fn be32(bytes: &[u8]) -> u32 {
 }
 
 /// What one connection of a scripted controller saw.
-pub(crate) type Seen = Vec<Request>;
+pub(crate) type ConnectionSeen = Vec<SeenRequest>;
 
 /// A controller that shakes hands with `switches` switches and answers each request with what
 /// `answer` says, given how many came before it from the same switch.
 pub(crate) fn scripted(
     version: Version,
     switches: u32,
-    answer: impl Fn(usize, &Request) -> Vec<u8> + Clone + Send + 'static,
-) -> (SocketAddr, JoinHandle<Vec<Seen>>) {
+    answer: impl Fn(usize, &SeenRequest) -> Vec<u8> + Clone + Send + 'static,
+) -> (SocketAddr, JoinHandle<Vec<ConnectionSeen>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let controller = std::thread::spawn(move || {
@@ -136,8 +136,8 @@ pub(crate) fn scripted(
 pub(crate) fn serve(
     mut peer: Peer,
     version: Version,
-    answer: impl Fn(usize, &Request) -> Vec<u8>,
-) -> Seen {
+    answer: impl Fn(usize, &SeenRequest) -> Vec<u8>,
+) -> ConnectionSeen {
     peer.send(&hello(version)).unwrap();
     peer.expect(kind::HELLO).unwrap();
     peer.send(&bare(version, FEATURES_REQUEST, 2)).unwrap();
@@ -146,7 +146,7 @@ pub(crate) fn serve(
     loop {
         match peer.expect(kind::PACKET_IN) {
             Ok(bytes) => {
-                let request = Request { version, bytes };
+                let request = SeenRequest { version, bytes };
                 peer.send(&answer(seen.len(), &request)).unwrap();
                 seen.push(request);
             }

@@ -4,7 +4,8 @@
 mod together;
 
 use aldis_emulator::network::{
-    self, Broadcast, Ended, Failure, Finding, HostLoad, Moment, Offered, Pinged, Plan, Report,
+    self, Broadcast, CheckFinding, HostLoad, HostLoadFate, NetworkFailure, NetworkMoment,
+    NetworkPlan, NetworkReport, Pinged, SessionEnd,
 };
 use aldis_emulator::peer::{Peer, Unexpected, bare, hello};
 use aldis_emulator::topology::Shape;
@@ -47,15 +48,15 @@ enum Manner {
 }
 
 /// A controller that treats its connections in turn as it is told, and all further ones as hubs.
-struct Controller {
+struct TurnController {
     address: SocketAddr,
     over: Arc<AtomicBool>,
-    seen: Arc<Seen>,
+    seen: Arc<ControllerSeen>,
 }
 
 /// What it has seen.
 #[derive(Default)]
-struct Seen {
+struct ControllerSeen {
     /// The datapath ids of the handshakes that are over, in their order.
     dpids: Mutex<Vec<u64>>,
     /// Those of the connections behind a handshake that ended, and whether by a reset.
@@ -66,13 +67,14 @@ struct Seen {
     echoed: AtomicU64,
 }
 
-impl Controller {
-    fn start(manners: &'static [Manner]) -> (Controller, Receiver<()>) {
+impl TurnController {
+    fn start(manners: &'static [Manner]) -> (TurnController, Receiver<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (over, seen) = (Arc::<AtomicBool>::default(), Arc::<Seen>::default());
+        let (over, seen) = (Arc::<AtomicBool>::default(), Arc::<ControllerSeen>::default());
         let (stuck, is_stuck) = channel();
-        let controller = Controller { address, over: Arc::clone(&over), seen: Arc::clone(&seen) };
+        let controller =
+            TurnController { address, over: Arc::clone(&over), seen: Arc::clone(&seen) };
         std::thread::spawn(move || {
             let manners = manners.iter().copied().chain(std::iter::repeat(Manner::Flood));
             for (socket, manner) in listener.incoming().zip(manners) {
@@ -86,18 +88,18 @@ impl Controller {
         (controller, is_stuck)
     }
 
-    fn plan(&self, shape: &str, script: &str) -> Plan {
+    fn plan(&self, shape: &str, script: &str) -> NetworkPlan {
         let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-        Plan {
+        NetworkPlan {
             script: network::script::parse(script).unwrap(),
             patience: PATIENCE,
             connect_within: PATIENCE,
-            ..Plan::new(self.address, Version::V10, topology)
+            ..NetworkPlan::new(self.address, Version::V10, topology)
         }
     }
 }
 
-impl Controller {
+impl TurnController {
     /// Waits for so many handshakes; the datapath ids of all.
     fn await_handshakes(&self, handshakes: usize) -> Vec<u64> {
         let enough = || self.dpids().len() >= handshakes;
@@ -118,7 +120,7 @@ fn await_that(what: &str, is: impl Fn() -> bool) {
     }
 }
 
-impl Drop for Controller {
+impl Drop for TurnController {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.address);
@@ -126,7 +128,7 @@ impl Drop for Controller {
 }
 
 /// Everything that any switch says from here on is passed over, until the connection ends.
-fn treat(socket: TcpStream, manner: Manner, seen: &Seen, stuck: &Sender<()>) {
+fn treat(socket: TcpStream, manner: Manner, seen: &ControllerSeen, stuck: &Sender<()>) {
     let Ok(mut peer) = Peer::over(socket, PATIENCE) else { return };
     let _ = peer.send(&hello(Version::V10));
     match manner {
@@ -164,7 +166,7 @@ fn treat(socket: TcpStream, manner: Manner, seen: &Seen, stuck: &Sender<()>) {
 const ECHO_LEN: u64 = 1000;
 
 /// Sends echoes as fast as the switch reads them, and counts what comes back.
-fn echo(mut socket: &TcpStream, seen: &Seen) {
+fn echo(mut socket: &TcpStream, seen: &ControllerSeen) {
     await_that("order to go on", || seen.echoes.load(Ordering::Relaxed));
     socket.set_read_timeout(None).unwrap();
     let mut message = [0; ECHO_LEN as usize];
@@ -200,25 +202,25 @@ fn flood() -> Vec<u8> {
     bytes
 }
 
-fn run(plan: &Plan) -> Report {
+fn run(plan: &NetworkPlan) -> NetworkReport {
     network::run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
-fn pinged(report: &Report) -> &Pinged {
+fn pinged(report: &NetworkReport) -> &Pinged {
     let pings = report.findings.iter().find_map(|finding| match finding {
-        Finding::Pinged(pinged) => Some(pinged),
+        CheckFinding::Pinged(pinged) => Some(pinged),
         _ => None,
     });
     pings.expect("it pinged")
 }
 
-fn is_answered(report: &Report) -> bool {
+fn is_answered(report: &NetworkReport) -> bool {
     pinged(report).received() == pinged(report).pairs.len()
 }
 
-fn broadcast(report: &Report) -> &Broadcast {
+fn broadcast(report: &NetworkReport) -> &Broadcast {
     let spread = report.findings.iter().find_map(|finding| match finding {
-        Finding::Broadcast(spread) => Some(spread),
+        CheckFinding::Broadcast(spread) => Some(spread),
         _ => None,
     });
     spread.expect("it broadcast")
@@ -226,7 +228,7 @@ fn broadcast(report: &Report) -> &Broadcast {
 
 #[test]
 fn everyone_reaches_everyone_through_hubs_without_loops() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     for (shape, pairs) in [("single,4", 12), ("linear,3,2", 30), ("tree,2,3", 72)] {
         // Pings first: once they are answered, every switch has its flow.
         for script in ["0s pingall", "0s pingall6"] {
@@ -244,8 +246,8 @@ const TRIES: usize = 20;
 
 #[test]
 fn a_broadcast_is_seen_once_in_a_tree() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan {
+    let (controller, _) = TurnController::start(&[]);
+    let plan = NetworkPlan {
         patience: Duration::from_secs(2),
         ..controller.plan("linear,3", "100ms broadcast h1")
     };
@@ -260,8 +262,9 @@ fn a_broadcast_is_seen_once_in_a_tree() {
 
 #[test]
 fn a_broadcast_goes_round_in_a_loop_and_is_dropped_where_links_are_full() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan { patience: SHORT, ..controller.plan("torus,3,3", "100ms broadcast h1") };
+    let (controller, _) = TurnController::start(&[]);
+    let plan =
+        NetworkPlan { patience: SHORT, ..controller.plan("torus,3,3", "100ms broadcast h1") };
     let went_round = (0..TRIES).any(|_| {
         let report = run(&plan);
         let spread = broadcast(&report);
@@ -272,18 +275,18 @@ fn a_broadcast_goes_round_in_a_loop_and_is_dropped_where_links_are_full() {
 
 /// Few enough packets that no link is full after a pause of this process, which makes up for a
 /// tenth of a second.
-fn load(controller: &Controller, script: &str) -> Plan {
+fn load(controller: &TurnController, script: &str) -> NetworkPlan {
     let offer = HostLoad::new(300.0, Duration::from_millis(400));
-    Plan { load: Some(offer), ..controller.plan("linear,3,2", script) }
+    NetworkPlan { load: Some(offer), ..controller.plan("linear,3,2", script) }
 }
 
-fn offered(report: &Report) -> &Offered {
+fn offered(report: &NetworkReport) -> &HostLoadFate {
     report.offered.as_ref().expect("it offered")
 }
 
 #[test]
 fn offered_packets_arrive_once_each_over_either_version() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     for v6 in [false, true] {
         let mut plan = load(&controller, "");
         plan.load.as_mut().unwrap().v6 = v6;
@@ -301,8 +304,8 @@ fn offered_packets_arrive_once_each_over_either_version() {
 
 #[test]
 fn offered_packets_that_a_broken_link_swallows_are_missing() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan { patience: SHORT, ..load(&controller, "0s link-down s1 s2") };
+    let (controller, _) = TurnController::start(&[]);
+    let plan = NetworkPlan { patience: SHORT, ..load(&controller, "0s link-down s1 s2") };
     // Hosts have to find each other first, for which they have as long as is waited for the
     // packets.
     let swallowed = (0..TRIES).any(|_| {
@@ -316,7 +319,7 @@ fn offered_packets_that_a_broken_link_swallows_are_missing() {
 
 #[test]
 fn a_storm_blows_until_it_is_calmed() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     let plan = controller.plan("linear,2", "0s storm h1 1000\n100ms calm h1\n200ms ping h1 h2");
     let report = run(&plan);
     let (sent, copies) = report.storm;
@@ -325,13 +328,13 @@ fn a_storm_blows_until_it_is_calmed() {
 
 #[test]
 fn a_broken_link_is_broken_and_whole_again() {
-    let (controller, _) = Controller::start(&[]);
-    let lost = Plan {
+    let (controller, _) = TurnController::start(&[]);
+    let lost = NetworkPlan {
         patience: SHORT,
         ..controller.plan("linear,3", "0s link-down s2 s3\n0s ping h1 h3")
     };
     assert!(!is_answered(&run(&lost)));
-    let host = Plan {
+    let host = NetworkPlan {
         patience: SHORT,
         ..controller.plan("linear,3", "0s link-down h3 s3\n0s ping h1 h3")
     };
@@ -343,9 +346,11 @@ fn a_broken_link_is_broken_and_whole_again() {
 
 #[test]
 fn a_switch_without_power_forwards_nothing_and_comes_back_empty() {
-    let (controller, _) = Controller::start(&[]);
-    let gone =
-        Plan { patience: SHORT, ..controller.plan("linear,3", "0s switch-gone s2\n0s ping h1 h3") };
+    let (controller, _) = TurnController::start(&[]);
+    let gone = NetworkPlan {
+        patience: SHORT,
+        ..controller.plan("linear,3", "0s switch-gone s2\n0s ping h1 h3")
+    };
     let report = run(&gone);
     assert!(!is_answered(&report));
     let back = "0s switch-gone s2\n0s switch-back s2\n0s ping h1 h3";
@@ -362,12 +367,12 @@ fn a_switch_without_power_forwards_nothing_and_comes_back_empty() {
 fn a_reset_connection_is_opened_again_and_the_flows_stay() {
     static MANNERS: [Manner; 3] = [Manner::Flood, Manner::Flood, Manner::Watch];
     let kept = (0..TRIES).any(|_| {
-        let (controller, _) = Controller::start(&MANNERS);
+        let (controller, _) = TurnController::start(&MANNERS);
         let script = "0s ping h1 h2\n1s reset s2\n1500ms ping h1 h2";
-        let plan = Plan { length: Some(3 * TRY / 2), ..controller.plan("linear,2", script) };
-        let report = run(&Plan { patience: TRY, ..plan });
+        let plan = NetworkPlan { length: Some(3 * TRY / 2), ..controller.plan("linear,2", script) };
+        let report = run(&NetworkPlan { patience: TRY, ..plan });
         let answers = report.findings.iter().map(|finding| match finding {
-            Finding::Pinged(pinged) => pinged.pairs[0].2,
+            CheckFinding::Pinged(pinged) => pinged.pairs[0].2,
             other => panic!("{other:?}"),
         });
         let [before, behind] = answers.collect::<Vec<_>>()[..] else { panic!("{report:?}") };
@@ -388,13 +393,13 @@ const TRY: Duration = Duration::from_secs(2);
 
 #[test]
 fn how_long_hosts_are_apart_is_measured() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan {
+    let (controller, _) = TurnController::start(&[]);
+    let plan = NetworkPlan {
         patience: SHORT,
         ..controller.plan("linear,3", "0s watch h1 h3\n0s link-down s1 s2")
     };
-    let recovery = |report: &Report| match &report.findings[..] {
-        [Finding::Recovery(recovery)] => recovery.clone(),
+    let recovery = |report: &NetworkReport| match &report.findings[..] {
+        [CheckFinding::Recovery(recovery)] => recovery.clone(),
         other => panic!("{other:?}"),
     };
     let apart = recovery(&run(&plan));
@@ -405,7 +410,7 @@ fn how_long_hosts_are_apart_is_measured() {
 
 #[test]
 fn a_host_moves_and_is_reached_where_it_is() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     let script = "0s host-move h1 s3\n0s link-down s1 s2\n0s ping h1 h3\n0s host-move h1 s3";
     let report = run(&controller.plan("linear,3", script));
     assert!(is_answered(&report));
@@ -413,7 +418,7 @@ fn a_host_moves_and_is_reached_where_it_is() {
         controller.plan("linear,3", "0s host-move h1 s3\n0s link-down h1 s1\n0s ping h1 h3");
     let mut note = None;
     network::run(&noted, &AtomicBool::new(false), &mut |moment| {
-        if let Moment::Did(_, Some(said)) = moment {
+        if let NetworkMoment::Did(_, Some(said)) = moment {
             note = Some(said);
         }
     })
@@ -423,13 +428,15 @@ fn a_host_moves_and_is_reached_where_it_is() {
 
 #[test]
 fn a_second_switch_with_the_same_datapath_id_connects() {
-    let (controller, _) = Controller::start(&[]);
-    let plan =
-        Plan { length: Some(PATIENCE), ..controller.plan("linear,2", "0s duplicate-dpid s2") };
+    let (controller, _) = TurnController::start(&[]);
+    let plan = NetworkPlan {
+        length: Some(PATIENCE),
+        ..controller.plan("linear,2", "0s duplicate-dpid s2")
+    };
     let stop = AtomicBool::new(false);
     let mut dpids = std::thread::scope(|scope| {
         let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
-        let stop = Stop(&stop);
+        let stop = StopOnDrop(&stop);
         let dpids = controller.await_handshakes(3);
         drop(stop);
         run.join().unwrap();
@@ -440,9 +447,9 @@ fn a_second_switch_with_the_same_datapath_id_connects() {
 }
 
 /// A run ends with this, however its test does.
-struct Stop<'s>(&'s AtomicBool);
+struct StopOnDrop<'s>(&'s AtomicBool);
 
-impl Drop for Stop<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -453,19 +460,19 @@ impl Drop for Stop<'_> {
 /// done.
 fn read_as(script: &str, bytes: u64) -> (Duration, Option<u64>) {
     static MANNERS: [Manner; 1] = [Manner::Echo];
-    let (controller, _) = Controller::start(&MANNERS);
-    let plan = Plan { length: Some(PATIENCE), ..controller.plan("single,2", script) };
+    let (controller, _) = TurnController::start(&MANNERS);
+    let plan = NetworkPlan { length: Some(PATIENCE), ..controller.plan("single,2", script) };
     let stop = AtomicBool::new(false);
     let echoed = || controller.seen.echoed.load(Ordering::Relaxed);
     let (mut begun, mut then) = (None, None);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let _stop = Stop(&stop);
+            let _stop = StopOnDrop(&stop);
             await_that("echoes as they should be", || echoed() >= bytes);
         });
-        let mut tell = |moment: Moment<'_>| match moment {
-            Moment::Did(..) if begun.is_some() => then = Some(echoed()),
-            Moment::Did(..) => {
+        let mut tell = |moment: NetworkMoment<'_>| match moment {
+            NetworkMoment::Did(..) if begun.is_some() => then = Some(echoed()),
+            NetworkMoment::Did(..) => {
                 begun = Some(Instant::now());
                 controller.seen.echoes.store(true, Ordering::Relaxed);
             }
@@ -495,9 +502,11 @@ fn a_fast_reader_reads_as_ever_again() {
 
 #[test]
 fn a_slow_reader_is_not_read_from() {
-    let (controller, stuck) = Controller::start(&[Manner::Shout]);
-    let plan =
-        Plan { length: Some(PATIENCE), ..controller.plan("single,2", "0s slow-reader s1 0") };
+    let (controller, stuck) = TurnController::start(&[Manner::Shout]);
+    let plan = NetworkPlan {
+        length: Some(PATIENCE),
+        ..controller.plan("single,2", "0s slow-reader s1 0")
+    };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let run = scope.spawn(|| network::run(&plan, &stop, &mut |_| {}).unwrap());
@@ -511,12 +520,12 @@ fn a_slow_reader_is_not_read_from() {
 #[test]
 fn a_controller_that_misbehaves_is_met_again_and_again() {
     static MANNERS: [Manner; 3] = [Manner::Garbage, Manner::Close, Manner::CloseLate];
-    let (controller, _) = Controller::start(&MANNERS);
+    let (controller, _) = TurnController::start(&MANNERS);
     let mut lost = Vec::new();
     let plan = controller.plan("linear,2", "0s ping h1 h2");
     let report = network::run(&plan, &AtomicBool::new(false), &mut |moment| {
-        if let Moment::Lost(count, _, why) = moment {
-            assert!(matches!(why, Ended::Closed | Ended::Broken(_)), "{why}");
+        if let NetworkMoment::Lost(count, _, why) = moment {
+            assert!(matches!(why, SessionEnd::Closed | SessionEnd::Broken(_)), "{why}");
             lost.push(count);
         }
     })
@@ -530,7 +539,8 @@ fn a_controller_that_misbehaves_is_met_again_and_again() {
 fn where_nobody_listens_is_said() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let topology = "linear,3".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-    let plan = Plan { connect_within: SHORT, ..Plan::new(free, Version::V13, topology) };
+    let plan =
+        NetworkPlan { connect_within: SHORT, ..NetworkPlan::new(free, Version::V13, topology) };
     let failure = network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let sentence = failure.to_string();
     assert!(
@@ -541,8 +551,9 @@ fn where_nobody_listens_is_said() {
 
 #[test]
 fn a_controller_that_answers_no_switch_that_probes_is_said() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan { probes: 2, patience: SHORT, ..controller.plan("linear,2", "0s ping h1 h2") };
+    let (controller, _) = TurnController::start(&[]);
+    let plan =
+        NetworkPlan { probes: 2, patience: SHORT, ..controller.plan("linear,2", "0s ping h1 h2") };
     let failure = network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let sentence = failure.to_string();
     assert!(sentence.contains("where the addresses of switch 3 live"), "{sentence}");
@@ -551,12 +562,13 @@ fn a_controller_that_answers_no_switch_that_probes_is_said() {
 
 #[test]
 fn links_that_lldp_does_not_cross_are_said() {
-    let (controller, _) = Controller::start(&[]);
-    let plan = Plan { await_links: true, ..controller.plan("linear,2", "0s ping h1 h2") };
+    let (controller, _) = TurnController::start(&[]);
+    let plan = NetworkPlan { await_links: true, ..controller.plan("linear,2", "0s ping h1 h2") };
     // Connecting has the time that it needs; what is waited for in vain has little.
-    let plan = Plan { connect_within: Duration::from_secs(1), ..plan };
+    let plan = NetworkPlan { connect_within: Duration::from_secs(1), ..plan };
     match network::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err() {
-        Failure::NotCrossed { crossed: 0, crossings: 2, .. } | Failure::NotConnected { .. } => {}
+        NetworkFailure::NotCrossed { crossed: 0, crossings: 2, .. }
+        | NetworkFailure::NotConnected { .. } => {}
         other => panic!("{other}"),
     }
 }
@@ -564,16 +576,17 @@ fn links_that_lldp_does_not_cross_are_said() {
 #[test]
 fn what_cannot_be_done_is_refused_before_anything_connects() {
     let topology = "linear,3".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-    let base = Plan::new("127.0.0.1:1".parse().unwrap(), Version::V10, topology);
-    let refused = |plan: &Plan| match network::run(plan, &AtomicBool::new(false), &mut |_| {}) {
-        Err(Failure::Plan(sentence)) => sentence,
-        other => panic!("{other:?}"),
-    };
+    let base = NetworkPlan::new("127.0.0.1:1".parse().unwrap(), Version::V10, topology);
+    let refused =
+        |plan: &NetworkPlan| match network::run(plan, &AtomicBool::new(false), &mut |_| {}) {
+            Err(NetworkFailure::Plan(sentence)) => sentence,
+            other => panic!("{other:?}"),
+        };
     let script = network::script::parse("2s link-down s1 s3").unwrap();
-    let sentence = refused(&Plan { script, ..base.clone() });
+    let sentence = refused(&NetworkPlan { script, ..base.clone() });
     assert_eq!(sentence, "link-down s1 s3, at 2 s: there is no link between s1 and s3");
     let topology = "single,2000".parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
-    let sentence = refused(&Plan { topology, ..base });
+    let sentence = refused(&NetworkPlan { topology, ..base });
     assert_eq!(
         sentence,
         "switch s1 would have 2000 ports, and one that speaks OpenFlow 1.0 has at most 1364"

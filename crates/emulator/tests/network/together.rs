@@ -3,10 +3,10 @@
 use super::*;
 
 /// Beside a network of linear,2 one of linear,3 that takes longer to settle.
-fn two(controller: &Controller, script: &str) -> [Plan; 2] {
+fn two(controller: &TurnController, script: &str) -> [NetworkPlan; 2] {
     let first = controller.plan("linear,2", script);
     let settle = SHORT;
-    let second = Plan {
+    let second = NetworkPlan {
         first_dpid: first.first_dpid + first.span(),
         settle,
         ..controller.plan("linear,3", script)
@@ -16,12 +16,13 @@ fn two(controller: &Controller, script: &str) -> [Plan; 2] {
 
 #[test]
 fn networks_begin_together_and_are_one_measurement() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     let offer = Some(HostLoad::new(200.0, SHORT));
-    let plans = two(&controller, "0s pingall").map(|plan| Plan { load: offer.clone(), ..plan });
+    let plans =
+        two(&controller, "0s pingall").map(|plan| NetworkPlan { load: offer.clone(), ..plan });
     let ready = Mutex::new(Vec::new());
-    let tell = |index: usize, moment: Moment<'_>| {
-        if let Moment::Ready(after) = moment {
+    let tell = |index: usize, moment: NetworkMoment<'_>| {
+        if let NetworkMoment::Ready(after) = moment {
             ready.lock().unwrap().push((index, after));
         }
     };
@@ -34,15 +35,15 @@ fn networks_begin_together_and_are_one_measurement() {
 
     let [first, second] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!([first, second].map(|report| pinged(report).received()), [2, 6]);
-    let joined = Report::joined(&reports);
-    let sum = |of: fn(&Report) -> u64| assert_eq!(of(&joined), of(first) + of(second));
+    let joined = NetworkReport::joined(&reports);
+    let sum = |of: fn(&NetworkReport) -> u64| assert_eq!(of(&joined), of(first) + of(second));
     sum(|report| report.frames.delivered);
     sum(|report| report.messages.packet_outs + report.messages.flow_mods);
     sum(|report| report.crossings as u64);
     for count in [
-        |it: &Report| offered(it).phases[0].sent,
-        |it: &Report| offered(it).phases[0].arrived,
-        |it: &Report| offered(it).phases[0].delay.len(),
+        |it: &NetworkReport| offered(it).phases[0].sent,
+        |it: &NetworkReport| offered(it).phases[0].arrived,
+        |it: &NetworkReport| offered(it).phases[0].delay.len(),
     ] {
         sum(count);
         assert!(count(first) > 0 && count(second) > 0);
@@ -54,41 +55,46 @@ fn networks_begin_together_and_are_one_measurement() {
 
 #[test]
 fn a_network_that_cannot_go_on_ends_those_beside_it() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     let [first, second] = two(&controller, "");
     let nowhere = "127.0.0.1:1".parse().unwrap();
-    let second = Plan { controller: nowhere, connect_within: SHORT, ..second };
+    let second = NetworkPlan { controller: nowhere, connect_within: SHORT, ..second };
     let ended = network::run_together(&[first, second], &AtomicBool::new(false), &|_, _| {});
     assert!(
-        matches!(ended, Err((Some(1), Failure::NotConnected { up: 0, of: 3, .. }))),
+        matches!(ended, Err((Some(1), NetworkFailure::NotConnected { up: 0, of: 3, .. }))),
         "{ended:?}"
     );
 }
 
 #[test]
 fn networks_with_something_in_common_are_refused() {
-    let (controller, _) = Controller::start(&[]);
+    let (controller, _) = TurnController::start(&[]);
     let [first, second] = two(&controller, "0s pingall");
-    let refused =
-        |plans: &[Plan]| match network::run_together(plans, &AtomicBool::new(false), &|_, _| {}) {
-            Err((None, Failure::Plan(sentence))) => sentence,
-            other => panic!("{other:?}"),
-        };
-    let sentence = refused(&[Plan { first_dpid: 2, ..second.clone() }, first.clone()]);
+    let refused = |plans: &[NetworkPlan]| match network::run_together(
+        plans,
+        &AtomicBool::new(false),
+        &|_, _| {},
+    ) {
+        Err((None, NetworkFailure::Plan(sentence))) => sentence,
+        other => panic!("{other:?}"),
+    };
+    let sentence = refused(&[NetworkPlan { first_dpid: 2, ..second.clone() }, first.clone()]);
     assert!(sentence.contains("the datapath id 2 has some or addresses in common"), "{sentence}");
     assert!(sentence.ends_with("begins with 1: 3 at the least"), "{sentence}");
     // 600 hosts at one switch have the addresses of three.
     let crowd = controller.plan("single,600", "");
     assert_eq!((first.span(), crowd.span()), (2, 3));
-    assert!(refused(&[crowd, Plan { first_dpid: 3, ..second }]).ends_with("4 at the least"));
+    assert!(refused(&[crowd, NetworkPlan { first_dpid: 3, ..second }]).ends_with("4 at the least"));
 }
 
 #[test]
 fn what_only_some_networks_say_is_said_with_whose_it_is() {
     let joined = |said: [Option<&str>; 3]| {
-        let report =
-            |said: Option<&str>| Report { partial: said.map(Into::into), ..Report::default() };
-        Report::joined(&said.map(report)).partial
+        let report = |said: Option<&str>| NetworkReport {
+            partial: said.map(Into::into),
+            ..NetworkReport::default()
+        };
+        NetworkReport::joined(&said.map(report)).partial
     };
     assert_eq!(joined([None; 3]), None);
     assert_eq!(joined([Some("told to stop"); 3]).as_deref(), Some("told to stop"));
@@ -98,27 +104,28 @@ fn what_only_some_networks_say_is_said_with_whose_it_is() {
 #[test]
 #[should_panic = "nobody hears this"]
 fn a_network_that_panics_ends_those_beside_it() {
-    let (controller, _) = Controller::start(&[]);
-    let plans = two(&controller, "").map(|plan| Plan { length: None, ..plan });
+    let (controller, _) = TurnController::start(&[]);
+    let plans = two(&controller, "").map(|plan| NetworkPlan { length: None, ..plan });
     let _ = network::run_together(&plans, &AtomicBool::new(false), &|index, moment| {
-        assert!(index == 0 || !matches!(moment, Moment::Ready(_)), "nobody hears this");
+        assert!(index == 0 || !matches!(moment, NetworkMoment::Ready(_)), "nobody hears this");
     });
 }
 
 #[test]
 fn the_busiest_thread_and_every_loss_are_in_the_joined_report() {
-    let report = |idle, lost: u64| Report {
+    let report = |idle, lost: u64| NetworkReport {
         idle,
         lost: (lost, 10 * lost),
         storm: (lost + 1, lost + 2),
         spoilt: lost + 3,
         crossed_after: Some(Duration::from_secs(lost)),
-        ..Report::default()
+        ..NetworkReport::default()
     };
-    let joined = Report::joined(&[report(Some(0.5), 1), report(None, 2), report(Some(0.04), 4)]);
+    let joined =
+        NetworkReport::joined(&[report(Some(0.5), 1), report(None, 2), report(Some(0.04), 4)]);
     assert_eq!((joined.idle, joined.is_generator_limited()), (Some(0.04), true));
     assert_eq!((joined.lost, joined.storm, joined.spoilt), ((7, 70), (10, 13), 16));
     assert_eq!(joined.crossed_after, Some(Duration::from_secs(4)));
-    let unready = Report { crossed_after: None, ..report(None, 1) };
-    assert_eq!(Report::joined(&[report(None, 1), unready]).crossed_after, None);
+    let unready = NetworkReport { crossed_after: None, ..report(None, 1) };
+    assert_eq!(NetworkReport::joined(&[report(None, 1), unready]).crossed_after, None);
 }

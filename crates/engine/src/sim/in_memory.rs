@@ -30,15 +30,15 @@ use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
 use crate::net::{Bell, Net, Readiness};
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
-use script::Script;
-use switch::Switch;
+use script::MemoryScript;
+use switch::MemorySwitch;
 
 mod script;
 mod switch;
 
 /// The workers, and the switches in memory.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct MemoryPlan {
     /// How switches are shared among workers.
     pub design: Design,
     /// Number of workers, at least 1; threads that only read come on top.
@@ -61,7 +61,7 @@ pub struct InMemory {
     hosts: u64,
     clock: Clock,
     shared: Arc<Shared<MemoryNet>>,
-    switches: Vec<Arc<Switch>>,
+    switches: Vec<Arc<MemorySwitch>>,
     stats: Vec<Arc<WorkerStats>>,
     apps: AppsCounted,
     threads: Threads,
@@ -73,7 +73,7 @@ impl InMemory {
     /// # Errors
     /// Knobs that do not go together, applications that cannot work together, or a machine without
     /// threads to spare.
-    pub fn start(plan: &Plan, app_set: &AppSet) -> Result<InMemory, StartError> {
+    pub fn start(plan: &MemoryPlan, app_set: &AppSet) -> Result<InMemory, StartError> {
         plan.design.check().map_err(StartError::Design)?;
         let program = app_set.build().map_err(StartError::Apps)?;
         let config = Config {
@@ -85,15 +85,16 @@ impl InMemory {
             knobs: Knobs::default(),
         };
         let (clock, worker_plan) = (Clock::start(), WorkerPlan::of(&plan.design, plan.workers));
-        let nets: Vec<_> =
-            (0..worker_plan.threads).map(|_| MemoryNet { clock, post: Post::default() }).collect();
+        let nets: Vec<_> = (0..worker_plan.threads)
+            .map(|_| MemoryNet { clock, post: WakeReason::default() })
+            .collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
         let shared = worker_plan.shared(&config, inboxes, program.world());
         let event_sink: Arc<dyn EventSink> = Arc::new(Unheard);
         let builders = worker_plan.builders(&config, &shared, nets, &program, &event_sink);
-        let script = Arc::new(Script::new(plan.hosts));
+        let script = Arc::new(MemoryScript::new(plan.hosts));
         let limit = plan.limit.unwrap_or(u64::MAX);
-        let switch = |number| Arc::new(Switch::new(number, Arc::clone(&script), limit));
+        let switch = |number| Arc::new(MemorySwitch::new(number, Arc::clone(&script), limit));
         let mut in_memory = InMemory {
             hosts: plan.hosts.into(),
             clock,
@@ -155,12 +156,12 @@ impl InMemory {
 #[derive(Debug)]
 pub(crate) struct MemoryNet {
     clock: Clock,
-    post: Post,
+    post: WakeReason,
 }
 
 /// What a worker's poll returns for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Post(Arc<Letters>);
+pub(crate) struct WakeReason(Arc<Letters>);
 
 /// On cache lines of its own.
 #[derive(Debug, Default)]
@@ -176,7 +177,7 @@ struct Unread {
     rung: bool,
 }
 
-impl Post {
+impl WakeReason {
     /// The socket that is registered as `token` became ready.
     fn announce(&self, token: u64) {
         lock(&self.0.writes).ready.push(token);
@@ -184,7 +185,7 @@ impl Post {
     }
 }
 
-impl Bell for Post {
+impl Bell for WakeReason {
     fn ring(&self) {
         lock(&self.0.writes).rung = true;
         self.0.came.notify_one();
@@ -192,24 +193,24 @@ impl Bell for Post {
 }
 
 impl Net for MemoryNet {
-    type Socket = Arc<Switch>;
-    type Bell = Post;
+    type Socket = Arc<MemorySwitch>;
+    type Bell = WakeReason;
 
     #[inline]
     fn now(&self) -> Time {
         self.clock.now()
     }
 
-    fn bell(&self) -> Post {
+    fn bell(&self) -> WakeReason {
         self.post.clone()
     }
 
-    fn register(&mut self, socket: &Arc<Switch>, token: u64) -> io::Result<()> {
+    fn register(&mut self, socket: &Arc<MemorySwitch>, token: u64) -> io::Result<()> {
         socket.register(Some((self.post.clone(), token)));
         Ok(())
     }
 
-    fn deregister(&mut self, socket: &Arc<Switch>) -> io::Result<()> {
+    fn deregister(&mut self, socket: &Arc<MemorySwitch>) -> io::Result<()> {
         socket.register(None);
         Ok(())
     }
@@ -232,7 +233,7 @@ impl Net for MemoryNet {
     }
 
     #[inline]
-    fn read(&mut self, socket: &Arc<Switch>, into: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &Arc<MemorySwitch>, into: &mut [u8]) -> io::Result<usize> {
         match socket.say(into) {
             0 => Err(io::ErrorKind::WouldBlock.into()),
             said => Ok(said),
@@ -240,7 +241,7 @@ impl Net for MemoryNet {
     }
 
     #[inline]
-    fn write(&mut self, socket: &Arc<Switch>, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, socket: &Arc<MemorySwitch>, bytes: &[u8]) -> io::Result<usize> {
         socket.hear(bytes);
         Ok(bytes.len())
     }

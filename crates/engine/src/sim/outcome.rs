@@ -9,11 +9,11 @@ use aldis_control::stats::{Distribution, Snapshot};
 
 /// What came of it all.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Outcome {
+pub struct SimOutcome {
     /// How long was measured.
     pub measured: Duration,
     /// What the switches saw, in their order.
-    pub switches: Vec<Served>,
+    pub switches: Vec<SimServed>,
     /// The engine's own counters, from the beginning to the end; I/O threads, where the design has
     /// them, come first.
     pub snapshot: Snapshot,
@@ -23,7 +23,7 @@ pub struct Outcome {
 
 /// What one switch saw.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Served {
+pub struct SimServed {
     /// What it was due.
     pub weight: Weight,
     /// What it wanted while it was measured, in requests a second; infinite where it was always
@@ -52,7 +52,7 @@ pub struct Served {
     pub closed: Option<(Time, Close)>,
 }
 
-impl Outcome {
+impl SimOutcome {
     /// Answers a second, all switches together.
     pub fn throughput(&self) -> f64 {
         let answered: u64 = self.switches.iter().map(|switch| switch.answered_measured).sum();

@@ -19,7 +19,7 @@ const TURNS_MIN: Duration = Duration::from_micros(1);
 
 /// A simulation. The same plan has the same outcome, bit for bit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
+pub struct SimPlan {
     /// How switches are shared among workers.
     pub design: Design,
     /// Workers, each on a core of its own: 1 to [`SIMULATED_WORKERS_MAX`]; I/O threads, where the
@@ -29,7 +29,7 @@ pub struct Plan {
     pub knobs: Knobs,
     /// The switches; their datapath ids count from 1. Together they offer nothing until all of them
     /// are up.
-    pub switches: Vec<Switch>,
+    pub switches: Vec<SimulatedSwitch>,
     /// How long they offer requests before anything is measured.
     pub warm_up: Duration,
     /// How long is measured.
@@ -48,7 +48,7 @@ pub struct Plan {
 
 /// An emulated switch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Switch {
+pub struct SimulatedSwitch {
     /// When it asks.
     pub offer: Offer,
     /// How many requests it makes in all; no end where none.
@@ -56,7 +56,7 @@ pub struct Switch {
     /// After so many requests each it sends an echo request, which is a fence; never where none.
     pub fence_every: Option<u32>,
     /// How fast it reads what it is sent.
-    pub reads: Reads,
+    pub reads: ReadSpeed,
 }
 
 /// When a switch asks.
@@ -88,7 +88,7 @@ pub enum Offer {
 
 /// How fast a switch reads.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Reads {
+pub enum ReadSpeed {
     /// At once.
     AtOnce,
     /// So many bytes a second.
@@ -97,18 +97,18 @@ pub enum Reads {
     Never,
 }
 
-impl Switch {
+impl SimulatedSwitch {
     /// One that offers this, without end, and reads at once.
-    pub fn new(offer: Offer) -> Switch {
-        Switch { offer, limit: None, fence_every: None, reads: Reads::AtOnce }
+    pub fn new(offer: Offer) -> SimulatedSwitch {
+        SimulatedSwitch { offer, limit: None, fence_every: None, reads: ReadSpeed::AtOnce }
     }
 }
 
-impl Plan {
+impl SimPlan {
     /// Of these switches: a tenth of a second of warm-up and a second that is measured, at the
     /// default costs.
-    pub fn new(design: Design, workers: usize, switches: Vec<Switch>) -> Plan {
-        Plan {
+    pub fn new(design: Design, workers: usize, switches: Vec<SimulatedSwitch>) -> SimPlan {
+        SimPlan {
             design,
             workers,
             knobs: Knobs::default(),
@@ -126,28 +126,28 @@ impl Plan {
     ///
     /// # Errors
     /// What it has too many of, or too few, or what contradicts itself.
-    pub fn check(&self) -> Result<(), Refused> {
-        self.design.check().map_err(Refused::Design)?;
+    pub fn check(&self) -> Result<(), SimPlanError> {
+        self.design.check().map_err(SimPlanError::Design)?;
         if !(1..=SIMULATED_WORKERS_MAX).contains(&self.workers) {
-            return Err(Refused::Workers(self.workers));
+            return Err(SimPlanError::Workers(self.workers));
         }
         if !(1..=SIMULATED_SWITCHES_MAX).contains(&self.switches.len()) {
-            return Err(Refused::Switches(self.switches.len()));
+            return Err(SimPlanError::Switches(self.switches.len()));
         }
         if !(0.0..=1.0).contains(&self.jitter) {
-            return Err(Refused::Jitter(self.jitter));
+            return Err(SimPlanError::Jitter(self.jitter));
         }
         let turns = self.switches.iter().find_map(|switch| match switch.offer {
             Offer::Turns { every, .. } if every < TURNS_MIN => Some(every),
             _ => None,
         });
         if let Some(every) = turns {
-            return Err(Refused::Turns(every));
+            return Err(SimPlanError::Turns(every));
         }
         let mut rates = self.switches.iter().flat_map(|switch| switch.offer.rates());
         rates
             .find(|rate| !(1e-3..=1e9).contains(rate))
-            .map_or(Ok(()), |rate| Err(Refused::Rate(rate)))
+            .map_or(Ok(()), |rate| Err(SimPlanError::Rate(rate)))
     }
 }
 
@@ -166,7 +166,7 @@ impl Offer {
 
 /// Why a plan cannot be simulated.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Refused {
+pub enum SimPlanError {
     /// The design's knobs do not go together.
     Design(Contradiction),
     /// The applications cannot work together.
@@ -183,26 +183,26 @@ pub enum Refused {
     Turns(Duration),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for SimPlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Design(why) => write!(f, "{why}"),
-            Refused::Apps(why) => write!(f, "{why}"),
-            Refused::Workers(workers) => {
+            SimPlanError::Design(why) => write!(f, "{why}"),
+            SimPlanError::Apps(why) => write!(f, "{why}"),
+            SimPlanError::Workers(workers) => {
                 write!(f, "{workers} simulated workers: give 1 to {SIMULATED_WORKERS_MAX}")
             }
-            Refused::Switches(switches) => {
+            SimPlanError::Switches(switches) => {
                 write!(f, "{switches} simulated switches: give 1 to {SIMULATED_SWITCHES_MAX}")
             }
-            Refused::Jitter(jitter) => write!(f, "a jitter of {jitter}: give 0 to 1"),
-            Refused::Rate(rate) => {
+            SimPlanError::Jitter(jitter) => write!(f, "a jitter of {jitter}: give 0 to 1"),
+            SimPlanError::Rate(rate) => {
                 write!(f, "{rate} requests a second: give 0.001 to 1,000,000,000")
             }
-            Refused::Turns(every) => {
+            SimPlanError::Turns(every) => {
                 write!(f, "a turn every {every:?}: give {TURNS_MIN:?} or more")
             }
         }
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for SimPlanError {}

@@ -9,11 +9,11 @@ use aldis_wire::v10::template::L2Flow;
 /// One FLOW_MOD of OpenFlow 1.0 for each request, with its transaction id. Parallel: several
 /// workers may answer one switch.
 #[derive(Clone, Debug)]
-pub struct Responder(L2Flow);
+pub struct SimResponder(L2Flow);
 
-impl Default for Responder {
-    fn default() -> Responder {
-        Responder(L2Flow::new(&L2FlowSpec {
+impl Default for SimResponder {
+    fn default() -> SimResponder {
+        SimResponder(L2Flow::new(&L2FlowSpec {
             idle_timeout_s: 5,
             hard_timeout_s: 0,
             priority: 1,
@@ -23,7 +23,7 @@ impl Default for Responder {
     }
 }
 
-impl App for Responder {
+impl App for SimResponder {
     type Slot = ();
 
     const NAME: &'static str = "responder";

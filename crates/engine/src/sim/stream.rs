@@ -22,20 +22,20 @@ const REQUEST: [u8; REQUEST_LEN] = {
 
 /// What was sent and not read.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
-    pieces: VecDeque<Piece>,
+pub(super) struct SimStream {
+    pieces: VecDeque<StreamPiece>,
     len: usize,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum StreamPiece {
     /// These bytes, from the place that was not read yet.
     Bytes(Vec<u8>, usize),
     /// So many requests whose transaction ids follow each other.
     Requests { first: u32, count: u32 },
 }
 
-impl Stream {
+impl SimStream {
     /// Bytes in it.
     pub(super) fn len(&self) -> usize {
         self.len
@@ -43,16 +43,16 @@ impl Stream {
 
     pub(super) fn push(&mut self, bytes: Vec<u8>) {
         self.len += bytes.len();
-        self.pieces.push_back(Piece::Bytes(bytes, 0));
+        self.pieces.push_back(StreamPiece::Bytes(bytes, 0));
     }
 
     pub(super) fn push_requests(&mut self, first: u32, more: u32) {
         self.len += more as usize * REQUEST_LEN;
         match self.pieces.back_mut() {
-            Some(Piece::Requests { first: before, count }) if *before + *count == first => {
+            Some(StreamPiece::Requests { first: before, count }) if *before + *count == first => {
                 *count += more;
             }
-            _ => self.pieces.push_back(Piece::Requests { first, count: more }),
+            _ => self.pieces.push_back(StreamPiece::Requests { first, count: more }),
         }
     }
 
@@ -65,9 +65,9 @@ impl Stream {
             let (took, left) = piece.take(&mut into[at..]);
             at += took;
             match left {
-                Left::All => {}
-                Left::Nothing => drop(self.pieces.pop_front()),
-                Left::Half(rest) => self.pieces.push_front(Piece::Bytes(rest, 0)),
+                PieceRest::All => {}
+                PieceRest::Nothing => drop(self.pieces.pop_front()),
+                PieceRest::Half(rest) => self.pieces.push_front(StreamPiece::Bytes(rest, 0)),
             }
         }
         self.len -= at;
@@ -76,7 +76,7 @@ impl Stream {
 }
 
 /// What is left of a piece.
-enum Left {
+enum PieceRest {
     Nothing,
     /// What the piece says now.
     All,
@@ -84,17 +84,17 @@ enum Left {
     Half(Vec<u8>),
 }
 
-impl Piece {
-    fn take(&mut self, into: &mut [u8]) -> (usize, Left) {
+impl StreamPiece {
+    fn take(&mut self, into: &mut [u8]) -> (usize, PieceRest) {
         match self {
-            Piece::Bytes(bytes, from) => {
+            StreamPiece::Bytes(bytes, from) => {
                 let some = (bytes.len() - *from).min(into.len());
                 into[..some].copy_from_slice(&bytes[*from..*from + some]);
                 *from += some;
-                (some, if *from == bytes.len() { Left::Nothing } else { Left::All })
+                (some, if *from == bytes.len() { PieceRest::Nothing } else { PieceRest::All })
             }
-            Piece::Requests { count: 0, .. } => (0, Left::Nothing),
-            Piece::Requests { first, count } => {
+            StreamPiece::Requests { count: 0, .. } => (0, PieceRest::Nothing),
+            StreamPiece::Requests { first, count } => {
                 let mut at = 0;
                 while *count > 0
                     && let Some(room) = into[at..].first_chunk_mut()
@@ -105,15 +105,15 @@ impl Piece {
                 }
                 let rest = into.len() - at;
                 if *count == 0 {
-                    return (at, Left::Nothing);
+                    return (at, PieceRest::Nothing);
                 }
                 if rest == 0 {
-                    return (at, Left::All);
+                    return (at, PieceRest::All);
                 }
                 let cut = request(*first);
                 (*first, *count) = (*first + 1, *count - 1);
                 into[at..].copy_from_slice(&cut[..rest]);
-                (at + rest, Left::Half(cut[rest..].to_vec()))
+                (at + rest, PieceRest::Half(cut[rest..].to_vec()))
             }
         }
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn it_is_the_same_stream_however_it_is_read() {
         let stream = || {
-            let mut stream = Stream::default();
+            let mut stream = SimStream::default();
             stream.push(vec![1, 2, 3]);
             stream.push_requests(1, 2);
             stream.push_requests(3, 1);

@@ -15,8 +15,8 @@ use aldis_wire::v10::{Hello, Message};
 
 use super::costs::Ps;
 use super::dice::Dice;
-use super::plan::{self, Offer, Reads};
-use super::stream::{REQUEST_LEN, Stream};
+use super::plan::{self, Offer, ReadSpeed};
+use super::stream::{REQUEST_LEN, SimStream};
 use crate::sim::handshake::{BARRIER_REQUEST, FEATURES_REQUEST, features};
 
 /// A switch that always has more to say says it when so much has become free.
@@ -26,12 +26,12 @@ const SECOND: f64 = 1e12;
 
 /// The moments between which is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Window {
+pub(super) struct MeasureWindow {
     pub(super) begin: Ps,
     pub(super) end: Ps,
 }
 
-impl Window {
+impl MeasureWindow {
     pub(super) fn has(&self, at: Ps) -> bool {
         (self.begin..self.end).contains(&at)
     }
@@ -39,8 +39,8 @@ impl Window {
 
 /// A switch.
 #[derive(Debug)]
-pub(super) struct Switch {
-    plan: plan::Switch,
+pub(super) struct SimSwitch {
+    plan: plan::SimulatedSwitch,
     dpid: DatapathId,
     dice: Dice,
     /// Since when it asks.
@@ -59,12 +59,12 @@ pub(super) struct Switch {
     first: u32,
     /// The beginning of a message still to come.
     half: Vec<u8>,
-    pub(super) account: Account,
+    pub(super) account: SwitchAccounts,
 }
 
 /// What a switch saw.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct SwitchAccounts {
     /// Whether its handshake was done.
     pub(super) up: bool,
     /// Requests that became due, that were sent, and that were answered.
@@ -89,9 +89,9 @@ pub(super) struct Account {
     pub(super) closed: Option<(Time, Close)>,
 }
 
-impl Switch {
-    pub(super) fn new(plan: &plan::Switch, number: u64, seed: u64) -> Switch {
-        Switch {
+impl SimSwitch {
+    pub(super) fn new(plan: &plan::SimulatedSwitch, number: u64, seed: u64) -> SimSwitch {
+        SimSwitch {
             plan: plan.clone(),
             dpid: DatapathId(number),
             dice: Dice::new(seed.wrapping_add(number << 32)),
@@ -102,7 +102,7 @@ impl Switch {
             open: VecDeque::new(),
             first: 1,
             half: Vec::new(),
-            account: Account::default(),
+            account: SwitchAccounts::default(),
         }
     }
 
@@ -112,8 +112,8 @@ impl Switch {
     }
 
     /// How fast it reads now.
-    pub(super) fn reads(&self) -> Reads {
-        if self.account.up { self.plan.reads } else { Reads::AtOnce }
+    pub(super) fn reads(&self) -> ReadSpeed {
+        if self.account.up { self.plan.reads } else { ReadSpeed::AtOnce }
     }
 
     /// It begins to ask.
@@ -148,8 +148,8 @@ impl Switch {
         &mut self,
         now: Ps,
         room: usize,
-        window: Window,
-        stream: &mut Stream,
+        window: MeasureWindow,
+        stream: &mut SimStream,
     ) -> bool {
         while self.next <= now {
             let due = self.next;
@@ -202,7 +202,7 @@ impl Switch {
     }
 
     /// Forgets what waits beyond what it makes up for.
-    fn forget(&mut self, window: Window) {
+    fn forget(&mut self, window: MeasureWindow) {
         let Offer::Turns { steps, makes_up_for, .. } = &self.plan.offer else { return };
         let rate_max = steps.iter().map(|(rate, _)| *rate).fold(0.0, f64::max);
         let most = (rate_max * makes_up_for.as_secs_f64()).ceil() as u64;
@@ -223,7 +223,13 @@ impl Switch {
     }
 
     /// It was sent this; what it says to it is put into `replies`.
-    pub(super) fn hear(&mut self, now: Ps, bytes: &[u8], window: Window, replies: &mut Vec<u8>) {
+    pub(super) fn hear(
+        &mut self,
+        now: Ps,
+        bytes: &[u8],
+        window: MeasureWindow,
+        replies: &mut Vec<u8>,
+    ) {
         if self.half.is_empty() {
             let rest = self.hear_whole(now, bytes, window, replies);
             self.half.extend_from_slice(&bytes[rest..]);
@@ -241,7 +247,7 @@ impl Switch {
         &mut self,
         now: Ps,
         bytes: &[u8],
-        window: Window,
+        window: MeasureWindow,
         replies: &mut Vec<u8>,
     ) -> usize {
         let mut at = 0;
@@ -266,7 +272,7 @@ impl Switch {
         at
     }
 
-    fn answered(&mut self, now: Ps, xid: u32, window: Window) {
+    fn answered(&mut self, now: Ps, xid: u32, window: MeasureWindow) {
         let account = &mut self.account;
         if xid == 0 || xid > account.sent {
             account.strays += 1;
@@ -304,7 +310,7 @@ impl Switch {
         self.plan.offer != Offer::Full || self.plan.limit.is_some()
     }
 
-    fn offer(&mut self, due: Ps, count: u32, window: Window) {
+    fn offer(&mut self, due: Ps, count: u32, window: MeasureWindow) {
         self.account.offered += u64::from(count);
         if window.has(due) {
             self.account.offered_measured += u64::from(count);
@@ -314,7 +320,7 @@ impl Switch {
         }
     }
 
-    fn send(&mut self, mut count: u32, stream: &mut Stream) {
+    fn send(&mut self, mut count: u32, stream: &mut SimStream) {
         while count > 0 {
             let sent = self.account.sent;
             let span = self.plan.fence_every.map_or(count, |every| every - sent % every);
@@ -377,10 +383,10 @@ fn encode(message: &Message, xid: u32) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const ALWAYS: Window = Window { begin: 0, end: Ps::MAX };
+    const ALWAYS: MeasureWindow = MeasureWindow { begin: 0, end: Ps::MAX };
 
-    fn asking(plan: plan::Switch) -> Switch {
-        let mut switch = Switch::new(&plan, 1, 1);
+    fn asking(plan: plan::SimulatedSwitch) -> SimSwitch {
+        let mut switch = SimSwitch::new(&plan, 1, 1);
         switch.begin(0);
         switch
     }
@@ -394,7 +400,7 @@ mod tests {
         Offer::Turns { steps: steps.to_vec(), first, every, makes_up_for }
     }
 
-    fn waiting(switch: &Switch) -> u64 {
+    fn waiting(switch: &SimSwitch) -> u64 {
         switch.waiting.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
@@ -406,8 +412,8 @@ mod tests {
             (Offer::Steps(steps), 4999..5002),
             (Offer::Poisson(1e6), 2800..3200),
         ] {
-            let mut switch = asking(plan::Switch::new(offer.clone()));
-            let mut stream = Stream::default();
+            let mut switch = asking(plan::SimulatedSwitch::new(offer.clone()));
+            let mut stream = SimStream::default();
             assert!(switch.ask(3_000_000_000, 10 * REQUEST_LEN, ALWAYS, &mut stream));
             assert_eq!(stream.len(), 10 * REQUEST_LEN);
             let offered = switch.account.offered;
@@ -420,10 +426,11 @@ mod tests {
     fn in_turns_it_sends_together_what_has_become_due() {
         let [first, every] = [2, 10].map(Duration::from_millis);
         let offer = turns(&[(1e5, Duration::MAX)], first, every);
-        let plan = plan::Switch { limit: Some(2_500), ..plan::Switch::new(offer) };
+        let plan =
+            plan::SimulatedSwitch { limit: Some(2_500), ..plan::SimulatedSwitch::new(offer) };
         let mut switch = asking(plan);
         let mut sent = |ms: u64| {
-            let mut stream = Stream::default();
+            let mut stream = SimStream::default();
             switch.ask(ms * 1_000_000_000, usize::MAX, ALWAYS, &mut stream);
             (stream.len() / REQUEST_LEN, switch.next())
         };
@@ -439,8 +446,8 @@ mod tests {
     fn what_waits_takes_little_memory_and_is_as_old_as_it_is() {
         let every = Duration::from_millis(1);
         let offer = turns(&[(1e6, Duration::MAX)], Duration::ZERO, every);
-        let mut switch = asking(plan::Switch::new(offer));
-        let mut stream = Stream::default();
+        let mut switch = asking(plan::SimulatedSwitch::new(offer));
+        let mut stream = SimStream::default();
         let ms = |ms: u64| ms * 1_000_000_000;
         // Nothing at the first turn, a thousand at each of the hundred that follow.
         switch.ask(ms(100), 1_500 * REQUEST_LEN, ALWAYS, &mut stream);
@@ -456,9 +463,9 @@ mod tests {
     fn one_rate_follows_another_and_what_waits_too_long_is_forgotten() {
         let [first, every, step] = [0, 1, 10].map(Duration::from_millis);
         let offer = turns(&[(1e6, step), (1e5, step), (2e5, step)], first, every);
-        let mut switch = asking(plan::Switch::new(offer));
+        let mut switch = asking(plan::SimulatedSwitch::new(offer));
         let mut offered = |ms: u64| {
-            switch.ask(ms * 1_000_000_000, 0, ALWAYS, &mut Stream::default());
+            switch.ask(ms * 1_000_000_000, 0, ALWAYS, &mut SimStream::default());
             switch.account.offered
         };
         assert_eq!([5, 10, 15, 20, 30].map(&mut offered), [5_000, 10_000, 10_500, 11_000, 13_000]);
@@ -470,21 +477,24 @@ mod tests {
         assert!(first_turn.map(|(_, count)| count).sum::<u32>() <= 1);
         assert_eq!(switch.waiting.back(), Some(&(470_000_000_000, 200)));
         // Room again: no more is due than there was.
-        assert!(switch.ask(471_000_000_000, usize::MAX, ALWAYS, &mut Stream::default()));
+        assert!(switch.ask(471_000_000_000, usize::MAX, ALWAYS, &mut SimStream::default()));
         assert_eq!(u64::from(switch.account.sent), switch.account.offered);
     }
 
     #[test]
     fn it_notices_what_is_answered_twice_never_asked_or_out_of_order() {
-        let plan =
-            plan::Switch { limit: Some(4), fence_every: Some(2), ..plan::Switch::new(Offer::Full) };
+        let plan = plan::SimulatedSwitch {
+            limit: Some(4),
+            fence_every: Some(2),
+            ..plan::SimulatedSwitch::new(Offer::Full)
+        };
         let fence = |xid| Header { version: 1, kind: ECHO_REPLY, length: 8, xid }.to_bytes();
         let hear = |messages: &[[u8; 8]]| {
             let mut switch = asking(plan.clone());
-            switch.ask(0, 1 << 20, ALWAYS, &mut Stream::default());
+            switch.ask(0, 1 << 20, ALWAYS, &mut SimStream::default());
             switch.hear(0, &messages.concat()[..3], ALWAYS, &mut vec![]);
             switch.hear(0, &messages.concat()[3..], ALWAYS, &mut vec![]);
-            let Account { answered, fences, disorder, strays, .. } = switch.account;
+            let SwitchAccounts { answered, fences, disorder, strays, .. } = switch.account;
             [answered, fences, disorder, strays]
         };
         let [one, two, three, four] = [1, 2, 3, 4].map(flow_mod);

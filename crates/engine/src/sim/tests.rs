@@ -15,7 +15,7 @@ mod scaling;
 mod stuck;
 
 fn app_set() -> AppSet {
-    AppSet::default().with(Responder::default)
+    AppSet::default().with(SimResponder::default)
 }
 
 /// As the papers' machines had it, nearly: requests cost microseconds. It also makes simulated time
@@ -28,58 +28,62 @@ fn named(name: &str) -> Design {
     name.parse().expect("a design of that name")
 }
 
-fn full(count: usize) -> Vec<Switch> {
-    vec![Switch::new(Offer::Full); count]
+fn full(count: usize) -> Vec<SimulatedSwitch> {
+    vec![SimulatedSwitch::new(Offer::Full); count]
 }
 
-fn plan(design: Design, workers: usize, switches: Vec<Switch>) -> Plan {
-    Plan { costs: dear(), ..Plan::new(design, workers, switches) }
+fn plan(design: Design, workers: usize, switches: Vec<SimulatedSwitch>) -> SimPlan {
+    SimPlan { costs: dear(), ..SimPlan::new(design, workers, switches) }
 }
 
-fn simulated(plan: &Plan) -> Outcome {
+fn simulated(plan: &SimPlan) -> SimOutcome {
     run(plan, &app_set()).expect("a plan that makes sense")
 }
 
 #[test]
 fn the_same_plan_has_the_same_outcome_and_another_seed_another() {
     for design in Design::ALL {
-        let mut switches = vec![Switch::new(Offer::Poisson(9e4)); 5];
+        let mut switches = vec![SimulatedSwitch::new(Offer::Poisson(9e4)); 5];
         switches.extend(full(3));
         let duration = Duration::from_millis(30);
-        let one = Plan { duration, jitter: 0.5, ..plan(design, 3, switches) };
+        let one = SimPlan { duration, jitter: 0.5, ..plan(design, 3, switches) };
         let first = simulated(&one);
         assert_eq!(first, simulated(&one), "{}", design.name);
-        assert_ne!(first, simulated(&Plan { seed: 2, ..one }), "{}", design.name);
+        assert_ne!(first, simulated(&SimPlan { seed: 2, ..one }), "{}", design.name);
     }
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
     let good = plan(Design::default(), 1, full(1));
-    let refused = |plan: Plan| run(&plan, &app_set()).err();
-    assert_eq!(refused(Plan { workers: 0, ..good.clone() }), Some(Refused::Workers(0)));
-    assert_eq!(refused(Plan { workers: 65, ..good.clone() }), Some(Refused::Workers(65)));
-    assert_eq!(refused(Plan { switches: vec![], ..good.clone() }), Some(Refused::Switches(0)));
-    assert_eq!(refused(Plan { jitter: 2.0, ..good.clone() }), Some(Refused::Jitter(2.0)));
+    let refused = |plan: SimPlan| run(&plan, &app_set()).err();
+    assert_eq!(refused(SimPlan { workers: 0, ..good.clone() }), Some(SimPlanError::Workers(0)));
+    assert_eq!(refused(SimPlan { workers: 65, ..good.clone() }), Some(SimPlanError::Workers(65)));
+    assert_eq!(
+        refused(SimPlan { switches: vec![], ..good.clone() }),
+        Some(SimPlanError::Switches(0))
+    );
+    assert_eq!(refused(SimPlan { jitter: 2.0, ..good.clone() }), Some(SimPlanError::Jitter(2.0)));
     for rate in [0.0, -1.0, f64::INFINITY] {
-        let switches = vec![Switch::new(Offer::Periodic(rate))];
-        assert_eq!(refused(Plan { switches, ..good.clone() }), Some(Refused::Rate(rate)));
+        let switches = vec![SimulatedSwitch::new(Offer::Periodic(rate))];
+        assert_eq!(refused(SimPlan { switches, ..good.clone() }), Some(SimPlanError::Rate(rate)));
     }
-    let switches = vec![Switch::new(Offer::Steps(vec![]))];
-    assert!(matches!(refused(Plan { switches, ..good.clone() }), Some(Refused::Rate(_))));
+    let switches = vec![SimulatedSwitch::new(Offer::Steps(vec![]))];
+    assert!(matches!(refused(SimPlan { switches, ..good.clone() }), Some(SimPlanError::Rate(_))));
     let [first, every] = [Duration::ZERO; 2];
     let steps = vec![(1.0, Duration::MAX)];
-    let switches = vec![Switch::new(Offer::Turns { steps, first, every, makes_up_for: every })];
-    assert_eq!(refused(Plan { switches, ..good.clone() }), Some(Refused::Turns(every)));
+    let switches =
+        vec![SimulatedSwitch::new(Offer::Turns { steps, first, every, makes_up_for: every })];
+    assert_eq!(refused(SimPlan { switches, ..good.clone() }), Some(SimPlanError::Turns(every)));
     let design = Design { write: design::Write::Immediate, ..Design::default() };
-    assert!(matches!(refused(Plan { design, ..good }), Some(Refused::Design(_))));
+    assert!(matches!(refused(SimPlan { design, ..good }), Some(SimPlanError::Design(_))));
 }
 
 /// One worker, one request at a time: every cost that the answer needs, and nothing else, is in its
 /// delay.
 #[test]
 fn a_lonely_request_takes_what_it_costs() {
-    let one = Plan::new(named("beacon"), 1, vec![Switch::new(Offer::Periodic(100.0))]);
+    let one = SimPlan::new(named("beacon"), 1, vec![SimulatedSwitch::new(Offer::Periodic(100.0))]);
     let delay = &simulated(&one).switches[0].delay_ns;
     assert_eq!(delay.count(), 100);
     let Costs { wake_ns, poll_ns, poll_event_ns, read_ns, request_ns, write_ns, .. } = one.costs;
@@ -103,7 +107,8 @@ fn the_batching_delay_begins_with_the_first_read() {
 
 #[test]
 fn counters_are_shown_while_it_goes_on_and_at_the_end() {
-    let long = Plan { duration: Duration::from_millis(50), ..plan(Design::default(), 2, full(5)) };
+    let long =
+        SimPlan { duration: Duration::from_millis(50), ..plan(Design::default(), 2, full(5)) };
     let mut seen = Vec::new();
     let mut watch = |at, snapshot: &Snapshot| seen.push((at, snapshot.total.requests));
     let outcome = run_and_watch(&long, &app_set(), Duration::from_millis(10), &mut watch).unwrap();
@@ -120,7 +125,7 @@ fn counters_are_shown_while_it_goes_on_and_at_the_end() {
 fn switches_and_workers_count_the_same() {
     for design in Design::ALL {
         let short = Duration::from_millis(30);
-        let it = simulated(&Plan { duration: short, ..plan(design, 3, full(5)) }).snapshot;
+        let it = simulated(&SimPlan { duration: short, ..plan(design, 3, full(5)) }).snapshot;
         let (name, total) = (design.name, &it.total);
         let of = |count: fn(&SwitchSnapshot) -> u64| -> u64 { it.switches.iter().map(count).sum() };
         // The first visits are those of the handshake.

@@ -14,9 +14,9 @@ use aldis_control::Time;
 
 use super::costs::{Prices, Ps};
 use super::dice::Dice;
-use super::plan::{Plan, Reads};
-use super::stream::{REQUEST_LEN, Stream};
-use super::switch::{Switch, Window};
+use super::plan::{ReadSpeed, SimPlan};
+use super::stream::{REQUEST_LEN, SimStream};
+use super::switch::{MeasureWindow, SimSwitch};
 use crate::conn::claim::Events;
 use crate::limits::EVENTS_PER_POLL;
 use crate::net::Readiness;
@@ -44,15 +44,15 @@ const AWAY: Ps = 100_000_000;
 
 /// Everything there is.
 #[derive(Debug)]
-pub(super) struct World {
+pub(super) struct SimWorld {
     cores: Vec<Core>,
-    wires: Vec<Wire>,
-    events: BinaryHeap<Reverse<(Ps, u64, Event)>>,
+    wires: Vec<SimConnection>,
+    events: BinaryHeap<Reverse<(Ps, u64, SimEvent)>>,
     /// Events so far: of two at the same moment, the one that was made first comes first.
     made: u64,
     bells: Arc<Bells>,
     prices: Prices,
-    window: Window,
+    window: MeasureWindow,
     /// Switches that are not up.
     awaited: usize,
     /// The lengths of the warm-up and of what is measured.
@@ -86,9 +86,9 @@ fn wavering(cost: Ps, waver: f64, dice: &mut Dice) -> Ps {
 
 /// The connection of one switch: both sockets and what is between them.
 #[derive(Debug)]
-struct Wire {
-    switch: Switch,
-    incoming: Stream,
+struct SimConnection {
+    switch: SimSwitch,
+    incoming: SimStream,
     outgoing: VecDeque<u8>,
     /// The core that polls it, and as what.
     registered: Option<(usize, u64)>,
@@ -111,7 +111,7 @@ struct Wire {
 
 /// What happens of itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Event {
+enum SimEvent {
     /// Bytes of a switch arrive.
     Arrive(usize, Vec<u8>),
     /// A switch has something to ask.
@@ -143,7 +143,7 @@ impl Bells {
 
 /// What a worker did in a step, beyond what it asked of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct StepWork {
     pub(super) batches: u64,
     /// Visits whose requests were in these batches.
     pub(super) runs: u64,
@@ -155,8 +155,8 @@ pub(super) struct Work {
     pub(super) pulled: bool,
 }
 
-impl World {
-    pub(super) fn new(plan: &Plan, bells: Arc<Bells>) -> World {
+impl SimWorld {
+    pub(super) fn new(plan: &SimPlan, bells: Arc<Bells>) -> SimWorld {
         let core = |_| Core {
             clock: 0,
             asleep: None,
@@ -164,9 +164,9 @@ impl World {
             undisturbed: 0.0,
             settled: 0,
         };
-        let wire = |(number, switch)| Wire {
-            switch: Switch::new(switch, number, plan.seed),
-            incoming: Stream::default(),
+        let wire = |(number, switch)| SimConnection {
+            switch: SimSwitch::new(switch, number, plan.seed),
+            incoming: SimStream::default(),
             outgoing: VecDeque::new(),
             registered: None,
             is_ready: false,
@@ -180,14 +180,14 @@ impl World {
             sips: false,
         };
         let ps = |length: std::time::Duration| length.as_nanos() as Ps * 1000;
-        let mut world = World {
+        let mut world = SimWorld {
             cores: (0..bells.rung.len()).map(core).collect(),
             wires: (1..).zip(&plan.switches).map(wire).collect(),
             events: BinaryHeap::new(),
             made: 0,
             bells,
             prices: Prices::new(&plan.costs),
-            window: Window { begin: Ps::MAX, end: Ps::MAX },
+            window: MeasureWindow { begin: Ps::MAX, end: Ps::MAX },
             awaited: plan.switches.len(),
             lengths: [ps(plan.warm_up), ps(plan.duration)],
             end: HANDSHAKES,
@@ -196,7 +196,7 @@ impl World {
         };
         for wire in 0..world.wires.len() {
             let way = world.prices.way;
-            world.make(way, Event::Arrive(wire, Switch::greeting()));
+            world.make(way, SimEvent::Arrive(wire, SimSwitch::greeting()));
         }
         world
     }
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// The switches, with the unread bytes of each.
-    pub(super) fn switches(&self) -> impl Iterator<Item = (&Switch, usize)> {
+    pub(super) fn switches(&self) -> impl Iterator<Item = (&SimSwitch, usize)> {
         self.wires.iter().map(|wire| (&wire.switch, wire.incoming.len()))
     }
 
@@ -249,7 +249,7 @@ impl World {
 
     /// The core's worker made a step, which began at `began`. Where it sleeps next, `until` says
     /// how long.
-    pub(super) fn stepped(&mut self, core: usize, began: Ps, work: Work, until: Option<Time>) {
+    pub(super) fn stepped(&mut self, core: usize, began: Ps, work: StepWork, until: Option<Time>) {
         let prices = self.prices;
         let mut took = prices.step
             + work.runs * prices.batch
@@ -316,7 +316,7 @@ impl World {
         true
     }
 
-    fn make(&mut self, at: Ps, event: Event) {
+    fn make(&mut self, at: Ps, event: SimEvent) {
         self.made += 1;
         self.events.push(Reverse((at, self.made, event)));
     }
@@ -324,16 +324,16 @@ impl World {
     fn happen(&mut self) {
         let Some(Reverse((now, _, event))) = self.events.pop() else { return };
         match event {
-            Event::Arrive(at, bytes) => {
+            SimEvent::Arrive(at, bytes) => {
                 self.wires[at].incoming.push(bytes);
                 self.edge(at, now);
             }
-            Event::Ask(at) => {
+            SimEvent::Ask(at) => {
                 self.wires[at].asks = false;
                 self.ask(at, now);
             }
-            Event::Sip(at) => self.sip(at, now),
-            Event::Begin => {
+            SimEvent::Sip(at) => self.sip(at, now),
+            SimEvent::Begin => {
                 for at in 0..self.wires.len() {
                     self.wires[at].switch.begin(now);
                     self.ask(at, now);
@@ -360,7 +360,7 @@ impl World {
         let fits = wire.incoming.len() + REQUEST_LEN <= ROOM_IN;
         if !wire.asks && !wire.is_ready && fits && next != Ps::MAX {
             wire.asks = true;
-            self.make(next, Event::Ask(at));
+            self.make(next, SimEvent::Ask(at));
         }
     }
 
@@ -393,13 +393,13 @@ impl World {
 
     fn sip_later(&mut self, at: usize, now: Ps) {
         let wire = &mut self.wires[at];
-        if let Reads::BytesPerSecond(speed) = wire.switch.reads()
+        if let ReadSpeed::BytesPerSecond(speed) = wire.switch.reads()
             && !wire.outgoing.is_empty()
             && !wire.sips
         {
             wire.sips = true;
             let some = SIP.min(wire.outgoing.len()) as f64;
-            self.make(now + (some / speed * 1e12) as Ps, Event::Sip(at));
+            self.make(now + (some / speed * 1e12) as Ps, SimEvent::Sip(at));
         }
     }
 
@@ -410,7 +410,7 @@ impl World {
         wire.switch.hear(now, bytes, self.window, &mut replies);
         let is_up = wire.switch.account.up;
         if !replies.is_empty() {
-            self.make(now + self.prices.way, Event::Arrive(at, replies));
+            self.make(now + self.prices.way, SimEvent::Arrive(at, replies));
         }
         if is_up && !was_up {
             self.awaited -= 1;
@@ -429,13 +429,13 @@ impl World {
     fn begin(&mut self, at: Ps) {
         let [warm_up, duration] = self.lengths;
         let begin = at + warm_up;
-        self.window = Window { begin, end: begin + duration };
+        self.window = MeasureWindow { begin, end: begin + duration };
         self.end = self.window.end;
-        self.make(at, Event::Begin);
+        self.make(at, SimEvent::Begin);
     }
 }
 
-impl Wire {
+impl SimConnection {
     /// As the kernel has it: a third of it is free.
     fn has_room(&self) -> bool {
         ROOM_OUT - self.outgoing.len() >= ROOM_OUT / 3
@@ -443,7 +443,7 @@ impl Wire {
 }
 
 /// What workers ask of their sockets.
-impl World {
+impl SimWorld {
     pub(super) fn now(&self, core: usize) -> Time {
         Time(self.cores[core].clock / 1000)
     }
@@ -515,7 +515,7 @@ impl World {
     pub(super) fn write(&mut self, core: usize, at: usize, bytes: &[u8]) -> Option<usize> {
         let prices = self.prices;
         let wire = &mut self.wires[at];
-        let at_once = wire.switch.reads() == Reads::AtOnce && wire.outgoing.is_empty();
+        let at_once = wire.switch.reads() == ReadSpeed::AtOnce && wire.outgoing.is_empty();
         let room = if at_once { usize::MAX } else { ROOM_OUT - wire.outgoing.len() };
         let count = bytes.len().min(room);
         wire.starved |= count < bytes.len();

@@ -17,7 +17,7 @@ use axum::http::HeaderValue;
 use base64ct::{Base64, Encoding};
 use sha2::{Digest, Sha256};
 
-use super::{Key, Kind};
+use super::{AccessKey, KeyKind};
 
 /// Letters of a key's name.
 const NAME_MAX: usize = 64;
@@ -33,7 +33,7 @@ const COST_MAX: [u32; 3] = [256 * 1024, 16, 4];
 
 /// The Argon2 hash of a secret, as a PHC string: `$argon2id$v=19$m=…,t=…,p=…$SALT$HASH`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hash(PasswordHash);
+pub struct SecretHash(PasswordHash);
 
 /// A hash that is none, or costs too much.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,25 +47,26 @@ impl fmt::Display for BadHash {
 
 impl std::error::Error for BadHash {}
 
-impl Hash {
+impl SecretHash {
     /// Of a secret, at the usual cost: 19 MiB, two rounds (the least that OWASP advises).
     ///
     /// # Errors
     /// A secret that is longer than four gigabytes.
-    pub fn of(secret: &[u8], salt: [u8; 16]) -> Result<Hash, BadHash> {
-        Hash::costing(secret, salt, Params::default())
+    pub fn of(secret: &[u8], salt: [u8; 16]) -> Result<SecretHash, BadHash> {
+        SecretHash::costing(secret, salt, Params::default())
     }
 
     /// Of a secret, at next to no cost: for tests.
     #[cfg(test)]
-    pub(crate) fn cheap(secret: &str) -> Hash {
-        Hash::costing(secret.as_bytes(), [7; 16], Params::new(8, 1, 1, None).unwrap()).unwrap()
+    pub(crate) fn cheap(secret: &str) -> SecretHash {
+        SecretHash::costing(secret.as_bytes(), [7; 16], Params::new(8, 1, 1, None).unwrap())
+            .unwrap()
     }
 
-    fn costing(secret: &[u8], salt: [u8; 16], cost: Params) -> Result<Hash, BadHash> {
+    fn costing(secret: &[u8], salt: [u8; 16], cost: Params) -> Result<SecretHash, BadHash> {
         let argon2 = Argon2::new(Algorithm::Argon2id, argon2::Version::V0x13, cost);
         let hash = argon2.hash_password_with_salt(secret, &salt);
-        hash.map(Hash).map_err(|why| BadHash(why.to_string()))
+        hash.map(SecretHash).map_err(|why| BadHash(why.to_string()))
     }
 
     fn is_of(&self, secret: &[u8]) -> bool {
@@ -73,13 +74,13 @@ impl Hash {
     }
 }
 
-impl fmt::Display for Hash {
+impl fmt::Display for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl FromStr for Hash {
+impl FromStr for SecretHash {
     type Err = BadHash;
 
     fn from_str(text: &str) -> Result<Self, BadHash> {
@@ -96,46 +97,46 @@ impl FromStr for Hash {
         if cost.iter().zip(COST_MAX).any(|(cost, max)| *cost > max) {
             return Err(bad("it costs more than 256 MiB, 16 rounds and 4 lanes"));
         }
-        Ok(Hash(hash))
+        Ok(SecretHash(hash))
     }
 }
 
 /// The key that a request offers.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Offered {
-    pub(crate) kind: Kind,
+pub(crate) struct OfferedKey {
+    pub(crate) kind: KeyKind,
     pub(crate) name: String,
     secret: Vec<u8>,
 }
 
-impl Offered {
+impl OfferedKey {
     /// What an `Authorization` header says; nothing where it says nothing that makes sense.
-    pub(crate) fn read(header: &HeaderValue) -> Option<Offered> {
+    pub(crate) fn read(header: &HeaderValue) -> Option<OfferedKey> {
         let text = header.to_str().ok().filter(|text| text.len() <= CREDENTIAL_MAX)?;
         let (scheme, rest) = text.split_once(' ')?;
         let rest = rest.trim();
         if scheme.eq_ignore_ascii_case("bearer") {
             let (name, secret) = rest.rsplit_once('.')?;
-            Some(Offered::new(Kind::Token, name, secret.as_bytes()))
+            Some(OfferedKey::new(KeyKind::Token, name, secret.as_bytes()))
         } else if scheme.eq_ignore_ascii_case("basic") {
             let pair = Base64::decode_vec(rest).ok()?;
             let colon = pair.iter().position(|byte| *byte == b':')?;
             let name = std::str::from_utf8(&pair[..colon]).ok()?;
-            Some(Offered::new(Kind::User, name, &pair[colon + 1..]))
+            Some(OfferedKey::new(KeyKind::User, name, &pair[colon + 1..]))
         } else {
             None
         }
     }
 
-    fn new(kind: Kind, name: &str, secret: &[u8]) -> Offered {
-        Offered { kind, name: name.to_owned(), secret: secret.to_owned() }
+    fn new(kind: KeyKind, name: &str, secret: &[u8]) -> OfferedKey {
+        OfferedKey { kind, name: name.to_owned(), secret: secret.to_owned() }
     }
 }
 
 /// The keys that are known, and the secrets that were found to be right.
 pub(crate) struct Keys {
-    keys: Vec<Key>,
-    by_name: HashMap<(Kind, String), usize>,
+    keys: Vec<AccessKey>,
+    by_name: HashMap<(KeyKind, String), usize>,
     /// Of this process alone.
     pepper: [u8; 32],
     remembered: Mutex<HashMap<[u8; 32], usize>>,
@@ -149,7 +150,7 @@ impl fmt::Debug for Keys {
 
 impl Keys {
     /// Of two keys of a kind and name the first counts.
-    pub(crate) fn new(keys: Vec<Key>) -> Keys {
+    pub(crate) fn new(keys: Vec<AccessKey>) -> Keys {
         let mut by_name = HashMap::new();
         for (at, key) in keys.iter().enumerate() {
             by_name.entry((key.kind, key.name.clone())).or_insert(at);
@@ -166,19 +167,19 @@ impl Keys {
     }
 
     /// Whether this key is among them, as it is.
-    pub(crate) fn has(&self, key: &Key) -> bool {
+    pub(crate) fn has(&self, key: &AccessKey) -> bool {
         let at = self.by_name.get(&(key.kind, key.name.clone()));
         at.is_some_and(|at| self.keys[*at] == *key)
     }
 
     /// The key that was found to be right before; takes no time.
-    pub(crate) fn recall(&self, offered: &Offered) -> Option<&Key> {
+    pub(crate) fn recall(&self, offered: &OfferedKey) -> Option<&AccessKey> {
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         remembered.get(&self.digest(offered)).map(|at| &self.keys[*at])
     }
 
     /// The key, where the secret is right; takes its time whether or not there is such a name.
-    pub(crate) fn verify(&self, offered: &Offered) -> Option<&Key> {
+    pub(crate) fn verify(&self, offered: &OfferedKey) -> Option<&AccessKey> {
         let at = self.by_name.get(&(offered.kind, offered.name.clone()));
         let key = self.keys.get(at.copied().unwrap_or(0))?;
         let is_right = key.hash.is_of(&offered.secret);
@@ -187,7 +188,7 @@ impl Keys {
         Some(key)
     }
 
-    fn remember(&self, offered: &Offered, at: usize) {
+    fn remember(&self, offered: &OfferedKey, at: usize) {
         if self.pepper == [0; 32] {
             return;
         }
@@ -198,7 +199,7 @@ impl Keys {
         remembered.insert(self.digest(offered), at);
     }
 
-    fn digest(&self, offered: &Offered) -> [u8; 32] {
+    fn digest(&self, offered: &OfferedKey) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(self.pepper);
         digest.update([offered.kind as u8]);
@@ -209,7 +210,7 @@ impl Keys {
     }
 }
 
-impl Key {
+impl AccessKey {
     /// Whether its time is over.
     pub(crate) fn is_expired(&self, now: SystemTime) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
@@ -230,21 +231,21 @@ pub fn check_name(name: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Role;
+    use super::super::AccessRole;
     use super::*;
 
-    fn read(text: &str) -> Option<(Kind, String, Vec<u8>)> {
-        let offered = Offered::read(&HeaderValue::from_str(text).unwrap())?;
+    fn read(text: &str) -> Option<(KeyKind, String, Vec<u8>)> {
+        let offered = OfferedKey::read(&HeaderValue::from_str(text).unwrap())?;
         Some((offered.kind, offered.name, offered.secret))
     }
 
     #[test]
     fn a_request_says_who_it_is_in_two_ways() {
-        let token = Some((Kind::Token, "ci.east".into(), b"abc".to_vec()));
+        let token = Some((KeyKind::Token, "ci.east".into(), b"abc".to_vec()));
         assert_eq!(read("Bearer ci.east.abc"), token);
         assert_eq!(read("bearer   ci.east.abc"), token);
         // "ada:se:cret"
-        let user = Some((Kind::User, "ada".into(), b"se:cret".to_vec()));
+        let user = Some((KeyKind::User, "ada".into(), b"se:cret".to_vec()));
         assert_eq!(read("Basic YWRhOnNlOmNyZXQ="), user);
         for text in ["", "Bearer", "Bearer abc", "Basic YWRh", "Basic %%%", "Digest x.y", "x.y"] {
             assert_eq!(read(text), None, "{text:?}");
@@ -254,29 +255,29 @@ mod tests {
 
     #[test]
     fn only_the_right_secret_of_the_right_kind_and_name_is_a_key() {
-        let key = |kind, name: &str, secret| Key {
+        let key = |kind, name: &str, secret| AccessKey {
             kind,
             name: name.into(),
-            hash: Hash::cheap(secret),
-            role: Role::Read,
+            hash: SecretHash::cheap(secret),
+            role: AccessRole::Read,
             expires: None,
         };
-        let keys = Keys::new(vec![key(Kind::Token, "a", "one"), key(Kind::User, "b", "two")]);
+        let keys = Keys::new(vec![key(KeyKind::Token, "a", "one"), key(KeyKind::User, "b", "two")]);
         let found = |kind, name, secret: &str| {
-            let offered = Offered::new(kind, name, secret.as_bytes());
+            let offered = OfferedKey::new(kind, name, secret.as_bytes());
             let first = keys.verify(&offered).map(|key| key.name.clone());
             assert_eq!(keys.recall(&offered).map(|key| key.name.clone()), first);
             first
         };
-        assert_eq!(found(Kind::Token, "a", "one").as_deref(), Some("a"));
-        assert_eq!(found(Kind::User, "b", "two").as_deref(), Some("b"));
+        assert_eq!(found(KeyKind::Token, "a", "one").as_deref(), Some("a"));
+        assert_eq!(found(KeyKind::User, "b", "two").as_deref(), Some("b"));
         for (kind, name, secret) in [
-            (Kind::Token, "a", "two"),
-            (Kind::Token, "a", ""),
-            (Kind::User, "a", "one"),
-            (Kind::Token, "b", "two"),
-            (Kind::Token, "", "one"),
-            (Kind::Token, "c", "one"),
+            (KeyKind::Token, "a", "two"),
+            (KeyKind::Token, "a", ""),
+            (KeyKind::User, "a", "one"),
+            (KeyKind::Token, "b", "two"),
+            (KeyKind::Token, "", "one"),
+            (KeyKind::Token, "c", "one"),
         ] {
             assert_eq!(found(kind, name, secret), None, "{kind:?} {name} {secret}");
         }
@@ -284,12 +285,12 @@ mod tests {
 
     #[test]
     fn a_hash_is_read_as_it_is_written_and_one_that_costs_too_much_is_refused() {
-        let hash = Hash::of(b"secret", [1; 16]).unwrap();
+        let hash = SecretHash::of(b"secret", [1; 16]).unwrap();
         let text = hash.to_string();
         assert!(text.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{text}");
-        let again: Hash = text.parse().unwrap();
+        let again: SecretHash = text.parse().unwrap();
         assert!(again.is_of(b"secret") && !again.is_of(b"Secret"));
-        let cheap = Hash::cheap("x").to_string();
+        let cheap = SecretHash::cheap("x").to_string();
         for text in [
             "",
             "secret",
@@ -299,7 +300,7 @@ mod tests {
             &cheap.replace("m=8", "m=4194304"),
             &cheap.replace("t=1", "t=4000000000"),
         ] {
-            assert!(text.parse::<Hash>().is_err(), "{text:?}");
+            assert!(text.parse::<SecretHash>().is_err(), "{text:?}");
         }
     }
 }

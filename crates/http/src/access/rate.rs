@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 const ADDRESSES_MAX: usize = 8192;
 
 /// An allowance for each address.
-pub(crate) struct Rate {
+pub(crate) struct AddressRate {
     at_once: u32,
     /// For each address, when its allowance is whole again.
     whole_at: HashMap<IpAddr, Instant>,
 }
 
-impl Rate {
+impl AddressRate {
     /// So many at once.
-    pub(crate) fn new(at_once: u32) -> Rate {
-        Rate { at_once: at_once.max(1), whole_at: HashMap::new() }
+    pub(crate) fn new(at_once: u32) -> AddressRate {
+        AddressRate { at_once: at_once.max(1), whole_at: HashMap::new() }
     }
 
     /// Takes one, where there is one left; else says how long until there is.
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn so_many_at_once_and_then_one_every_so_often() {
-        let (mut rate, now) = (Rate::new(3), Instant::now());
+        let (mut rate, now) = (AddressRate::new(3), Instant::now());
         let peer = ip("192.0.2.1");
         for _ in 0..3 {
             assert_eq!(rate.take(peer, SECOND, now), Ok(()));
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn addresses_of_one_network_are_one_and_many_are_bounded() {
-        let (mut rate, now) = (Rate::new(1), Instant::now());
+        let (mut rate, now) = (AddressRate::new(1), Instant::now());
         assert_eq!(rate.take(ip("2001:db8::1"), SECOND, now), Ok(()));
         assert!(rate.take(ip("2001:db8::ffff:2"), SECOND, now).is_err());
         assert_eq!(rate.take(ip("2001:db8:0:1::1"), SECOND, now), Ok(()));

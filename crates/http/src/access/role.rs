@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// What a key may do; each role includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Role {
+pub enum AccessRole {
     /// Look.
     Read,
     /// Change the network: flows, rules, weights.
@@ -34,36 +34,36 @@ const ORDERS: [&str; 3] = [
     "/wm/staticflowentrypusher/clear/{dpid}/json",
 ];
 
-impl Role {
+impl AccessRole {
     /// All, the least first.
-    pub const ALL: [Role; 3] = [Role::Read, Role::Write, Role::Admin];
+    pub const ALL: [AccessRole; 3] = [AccessRole::Read, AccessRole::Write, AccessRole::Admin];
 
     /// What a route needs, by its method and its path as the router has it. A route that the table
     /// does not name needs a role that is good enough for its method.
-    pub(crate) fn needed(method: &str, path: &str) -> Role {
+    pub(crate) fn needed(method: &str, path: &str) -> AccessRole {
         let looks = ["get", "head", "options"].contains(&method) && !ORDERS.contains(&path);
         let reads = looks || QUESTIONS.contains(&path);
         let below = |prefix: &str| {
             path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         match OF_ADMINS.iter().find(|(prefix, _)| below(prefix)) {
-            Some((_, secret)) if *secret || !reads => Role::Admin,
-            _ if reads => Role::Read,
-            _ => Role::Write,
+            Some((_, secret)) if *secret || !reads => AccessRole::Admin,
+            _ if reads => AccessRole::Read,
+            _ => AccessRole::Write,
         }
     }
 
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Read => "read",
-            Role::Write => "write",
-            Role::Admin => "admin",
+            AccessRole::Read => "read",
+            AccessRole::Write => "write",
+            AccessRole::Admin => "admin",
         }
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for AccessRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -81,11 +81,11 @@ impl fmt::Display for BadRole {
 
 impl std::error::Error for BadRole {}
 
-impl FromStr for Role {
+impl FromStr for AccessRole {
     type Err = BadRole;
 
     fn from_str(name: &str) -> Result<Self, BadRole> {
-        let found = Role::ALL.into_iter().find(|role| role.name() == name);
+        let found = AccessRole::ALL.into_iter().find(|role| role.name() == name);
         found.ok_or_else(|| BadRole(name.to_owned()))
     }
 }
@@ -97,32 +97,34 @@ mod tests {
     #[test]
     fn what_is_not_known_needs_what_its_method_does() {
         for (method, path, role) in [
-            ("get", "/api/v1/switches", Role::Read),
-            ("get", "/api/v1/nobody/thought/of/it", Role::Read),
-            ("post", "/api/v1/flows", Role::Write),
-            ("brew", "/coffee", Role::Write),
-            ("post", "/api/v1/trace", Role::Read),
-            ("post", "/api/v1/tracer", Role::Write),
-            ("get", "/api/v1/store/export", Role::Admin),
-            ("post", "/api/v1/reload", Role::Admin),
-            ("get", "/api/v1/config", Role::Read),
-            ("put", "/api/v1/config", Role::Admin),
-            ("put", "/api/v1/configurations", Role::Write),
-            ("post", "/stats/flow/{dpid}", Role::Read),
-            ("post", "/stats/flowentry/add", Role::Write),
-            ("get", "/wm/staticentrypusher/list/{dpid}/json", Role::Read),
-            ("get", "/wm/staticentrypusher/clear/{dpid}/json", Role::Write),
-            ("get", "/wm/staticflowentrypusher/clear/{dpid}/json", Role::Write),
+            ("get", "/api/v1/switches", AccessRole::Read),
+            ("get", "/api/v1/nobody/thought/of/it", AccessRole::Read),
+            ("post", "/api/v1/flows", AccessRole::Write),
+            ("brew", "/coffee", AccessRole::Write),
+            ("post", "/api/v1/trace", AccessRole::Read),
+            ("post", "/api/v1/tracer", AccessRole::Write),
+            ("get", "/api/v1/store/export", AccessRole::Admin),
+            ("post", "/api/v1/reload", AccessRole::Admin),
+            ("get", "/api/v1/config", AccessRole::Read),
+            ("put", "/api/v1/config", AccessRole::Admin),
+            ("put", "/api/v1/configurations", AccessRole::Write),
+            ("post", "/stats/flow/{dpid}", AccessRole::Read),
+            ("post", "/stats/flowentry/add", AccessRole::Write),
+            ("get", "/wm/staticentrypusher/list/{dpid}/json", AccessRole::Read),
+            ("get", "/wm/staticentrypusher/clear/{dpid}/json", AccessRole::Write),
+            ("get", "/wm/staticflowentrypusher/clear/{dpid}/json", AccessRole::Write),
         ] {
-            assert_eq!(Role::needed(method, path), role, "{method} {path}");
+            assert_eq!(AccessRole::needed(method, path), role, "{method} {path}");
         }
     }
 
     #[test]
     fn a_role_is_written_as_it_is_read() {
-        for role in Role::ALL {
+        for role in AccessRole::ALL {
             assert_eq!(role.name().parse(), Ok(role));
         }
-        assert!("root".parse::<Role>().unwrap_err().to_string().contains("read, write, admin"));
+        assert!(
+            "root".parse::<AccessRole>().unwrap_err().to_string().contains("read, write, admin")
+        );
     }
 }

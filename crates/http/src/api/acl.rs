@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::static_flows::Changed;
 use super::{bad_field, check_name, not_set, only, set};
-use crate::desired::{AclChange, InstallStatus, Refused, Source, Stored};
+use crate::desired::{AclChange, InstallStatus, SetError, Source, Stored};
 use crate::etag;
 use crate::extract::{self, Json as Body, Path, Query};
 use crate::problem::Problem;
@@ -24,20 +24,19 @@ use crate::routes::{Ctx, Shared};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Acl {
     /// The rules, in order: those of the configuration first
-    #[schema(value_type = Vec<Shown>)]
+    #[schema(value_type = Vec<AclRule>)]
     pub rules: Vec<Stored<Rule>>,
 }
 
 /// A rule about which packets pass.
 #[derive(ToSchema)]
-#[schema(as = AclRule)]
 #[expect(dead_code, reason = "it describes `Stored<Rule>`")]
-struct Shown {
+struct AclRule {
     /// Its name
     #[schema(example = "no telnet")]
     name: String,
     /// What becomes of its packets
-    action: Action,
+    action: AclAction,
     /// The port that gets the copies of a mirror
     #[schema(required = false)]
     mirror_to: Option<String>,
@@ -54,9 +53,9 @@ struct Shown {
 
 /// What becomes of packets.
 #[derive(ToSchema)]
-#[schema(as = AclAction, rename_all = "kebab-case")]
+#[schema(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "it describes `Verdict`")]
-enum Action {
+enum AclAction {
     Allow,
     Deny,
     Mirror,
@@ -70,7 +69,7 @@ struct NewAclRule {
     /// Its name; not where the path says it
     name: Option<String>,
     /// What becomes of its packets
-    action: Action,
+    action: AclAction,
     /// The port that gets the copies of a mirror: a number, `local`
     mirror_to: Option<String>,
     /// Which packets it is about; every packet where it is absent
@@ -138,7 +137,7 @@ fn all(shared: &Shared) -> Result<Acl, Problem> {
 
 fn one(shared: &Shared, name: &str) -> Result<Stored<Rule>, Problem> {
     let rule = all(shared)?.rules.into_iter().find(|rule| *rule.it.name == *name);
-    let rule = rule.ok_or_else(|| not_set(&Refused::Missing(name.into())))?;
+    let rule = rule.ok_or_else(|| not_set(&SetError::Missing(name.into())))?;
     Ok(Stored { at: shared.config_store.rule_status(name), ..rule })
 }
 
@@ -154,7 +153,7 @@ pub(crate) async fn list(State(shared): Ctx) -> Result<Json<Acl>, Problem> {
 /// One of them, and what became of it at each switch
 #[utoipa::path(get, path = "/api/v1/acl/{name}", operation_id = "acl_rule", tag = "kept",
     params(("name" = String, Path, description = "Its name")), responses(
-    (status = 200, description = "The rule", body = Shown),
+    (status = 200, description = "The rule", body = AclRule),
     (status = 404, description = "There is none of this name", body = Problem),
     (status = 409, description = "The application acl does not run", body = Problem),
 ))]
@@ -210,7 +209,7 @@ pub(crate) async fn put_all(
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Place {
+pub(crate) struct AclPosition {
     /// A new rule goes before the one of this name; last where it is absent
     before: Option<String>,
 }
@@ -219,8 +218,8 @@ pub(crate) struct Place {
 ///
 /// Where there is none it goes last, or before another. With `If-None-Match: *` only where there is none.
 #[utoipa::path(put, path = "/api/v1/acl/{name}", operation_id = "set_acl_rule", tag = "kept",
-    params(("name" = String, Path, description = "Its name"), Place), request_body = NewAclRule, responses(
-    (status = 200, description = "It counts", body = Shown),
+    params(("name" = String, Path, description = "Its name"), AclPosition), request_body = NewAclRule, responses(
+    (status = 200, description = "It counts", body = AclRule),
     (status = 404, description = "There is none that it could go before", body = Problem),
     (status = 409, description = "The application acl does not run, or the configuration has a rule of this name", body = Problem),
     (status = 412, description = "There is one of this name", body = Problem),
@@ -230,7 +229,7 @@ pub(crate) struct Place {
 pub(crate) async fn put(
     State(shared): Ctx,
     Path(name): Path<String>,
-    Query(Place { before }): Query<Place>,
+    Query(AclPosition { before }): Query<AclPosition>,
     headers: HeaderMap,
     Body(value): Body<Value>,
 ) -> Result<Json<Stored<Rule>>, Problem> {

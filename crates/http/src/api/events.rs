@@ -20,10 +20,10 @@ use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
-use super::links::End;
+use super::links::LinkEnd;
 use super::ports::Port;
 use crate::auth::{Caller, Revocation};
-use crate::events::{Follower, Kept};
+use crate::events::{EncodedEvent, Follower};
 use crate::extract::Query;
 use crate::limits::{EVENTS_KEPT, HEARD_MAX, LEAVE_WITHIN};
 use crate::problem::Problem;
@@ -38,7 +38,7 @@ pub struct Event {
     /// When, in UTC (RFC 3339)
     pub at: String,
     /// What kind of thing
-    pub kind: Kind,
+    pub kind: ApiEventKind,
     /// In words
     pub text: String,
     /// The switch it is about
@@ -70,19 +70,19 @@ pub struct EventHost {
     /// The VLAN that it was seen in; 0 where frames carry none
     pub vlan: u16,
     /// Where it is, or was last
-    pub at: End,
+    pub at: LinkEnd,
     /// Where it was before, where it moved
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<End>,
+    pub from: Option<LinkEnd>,
 }
 
 /// A link that something happened to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EventLink {
     /// The lower one of its ends
-    pub a: End,
+    pub a: LinkEnd,
     /// The other
-    pub b: End,
+    pub b: LinkEnd,
     /// How far it can be relied on now
     pub state: EventLinkState,
 }
@@ -105,7 +105,7 @@ pub enum EventLinkState {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schema(as = EventKind)]
-pub enum Kind {
+pub enum ApiEventKind {
     /// A switch finished its handshake
     SwitchUp,
     /// A switch is gone
@@ -146,94 +146,98 @@ pub enum Kind {
     Restarted,
 }
 
-impl Kind {
+impl ApiEventKind {
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::SwitchUp => "switch-up",
-            Kind::SwitchDown => "switch-down",
-            Kind::AuxiliaryUp => "auxiliary-up",
-            Kind::AuxiliaryDown => "auxiliary-down",
-            Kind::PortAdded => "port-added",
-            Kind::PortRemoved => "port-removed",
-            Kind::PortChanged => "port-changed",
-            Kind::HostSeen => "host-seen",
-            Kind::HostMoved => "host-moved",
-            Kind::HostGone => "host-gone",
-            Kind::LinkUp => "link-up",
-            Kind::LinkDown => "link-down",
-            Kind::Refused => "refused",
-            Kind::Stranger => "stranger",
-            Kind::NoRoom => "no-room",
-            Kind::Note => "note",
-            Kind::LeftOut => "left-out",
-            Kind::Missed => "missed",
-            Kind::Restarted => "restarted",
+            ApiEventKind::SwitchUp => "switch-up",
+            ApiEventKind::SwitchDown => "switch-down",
+            ApiEventKind::AuxiliaryUp => "auxiliary-up",
+            ApiEventKind::AuxiliaryDown => "auxiliary-down",
+            ApiEventKind::PortAdded => "port-added",
+            ApiEventKind::PortRemoved => "port-removed",
+            ApiEventKind::PortChanged => "port-changed",
+            ApiEventKind::HostSeen => "host-seen",
+            ApiEventKind::HostMoved => "host-moved",
+            ApiEventKind::HostGone => "host-gone",
+            ApiEventKind::LinkUp => "link-up",
+            ApiEventKind::LinkDown => "link-down",
+            ApiEventKind::Refused => "refused",
+            ApiEventKind::Stranger => "stranger",
+            ApiEventKind::NoRoom => "no-room",
+            ApiEventKind::Note => "note",
+            ApiEventKind::LeftOut => "left-out",
+            ApiEventKind::Missed => "missed",
+            ApiEventKind::Restarted => "restarted",
         }
     }
 }
 
 impl Event {
     /// Its id and its moment come when it is kept.
-    fn new(kind: Kind, text: String) -> Event {
+    fn new(kind: ApiEventKind, text: String) -> Event {
         let (id, at) = (String::new(), String::new());
         let (dpid, address, port, host, link, missed) = (None, None, None, None, None, None);
         Event { id, at, kind, text, dpid, address, port, host, link, missed }
     }
 
-    fn gap(kind: Kind, missed: u64, text: String) -> Event {
+    fn gap(kind: ApiEventKind, missed: u64, text: String) -> Event {
         Event { missed: Some(missed), ..Event::new(kind, text) }
     }
 
     pub(crate) fn note(text: String) -> Event {
-        Event::new(Kind::Note, text)
+        Event::new(ApiEventKind::Note, text)
     }
 
     pub(crate) fn left_out(count: u64) -> Event {
         let text = format!("{count} events were left out: there were too many at once");
-        Event::gap(Kind::LeftOut, count, text)
+        Event::gap(ApiEventKind::LeftOut, count, text)
     }
 
     pub(crate) fn missed(count: u64) -> Event {
         let text =
             format!("{count} events are missing here: only the newest {EVENTS_KEPT} are kept");
-        Event::gap(Kind::Missed, count, text)
+        Event::gap(ApiEventKind::Missed, count, text)
     }
 
     pub(crate) fn restarted(missed: u64) -> Event {
         let text =
             format!("the controller started anew; {missed} of its events since are not kept");
-        Event::gap(Kind::Restarted, missed, text)
+        Event::gap(ApiEventKind::Restarted, missed, text)
     }
 
     pub(crate) fn of_controller(event: &ControllerEvent) -> Event {
         let (kind, dpid, address, port) = match event {
             ControllerEvent::Up { dpid, peer, auxiliary: false, .. } => {
-                (Kind::SwitchUp, Some(dpid), Some(peer), None)
+                (ApiEventKind::SwitchUp, Some(dpid), Some(peer), None)
             }
             ControllerEvent::Up { dpid, peer, auxiliary: true, .. } => {
-                (Kind::AuxiliaryUp, Some(dpid), Some(peer), None)
+                (ApiEventKind::AuxiliaryUp, Some(dpid), Some(peer), None)
             }
             ControllerEvent::Down { dpid, peer, main: true, .. } => {
-                (Kind::SwitchDown, Some(dpid), Some(peer), None)
+                (ApiEventKind::SwitchDown, Some(dpid), Some(peer), None)
             }
             ControllerEvent::Down { peer, why: Close::Refused(_), .. }
-            | ControllerEvent::NeverJoined { peer, .. } => (Kind::Stranger, None, Some(peer), None),
-            ControllerEvent::Down { dpid, peer, .. } => {
-                (Kind::AuxiliaryDown, Some(dpid), Some(peer), None)
+            | ControllerEvent::NeverJoined { peer, .. } => {
+                (ApiEventKind::Stranger, None, Some(peer), None)
             }
-            ControllerEvent::Refused { dpid, .. } => (Kind::Refused, Some(dpid), None, None),
-            ControllerEvent::Noted { .. } => (Kind::Note, None, None, None),
+            ControllerEvent::Down { dpid, peer, .. } => {
+                (ApiEventKind::AuxiliaryDown, Some(dpid), Some(peer), None)
+            }
+            ControllerEvent::Refused { dpid, .. } => {
+                (ApiEventKind::Refused, Some(dpid), None, None)
+            }
+            ControllerEvent::Noted { .. } => (ApiEventKind::Note, None, None, None),
             ControllerEvent::Found { found, .. } => {
                 return Event::of_found(found, event.to_string());
             }
             ControllerEvent::NotTold { count } => return Event::left_out(*count),
-            ControllerEvent::NoRoom { peer, .. } => (Kind::NoRoom, None, Some(peer), None),
+            ControllerEvent::NoRoom { peer, .. } => (ApiEventKind::NoRoom, None, Some(peer), None),
             ControllerEvent::Port { dpid, change } => {
                 let kind = match change.reason {
-                    PortChangeReason::Added => Kind::PortAdded,
-                    PortChangeReason::Removed => Kind::PortRemoved,
-                    PortChangeReason::Modified => Kind::PortChanged,
+                    PortChangeReason::Added => ApiEventKind::PortAdded,
+                    PortChangeReason::Removed => ApiEventKind::PortRemoved,
+                    PortChangeReason::Modified => ApiEventKind::PortChanged,
                 };
                 (kind, Some(dpid), None, Some(Port::new(*dpid, &change.port)))
             }
@@ -252,9 +256,9 @@ impl Event {
         match *found {
             Found::Host { mac, vlan, at, now } => {
                 let (kind, from) = match now {
-                    HostNow::Seen => (Kind::HostSeen, None),
-                    HostNow::Moved { from } => (Kind::HostMoved, Some(end(from))),
-                    HostNow::Gone { .. } => (Kind::HostGone, None),
+                    HostNow::Seen => (ApiEventKind::HostSeen, None),
+                    HostNow::Moved { from } => (ApiEventKind::HostMoved, Some(end(from))),
+                    HostNow::Gone { .. } => (ApiEventKind::HostGone, None),
                 };
                 let dpid = Some(at.dpid.to_string());
                 let host = EventHost { mac: mac.to_string(), vlan, at: end(at), from };
@@ -262,10 +266,10 @@ impl Event {
             }
             Found::Link { ends: [a, b], now } => {
                 let (kind, state) = match now {
-                    LinkNow::Up => (Kind::LinkUp, EventLinkState::Up),
-                    LinkNow::OneWay => (Kind::LinkDown, EventLinkState::OneWay),
-                    LinkNow::Unproven => (Kind::LinkDown, EventLinkState::Unproven),
-                    LinkNow::Gone => (Kind::LinkDown, EventLinkState::Gone),
+                    LinkNow::Up => (ApiEventKind::LinkUp, EventLinkState::Up),
+                    LinkNow::OneWay => (ApiEventKind::LinkDown, EventLinkState::OneWay),
+                    LinkNow::Unproven => (ApiEventKind::LinkDown, EventLinkState::Unproven),
+                    LinkNow::Gone => (ApiEventKind::LinkDown, EventLinkState::Gone),
                 };
                 let dpid = Some(a.dpid.to_string());
                 let link = EventLink { a: end(a), b: end(b), state };
@@ -275,8 +279,8 @@ impl Event {
     }
 }
 
-fn end(SwitchPort { dpid, port }: SwitchPort) -> End {
-    End { dpid: dpid.to_string(), port: port.0 }
+fn end(SwitchPort { dpid, port }: SwitchPort) -> LinkEnd {
+    LinkEnd { dpid: dpid.to_string(), port: port.0 }
 }
 
 /// From where on.
@@ -321,8 +325,8 @@ pub(crate) async fn follow(
     Ok((headers, Body::from_stream(stream)).into_response())
 }
 
-fn as_stream(events: &[Arc<Kept>]) -> Bytes {
-    let one = |kept: &Arc<Kept>| {
+fn as_stream(events: &[Arc<EncodedEvent>]) -> Bytes {
+    let one = |kept: &Arc<EncodedEvent>| {
         format!("id: {}\nevent: {}\ndata: {}\n\n", kept.id, kept.kind.name(), kept.json)
     };
     match events {
@@ -382,7 +386,7 @@ pub(crate) async fn farewell(socket: &mut WebSocket, why: Option<CloseFrame>) {
     let _ = timeout(LEAVE_WITHIN, socket.send(Message::Close(why))).await;
 }
 
-async fn send(socket: &mut WebSocket, events: &[Arc<Kept>]) -> Result<(), axum::Error> {
+async fn send(socket: &mut WebSocket, events: &[Arc<EncodedEvent>]) -> Result<(), axum::Error> {
     if events.is_empty() {
         return socket.send(Message::Ping(Bytes::new())).await;
     }
@@ -414,7 +418,7 @@ pub(crate) async fn recent(
 ) -> Result<Json<Page<Event>>, Problem> {
     let mut place = shared.events.place(Some(cursor.as_deref().unwrap_or("oldest")))?;
     let all = shared.events.read(&mut place, EVENTS_KEPT, &shared.date());
-    let at = |(at, _): &(usize, Arc<Kept>)| at + 1;
+    let at = |(at, _): &(usize, Arc<EncodedEvent>)| at + 1;
     let numbered: Vec<_> = all.into_iter().enumerate().collect();
     let page = Page::cut(&numbered, limit, None, at, |(_, kept)| kept.event.clone())?;
     // A place among the events is the id of one.

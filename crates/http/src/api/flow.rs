@@ -122,7 +122,7 @@ pub struct Change {
     pub switch: Option<Spelled<DatapathId>>,
     /// What is done
     #[serde(default)]
-    pub command: Command,
+    pub command: FlowCommand,
     /// In which table; 0 where it is absent, and every table for deletions
     #[serde(default)]
     pub table: Option<u8>,
@@ -171,8 +171,7 @@ pub struct Change {
 /// What is done to flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schema(as = FlowCommand)]
-pub enum Command {
+pub enum FlowCommand {
     /// One is added, in place of one with the same match and priority
     #[default]
     Add,
@@ -190,13 +189,13 @@ impl Change {
     /// As the switch is told.
     pub(super) fn flow_mod(&self) -> FlowMod {
         let command = match self.command {
-            Command::Add => FlowModCommand::ADD,
-            Command::Modify => FlowModCommand::MODIFY,
-            Command::ModifyStrict => FlowModCommand::MODIFY_STRICT,
-            Command::Delete => FlowModCommand::DELETE,
-            Command::DeleteStrict => FlowModCommand::DELETE_STRICT,
+            FlowCommand::Add => FlowModCommand::ADD,
+            FlowCommand::Modify => FlowModCommand::MODIFY,
+            FlowCommand::ModifyStrict => FlowModCommand::MODIFY_STRICT,
+            FlowCommand::Delete => FlowModCommand::DELETE,
+            FlowCommand::DeleteStrict => FlowModCommand::DELETE_STRICT,
         };
-        let deletes = matches!(self.command, Command::Delete | Command::DeleteStrict);
+        let deletes = matches!(self.command, FlowCommand::Delete | FlowCommand::DeleteStrict);
         let new = FlowMod::delete(self.matching.0.clone());
         let cookie = self.cookie.map_or(0, |Spelled(Number(cookie))| cookie);
         // A deletion that names a cookie means the flows that have it.

@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
 use super::flow::Owners;
-pub use super::flow::{Change, Command, Flow};
+pub use super::flow::{Change, Flow, FlowCommand};
 use super::switch_request::{beside, failed, refused, replies, unreadable};
 use crate::extract::{Dpid, Json as Body, Query, at_most};
 use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTS_MAX, SWITCH_WITHIN};
@@ -31,7 +31,7 @@ use crate::routes::{Ctx, Shared};
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Filter {
+pub(crate) struct FlowFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
     /// `next` of the page before
@@ -53,7 +53,7 @@ pub(crate) struct Filter {
 
 /// The flows of a switch
 #[utoipa::path(get, path = "/api/v1/switches/{dpid}/flows", operation_id = "flows", tag = "flows",
-    params(("dpid" = String, Path, description = "Its datapath id"), Filter), responses(
+    params(("dpid" = String, Path, description = "Its datapath id"), FlowFilter), responses(
     (status = 200, description = "Flows, asked of the switch now; by table, priority and match", body = Page<Flow>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
     (status = 404, description = "The switch is not connected", body = Problem),
@@ -63,7 +63,7 @@ pub(crate) struct Filter {
 pub(crate) async fn list(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<FlowFilter>,
 ) -> Result<Response, Problem> {
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let request = StatsRequestBody::Flow(filter.request()?);
@@ -78,19 +78,19 @@ pub(crate) async fn list(
 static LISTING: Semaphore = Semaphore::const_new(LISTS_MAX);
 
 /// A flow of a list, as it is shown: the text takes a fifth of what it was made of.
-struct Listed {
+struct FlowLine {
     order: (u8, u16),
     /// Where its match begins in the text.
     match_at: usize,
     text: Box<str>,
 }
 
-impl Listed {
-    fn of(flow: &Flow) -> Result<Listed, serde_json::Error> {
+impl FlowLine {
+    fn of(flow: &Flow) -> Result<FlowLine, serde_json::Error> {
         let text = serde_json::to_string(flow)?;
         let match_at = text.find(r#""match":"#).unwrap_or(0);
         let order = (flow.table, u16::MAX - flow.priority);
-        Ok(Listed { order, match_at, text: text.into() })
+        Ok(FlowLine { order, match_at, text: text.into() })
     }
 
     fn key(&self) -> ((u8, u16), &str) {
@@ -112,7 +112,7 @@ fn page(
     let mut flows = vec![];
     for flow in reply.flows() {
         let flow = flow.map_err(|why| unreadable(dpid, &why))?;
-        flows.push(Listed::of(&Flow::of(&flow, owners)).map_err(unsayable)?);
+        flows.push(FlowLine::of(&Flow::of(&flow, owners)).map_err(unsayable)?);
     }
     flows.sort_by(|one, other| one.key().cmp(&other.key()));
     let places: Vec<usize> = (0..flows.len()).collect();
@@ -145,7 +145,7 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(
     text.map(str::parse).transpose().map_err(refused)
 }
 
-impl Filter {
+impl FlowFilter {
     fn request(&self) -> Result<FlowStatsRequest, Problem> {
         let all = FlowStatsRequest::all();
         let cookie = read("cookie", self.cookie.as_deref())?;
@@ -184,8 +184,7 @@ pub(crate) struct How {
 
 /// What became of changes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = FlowResults)]
-pub struct Results {
+pub struct FlowResults {
     /// Whether nothing was sent, because that was asked for
     pub dry_run: bool,
     /// How many were done
@@ -193,13 +192,12 @@ pub struct Results {
     /// How many were not, or perhaps not
     pub failed: usize,
     /// Of each change, in their order
-    pub results: Vec<Done>,
+    pub results: Vec<FlowResult>,
 }
 
 /// What became of one change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = FlowResult)]
-pub struct Done {
+pub struct FlowResult {
     /// Of which switch
     pub switch: String,
     /// Whether the switch has done it, and said so
@@ -212,8 +210,8 @@ pub struct Done {
 /// Change flows of a switch
 #[utoipa::path(post, path = "/api/v1/switches/{dpid}/flows", operation_id = "change_switch_flows", tag = "flows",
     params(("dpid" = String, Path, description = "Its datapath id"), How), request_body = Changes, responses(
-    (status = 200, description = "All is done", body = Results),
-    (status = 207, description = "Some of it is, and of each it is said what became of it", body = Results),
+    (status = 200, description = "All is done", body = FlowResults),
+    (status = 207, description = "Some of it is, and of each it is said what became of it", body = FlowResults),
     (status = 404, description = "The switch is not connected, and the change was the only one", body = Problem),
     (status = 422, description = "A flow that cannot be, before anything was sent; or refused, the only one", body = Problem),
     (status = 504, description = "The switch did not answer, and the change was the only one", body = Problem),
@@ -235,8 +233,8 @@ pub(crate) async fn change(
 /// Change flows of several switches
 #[utoipa::path(post, path = "/api/v1/flows", operation_id = "change_flows", tag = "flows",
     params(How), request_body = Changes, responses(
-    (status = 200, description = "All is done", body = Results),
-    (status = 207, description = "Some of it is, and of each it is said what became of it", body = Results),
+    (status = 200, description = "All is done", body = FlowResults),
+    (status = 207, description = "Some of it is, and of each it is said what became of it", body = FlowResults),
     (status = 404, description = "The switch is not connected, and the change was the only one", body = Problem),
     (status = 422, description = "A flow that cannot be, before anything was sent; or refused, the only one", body = Problem),
     (status = 504, description = "The switch did not answer, and the change was the only one", body = Problem),
@@ -260,7 +258,7 @@ pub(crate) async fn change_many(
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct FlowSelection {
     /// Only says whether it could be done, and sends nothing
     #[serde(default)]
     dry_run: bool,
@@ -286,8 +284,8 @@ pub(crate) struct Which {
 
 /// Remove flows of a switch
 #[utoipa::path(delete, path = "/api/v1/switches/{dpid}/flows", operation_id = "delete_flows", tag = "flows",
-    params(("dpid" = String, Path, description = "Its datapath id"), Which), responses(
-    (status = 200, description = "They are gone, if there were any", body = Results),
+    params(("dpid" = String, Path, description = "Its datapath id"), FlowSelection), responses(
+    (status = 200, description = "They are gone, if there were any", body = FlowResults),
     (status = 400, description = "It is not said which, or cannot be understood", body = Problem),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 422, description = "The switch, or its version of OpenFlow, cannot do that", body = Problem),
@@ -296,17 +294,21 @@ pub(crate) struct Which {
 pub(crate) async fn remove(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
-    Query(which): Query<Which>,
+    Query(which): Query<FlowSelection>,
 ) -> Result<Response, Problem> {
     let change = which.change()?;
     make(&shared, vec![(dpid, change)], How { dry_run: which.dry_run }).await
 }
 
-impl Which {
+impl FlowSelection {
     fn change(&self) -> Result<Change, Problem> {
         let change = Change {
             switch: None,
-            command: if self.priority.is_some() { Command::DeleteStrict } else { Command::Delete },
+            command: if self.priority.is_some() {
+                FlowCommand::DeleteStrict
+            } else {
+                FlowCommand::Delete
+            },
             table: self.table,
             priority: self.priority,
             cookie: read("cookie", self.cookie.as_deref())?.map(Spelled),
@@ -416,18 +418,18 @@ fn answer(
     dry_run: bool,
 ) -> Response {
     let alone = results.len() == 1;
-    let results: Vec<Done> = results
-        .map(|(switch, problem)| Done {
+    let results: Vec<FlowResult> = results
+        .map(|(switch, problem)| FlowResult {
             switch: switch.to_string(),
             done: problem.is_none() && !dry_run,
             problem,
         })
         .collect();
     let failed = results.iter().filter(|result| result.problem.is_some()).count();
-    if alone && let Some(Done { problem: Some(problem), .. }) = results.first() {
+    if alone && let Some(FlowResult { problem: Some(problem), .. }) = results.first() {
         return problem.clone().into_response();
     }
     let done = results.iter().filter(|result| result.done).count();
     let status = if failed == 0 { StatusCode::OK } else { StatusCode::MULTI_STATUS };
-    (status, Json(Results { dry_run, done, failed, results })).into_response()
+    (status, Json(FlowResults { dry_run, done, failed, results })).into_response()
 }

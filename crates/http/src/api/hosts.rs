@@ -51,7 +51,7 @@ fn attached() -> bool {
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Filter {
+pub(crate) struct HostFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
     /// `next` of the page before
@@ -67,34 +67,34 @@ pub(crate) struct Filter {
 }
 
 /// The hosts that were seen, by Ethernet address and VLAN
-#[utoipa::path(get, path = "/api/v1/hosts", operation_id = "hosts", tag = "network", params(Filter), responses(
+#[utoipa::path(get, path = "/api/v1/hosts", operation_id = "hosts", tag = "network", params(HostFilter), responses(
     (status = 200, description = "Hosts", body = Page<Host>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
     (status = 404, description = "No application looks for hosts", body = Problem),
 ))]
 pub(crate) async fn list(
     State(shared): Ctx,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<HostFilter>,
 ) -> Result<Json<Page<Host>>, Problem> {
-    let wanted = Wanted::read(&filter)?;
+    let wanted = HostQuery::read(&filter)?;
     let hosts = shared.controller.hosts().ok_or_else(|| super::not_published("hosts"))?;
     let mut hosts: Vec<_> = hosts.into_iter().filter(|host| wanted.lets(host)).collect();
     hosts.sort_unstable_by_key(place);
-    let cursor = filter.cursor.as_deref().map(Place::read).transpose()?;
+    let cursor = filter.cursor.as_deref().map(HostCursor::read).transpose()?;
     let page = Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared, host));
     page.map(Json)
 }
 
 /// A filter whose values were read.
-struct Wanted {
+struct HostQuery {
     mac: Option<u64>,
     ip: Option<IpAddr>,
     dpid: Option<DatapathId>,
     vlan: Option<u16>,
 }
 
-impl Wanted {
-    fn read(filter: &Filter) -> Result<Wanted, Problem> {
+impl HostQuery {
+    fn read(filter: &HostFilter) -> Result<HostQuery, Problem> {
         let bad = |key: &str, text: &str, like: &str| {
             let detail = format!("{key}: {text:?} is none; write it as {like}");
             Problem::bad("bad-query", detail)
@@ -108,7 +108,7 @@ impl Wanted {
             .as_deref()
             .map(|text| text.parse().map_err(|_| bad("ip", text, "10.0.0.1 or fe80::1")));
         let dpid = filter.dpid.as_deref().map(|text| Dpid::read(text).map(|Dpid(dpid)| dpid));
-        Ok(Wanted {
+        Ok(HostQuery {
             mac: mac.transpose()?,
             ip: ip.transpose()?,
             dpid: dpid.transpose()?,
@@ -135,23 +135,23 @@ pub(super) fn mac(text: &str) -> Option<u64> {
 
 /// Address and VLAN, as `000000000001-0`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64, u16);
+struct HostCursor(u64, u16);
 
-fn place(host: &hosts::Host) -> Place {
-    Place(host.mac().to_u64(), host.id().vlan)
+fn place(host: &hosts::Host) -> HostCursor {
+    HostCursor(host.mac().to_u64(), host.id().vlan)
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for HostCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:012x}-{}", self.0, self.1)
     }
 }
 
-impl Place {
-    fn read(text: &str) -> Result<Place, Problem> {
+impl HostCursor {
+    fn read(text: &str) -> Result<HostCursor, Problem> {
         let parts = text.split_once('-');
         let read = parts.and_then(|(mac, vlan)| {
-            Some(Place(u64::from_str_radix(mac, 16).ok()?, vlan.parse().ok()?))
+            Some(HostCursor(u64::from_str_radix(mac, 16).ok()?, vlan.parse().ok()?))
         });
         read.ok_or_else(|| super::bad_cursor(text))
     }

@@ -18,11 +18,11 @@ use crate::routes::{Ctx, Shared};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Link {
     /// The lower one of its ends
-    pub a: End,
+    pub a: LinkEnd,
     /// The other
-    pub b: End,
+    pub b: LinkEnd,
     /// How far it can be relied on
-    #[schema(value_type = State)]
+    #[schema(value_type = ApiLinkState)]
     pub state: LinkState,
     /// Since when it has been in this state, in UTC (RFC 3339)
     pub since: String,
@@ -37,8 +37,7 @@ pub struct Link {
 
 /// One end of a link.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = LinkEnd)]
-pub struct End {
+pub struct LinkEnd {
     /// The switch
     #[schema(example = "0000000000000001")]
     pub dpid: String,
@@ -50,7 +49,7 @@ pub struct End {
 #[derive(ToSchema)]
 #[schema(as = LinkState, rename_all = "kebab-case")]
 #[expect(dead_code, reason = "it describes `topology::State`")]
-enum State {
+enum ApiLinkState {
     /// Probes come through both ways
     Up,
     /// Probes come through one way only: it carries no traffic
@@ -63,7 +62,7 @@ enum State {
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Filter {
+pub(crate) struct LinkFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
     /// `next` of the page before
@@ -71,19 +70,19 @@ pub(crate) struct Filter {
     /// Only those that end at this switch
     dpid: Option<String>,
     /// Only those in this state
-    #[param(inline, value_type = Option<State>)]
+    #[param(inline, value_type = Option<ApiLinkState>)]
     state: Option<LinkState>,
 }
 
 /// The links between switches, by their lower ends
-#[utoipa::path(get, path = "/api/v1/links", operation_id = "links", tag = "network", params(Filter), responses(
+#[utoipa::path(get, path = "/api/v1/links", operation_id = "links", tag = "network", params(LinkFilter), responses(
     (status = 200, description = "Links", body = Page<Link>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
     (status = 404, description = "No application looks for links", body = Problem),
 ))]
 pub(crate) async fn list(
     extract::State(shared): Ctx,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<LinkFilter>,
 ) -> Result<Json<Page<Link>>, Problem> {
     let dpid = filter.dpid.as_deref().map(Dpid::read).transpose()?;
     let links = shared.controller.links().ok_or_else(|| super::not_published("links"))?;
@@ -93,32 +92,32 @@ pub(crate) async fn list(
     };
     let mut links: Vec<_> = links.into_iter().filter(lets).collect();
     links.sort_unstable_by_key(place);
-    let cursor = filter.cursor.as_deref().map(Place::read).transpose()?;
+    let cursor = filter.cursor.as_deref().map(LinkCursor::read).transpose()?;
     let page = Page::cut(&links, filter.limit, cursor, place, |link| Link::new(&shared, link));
     page.map(Json)
 }
 
 /// Both ends, as `DPID-PORT-DPID-PORT`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place(Ends);
+struct LinkCursor(Ends);
 
-fn place(link: &MapLink) -> Place {
-    Place(link.ends)
+fn place(link: &MapLink) -> LinkCursor {
+    LinkCursor(link.ends)
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LinkCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [a, b] = self.0.ports();
         write!(f, "{}-{}-{}-{}", a.dpid, a.port.0, b.dpid, b.port.0)
     }
 }
 
-impl Place {
-    fn read(text: &str) -> Result<Place, Problem> {
+impl LinkCursor {
+    fn read(text: &str) -> Result<LinkCursor, Problem> {
         let parts: Vec<_> = text.split('-').collect();
         let read = match parts[..] {
             [a, port, b, other] => {
-                end(a, port).zip(end(b, other)).map(|(a, b)| Place(Ends::new(a, b)))
+                end(a, port).zip(end(b, other)).map(|(a, b)| LinkCursor(Ends::new(a, b)))
             }
             _ => None,
         };
@@ -133,7 +132,7 @@ fn end(dpid: &str, port: &str) -> Option<SwitchPort> {
 
 impl Link {
     fn new(shared: &Shared, link: &MapLink) -> Link {
-        let end = |at: SwitchPort| End { dpid: at.dpid.to_string(), port: at.port.0 };
+        let end = |at: SwitchPort| LinkEnd { dpid: at.dpid.to_string(), port: at.port.0 };
         let [a, b] = link.ends.ports().map(end);
         Link {
             a,

@@ -28,9 +28,9 @@ use crate::routes::{Ctx, Shared};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Paths {
     /// Where they begin
-    pub from: Place,
+    pub from: PathEnd,
     /// Where they end
-    pub to: Place,
+    pub to: PathEnd,
     /// What makes one way better than another: the routing engine
     #[schema(example = "shortest")]
     pub engine: String,
@@ -45,8 +45,7 @@ pub struct Paths {
 
 /// Where a way begins or ends.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = PathEnd)]
-pub struct Place {
+pub struct PathEnd {
     /// The switch
     #[schema(example = "0000000000000001")]
     pub dpid: String,
@@ -80,7 +79,7 @@ pub struct Passing {
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Between {
+pub(crate) struct PathQuery {
     /// A host, by an Ethernet or IP address, or a switch, by its datapath id
     #[param(example = "10.0.0.1")]
     from: String,
@@ -94,21 +93,21 @@ pub(crate) struct Between {
 }
 
 /// The ways between two hosts or switches, as routing finds them: all of equal cost, by their ports
-#[utoipa::path(get, path = "/api/v1/paths", operation_id = "paths", tag = "network", params(Between), responses(
+#[utoipa::path(get, path = "/api/v1/paths", operation_id = "paths", tag = "network", params(PathQuery), responses(
     (status = 200, description = "Ways; none where the network is in parts", body = Paths),
     (status = 400, description = "No address and no datapath id, or a host that was seen in several VLANs", body = Problem),
     (status = 404, description = "There is no such host or switch, or no application looks for ways", body = Problem),
 ))]
 pub(crate) async fn show(
     State(shared): Ctx,
-    Query(between): Query<Between>,
+    Query(between): Query<PathQuery>,
 ) -> Result<Json<Paths>, Problem> {
     let max = between.max.unwrap_or(PATHS);
     if !(1..=PATHS_MAX).contains(&max) {
         let detail = format!("max: {max}; accepted are 1 to {PATHS_MAX}");
         return Err(Problem::bad("bad-query", detail));
     }
-    let end = |key, text: &str| Named::read(key, text)?.find(&shared, key, between.vlan);
+    let end = |key, text: &str| EndName::read(key, text)?.find(&shared, key, between.vlan);
     let (from, to) = (end("from", &between.from)?, end("to", &between.to)?);
     let found = shared.controller.paths(from.at.0, to.at.0, max, PATHS_HOPS_MAX);
     let found = found.ok_or_else(|| not_published("ways"))?;
@@ -123,7 +122,7 @@ pub(crate) async fn show(
 }
 
 /// The switches before, between and behind the links of a way.
-fn passings(path: &[Crossing], from: &End, to: &End) -> Vec<Passing> {
+fn passings(path: &[Crossing], from: &ResolvedEnd, to: &ResolvedEnd) -> Vec<Passing> {
     let mut passed = Vec::with_capacity(path.len() + 1);
     let mut at = from.at;
     for crossing in path {
@@ -139,14 +138,14 @@ fn passing((dpid, in_port): (DatapathId, Option<u32>), out_port: Option<u32>) ->
 }
 
 /// Where a way begins or ends: a switch, and the port of a host.
-struct End {
+struct ResolvedEnd {
     at: (DatapathId, Option<u32>),
     host: Option<(MacAddr, u16)>,
 }
 
-impl End {
-    fn shown(&self) -> Place {
-        Place {
+impl ResolvedEnd {
+    fn shown(&self) -> PathEnd {
+        PathEnd {
             dpid: self.at.0.to_string(),
             port: self.at.1,
             host: self.host.map(|(mac, _)| mac.to_string()),
@@ -157,18 +156,18 @@ impl End {
 
 /// What a text names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Named {
+enum EndName {
     Mac(u64),
     Switch(DatapathId),
     Ip(IpAddr),
 }
 
-impl Named {
+impl EndName {
     /// Six octets are an Ethernet address and eight a datapath id, which go before IP addresses.
-    fn read(key: &str, text: &str) -> Result<Named, Problem> {
-        let mac = hosts::mac(text).map(Named::Mac);
-        let switch = || text.parse().ok().map(Named::Switch);
-        let ip = || text.parse().ok().map(Named::Ip);
+    fn read(key: &str, text: &str) -> Result<EndName, Problem> {
+        let mac = hosts::mac(text).map(EndName::Mac);
+        let switch = || text.parse().ok().map(EndName::Switch);
+        let ip = || text.parse().ok().map(EndName::Ip);
         mac.or_else(switch).or_else(ip).ok_or_else(|| {
             let detail = format!(
                 "{key}: {text:?} is no host and no switch; write an Ethernet address, an IP address or a datapath id"
@@ -177,10 +176,10 @@ impl Named {
         })
     }
 
-    fn find(self, shared: &Shared, key: &str, vlan: Option<u16>) -> Result<End, Problem> {
-        if let Named::Switch(dpid) = self {
+    fn find(self, shared: &Shared, key: &str, vlan: Option<u16>) -> Result<ResolvedEnd, Problem> {
+        if let EndName::Switch(dpid) = self {
             shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
-            return Ok(End { at: (dpid, None), host: None });
+            return Ok(ResolvedEnd { at: (dpid, None), host: None });
         }
         let hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
         let mut found: Vec<_> = hosts.iter().filter(|host| self.names(host)).collect();
@@ -198,7 +197,7 @@ impl Named {
             }
             (Some(host), None) => {
                 let at = (host.at().dpid, Some(host.at().port.0));
-                Ok(End { at, host: Some((host.mac(), host.id().vlan)) })
+                Ok(ResolvedEnd { at, host: Some((host.mac(), host.id().vlan)) })
             }
             (Some(_), Some(_)) => {
                 let one = |host: &&Host| format!("{} in VLAN {}", host.mac(), host.id().vlan);
@@ -221,19 +220,19 @@ impl Named {
 
     fn names(self, host: &Host) -> bool {
         match self {
-            Named::Mac(mac) => host.mac().to_u64() == mac,
-            Named::Ip(ip) => host.has(ip),
-            Named::Switch(_) => false,
+            EndName::Mac(mac) => host.mac().to_u64() == mac,
+            EndName::Ip(ip) => host.has(ip),
+            EndName::Switch(_) => false,
         }
     }
 }
 
-impl std::fmt::Display for Named {
+impl std::fmt::Display for EndName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Named::Mac(mac) => MacAddr::from_u64(*mac).fmt(f),
-            Named::Switch(dpid) => dpid.fmt(f),
-            Named::Ip(ip) => ip.fmt(f),
+            EndName::Mac(mac) => MacAddr::from_u64(*mac).fmt(f),
+            EndName::Switch(dpid) => dpid.fmt(f),
+            EndName::Ip(ip) => ip.fmt(f),
         }
     }
 }
@@ -244,13 +243,13 @@ mod tests {
 
     #[test]
     fn hosts_and_switches_are_told_apart() {
-        let read = |text| Named::read("from", text).map_err(|problem| problem.detail);
-        assert_eq!(read("00:00:00:00:00:0a"), Ok(Named::Mac(10)));
+        let read = |text| EndName::read("from", text).map_err(|problem| problem.detail);
+        assert_eq!(read("00:00:00:00:00:0a"), Ok(EndName::Mac(10)));
         for text in ["10", "0xa", "00:00:00:00:00:00:00:0a", "of:000000000000000a"] {
-            assert_eq!(read(text), Ok(Named::Switch(DatapathId(10))), "{text}");
+            assert_eq!(read(text), Ok(EndName::Switch(DatapathId(10))), "{text}");
         }
         for text in ["10.0.0.1", "fe80::1"] {
-            assert_eq!(read(text), Ok(Named::Ip(text.parse().unwrap())), "{text}");
+            assert_eq!(read(text), Ok(EndName::Ip(text.parse().unwrap())), "{text}");
         }
         for text in ["", "h1", "10.0.0", "00:00:00:00:00:00:0a", "-1"] {
             assert!(read(text).unwrap_err().starts_with("from: "), "{text}");

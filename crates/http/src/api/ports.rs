@@ -47,7 +47,7 @@ pub struct Port {
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Filter {
+pub(crate) struct PortFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
     /// `next` of the page before
@@ -57,13 +57,13 @@ pub(crate) struct Filter {
 }
 
 /// The ports of all switches that are connected, by datapath id and number
-#[utoipa::path(get, path = "/api/v1/ports", operation_id = "ports", tag = "switches", params(Filter), responses(
+#[utoipa::path(get, path = "/api/v1/ports", operation_id = "ports", tag = "switches", params(PortFilter), responses(
     (status = 200, description = "Ports", body = Page<Port>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
 ))]
 pub(crate) async fn list(
     State(shared): Ctx,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<PortFilter>,
 ) -> Result<Json<Page<Port>>, Problem> {
     let switches = shared.controller.switches();
     page(switches.iter(), filter)
@@ -71,7 +71,7 @@ pub(crate) async fn list(
 
 /// The ports of one switch, by number
 #[utoipa::path(get, path = "/api/v1/switches/{dpid}/ports", operation_id = "switch_ports", tag = "switches",
-    params(("dpid" = String, Path, description = "The switch's datapath id, however it is written"), Filter),
+    params(("dpid" = String, Path, description = "The switch's datapath id, however it is written"), PortFilter),
     responses(
         (status = 200, description = "Ports", body = Page<Port>),
         (status = 400, description = "No datapath id, or a filter that cannot be understood", body = Problem),
@@ -80,7 +80,7 @@ pub(crate) async fn list(
 pub(crate) async fn of_switch(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<PortFilter>,
 ) -> Result<Json<Page<Port>>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
     page([&seen].into_iter(), filter)
@@ -112,33 +112,34 @@ pub(crate) async fn show(
 
 fn page<'a>(
     switches: impl Iterator<Item = &'a Seen>,
-    filter: Filter,
+    filter: PortFilter,
 ) -> Result<Json<Page<Port>>, Problem> {
     let ports = switches.flat_map(|seen| seen.ports().iter().map(move |port| (seen, port)));
     let up = |port: &msg::Port| filter.up.is_none_or(|up| up == port.is_up());
     let ports: Vec<_> = ports.filter(|(_, port)| up(port)).collect();
-    let cursor = filter.cursor.as_deref().map(Place::read).transpose()?;
-    let place = |(seen, port): &(&Seen, &msg::Port)| Place(seen.switch.info.dpid, port.number.0);
+    let cursor = filter.cursor.as_deref().map(PortCursor::read).transpose()?;
+    let place =
+        |(seen, port): &(&Seen, &msg::Port)| PortCursor(seen.switch.info.dpid, port.number.0);
     Page::cut(&ports, filter.limit, cursor, place, |(seen, port)| Port::counted(seen, port))
         .map(Json)
 }
 
 /// A switch's datapath id and a port's number.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place(DatapathId, u32);
+struct PortCursor(DatapathId, u32);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for PortCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.0, self.1)
     }
 }
 
-impl Place {
+impl PortCursor {
     /// As it is displayed.
-    fn read(text: &str) -> Result<Place, Problem> {
+    fn read(text: &str) -> Result<PortCursor, Problem> {
         let parts = text.split_once('-');
         let read =
-            parts.and_then(|(dpid, port)| Some(Place(dpid.parse().ok()?, port.parse().ok()?)));
+            parts.and_then(|(dpid, port)| Some(PortCursor(dpid.parse().ok()?, port.parse().ok()?)));
         read.ok_or_else(|| super::bad_cursor(text))
     }
 }

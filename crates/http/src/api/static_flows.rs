@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Page, bad_field, check_name, not_set, only, set};
-use crate::desired::{InstallStatus, Only, Refused, Source, Stored};
+use crate::desired::{InstallStatus, Only, SetError, Source, Stored};
 use crate::extract::{self, Json as Body, Path, Query, at_most};
 use crate::limits::CHANGES_MAX;
 use crate::problem::Problem;
@@ -22,7 +22,7 @@ use crate::routes::{Ctx, Shared};
 #[derive(ToSchema)]
 #[schema(as = StaticFlow)]
 #[expect(dead_code, reason = "it describes `Stored<StaticFlow>`")]
-struct Shown {
+struct ShownFlow {
     /// Its name
     #[schema(example = "uplink")]
     name: String,
@@ -111,7 +111,7 @@ pub(crate) struct Paging {
 
 /// The flows that are kept, by name
 #[utoipa::path(get, path = "/api/v1/static-flows", operation_id = "static_flows", tag = "kept", params(Paging), responses(
-    (status = 200, description = "Flows", body = Page<Shown>),
+    (status = 200, description = "Flows", body = Page<ShownFlow>),
     (status = 409, description = "The application static-flows does not run", body = Problem),
 ))]
 pub(crate) async fn list(
@@ -126,7 +126,7 @@ pub(crate) async fn list(
 /// One of them, and what became of it at each switch
 #[utoipa::path(get, path = "/api/v1/static-flows/{name}", operation_id = "static_flow", tag = "kept",
     params(("name" = String, Path, description = "Its name")), responses(
-    (status = 200, description = "The flow", body = Shown),
+    (status = 200, description = "The flow", body = ShownFlow),
     (status = 404, description = "There is none of this name", body = Problem),
     (status = 409, description = "The application static-flows does not run", body = Problem),
 ))]
@@ -140,7 +140,7 @@ pub(crate) async fn show(
 fn one(shared: &Shared, name: &str) -> Result<Stored<StaticFlow>, Problem> {
     let flows = shared.config_store.static_flows().map_err(|refused| not_set(&refused))?;
     let flow = flows.into_iter().find(|flow| *flow.it.name == *name);
-    let flow = flow.ok_or_else(|| not_set(&Refused::Missing(name.into())))?;
+    let flow = flow.ok_or_else(|| not_set(&SetError::Missing(name.into())))?;
     Ok(Stored { at: shared.config_store.flow_status(name), ..flow })
 }
 
@@ -150,7 +150,7 @@ fn one(shared: &Shared, name: &str) -> Result<Stored<StaticFlow>, Problem> {
 /// what became of it. With `If-None-Match: *` only where there is none of its name.
 #[utoipa::path(put, path = "/api/v1/static-flows/{name}", operation_id = "set_static_flow", tag = "kept",
     params(("name" = String, Path, description = "Its name")), request_body = NewStaticFlow, responses(
-    (status = 200, description = "It is kept", body = Shown),
+    (status = 200, description = "It is kept", body = ShownFlow),
     (status = 409, description = "The application static-flows does not run, or the configuration has a flow of this name", body = Problem),
     (status = 412, description = "There is one of this name", body = Problem),
     (status = 422, description = "A flow that cannot be; nothing was changed", body = Problem),

@@ -51,15 +51,14 @@ pub struct Switch {
     /// Its home worker, from 0
     pub worker: usize,
     /// What is kept on its account
-    pub kept: Account,
+    pub kept: SwitchAccount,
     /// What was counted for it since it connected
-    pub counters: Counters,
+    pub counters: SwitchCounters,
 }
 
 /// What is kept of what a switch says: its answers and its ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = SwitchAccount)]
-pub struct Account {
+pub struct SwitchAccount {
     /// Bytes that are kept now
     pub bytes: usize,
     /// The most that are kept (`switch-mib-max`)
@@ -81,8 +80,7 @@ pub enum Standing {
 
 /// What was counted for a switch since it connected.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = SwitchCounters)]
-pub struct Counters {
+pub struct SwitchCounters {
     /// Flow requests that were handed to the applications
     pub requests: u64,
     /// Flow requests that were dropped on purpose, because their port flooded
@@ -113,7 +111,7 @@ pub struct Counters {
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Filter {
+pub(crate) struct SwitchFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
     /// `next` of the page before
@@ -126,13 +124,13 @@ pub(crate) struct Filter {
 }
 
 /// The switches that are connected, by datapath id
-#[utoipa::path(get, path = "/api/v1/switches", operation_id = "switches", tag = "switches", params(Filter), responses(
+#[utoipa::path(get, path = "/api/v1/switches", operation_id = "switches", tag = "switches", params(SwitchFilter), responses(
     (status = 200, description = "Switches", body = Page<Switch>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
 ))]
 pub(crate) async fn list(
     State(shared): Ctx,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<SwitchFilter>,
 ) -> Result<Json<Page<Switch>>, Problem> {
     let mut switches = shared.controller.switches();
     switches.retain(|seen| filter.lets(seen));
@@ -165,7 +163,7 @@ fn cursor(text: &str) -> Result<DatapathId, Problem> {
     text.parse().map_err(|_| super::bad_cursor(text))
 }
 
-impl Filter {
+impl SwitchFilter {
     fn lets(&self, seen: &Seen) -> bool {
         let version = self.version.as_ref();
         version.is_none_or(|version| *version == number(seen.switch.info.version))
@@ -196,21 +194,25 @@ impl Switch {
             auxiliaries: seen.auxiliaries,
             weight: seen.counted.weight,
             worker: seen.counted.worker,
-            kept: Account::of(&seen.switch.account),
-            counters: Counters::new(&seen.counted.counts),
+            kept: SwitchAccount::of(&seen.switch.account),
+            counters: SwitchCounters::new(&seen.counted.counts),
         }
     }
 }
 
-impl Account {
-    fn of(account: &aldis_control::Account) -> Account {
-        Account { bytes: account.used(), bytes_max: account.max(), refused: account.refused() }
+impl SwitchAccount {
+    fn of(account: &aldis_control::Account) -> SwitchAccount {
+        SwitchAccount {
+            bytes: account.used(),
+            bytes_max: account.max(),
+            refused: account.refused(),
+        }
     }
 }
 
-impl Counters {
-    fn new(counts: &SwitchCounts) -> Counters {
-        Counters {
+impl SwitchCounters {
+    fn new(counts: &SwitchCounts) -> SwitchCounters {
+        SwitchCounters {
             requests: counts.requests,
             sheds: counts.sheds,
             batches: counts.batches,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use aldis_apps::SwitchPort;
 use aldis_apps::spelling::{Matching, Spelled};
 use aldis_apps::topology::State as LinkState;
-use aldis_apps::trace::{Budget, Cut, Each, Listing, Out, Packet, Program, trace};
+use aldis_apps::trace::{Budget, Cut, Each, Listing, Program, TraceOutput, TracePacket, trace};
 use aldis_control::command::Reply;
 use aldis_control::switch::Seen;
 use aldis_wire::msg::{Action, FlowStats, FlowStatsRequest, GroupDesc, PortNo, StatsRequestBody};
@@ -197,7 +197,8 @@ pub(crate) async fn follow(
     let refused =
         |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-packet", detail);
     let (Spelled(dpid), Spelled(port)) = (question.switch, question.port);
-    let packet = Packet::of(port, &question.packet.0).map_err(|why| refused(why.to_string()))?;
+    let packet =
+        TracePacket::of(port, &question.packet.0).map_err(|why| refused(why.to_string()))?;
     let _turn = turn().await?;
     let first = ask(&shared, dpid).await?;
     if !first.seen.ports().iter().any(|there| there.number == port) {
@@ -220,14 +221,14 @@ pub(crate) async fn follow(
 /// A packet and its copies on their way.
 struct Walk {
     shared: Arc<Shared>,
-    network: Network,
+    network: TraceNetwork,
     budget: Budget,
     owners: Owners,
     has: HashMap<DatapathId, Has>,
     /// Bytes of it.
     held: usize,
     /// Where they came, in order: the hops.
-    ways: Vec<(DatapathId, Packet)>,
+    ways: Vec<(DatapathId, TracePacket)>,
     /// The same by switch and port.
     places: HashMap<SwitchPort, Vec<usize>>,
     hops: Vec<Hop>,
@@ -237,10 +238,10 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(shared: Arc<Shared>, dpid: DatapathId, packet: Packet) -> Walk {
+    fn new(shared: Arc<Shared>, dpid: DatapathId, packet: TracePacket) -> Walk {
         let at = SwitchPort::of(dpid, packet.in_port());
         Walk {
-            network: Network::of(&shared),
+            network: TraceNetwork::of(&shared),
             owners: Owners::new(shared.controller.apps()),
             shared,
             budget: Budget::default(),
@@ -311,7 +312,7 @@ impl Walk {
 
     /// What is behind the port by which a packet leaves, which goes on there where that is a
     /// switch; and hosts there that are not named.
-    fn beyond(&mut self, dpid: DatapathId, out: Out) -> (Beyond, usize) {
+    fn beyond(&mut self, dpid: DatapathId, out: TraceOutput) -> (Beyond, usize) {
         let port = match out.port {
             PortNo::CONTROLLER => return (Beyond::Controller, 0),
             PortNo::LOCAL => return (Beyond::Local, 0),
@@ -329,7 +330,7 @@ impl Walk {
     }
 
     /// A packet comes to the next switch by this port.
-    fn go_on(&mut self, at: SwitchPort, mut packet: Packet) -> Beyond {
+    fn go_on(&mut self, at: SwitchPort, mut packet: TracePacket) -> Beyond {
         let next = at.dpid;
         if self.shared.controller.switch(next).is_none() {
             return Beyond::NotFollowed(format!("switch {next} is not connected"));
@@ -397,14 +398,14 @@ impl Walk {
 const HOST_BYTES: usize = 24;
 
 /// What is known of what is between and behind switches.
-struct Network {
+struct TraceNetwork {
     links: HashMap<SwitchPort, SwitchPort>,
     /// Hosts behind each port: some, and how many others there are.
     hosts: HashMap<SwitchPort, (Vec<MacAddr>, usize)>,
 }
 
-impl Network {
-    fn of(shared: &Shared) -> Network {
+impl TraceNetwork {
+    fn of(shared: &Shared) -> TraceNetwork {
         let links = shared.controller.links().unwrap_or_default();
         let up = links.iter().filter(|link| link.state == LinkState::Up && link.cable);
         let both = up.flat_map(|link| {
@@ -420,7 +421,7 @@ impl Network {
                 false => *more += 1,
             }
         }
-        Network { links: both.collect(), hosts }
+        TraceNetwork { links: both.collect(), hosts }
     }
 
     fn hosts_at(&self, dpid: DatapathId, port: PortNo) -> (Vec<MacAddr>, usize) {

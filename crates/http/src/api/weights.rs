@@ -19,7 +19,7 @@ use crate::routes::{Ctx, Shared};
 #[serde(deny_unknown_fields)]
 pub struct Rules {
     /// The rules, in order
-    #[schema(value_type = Vec<Rule>)]
+    #[schema(value_type = Vec<ApiWeightRule>)]
     pub rules: Vec<WeightRule>,
     /// Their source; a change need not say it
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ impl Rules {
 #[schema(as = WeightRule)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it describes `WeightRule`")]
-struct Rule {
+struct ApiWeightRule {
     /// The switches: a datapath id, its first octets (`00:00:*`), a range (`1-100`) or `*`
     #[schema(example = "1-100")]
     switches: String,

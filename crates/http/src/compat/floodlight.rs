@@ -18,10 +18,10 @@ mod network;
 mod statistics;
 mod words;
 
-use crate::routes::Routes;
+use crate::routes::RouteTable;
 
 /// Floodlight's routes besides those that are there.
-pub(crate) fn add(routes: Routes) -> Routes {
+pub(crate) fn add(routes: RouteTable) -> RouteTable {
     let tag = "floodlight";
     let routes = routes
         .shown(tag, "/wm/core/controller/switches/json", "Switches", core::switches)

@@ -34,14 +34,14 @@ pub(crate) mod switch_request;
 mod tables;
 pub(crate) mod topology;
 
-use crate::routes::Routes;
+use crate::routes::RouteTable;
 
 /// Ryu's routes besides those that are there.
-pub(crate) fn add(routes: Routes) -> Routes {
+pub(crate) fn add(routes: RouteTable) -> RouteTable {
     topology(changes(statistics(routes)))
 }
 
-fn statistics(routes: Routes) -> Routes {
+fn statistics(routes: RouteTable) -> RouteTable {
     let tag = "ryu";
     routes
         .shown(tag, "/stats/switches", "The switches that are connected", flows::switches)
@@ -96,7 +96,7 @@ fn statistics(routes: Routes) -> Routes {
         .shown(tag, "/stats/role/{dpid}", "The role of this controller", roles::show)
 }
 
-fn changes(routes: Routes) -> Routes {
+fn changes(routes: RouteTable) -> RouteTable {
     let tag = "ryu";
     routes
         .told(tag, "/stats/flowentry/add", "Add a flow", flows::add)
@@ -121,7 +121,7 @@ fn changes(routes: Routes) -> Routes {
         .told(tag, "/stats/role", "Choose the role of this controller", roles::set)
 }
 
-fn topology(routes: Routes) -> Routes {
+fn topology(routes: RouteTable) -> RouteTable {
     let tag = "ryu";
     routes
         .shown(tag, "/v1.0/topology/switches", "Switches and their ports", topology::switches)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::sleep;
 
-use super::{Kept, Place};
+use super::{EncodedEvent, RingCursor};
 use crate::auth::Grant;
 use crate::limits::{EVENTS_AT_ONCE, HEARTBEAT};
 use crate::problem::Problem;
@@ -13,7 +13,7 @@ use crate::routes::Shared;
 
 pub(crate) struct Follower {
     shared: Arc<Shared>,
-    place: Place,
+    place: RingCursor,
     news: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
     grant: Grant,
@@ -48,7 +48,7 @@ impl Follower {
 
     /// The next events, as soon as there are any; none where nothing happened for a while, and the
     /// end with the controller, or with the follower's key.
-    pub(crate) async fn next(&mut self) -> Option<Vec<Arc<Kept>>> {
+    pub(crate) async fn next(&mut self) -> Option<Vec<Arc<EncodedEvent>>> {
         // Where something always happens, the loop never waits below.
         while self.grant.is_good() {
             self.news.mark_unchanged();

@@ -5,39 +5,39 @@ use std::sync::Arc;
 
 use aldis_control::Time;
 
-use crate::api::events::{Event, Kind};
+use crate::api::events::{ApiEventKind, Event};
 use crate::limits::{EVENTS_KEPT, EVENTS_OF_A_KIND, EVENTS_PER};
 
 /// An event as it is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct EncodedEvent {
     pub(crate) id: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ApiEventKind,
     pub(crate) event: Event,
     pub(crate) json: String,
 }
 
 /// Events, oldest first.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct EventRing {
     /// Tells the events of this run of the controller from those of others.
     run: String,
     /// The number of the first that is kept.
     first: u64,
-    kept: VecDeque<Arc<Kept>>,
+    kept: VecDeque<Arc<EncodedEvent>>,
 }
 
 /// Behind which event a follower is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RingCursor {
     behind: u64,
     /// It saw events of another run, and none of this one.
     restarted: bool,
 }
 
-impl Ring {
-    pub(super) fn new(run: String) -> Ring {
-        Ring { run, first: 1, kept: VecDeque::new() }
+impl EventRing {
+    pub(super) fn new(run: String) -> EventRing {
+        EventRing { run, first: 1, kept: VecDeque::new() }
     }
 
     /// Keeps an event; its number is returned.
@@ -53,7 +53,12 @@ impl Ring {
 
     /// At most `max` events behind a place, which goes on behind them. Where some are not kept any
     /// more, the first that is read says so.
-    pub(super) fn read(&self, place: &mut Place, max: usize, at: &str) -> Vec<Arc<Kept>> {
+    pub(super) fn read(
+        &self,
+        place: &mut RingCursor,
+        max: usize,
+        at: &str,
+    ) -> Vec<Arc<EncodedEvent>> {
         let oldest = self.oldest().behind;
         let missed = oldest.saturating_sub(place.behind);
         let note = match (place.restarted, missed) {
@@ -66,34 +71,35 @@ impl Ring {
         let read: Vec<_> =
             note.map(|note| self.keep(from, note, at)).into_iter().chain(kept).collect();
         let notes = usize::from(place.restarted || missed > 0);
-        *place = Place { behind: from + (read.len() - notes) as u64, restarted: false };
+        *place = RingCursor { behind: from + (read.len() - notes) as u64, restarted: false };
         read
     }
 
-    pub(super) fn newest(&self) -> Place {
-        Place { behind: self.first - 1 + self.kept.len() as u64, restarted: false }
+    pub(super) fn newest(&self) -> RingCursor {
+        RingCursor { behind: self.first - 1 + self.kept.len() as u64, restarted: false }
     }
 
-    pub(super) fn oldest(&self) -> Place {
-        Place { behind: self.first - 1, restarted: false }
+    pub(super) fn oldest(&self) -> RingCursor {
+        RingCursor { behind: self.first - 1, restarted: false }
     }
 
     /// Behind the event of this id, where it is one: of this run, or of another.
-    pub(super) fn behind(&self, id: &str) -> Option<Place> {
+    pub(super) fn behind(&self, id: &str) -> Option<RingCursor> {
         let (run, number) = id.split_once('-')?;
         let behind: u64 = number.parse().ok()?;
         if run == self.run {
-            return (behind <= self.newest().behind).then_some(Place { behind, restarted: false });
+            return (behind <= self.newest().behind)
+                .then_some(RingCursor { behind, restarted: false });
         }
         let is_run = !run.is_empty() && run.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_run.then_some(Place { behind: 0, restarted: true })
+        is_run.then_some(RingCursor { behind: 0, restarted: true })
     }
 
-    fn keep(&self, number: u64, event: Event, at: &str) -> Arc<Kept> {
+    fn keep(&self, number: u64, event: Event, at: &str) -> Arc<EncodedEvent> {
         let id = format!("{}-{number}", self.run);
         let event = Event { id: id.clone(), at: at.to_owned(), ..event };
         let json = serde_json::to_string(&event).unwrap_or_default();
-        Arc::new(Kept { id, kind: event.kind, event, json })
+        Arc::new(EncodedEvent { id, kind: event.kind, event, json })
     }
 }
 
@@ -102,7 +108,7 @@ impl Ring {
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     since: Time,
-    counts: HashMap<(Kind, Option<String>), u32>,
+    counts: HashMap<(ApiEventKind, Option<String>), u32>,
     left_out: u64,
 }
 
@@ -126,15 +132,15 @@ impl Limits {
 mod tests {
     use super::*;
 
-    fn ring(events: u64) -> Ring {
-        let mut ring = Ring::new("ab12".into());
+    fn ring(events: u64) -> EventRing {
+        let mut ring = EventRing::new("ab12".into());
         for _ in 0..events {
             ring.push(Event::left_out(1), "then");
         }
         ring
     }
 
-    fn ids(read: &[Arc<Kept>]) -> Vec<&str> {
+    fn ids(read: &[Arc<EncodedEvent>]) -> Vec<&str> {
         read.iter().map(|kept| kept.id.as_str()).collect()
     }
 
@@ -154,7 +160,7 @@ mod tests {
         let ring = ring(EVENTS_KEPT as u64 + 10);
         let mut place = ring.behind("ab12-3").unwrap();
         let read = ring.read(&mut place, 1, "now");
-        assert_eq!((read[0].kind, read[0].event.missed), (Kind::Missed, Some(7)));
+        assert_eq!((read[0].kind, read[0].event.missed), (ApiEventKind::Missed, Some(7)));
         assert_eq!(
             ids(&read),
             ["ab12-10", "ab12-11"],
@@ -167,7 +173,7 @@ mod tests {
     fn events_of_another_run_begin_anew() {
         let ring = ring(2);
         let read = ring.read(&mut ring.behind("99-77").unwrap(), 9, "now");
-        assert_eq!(read[0].kind, Kind::Restarted);
+        assert_eq!(read[0].kind, ApiEventKind::Restarted);
         assert_eq!(ids(&read[1..]), ["ab12-1", "ab12-2"]);
         for id in ["", "7", "-", "ab12-", "ab12-3", "ab12--1", "x-1", "ab12-1-1", "-1"] {
             assert_eq!(ring.behind(id), None, "{id}");

@@ -7,14 +7,14 @@
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortStats;
 
-use super::text::{ONE, Text};
+use super::text::{MetricsText, ONE};
 use crate::limits::METRICS_PORTS_MAX;
 use crate::routes::Shared;
 
 /// A counter of a port: name, what it is.
-type Row = (&'static str, &'static str, fn(&PortStats) -> u64);
+type PortMetricRow = (&'static str, &'static str, fn(&PortStats) -> u64);
 
-const PORT: &[Row] = &[
+const PORT: &[PortMetricRow] = &[
     ("port_received_packets_total", "Packets that the port received", |port| port.rx_packets),
     ("port_received_bytes_total", "Bytes that the port received", |port| port.rx_bytes),
     ("port_sent_packets_total", "Packets that the port sent", |port| port.tx_packets),
@@ -26,13 +26,13 @@ const PORT: &[Row] = &[
 ];
 
 /// Nothing where no application asks the switches.
-pub(super) fn render(text: &mut Text, shared: &Shared) {
+pub(super) fn render(text: &mut MetricsText, shared: &Shared) {
     if let Some((ports, left_out)) = shared.controller.port_counters(METRICS_PORTS_MAX) {
         show(text, &ports, left_out);
     }
 }
 
-fn show(text: &mut Text, ports: &[(DatapathId, PortStats)], left_out: u64) {
+fn show(text: &mut MetricsText, ports: &[(DatapathId, PortStats)], left_out: u64) {
     for (name, help, of) in PORT {
         text.family(name, help);
         let those = ports.iter().map(|(dpid, port)| (dpid, port, of(port)));
@@ -79,7 +79,7 @@ mod tests {
     fn each_port_has_a_line_for_each_counter_that_it_has() {
         let ports =
             vec![(DatapathId(1), port(7, 3)), (DatapathId(1), port(PortNo::LOCAL.0, u64::MAX))];
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         show(&mut text, &ports, 9);
         let text = text.finish();
         for line in [

@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use super::text::Text;
+use super::text::MetricsText;
 
 /// Ticks of the times in `/proc/self/stat`: what Linux promises programs, whatever its own clock
 /// is.
 const TICKS_PER_S: f64 = 100.0;
 
 /// Where the system does not say, nothing is shown.
-pub(super) fn render(text: &mut Text) {
+pub(super) fn render(text: &mut MetricsText) {
     let rows = [
         ("process_cpu_seconds_total", "counter", "Time on processors", cpu_s()),
         ("process_resident_memory_bytes", "gauge", "Memory in use", resident()),

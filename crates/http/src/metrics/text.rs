@@ -24,9 +24,9 @@ const SIZES: (u32, u32) = (0, 4);
 
 /// Lines.
 #[derive(Default)]
-pub(super) struct Text(String);
+pub(super) struct MetricsText(String);
 
-impl Text {
+impl MetricsText {
     /// Samples of this name follow: a counter where the name ends in `_total`, or else a gauge.
     pub(super) fn family(&mut self, name: &str, help: &str) {
         let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn numbers_are_lines() {
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         text.family("waits_seconds_total", "Waits");
         text.sample("waits_seconds_total", &[("worker", "3".into())], NANOSECOND, 1_500_000_000);
         text.family("switches", "Switches");
@@ -117,7 +117,7 @@ mod tests {
     fn a_distribution_is_cumulative_and_loses_nothing() {
         let histogram = Histogram::default();
         [1, 1, 3, 40, 2_000_000].into_iter().for_each(|value| histogram.record(value));
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         text.histogram("batch_size", ONE, "Sizes", &histogram.read());
         let text = text.finish();
         for line in [

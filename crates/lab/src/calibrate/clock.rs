@@ -8,16 +8,16 @@ const READINGS: usize = 1001;
 
 /// A clock that knows what it costs to look at it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct CalibratedClock {
     own_ns: f64,
 }
 
-impl Clock {
+impl CalibratedClock {
     /// Learns what a look costs here.
-    pub(super) fn new() -> Clock {
+    pub(super) fn new() -> CalibratedClock {
         let reading = |_| Instant::now().elapsed().as_nanos() as f64;
         let mut readings: Vec<f64> = (0..READINGS).map(reading).collect();
-        Clock { own_ns: super::rounds::median(&mut readings) }
+        CalibratedClock { own_ns: super::rounds::median(&mut readings) }
     }
 
     /// How long `act` took, in nanoseconds, and what came of it.

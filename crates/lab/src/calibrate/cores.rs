@@ -11,15 +11,15 @@ const LOOKS: u32 = 1_000;
 
 /// The core that measures, and the one at the other end, if there is another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Cores {
+pub(super) struct CorePair {
     pub(super) near: usize,
     pub(super) far: Option<usize>,
 }
 
-impl Cores {
+impl CorePair {
     /// Two of the cores that this process may use; not two threads of one core where that can be
     /// avoided.
-    pub(super) fn choose() -> Cores {
+    pub(super) fn choose() -> CorePair {
         let cores = pin::cores();
         let near = cores.last().copied().unwrap_or_default();
         let path = format!("/sys/devices/system/cpu/cpu{near}/topology/thread_siblings_list");
@@ -27,10 +27,12 @@ impl Cores {
     }
 }
 
-fn choose(cores: &[usize], siblings: &[usize]) -> Cores {
-    let Some((&near, others)) = cores.split_last() else { return Cores { near: 0, far: None } };
+fn choose(cores: &[usize], siblings: &[usize]) -> CorePair {
+    let Some((&near, others)) = cores.split_last() else {
+        return CorePair { near: 0, far: None };
+    };
     let apart = others.iter().rev().find(|core| !siblings.contains(core));
-    Cores { near, far: apart.or(others.last()).copied() }
+    CorePair { near, far: apart.or(others.last()).copied() }
 }
 
 /// The numbers of a list as the kernel writes it: `0-1,8`.
@@ -79,6 +81,6 @@ mod tests {
         assert_eq!(far(&[0, 1, 2, 3], &[2, 3]), Some(1));
         assert_eq!(far(&[2, 3], &[2, 3]), Some(2));
         assert_eq!(far(&[3], &[2, 3]), None);
-        assert_eq!(choose(&[], &[]), Cores { near: 0, far: None });
+        assert_eq!(choose(&[], &[]), CorePair { near: 0, far: None });
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What the steps of a worker cost: names that end in `_ns` in nanoseconds, in `_ps` in
 /// picoseconds, in `_pct` in percent.
 ///
-/// `T` is a number, or the [`Spread`](super::Spread) of what was measured.
+/// `T` is a number, or the [`Spread`](super::CostQuartiles) of what was measured.
 ///
 /// A visit that reads `b` bytes, serves `n` requests and writes `c` bytes costs `read_ns + b ×
 /// read_byte_ps / 1000 + batch_ns + n × (gather_ns + request_ns) + write_ns + c × write_byte_ps /
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// with `full`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Costs<T = f64> {
+pub struct StepCosts<T = f64> {
     /// A poll that finds nothing.
     pub poll_ns: T,
     /// Each event that a poll finds, on top.
@@ -77,7 +77,7 @@ fn none<T>() -> Option<T> {
 
 /// A cost with its name and what it is, for people.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Row<T> {
+pub struct CostRow<T> {
     /// The name of the field.
     pub name: &'static str,
     /// What it is.
@@ -86,10 +86,10 @@ pub struct Row<T> {
     pub cost: Option<T>,
 }
 
-impl<T> Costs<T> {
+impl<T> StepCosts<T> {
     /// All of them, in order.
-    pub fn rows(self) -> [Row<T>; 24] {
-        let row = |name, cost, words| Row { name, words, cost };
+    pub fn rows(self) -> [CostRow<T>; 24] {
+        let row = |name, cost, words| CostRow { name, words, cost };
         [
             row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
             row("poll_event_ns", Some(self.poll_event_ns), "each event that a poll finds"),
@@ -119,8 +119,8 @@ impl<T> Costs<T> {
     }
 
     /// The same costs, each through `change`.
-    pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> Costs<U> {
-        Costs {
+    pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> StepCosts<U> {
+        StepCosts {
             poll_ns: change(self.poll_ns),
             poll_event_ns: change(self.poll_event_ns),
             read_ns: change(self.read_ns),

@@ -12,10 +12,10 @@ use std::io;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use super::cores::Cores;
-use super::line::Line;
+use super::cores::CorePair;
+use super::line::StraightLine;
 use super::loopback::{BYTES_MAX, CONNECTIONS, Loopback};
-use super::rounds::{Pace, Spread, median};
+use super::rounds::{CostQuartiles, StepPace, median};
 
 /// Sizes between which the line is drawn, in bytes.
 const SIZES: [usize; 6] = [64, 256, 1024, 4096, 16 * 1024, BYTES_MAX];
@@ -30,9 +30,9 @@ const VOID: usize = 4;
 const EMPTY: usize = 500;
 
 /// `read_ns`, `read_byte_ps`, `empty_read_ns`, `write_ns` and `write_byte_ps`.
-pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 5]> {
+pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<[CostQuartiles; 5]> {
     let mut desk =
-        Desk { loopback: Loopback::new(CONNECTIONS, cores.far)?, room: vec![0; BYTES_MAX] };
+        ExchangeRig { loopback: Loopback::new(CONNECTIONS, cores.far)?, room: vec![0; BYTES_MAX] };
     pace.rounds(|| {
         let [mut reads, mut writes] = [[(0.0, 0.0); SIZES.len()]; 2];
         for (index, bytes) in SIZES.into_iter().enumerate() {
@@ -41,19 +41,19 @@ pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 5]> 
             writes[index] = (bytes as f64, write);
         }
         let empty = desk.empty(pace)?;
-        let [read, write] = [reads, writes].map(|points| Line::through(&points));
+        let [read, write] = [reads, writes].map(|points| StraightLine::through(&points));
         Ok([read.base, read.each * 1e3, empty, write.base, write.each * 1e3])
     })
 }
 
-struct Desk {
+struct ExchangeRig {
     loopback: Loopback,
     room: Vec<u8>,
 }
 
-impl Desk {
+impl ExchangeRig {
     /// Nanoseconds of a read and of a write of so many bytes.
-    fn exchanges(&mut self, pace: &Pace<'_>, bytes: usize) -> io::Result<(f64, f64)> {
+    fn exchanges(&mut self, pace: &StepPace<'_>, bytes: usize) -> io::Result<(f64, f64)> {
         let [mut reads, mut writes] = [const { Vec::new() }; 2];
         for _ in 0..SAMPLES * VOID {
             let read = self.read(pace, bytes)?;
@@ -71,7 +71,7 @@ impl Desk {
 
     /// Nanoseconds of a read, the mean over all connections; nothing if not every read found
     /// everything.
-    fn read(&mut self, pace: &Pace<'_>, bytes: usize) -> io::Result<Option<f64>> {
+    fn read(&mut self, pace: &StepPace<'_>, bytes: usize) -> io::Result<Option<f64>> {
         self.loopback.send(CONNECTIONS, bytes)?;
         self.loopback.poll()?;
         let mut got = [0; CONNECTIONS];
@@ -87,7 +87,7 @@ impl Desk {
     }
 
     /// Nanoseconds of a write, the mean over all connections.
-    fn write(&mut self, pace: &Pace<'_>, bytes: usize) -> io::Result<f64> {
+    fn write(&mut self, pace: &StepPace<'_>, bytes: usize) -> io::Result<f64> {
         let mut taken = [0; CONNECTIONS];
         let (spent, ()) = pace.clock.time(|| {
             for (taken, socket) in taken.iter_mut().zip(&self.loopback.near) {
@@ -102,7 +102,7 @@ impl Desk {
     }
 
     /// Nanoseconds of a read that finds nothing.
-    fn empty(&mut self, pace: &Pace<'_>) -> io::Result<f64> {
+    fn empty(&mut self, pace: &StepPace<'_>) -> io::Result<f64> {
         let mut sockets = self.loopback.near.iter().cycle().take(EMPTY);
         let room = &mut self.room[..];
         let (spent, found) = pace.clock.time(|| {

@@ -7,7 +7,7 @@ use std::{fmt, process};
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::{Calibration, Costs, Machine, Spread};
+use super::{Calibration, CostQuartiles, MachineInfo, StepCosts};
 
 /// The least cost that is taken for one, in its field's unit.
 pub const COST_MIN: f64 = 0.1;
@@ -22,9 +22,9 @@ const FILE_MAX: u64 = 64 * 1024;
 /// The sentence that says which file cannot be used and why, with the line and the key where it is
 /// about one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused(String);
+pub struct CostsFileError(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for CostsFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -35,15 +35,15 @@ impl Calibration {
     ///
     /// # Errors
     /// Which file, line and key are wrong, and why.
-    pub fn read(path: &Path) -> Result<Calibration, Refused> {
+    pub fn read(path: &Path) -> Result<Calibration, CostsFileError> {
         let shown = path.display();
-        let failed = |error: io::Error| Refused(format!("cannot read {shown}: {error}"));
+        let failed = |error: io::Error| CostsFileError(format!("cannot read {shown}: {error}"));
         if fs::metadata(path).map_err(failed)?.len() > FILE_MAX {
             let why = format!("{shown} is larger than {FILE_MAX} bytes, and so no file of costs");
-            return Err(Refused(why));
+            return Err(CostsFileError(why));
         }
         let text = fs::read_to_string(path).map_err(failed)?;
-        Calibration::parse(&text).map_err(|why| Refused(format!("{shown}:{why}")))
+        Calibration::parse(&text).map_err(|why| CostsFileError(format!("{shown}:{why}")))
     }
 
     /// The same from its text; the error begins with the line.
@@ -58,7 +58,7 @@ impl Calibration {
     }
 }
 
-impl Calibration<Spread> {
+impl Calibration<CostQuartiles> {
     /// Without the spread: what a file keeps.
     pub fn values(&self) -> Calibration {
         Calibration {
@@ -73,10 +73,10 @@ impl Calibration<Spread> {
     ///
     /// # Errors
     /// What the system refuses, with the file's name.
-    pub fn write(&self, path: &Path) -> Result<(), Refused> {
-        let draft = Draft::of(path)?;
+    pub fn write(&self, path: &Path) -> Result<(), CostsFileError> {
+        let draft = CostsDraft::of(path)?;
         let failed =
-            |error: io::Error| Refused(format!("cannot write {}: {error}", path.display()));
+            |error: io::Error| CostsFileError(format!("cannot write {}: {error}", path.display()));
         let mut file = File::create(&draft.0).map_err(failed)?;
         file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         fs::rename(&draft.0, path).map_err(failed)
@@ -98,7 +98,7 @@ impl Calibration<Spread> {
         );
         for row in costs.rows() {
             text += &match row.cost {
-                Some(Spread { value, low, high, .. }) => {
+                Some(CostQuartiles { value, low, high, .. }) => {
                     let value = format!("{} = {value:.1}", row.name);
                     format!("{value:<28}# {low:.1} to {high:.1}: {}\n", row.words)
                 }
@@ -114,31 +114,34 @@ impl Calibration<Spread> {
 ///
 /// # Errors
 /// Why not.
-pub fn check(path: &Path) -> Result<(), Refused> {
+pub fn check(path: &Path) -> Result<(), CostsFileError> {
     let shown = path.display();
     if path.exists() {
         Calibration::read(path).map_err(|why| {
-            Refused(format!("{why}; {shown} is not overwritten: remove it or name another file"))
+            CostsFileError(format!(
+                "{why}; {shown} is not overwritten: remove it or name another file"
+            ))
         })?;
     }
-    let draft = Draft::of(path)?;
+    let draft = CostsDraft::of(path)?;
     let made = File::create(&draft.0);
-    made.map_err(|error| Refused(format!("cannot write {shown}: {error}"))).map(drop)
+    made.map_err(|error| CostsFileError(format!("cannot write {shown}: {error}"))).map(drop)
 }
 
 /// A file beside the one that is meant, gone in the end unless it took that one's place.
-struct Draft(PathBuf);
+struct CostsDraft(PathBuf);
 
-impl Draft {
-    fn of(path: &Path) -> Result<Draft, Refused> {
-        let no_file = || Refused(format!("cannot write {}: it names no file", path.display()));
+impl CostsDraft {
+    fn of(path: &Path) -> Result<CostsDraft, CostsFileError> {
+        let no_file =
+            || CostsFileError(format!("cannot write {}: it names no file", path.display()));
         let mut name = path.file_name().ok_or_else(no_file)?.to_owned();
         name.push(format!(".{}", process::id()));
-        Ok(Draft(path.with_file_name(name)))
+        Ok(CostsDraft(path.with_file_name(name)))
     }
 }
 
-impl Drop for Draft {
+impl Drop for CostsDraft {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
@@ -150,8 +153,8 @@ impl Drop for Draft {
 struct Record {
     aldis: String,
     date: String,
-    machine: Machine,
-    costs: Costs<Cost>,
+    machine: MachineInfo,
+    costs: StepCosts<Cost>,
 }
 
 /// A cost within bounds.
@@ -189,19 +192,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn some(cores: usize) -> Calibration<Spread> {
+    fn some(cores: usize) -> Calibration<CostQuartiles> {
         let middle = Middle::Median;
-        let row = |at: f64| Spread { value: at, middle, low: at - 0.1, high: at + 0.1, rounds: 5 };
+        let row =
+            |at: f64| CostQuartiles { value: at, middle, low: at - 0.1, high: at + 0.1, rounds: 5 };
         let two = (cores > 1).then_some(());
         Calibration {
             aldis: "0.1.0".into(),
             date: "2026-11-21".into(),
-            machine: Machine {
+            machine: MachineInfo {
                 cpu: "A \"quoted\" processor".into(),
                 cores,
                 kernel: "Linux 6.12.0".into(),
             },
-            costs: Costs {
+            costs: StepCosts {
                 poll_ns: row(200.1),
                 poll_event_ns: row(50.2),
                 read_ns: row(700.3),

@@ -9,8 +9,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use super::cores::{Cores, pin, spin_until};
-use super::rounds::{Pace, Spread};
+use super::cores::{CorePair, pin, spin_until};
+use super::rounds::{CostQuartiles, StepPace};
 
 /// Transfers, or swaps, that are timed together.
 const TIMES: u64 = 10_000;
@@ -21,23 +21,26 @@ const SWAPS: usize = 64;
 /// A word that shares its cache line, and the one that is fetched with it, with nothing.
 #[derive(Default)]
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct PaddedWord(AtomicU64);
 
 /// `cas_ns`.
-pub(super) fn alone(pace: &Pace<'_>) -> io::Result<[Spread; 1]> {
-    let line = Line::default();
+pub(super) fn alone(pace: &StepPace<'_>) -> io::Result<[CostQuartiles; 1]> {
+    let line = PaddedWord::default();
     pace.rounds(|| Ok([swaps(pace, &line)]))
 }
 
 /// `line_transfer_ns` and `contended_cas_ns`, where there are two cores.
-pub(super) fn between(pace: &Pace<'_>, cores: Cores) -> io::Result<Option<[Spread; 2]>> {
+pub(super) fn between(
+    pace: &StepPace<'_>,
+    cores: CorePair,
+) -> io::Result<Option<[CostQuartiles; 2]>> {
     let Some(far) = cores.far else { return Ok(None) };
     pace.rounds(|| Ok([transfers(pace, far), contended(pace, far)])).map(Some)
 }
 
 /// Nanoseconds from a store on one core until the other has seen it.
-fn transfers(pace: &Pace<'_>, far: usize) -> f64 {
-    let ball = Line::default();
+fn transfers(pace: &StepPace<'_>, far: usize) -> f64 {
+    let ball = PaddedWord::default();
     let hit = |sees: u64| {
         spin_until(|| ball.0.load(Ordering::Acquire) == sees);
         ball.0.store(sees + 1, Ordering::Release);
@@ -59,8 +62,8 @@ fn transfers(pace: &Pace<'_>, far: usize) -> f64 {
 }
 
 /// Nanoseconds of a swap on a word that another core swaps without end.
-fn contended(pace: &Pace<'_>, far: usize) -> f64 {
-    let (line, over) = (Line::default(), AtomicBool::new(false));
+fn contended(pace: &StepPace<'_>, far: usize) -> f64 {
+    let (line, over) = (PaddedWord::default(), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
             pin(Some(far));
@@ -75,7 +78,7 @@ fn contended(pace: &Pace<'_>, far: usize) -> f64 {
     })
 }
 
-fn swaps(pace: &Pace<'_>, line: &Line) -> f64 {
+fn swaps(pace: &StepPace<'_>, line: &PaddedWord) -> f64 {
     let (spent, ()) = pace.clock.time(|| (0..TIMES).for_each(|_| swap(black_box(&line.0))));
     spent / TIMES as f64
 }

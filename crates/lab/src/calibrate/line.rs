@@ -6,18 +6,18 @@ const VALUE_MIN: f64 = 1.0;
 
 /// `base + each × x`.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Line {
+pub(super) struct StraightLine {
     pub(super) base: f64,
     pub(super) each: f64,
 }
 
-impl Line {
+impl StraightLine {
     /// The line from which the points `(x, y)` deviate least, as shares of `y`: a small message
     /// counts as much as a large one. Neither a base nor a slope below zero has a meaning; where
     /// one would be, it is zero and the other fits alone.
     ///
     /// `points` have at least two different `x`, and no `x` is negative.
-    pub(super) fn through(points: &[(f64, f64)]) -> Line {
+    pub(super) fn through(points: &[(f64, f64)]) -> StraightLine {
         let sum = |of: fn(f64, f64) -> f64| -> f64 {
             points.iter().map(|&(x, y)| of(x, y) / y.max(VALUE_MIN).powi(2)).sum()
         };
@@ -26,9 +26,9 @@ impl Line {
         let determinant = one * xx - x * x;
         let (base, each) = ((xx * y - x * xy) / determinant, (one * xy - x * y) / determinant);
         match (base < 0.0, each < 0.0) {
-            (true, _) => Line { base: 0.0, each: xy / xx },
-            (_, true) => Line { base: y / one, each: 0.0 },
-            _ => Line { base, each },
+            (true, _) => StraightLine { base: 0.0, each: xy / xx },
+            (_, true) => StraightLine { base: y / one, each: 0.0 },
+            _ => StraightLine { base, each },
         }
     }
 }
@@ -44,7 +44,7 @@ mod tests {
         #[test]
         fn a_known_line_is_found(base in 10.0..10_000.0f64, each in 0.001..100.0f64) {
             let points = SIZES.map(|x| (x, base + each * x));
-            let found = Line::through(&points);
+            let found = StraightLine::through(&points);
             prop_assert!((found.base / base - 1.0).abs() < 1e-3, "{found:?}");
             prop_assert!((found.each / each - 1.0).abs() < 1e-3, "{found:?}");
         }
@@ -59,7 +59,7 @@ mod tests {
                 at += 1;
                 (x, truth(x) * (1.0 + errors[at - 1]))
             });
-            let found = Line::through(&points);
+            let found = StraightLine::through(&points);
             prop_assert!((found.base / 700.0 - 1.0).abs() < 0.1, "{found:?}");
             prop_assert!((found.each / 0.08 - 1.0).abs() < 0.1, "{found:?}");
         }
@@ -67,7 +67,7 @@ mod tests {
         #[test]
         fn neither_part_is_ever_negative(values in prop::array::uniform6(0.0..1e6f64)) {
             let mut values = values.into_iter();
-            let found = Line::through(&SIZES.map(|x| (x, values.next().unwrap())));
+            let found = StraightLine::through(&SIZES.map(|x| (x, values.next().unwrap())));
             prop_assert!(found.base >= 0.0 && found.each >= 0.0, "{found:?}");
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Machine {
+pub struct MachineInfo {
     /// The model of its processor, as the kernel names it; the architecture where the kernel does
     /// not.
     pub cpu: String,
@@ -19,13 +19,13 @@ pub struct Machine {
     pub kernel: String,
 }
 
-impl Machine {
+impl MachineInfo {
     /// The machine that this runs on.
-    pub fn here() -> Machine {
+    pub fn here() -> MachineInfo {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let model = model(&read("/proc/cpuinfo")).unwrap_or(std::env::consts::ARCH.into());
         let release = read("/proc/sys/kernel/osrelease");
-        Machine {
+        MachineInfo {
             cpu: model,
             cores: pin::cores().len().max(1),
             kernel: format!("Linux {}", release.trim()),
@@ -84,6 +84,6 @@ mod tests {
         let text = "processor\t: 0\nmodel\t\t: 207\nmodel name\t: A Processor\n\nprocessor\t: 1\n";
         assert_eq!(model(text).as_deref(), Some("A Processor"));
         assert_eq!(model("processor\t: 0\nmodel name\t: \n"), None);
-        assert!(!Machine::here().cpu.is_empty());
+        assert!(!MachineInfo::here().cpu.is_empty());
     }
 }

@@ -5,10 +5,10 @@
 
 use std::io;
 
-use super::cores::Cores;
-use super::line::Line;
+use super::cores::CorePair;
+use super::line::StraightLine;
 use super::loopback::Loopback;
-use super::rounds::{Pace, Spread, median_of};
+use super::rounds::{CostQuartiles, StepPace, median_of};
 
 /// Numbers of events between which, and an empty wait, the line is drawn; the last is the number of
 /// connections.
@@ -21,7 +21,7 @@ const EMPTY: usize = 500;
 const SAMPLES: usize = 9;
 
 /// `poll_ns` and `poll_event_ns`.
-pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 2]> {
+pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<[CostQuartiles; 2]> {
     let mut loopback = Loopback::new(EVENTS[EVENTS.len() - 1], cores.far)?;
     loopback.poll()?;
     pace.rounds(|| {
@@ -31,19 +31,19 @@ pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 2]> 
             points
                 .push((events as f64, median_of(SAMPLES, || found(pace, &mut loopback, events))?));
         }
-        Ok([empty, Line::through(&points).each])
+        Ok([empty, StraightLine::through(&points).each])
     })
 }
 
 /// Nanoseconds of a wait that finds nothing.
-fn empty(pace: &Pace<'_>, loopback: &Loopback) -> io::Result<f64> {
+fn empty(pace: &StepPace<'_>, loopback: &Loopback) -> io::Result<f64> {
     let waits = || (0..EMPTY).try_for_each(|_| loopback.poll().map(drop));
     let (spent, waited) = pace.clock.time(waits);
     waited.map(|()| spent / EMPTY as f64)
 }
 
 /// Nanoseconds of a wait that finds so many events; nothing if it did not find all of them.
-fn found(pace: &Pace<'_>, loopback: &mut Loopback, events: usize) -> io::Result<Option<f64>> {
+fn found(pace: &StepPace<'_>, loopback: &mut Loopback, events: usize) -> io::Result<Option<f64>> {
     loopback.send(events, 1)?;
     let (spent, found) = pace.clock.time(|| loopback.poll());
     (0..events).try_for_each(|connection| loopback.read_rest(connection, 1))?;

@@ -10,9 +10,9 @@ use std::thread;
 
 use rustix::io::Errno;
 
-use super::cores::{Cores, pin, spin_until};
+use super::cores::{CorePair, pin, spin_until};
 use super::loopback::pair;
-use super::rounds::{Pace, Spread, median_of};
+use super::rounds::{CostQuartiles, StepPace, median_of};
 
 /// Bytes of a request: a PACKET_IN of OpenFlow 1.0 with a frame of 64.
 const REQUEST: usize = 82;
@@ -24,7 +24,7 @@ const ANSWER: usize = 80;
 const SAMPLES: usize = 101;
 
 /// `round_trip_ns`.
-pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 1]> {
+pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<[CostQuartiles; 1]> {
     let (near, far) = pair()?;
     for end in [&near, &far] {
         end.set_nonblocking(true)?;
@@ -48,10 +48,10 @@ pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 1]> 
 
 /// Measures; `meanwhile` is what this thread has to do for the other end.
 fn trips(
-    pace: &Pace<'_>,
+    pace: &StepPace<'_>,
     near: &TcpStream,
     mut meanwhile: impl FnMut() -> io::Result<()>,
-) -> io::Result<[Spread; 1]> {
+) -> io::Result<[CostQuartiles; 1]> {
     let never = AtomicBool::new(false);
     pace.rounds(|| {
         let trip = || {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::clock::Clock;
+use super::clock::CalibratedClock;
 
 /// Rounds, however little time there is: fewer have no quartiles.
 const ROUNDS_MIN: usize = 5;
@@ -31,7 +31,7 @@ pub enum Middle {
 /// A cost, in the unit of its field, as the rounds had it: a quarter of them at or below `low`, a
 /// quarter at or above `high`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Spread {
+pub struct CostQuartiles {
     /// What stands for the rounds.
     pub value: f64,
     /// Which of their numbers that is.
@@ -44,14 +44,14 @@ pub struct Spread {
     pub rounds: usize,
 }
 
-impl Spread {
+impl CostQuartiles {
     /// Of what no round has alone.
-    pub(super) fn alone(value: f64) -> Spread {
-        Spread::of(vec![value], Middle::Mean)
+    pub(super) fn alone(value: f64) -> CostQuartiles {
+        CostQuartiles::of(vec![value], Middle::Mean)
     }
 
     /// Of rounds, one at least.
-    pub(super) fn of(mut rounds: Vec<f64>, middle: Middle) -> Spread {
+    pub(super) fn of(mut rounds: Vec<f64>, middle: Middle) -> CostQuartiles {
         let median = median(&mut rounds);
         let value = match middle {
             Middle::Median => median,
@@ -60,14 +60,14 @@ impl Spread {
         let quarter = rounds.len() / 4;
         let [value, low, high] =
             [value, rounds[quarter], rounds[rounds.len() - 1 - quarter]].map(tenths);
-        Spread { value, middle, low, high, rounds: rounds.len() }
+        CostQuartiles { value, middle, low, high, rounds: rounds.len() }
     }
 
     /// Of sittings, one at least, with their quartiles. The mean is that of all their rounds: a
     /// slow sitting has fewer.
-    pub(super) fn over(sittings: &[Spread]) -> Spread {
-        let Spread { middle, .. } = sittings[0];
-        let together = Spread::of(sittings.iter().map(|it| it.value).collect(), middle);
+    pub(super) fn over(sittings: &[CostQuartiles]) -> CostQuartiles {
+        let CostQuartiles { middle, .. } = sittings[0];
+        let together = CostQuartiles::of(sittings.iter().map(|it| it.value).collect(), middle);
         let rounds: usize = sittings.iter().map(|it| it.rounds).sum();
         let value = match middle {
             Middle::Median => together.value,
@@ -76,22 +76,22 @@ impl Spread {
                 tenths(sum / rounds as f64)
             }
         };
-        Spread { value, rounds, ..together }
+        CostQuartiles { value, rounds, ..together }
     }
 }
 
 /// How long each step may take, and when to stop.
-pub(super) struct Pace<'a> {
+pub(super) struct StepPace<'a> {
     /// How long it is done before it counts; once, however short.
     pub(super) warm_up: Duration,
     /// How long it counts.
     pub(super) length: Duration,
     pub(super) middle: Middle,
     pub(super) stop: &'a AtomicBool,
-    pub(super) clock: Clock,
+    pub(super) clock: CalibratedClock,
 }
 
-impl Pace<'_> {
+impl StepPace<'_> {
     /// Repeats `round`, which measures `N` costs, as long as there is time.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Pace<'_> {
     pub(super) fn rounds<const N: usize>(
         &self,
         mut round: impl FnMut() -> io::Result<[f64; N]>,
-    ) -> io::Result<[Spread; N]> {
+    ) -> io::Result<[CostQuartiles; N]> {
         let mut rounds = [const { Vec::new() }; N];
         let mut round = || match self.stop.load(Ordering::Relaxed) {
             true => Err(io::ErrorKind::Interrupted.into()),
@@ -119,7 +119,7 @@ impl Pace<'_> {
                 list.push(value);
             }
         }
-        Ok(rounds.map(|rounds| Spread::of(rounds, self.middle)))
+        Ok(rounds.map(|rounds| CostQuartiles::of(rounds, self.middle)))
     }
 }
 
@@ -161,32 +161,32 @@ fn tenths(value: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn pace(stop: &AtomicBool) -> Pace<'_> {
+    fn pace(stop: &AtomicBool) -> StepPace<'_> {
         let [warm_up, length] = [Duration::ZERO; 2];
-        Pace { warm_up, length, middle: Middle::Median, stop, clock: Clock::new() }
+        StepPace { warm_up, length, middle: Middle::Median, stop, clock: CalibratedClock::new() }
     }
 
     #[test]
     fn half_of_the_rounds_are_between_the_quartiles() {
         let middle = Middle::Median;
-        let spread = Spread::of((0..=100).rev().map(f64::from).collect(), middle);
-        let expected = Spread { value: 50.0, middle, low: 25.0, high: 75.0, rounds: 101 };
+        let spread = CostQuartiles::of((0..=100).rev().map(f64::from).collect(), middle);
+        let expected = CostQuartiles { value: 50.0, middle, low: 25.0, high: 75.0, rounds: 101 };
         assert_eq!(spread, expected);
-        let one_odd = Spread::of(vec![7.0, 7.0, 9000.0, 7.04, 0.0], middle);
-        assert_eq!(one_odd, Spread { value: 7.0, middle, low: 7.0, high: 7.0, rounds: 5 });
-        assert_eq!(Spread::of(vec![0.0], middle).value, LEAST);
+        let one_odd = CostQuartiles::of(vec![7.0, 7.0, 9000.0, 7.04, 0.0], middle);
+        assert_eq!(one_odd, CostQuartiles { value: 7.0, middle, low: 7.0, high: 7.0, rounds: 5 });
+        assert_eq!(CostQuartiles::of(vec![0.0], middle).value, LEAST);
     }
 
     /// Two thirds of the time fast and one third slow: as much of both as a run of that time has.
     #[test]
     fn the_mean_is_that_of_all_rounds_of_all_sittings() {
-        let fast = Spread::of(vec![10.0; 200], Middle::Mean);
-        let slow = Spread::of([10.0, 30.0].repeat(25), Middle::Mean);
+        let fast = CostQuartiles::of(vec![10.0; 200], Middle::Mean);
+        let slow = CostQuartiles::of([10.0, 30.0].repeat(25), Middle::Mean);
         assert_eq!((slow.value, slow.low, slow.high), (20.0, 10.0, 30.0));
-        let together = Spread::over(&[fast, slow, fast]);
+        let together = CostQuartiles::over(&[fast, slow, fast]);
         assert_eq!((together.value, together.rounds), (11.1, 450));
-        let median = Spread { middle: Middle::Median, ..slow };
-        assert_eq!(Spread::over(&[median]).value, 20.0);
+        let median = CostQuartiles { middle: Middle::Median, ..slow };
+        assert_eq!(CostQuartiles::over(&[median]).value, 20.0);
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn what_warms_up_does_not_count() {
         let go_on = AtomicBool::new(false);
-        let pace = Pace { warm_up: Duration::from_millis(20), ..pace(&go_on) };
+        let pace = StepPace { warm_up: Duration::from_millis(20), ..pace(&go_on) };
         let begun = Instant::now();
         let [spread] = pace.rounds(|| Ok([begun.elapsed().as_secs_f64() * 1e3])).unwrap();
         assert!(spread.low >= 20.0, "{spread:?}");

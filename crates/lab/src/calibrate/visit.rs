@@ -13,6 +13,8 @@
 //! own. And several short visits are answered with one write, as batches are that come back to a
 //! switch.
 
+mod away;
+
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -23,7 +25,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aldis_apps::LearningSwitch;
-use aldis_apps::learning_switch::{Config, Seed};
+use aldis_apps::learning_switch::{LearningConfig, Seed};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
 use aldis_control::{
@@ -38,9 +40,10 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::net::{SendFlags, send, sockopt};
 
 use super::Conditions;
-use super::cores::{Cores, pin};
-use super::line::Line;
-use super::rounds::{Pace, Spread, busy};
+use super::cores::{CorePair, pin};
+use super::line::StraightLine;
+use super::rounds::{CostQuartiles, StepPace, busy};
+use away::Away;
 
 /// Bytes that a visit reads at most: Maestro's 2 KB to Beacon's 64 KB.
 const SIZES: [usize; 4] = [2 * 1024, 8 * 1024, 32 * 1024, READ_MAX];
@@ -72,23 +75,27 @@ const FLOW_LEN: usize = 80;
 /// How long the switches would go on.
 const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
 
-/// What visits cost, each as it is in [`super::Costs`].
+/// What visits cost, each as it is in [`super::StepCosts`].
 pub(super) struct Visits {
     /// `full_read_ns` and `full_read_byte_ps`.
-    pub(super) read: [Spread; 2],
+    pub(super) read: [CostQuartiles; 2],
     /// `full_write_ns` and `full_write_byte_ps`.
-    pub(super) write: [Spread; 2],
+    pub(super) write: [CostQuartiles; 2],
     /// `batch_ns`, `gather_ns` and `request_ns`.
-    pub(super) requests: [Spread; 3],
+    pub(super) requests: [CostQuartiles; 3],
     /// `waver_pct`, of the smallest.
-    pub(super) waver: Spread,
+    pub(super) waver: CostQuartiles,
     /// `joined_ns`.
-    pub(super) joined: Spread,
+    pub(super) joined: CostQuartiles,
     /// `away_pct` and `away_ns`: of all rounds, since most have none.
-    pub(super) away: [Spread; 2],
+    pub(super) away: [CostQuartiles; 2],
 }
 
-pub(super) fn measure(pace: &Pace<'_>, cores: Cores, conditions: Conditions) -> io::Result<Visits> {
+pub(super) fn measure(
+    pace: &StepPace<'_>,
+    cores: CorePair,
+    conditions: Conditions,
+) -> io::Result<Visits> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     // As the engine has them.
     sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
@@ -99,11 +106,11 @@ pub(super) fn measure(pace: &Pace<'_>, cores: Cores, conditions: Conditions) -> 
     thread::scope(|scope| {
         let switches = scope.spawn(|| {
             pin(cores.far);
-            let outcome = load::measure(&load, &mut Onlooker(&signs));
+            let outcome = load::measure(&load, &mut VisitWatch(&signs));
             signs.gone.store(true, Ordering::Relaxed);
             outcome.failure
         });
-        let measured = Desk::open(&listener, &load, &signs, pace)
+        let measured = VisitController::open(&listener, &load, &signs, pace)
             .and_then(|mut desk| desk.prepare().and_then(|()| desk.rounds()));
         signs.over.store(true, Ordering::Relaxed);
         let failure = switches.join().expect("the load does not panic");
@@ -144,9 +151,9 @@ struct Signs {
     over: AtomicBool,
 }
 
-struct Onlooker<'a>(&'a Signs);
+struct VisitWatch<'a>(&'a Signs);
 
-impl Watch for Onlooker<'_> {
+impl Watch for VisitWatch<'_> {
     fn tell(&mut self, moment: Moment) {
         if moment == Moment::MeasureBegins {
             self.0.offering.store(true, Ordering::Relaxed);
@@ -159,12 +166,12 @@ impl Watch for Onlooker<'_> {
 }
 
 /// The controller's end.
-struct Desk<'a> {
+struct VisitController<'a> {
     signs: &'a Signs,
-    pace: &'a Pace<'a>,
+    pace: &'a StepPace<'a>,
     /// Where the kernel notes what comes up at the sockets, as it does for a worker.
     epoll: OwnedFd,
-    peers: Vec<Peer>,
+    peers: Vec<VisitPeer>,
     pipeline: Pipeline,
     switches: Vec<Arc<Switch>>,
     room: Vec<u8>,
@@ -173,14 +180,14 @@ struct Desk<'a> {
 }
 
 /// A switch, and the beginning of a message of which the rest has not come.
-struct Peer {
+struct VisitPeer {
     socket: TcpStream,
     carry: Vec<u8>,
 }
 
 /// What the steps of a visit took, in nanoseconds.
 #[derive(Clone, Copy)]
-struct Visit {
+struct VisitTimes {
     /// Bytes that were read, requests in them, and bytes that were written.
     bytes: usize,
     requests: usize,
@@ -191,45 +198,17 @@ struct Visit {
     write: f64,
 }
 
-/// What the longest steps took beyond the others, of all that was measured.
-#[derive(Clone, Copy, Default)]
-struct Away {
-    beyond_ns: f64,
-    steps: usize,
-    /// What the others took.
-    others_ns: f64,
-}
-
-impl Away {
-    /// Adds one step of many visits.
-    fn add(&mut self, mut steps: Vec<f64>) {
-        steps.sort_by(f64::total_cmp);
-        let longest = steps.split_off(steps.len() - steps.len() / LEFT_OUT);
-        let others: f64 = steps.iter().sum();
-        let mean = others / steps.len() as f64;
-        self.others_ns += others + mean * longest.len() as f64;
-        self.beyond_ns += longest.iter().map(|ns| ns - mean).sum::<f64>();
-        self.steps += longest.len();
-    }
-
-    /// Percent of the others' time, and nanoseconds each.
-    fn costs(&self) -> [Spread; 2] {
-        let part = self.beyond_ns / self.others_ns.max(1.0) * 100.0;
-        [part, self.beyond_ns / self.steps.max(1) as f64].map(Spread::alone)
-    }
-}
-
-impl<'a> Desk<'a> {
+impl<'a> VisitController<'a> {
     /// All switches connect and shake hands.
     fn open(
         listener: &TcpListener,
         load: &Load,
         signs: &'a Signs,
-        pace: &'a Pace<'a>,
-    ) -> io::Result<Desk<'a>> {
-        let config = Config::new(Seed::new(*b"0123456789abcdef"));
+        pace: &'a StepPace<'a>,
+    ) -> io::Result<VisitController<'a>> {
+        let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
         let app_set = AppSet::default().with(move || LearningSwitch::new(config));
-        let mut desk = Desk {
+        let mut desk = VisitController {
             signs,
             pace,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
@@ -291,7 +270,7 @@ impl<'a> Desk<'a> {
         let events = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.epoll, &socket, EventData::new_u64(dpid), events)?;
         self.switches.push(self.pipeline.join(Time::START, info(dpid)));
-        self.peers.push(Peer { socket, carry: Vec::new() });
+        self.peers.push(VisitPeer { socket, carry: Vec::new() });
         Ok(())
     }
 
@@ -320,10 +299,10 @@ impl<'a> Desk<'a> {
                     if index == 0 {
                         wavers = waver(&visits, self.peers.len());
                     }
-                    for of in Visit::STEPS {
+                    for of in VisitTimes::STEPS {
                         away.add(visits.iter().map(of).collect());
                     }
-                    let mean = |of: fn(&Visit) -> f64| mean(visits.iter().map(of).collect());
+                    let mean = |of: fn(&VisitTimes) -> f64| mean(visits.iter().map(of).collect());
                     let requests = mean(|visit| visit.requests as f64);
                     reads[index] = (mean(|visit| visit.bytes as f64), mean(|visit| visit.read));
                     writes[index] = (mean(|visit| visit.written as f64), mean(|visit| visit.write));
@@ -331,7 +310,7 @@ impl<'a> Desk<'a> {
                     answers[index] = (requests, mean(|visit| visit.answer));
                 }
                 let [read, write, gather, answer] =
-                    [reads, writes, gathers, answers].map(|points| Line::through(&points));
+                    [reads, writes, gathers, answers].map(|points| StraightLine::through(&points));
                 let joined = self.joined(write)?;
                 let batch = gather.base + answer.base;
                 let [read_byte, write_byte] = [read, write].map(|line| line.each * 1e3);
@@ -352,7 +331,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Visits of one size that found as much as they wanted.
-    fn visits(&mut self, size: usize) -> io::Result<Vec<Visit>> {
+    fn visits(&mut self, size: usize) -> io::Result<Vec<VisitTimes>> {
         let wanted = LAPS * self.peers.len();
         let mut visits = Vec::with_capacity(wanted);
         let deadline = Instant::now() + FILLED_WITHIN;
@@ -379,7 +358,7 @@ impl<'a> Desk<'a> {
 
     /// What a write takes more than its bytes do, for each further short visit whose answers it
     /// takes along.
-    fn joined(&mut self, write: Line) -> io::Result<f64> {
+    fn joined(&mut self, write: StraightLine) -> io::Result<f64> {
         let count = self.peers.len();
         let mut more = Vec::with_capacity(LAPS * count);
         let mut together = Vec::new();
@@ -419,16 +398,16 @@ impl<'a> Desk<'a> {
     /// Reads at most so many bytes from a switch, and answers them. Nothing when there is nothing,
     /// or when something else was among the requests or among the answers: an unknown host is
     /// flooded, which costs something else.
-    fn visit(&mut self, at: usize, size: usize) -> io::Result<Option<Visit>> {
+    fn visit(&mut self, at: usize, size: usize) -> io::Result<Option<VisitTimes>> {
         let Some((visit, is_usual)) = self.look(at, size)? else { return Ok(None) };
         let write = self.write(at, self.out.bytes())?;
-        Ok(is_usual.then_some(Visit { write, ..visit }))
+        Ok(is_usual.then_some(VisitTimes { write, ..visit }))
     }
 
     /// The same without writing the answers, and whether they are all that there was to answer.
-    fn look(&mut self, at: usize, size: usize) -> io::Result<Option<(Visit, bool)>> {
-        let Desk { peers, room, requests, pace, .. } = self;
-        let Peer { socket, carry } = &mut peers[at];
+    fn look(&mut self, at: usize, size: usize) -> io::Result<Option<(VisitTimes, bool)>> {
+        let VisitController { peers, room, requests, pace, .. } = self;
+        let VisitPeer { socket, carry } = &mut peers[at];
         let kept = carry.len();
         room[..kept].copy_from_slice(carry);
         let (read, got) =
@@ -454,7 +433,8 @@ impl<'a> Desk<'a> {
         let count = requests.len();
         let (answer, ()) = pace.clock.time(|| self.answer(at, kept + bytes));
         let written = self.out.bytes().len();
-        let visit = Visit { bytes, requests: count, written, read, gather, answer, write: 0.0 };
+        let visit =
+            VisitTimes { bytes, requests: count, written, read, gather, answer, write: 0.0 };
         let all_known = written == count * FLOW_LEN;
         Ok(Some((visit, rest == end && count > 0 && all_known)))
     }
@@ -492,9 +472,9 @@ impl<'a> Desk<'a> {
     }
 }
 
-impl Visit {
+impl VisitTimes {
     /// Its steps.
-    const STEPS: [fn(&Visit) -> f64; 4] =
+    const STEPS: [fn(&VisitTimes) -> f64; 4] =
         [|visit| visit.read, |visit| visit.gather, |visit| visit.answer, |visit| visit.write];
 }
 
@@ -504,8 +484,8 @@ impl Visit {
 /// What counts is how far apart two laps are that follow each other, as that is what adaptive
 /// batching compares. Of numbers that lie evenly around their mean, two are two thirds of the
 /// greatest distance from it apart, on average.
-fn waver(visits: &[Visit], lap: usize) -> f64 {
-    let took = |visit: &Visit| visit.answer + visit.write;
+fn waver(visits: &[VisitTimes], lap: usize) -> f64 {
+    let took = |visit: &VisitTimes| visit.answer + visit.write;
     let laps: Vec<f64> = visits.chunks_exact(lap).map(|lap| lap.iter().map(took).sum()).collect();
     let apart: f64 = laps.windows(2).map(|two| (two[1] - two[0]).abs()).sum();
     let (between, mean) = (laps.len() - 1, laps.iter().sum::<f64>() / laps.len() as f64);
@@ -535,30 +515,30 @@ fn info(dpid: u64) -> SwitchInfo {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::Clock;
+    use super::super::clock::CalibratedClock;
     use super::super::rounds::Middle;
     use super::*;
 
     #[test]
     fn visits_find_full_queues_and_known_hosts() {
         let stop = AtomicBool::new(false);
-        let pace = Pace {
+        let pace = StepPace {
             warm_up: Duration::ZERO,
             length: Duration::ZERO,
             middle: Middle::Mean,
             stop: &stop,
-            clock: Clock::new(),
+            clock: CalibratedClock::new(),
         };
         let few = Conditions { switches: 2, macs: 100 };
         let Visits { read, write, requests, waver, joined, away } =
-            measure(&pace, Cores::choose(), few).unwrap();
+            measure(&pace, CorePair::choose(), few).unwrap();
         let costs = [read.as_slice(), &write, &requests, &[waver, joined], &away].concat();
         assert!(costs.iter().all(|cost| (0.1..1e8).contains(&cost.value)), "{costs:?}");
     }
 
     #[test]
     fn it_wavers_by_what_laps_are_apart() {
-        let visit = |answer, write| Visit {
+        let visit = |answer, write| VisitTimes {
             bytes: 2048,
             requests: 24,
             written: 1920,

@@ -14,8 +14,8 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
-use super::cores::{Cores, pin};
-use super::rounds::{Pace, Spread, median_of};
+use super::cores::{CorePair, pin};
+use super::rounds::{CostQuartiles, StepPace, median_of};
 
 /// How long the sleeper is left alone.
 const ASLEEP: Duration = Duration::from_micros(100);
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SAMPLES: usize = 15;
 
 /// `wake_ns` and `ring_ns`.
-pub(super) fn measure(pace: &Pace<'_>, cores: Cores) -> io::Result<[Spread; 2]> {
+pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<[CostQuartiles; 2]> {
     let bed = Bed::new()?;
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -82,7 +82,7 @@ impl Bed {
 
     /// Lets the sleeper fall asleep and wakes it: nanoseconds until it runs, and nanoseconds that
     /// ringing took.
-    fn wake(&self, pace: &Pace<'_>) -> io::Result<(f64, f64)> {
+    fn wake(&self, pace: &StepPace<'_>) -> io::Result<(f64, f64)> {
         self.woke.store(0, Ordering::Release);
         let lay_down = Instant::now();
         while lay_down.elapsed() < ASLEEP {

@@ -1,7 +1,7 @@
 //! The plans that the program brings along, and the controllers of other projects that every plan
 //! knows.
 
-use super::{Controller, Plan};
+use super::{ControllerCommand, Plan};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -54,10 +54,10 @@ const CONTROLLERS: &str = include_str!("../../../../experiments/controllers.toml
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Controllers {
-    controller: Vec<Controller>,
+    controller: Vec<ControllerCommand>,
 }
 
-static KNOWN: LazyLock<Vec<Controller>> = LazyLock::new(|| {
+static KNOWN: LazyLock<Vec<ControllerCommand>> = LazyLock::new(|| {
     let controllers: Controllers = toml::from_str(CONTROLLERS).expect("a test parses it");
     controllers.controller
 });
@@ -71,7 +71,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn plan(name: &str) -> Option<Result<Plan, super::Refused>> {
+pub fn plan(name: &str) -> Option<Result<Plan, super::PlanError>> {
     let (name, text) = PLANS.iter().find(|(known, _)| *known == name)?;
     Some(Plan::parse(name, &format!("{FOLDER}/{name}.toml"), (*text).to_owned()))
 }
@@ -82,7 +82,7 @@ pub fn controllers() -> Vec<&'static str> {
 }
 
 /// The controller of another project that has this name.
-pub(super) fn controller(name: &str) -> Option<Controller> {
+pub(super) fn controller(name: &str) -> Option<ControllerCommand> {
     KNOWN.iter().find(|controller| controller.name == name).cloned()
 }
 

@@ -1,6 +1,6 @@
 //! What a plan may not say, beyond its types: with the byte where it says it.
 
-use super::{Axis, Form, Metric, Plan, Rate, Run};
+use super::{OfferedRate, Plan, PlanAxis, PlanForm, PlanMetric, PlanRun};
 use crate::results;
 use aldis_emulator::load::{MACS_MAX, SWITCHES_MAX, WINDOW_MAX};
 use aldis_engine::sim::SIMULATED_WORKERS_MAX;
@@ -22,10 +22,10 @@ const SIMULATED_REQUESTS_MAX: u64 = 1_000_000_000;
 const POINTS_MAX: usize = 2000;
 
 /// Where something is wrong, and what.
-type Fault = (usize, String);
+type PlanFault = (usize, String);
 
 impl Plan {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), PlanFault> {
         let top = |why: String| (0, why);
         for (name, form, most) in [
             ("quick", Some(&self.said.quick), QUICK_SECONDS_MAX),
@@ -52,11 +52,11 @@ impl Plan {
     }
 
     /// A combination that cannot be is found by trying all of them.
-    fn check_points(&self) -> Result<(), Fault> {
-        for form in [results::Form::Quick, results::Form::Full] {
+    fn check_points(&self) -> Result<(), PlanFault> {
+        for form in [results::RunForm::Quick, results::RunForm::Full] {
             for run in &self.said.runs {
                 let alone = Plan {
-                    said: super::Said { runs: vec![run.clone()], ..self.said.clone() },
+                    said: super::PlanFile { runs: vec![run.clone()], ..self.said.clone() },
                     ..self.clone()
                 };
                 let at = |why| (run.span().start, format!("this [[run]]: {why}"));
@@ -72,7 +72,7 @@ impl Plan {
     }
 
     /// A plot of what is not measured would be empty.
-    fn check_plots(&self) -> Result<(), Fault> {
+    fn check_plots(&self) -> Result<(), PlanFault> {
         let measured = |name: &str| {
             let mut runs = self.said.runs.iter().flat_map(|run| &run.get_ref().metrics);
             runs.any(|metric| metric.name() == name)
@@ -87,7 +87,7 @@ impl Plan {
     }
 }
 
-impl Form {
+impl PlanForm {
     fn check(&self, seconds_max: u32) -> Result<(), String> {
         let within = |key: &str, number: u64, least: u64, most: u64| match number {
             number if (least..=most).contains(&number) => Ok(()),
@@ -101,16 +101,16 @@ impl Form {
     }
 }
 
-impl Run {
+impl PlanRun {
     fn check(&self) -> Result<(), String> {
-        self.check_lists(results::Form::Full)?;
-        self.check_lists(results::Form::Quick)?;
+        self.check_lists(results::RunForm::Full)?;
+        self.check_lists(results::RunForm::Quick)?;
         self.check_mode()?;
         self.check_axis()?;
         self.metrics.iter().try_for_each(|metric| self.check_metric(*metric))
     }
 
-    fn check_lists(&self, form: results::Form) -> Result<(), String> {
+    fn check_lists(&self, form: results::RunForm) -> Result<(), String> {
         let lists = self.lists(form);
         let several = [
             ("subjects", lists.subjects.len()),
@@ -156,11 +156,11 @@ impl Run {
         if self.outstanding.is_some_and(|window| !(1..=WINDOW_MAX).contains(&window)) {
             return Err(format!("outstanding: accepted are 1 to {WINDOW_MAX}"));
         }
-        let rated = self.rates != [Rate::Full];
+        let rated = self.rates != [OfferedRate::Full];
         if !self.steps.is_empty() && (rated || self.quick.rates.is_some()) {
             return Err("`steps` and `rates`: choose one".into());
         }
-        if self.steps.contains(&Rate::Full) {
+        if self.steps.contains(&OfferedRate::Full) {
             return Err("a step has a rate: \"full\" has none; write \"2.35x\"".into());
         }
         if self.latency && (rated || !self.steps.is_empty()) {
@@ -178,22 +178,22 @@ impl Run {
         let missing = |key: &str| Err(format!("`{key}` stands on the x axis and is not given"));
         let rates = self.rates.iter().chain(self.quick.rates.iter().flatten());
         match self.x {
-            Axis::Ibt if self.ibt.is_empty() => missing("ibt"),
-            Axis::BduUs if self.bdu_us.is_empty() => missing("bdu-us"),
-            Axis::Prt if self.prt.is_empty() => missing("prt"),
-            Axis::Case if self.case.is_none() => missing("case"),
-            Axis::Rate | Axis::Load if !self.steps.is_empty() => missing("rates"),
-            Axis::Rate if rates.into_iter().any(|rate| *rate == Rate::Full) => {
+            PlanAxis::Ibt if self.ibt.is_empty() => missing("ibt"),
+            PlanAxis::BduUs if self.bdu_us.is_empty() => missing("bdu-us"),
+            PlanAxis::Prt if self.prt.is_empty() => missing("prt"),
+            PlanAxis::Case if self.case.is_none() => missing("case"),
+            PlanAxis::Rate | PlanAxis::Load if !self.steps.is_empty() => missing("rates"),
+            PlanAxis::Rate if rates.into_iter().any(|rate| *rate == OfferedRate::Full) => {
                 Err("\"full\" is no number of requests a second: take x = \"load\"".into())
             }
-            _ if self.case.is_some() && self.x != Axis::Case => {
+            _ if self.case.is_some() && self.x != PlanAxis::Case => {
                 Err("`case` needs x = \"case\"".into())
             }
             _ => Ok(()),
         }
     }
 
-    fn check_metric(&self, metric: Metric) -> Result<(), String> {
+    fn check_metric(&self, metric: PlanMetric) -> Result<(), String> {
         let name = metric.name();
         if metric.needs_probes() && self.probes == 0 {
             return Err(format!("{name} needs probing switches: give `probes`"));
@@ -201,9 +201,11 @@ impl Run {
         if metric.needs_steps() && self.steps.is_empty() {
             return Err(format!("{name} needs `steps`"));
         }
-        let latency =
-            matches!(metric, Metric::LatencyMean | Metric::LatencyP50 | Metric::LatencyP99);
-        match latency == self.latency || metric == Metric::Throughput {
+        let latency = matches!(
+            metric,
+            PlanMetric::LatencyMean | PlanMetric::LatencyP50 | PlanMetric::LatencyP99
+        );
+        match latency == self.latency || metric == PlanMetric::Throughput {
             true => Ok(()),
             false if latency => Err(format!("{name} needs `latency = true`")),
             false => Err(format!("{name} is not measured with `latency = true`")),

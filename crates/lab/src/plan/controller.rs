@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 /// A controller that is started by a command.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Controller {
+pub struct ControllerCommand {
     /// The name by which runs and legends call it.
     pub name: String,
     /// The program and its arguments, without a shell. `{port}` stands for the TCP port of
     /// 127.0.0.1 to listen on, `{workers}` for the number of workers, `{folder}` for the folder
-    /// that holds [`Controller::files`], and `{aldis}` for this program: Aldis as no design of the
-    /// papers is started.
+    /// that holds [`ControllerCommand::files`], and `{aldis}` for this program: Aldis as no design
+    /// of the papers is started.
     pub command: Vec<String>,
     /// A command that succeeds where the controller is installed; without one it is enough that the
     /// program is found.
@@ -42,7 +42,7 @@ pub(crate) const OURS: &str = "{aldis}";
 /// The longest that a controller may be waited for, in seconds.
 const READY_WITHIN_MAX: u32 = 120;
 
-impl Controller {
+impl ControllerCommand {
     /// Whether it makes sense.
     ///
     /// # Errors

@@ -6,34 +6,37 @@
 //! all are simulated, and those that fit are measured as well: a line that changes its origin
 //! half-way would show the change and not the design.
 
-use super::{Axis, Controller, Fewer, Form, Knobs, Metric, Plan, Rate, Run, rate};
-use crate::results::{self, Origin, X};
-use aldis_emulator::load::Spread;
+use super::{
+    ControllerCommand, Fewer, OfferedRate, Plan, PlanAxis, PlanForm, PlanKnobs, PlanMetric,
+    PlanRun, rate,
+};
+use crate::results::{self, ValueOrigin, X};
+use aldis_emulator::load::DemandSpread;
 use aldis_engine::Design;
 use aldis_engine::design::Read;
 
 /// What a point is asked of.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Subject {
+pub enum PointSubject {
     /// A design of ours, with the point's knobs.
     Design(Design),
     /// The null controller.
     Null,
     /// Another project's controller.
-    Foreign(Box<Controller>),
+    Foreign(Box<ControllerCommand>),
 }
 
 /// One combination.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Point {
+pub struct PlanPoint {
     /// Which of the plan's runs it comes from.
     pub run: usize,
     /// What is measured or simulated.
-    pub subject: Subject,
+    pub subject: PointSubject,
     /// The knobs of a design, as `aldis run --set` takes them.
     pub settings: Vec<String>,
     /// Subject and knobs without what the run sweeps: whose capacity its rates are parts of.
-    pub base: (Subject, Vec<String>),
+    pub base: (PointSubject, Vec<String>),
     /// The legend's name.
     pub series: String,
     /// Where it stands; nothing where that is the rate that is offered and has yet to be found.
@@ -45,28 +48,28 @@ pub struct Point {
     /// Addresses a switch.
     pub macs: u32,
     /// How the rate is divided.
-    pub spread: Spread,
+    pub spread: DemandSpread,
     /// What is offered: one rate, or several that follow each other.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<OfferedRate>,
     /// Measured or simulated.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// What is to be done, and what cannot be.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expansion {
     /// In the order in which they are run.
-    pub points: Vec<Point>,
+    pub points: Vec<PlanPoint>,
     /// What a reader has to know: what is simulated, what is left out.
     pub notes: Vec<String>,
 }
 
-impl Point {
+impl PlanPoint {
     /// What it is called when it is spoken of.
     pub fn label(&self) -> String {
-        let Point { series, workers, switches, .. } = self;
+        let PlanPoint { series, workers, switches, .. } = self;
         let plural = if *workers == 1 { "" } else { "s" };
-        let rates: Vec<String> = self.rates.iter().map(Rate::to_string).collect();
+        let rates: Vec<String> = self.rates.iter().map(OfferedRate::to_string).collect();
         let x = self.x.as_ref().map(|x| format!(" at {x}")).unwrap_or_default();
         format!(
             "{series}{x} ({workers} worker{plural}, {switches} switches, {} {})",
@@ -77,62 +80,62 @@ impl Point {
 
     /// The capacity that its rates are parts of: points with the same key share one.
     pub fn capacity_key(&self) -> String {
-        let Point { workers, switches, macs, origin, base: (subject, settings), .. } = self;
+        let PlanPoint { workers, switches, macs, origin, base: (subject, settings), .. } = self;
         let name = subject.name();
         format!("{name} {settings:?} {workers} {switches} {macs} {origin:?}")
     }
 
     /// The same with queues always full, and nothing swept: what its capacity is measured with.
-    pub fn at_full(&self) -> Point {
+    pub fn at_full(&self) -> PlanPoint {
         let (subject, settings) = self.base.clone();
-        Point { subject, settings, rates: vec![Rate::Full], ..self.clone() }
+        PlanPoint { subject, settings, rates: vec![OfferedRate::Full], ..self.clone() }
     }
 
     /// Threads of its design that read and do not work.
     pub fn io_threads(&self) -> usize {
         match &self.subject {
-            Subject::Design(Design { read: Read::SharedQueue { io_threads, .. }, .. }) => {
+            PointSubject::Design(Design { read: Read::SharedQueue { io_threads, .. }, .. }) => {
                 *io_threads
             }
-            Subject::Design(_) | Subject::Null | Subject::Foreign(_) => 0,
+            PointSubject::Design(_) | PointSubject::Null | PointSubject::Foreign(_) => 0,
         }
     }
 
     /// Whether its rates are parts of a capacity.
     pub fn needs_capacity(&self) -> bool {
-        self.rates.iter().any(|rate| matches!(rate, Rate::Times(_)))
+        self.rates.iter().any(|rate| matches!(rate, OfferedRate::Times(_)))
     }
 }
 
-impl Subject {
+impl PointSubject {
     /// Its name.
     pub fn name(&self) -> &str {
         match self {
-            Subject::Design(design) => design.name,
-            Subject::Null => "null",
-            Subject::Foreign(controller) => &controller.name,
+            PointSubject::Design(design) => design.name,
+            PointSubject::Null => "null",
+            PointSubject::Foreign(controller) => &controller.name,
         }
     }
 }
 
 /// The lists of a run in one form.
-pub(super) struct Lists<'a> {
+pub(super) struct PlanLists<'a> {
     pub(super) subjects: &'a [String],
     pub(super) workers: &'a [usize],
     pub(super) switches: &'a [u32],
     pub(super) macs: &'a [u32],
-    pub(super) rates: &'a [Rate],
+    pub(super) rates: &'a [OfferedRate],
     pub(super) ibt: &'a [usize],
     pub(super) bdu_us: &'a [u64],
     pub(super) prt: &'a [usize],
 }
 
-impl Run {
+impl PlanRun {
     /// What it varies in this form.
-    pub(super) fn lists(&self, form: results::Form) -> Lists<'_> {
+    pub(super) fn lists(&self, form: results::RunForm) -> PlanLists<'_> {
         static NONE: Fewer = Fewer::none();
-        let quick = if form == results::Form::Quick { &self.quick } else { &NONE };
-        Lists {
+        let quick = if form == results::RunForm::Quick { &self.quick } else { &NONE };
+        PlanLists {
             subjects: quick.subjects.as_ref().unwrap_or(&self.subjects),
             workers: quick.workers.as_ref().unwrap_or(&self.workers),
             switches: quick.switches.as_ref().unwrap_or(&self.switches),
@@ -145,14 +148,14 @@ impl Run {
     }
 
     /// Whether it belongs to this form.
-    pub fn is_in(&self, form: results::Form) -> bool {
+    pub fn is_in(&self, form: results::RunForm) -> bool {
         // What is long differs from what is full in how long it takes.
-        let form = if form == results::Form::Long { results::Form::Full } else { form };
+        let form = if form == results::RunForm::Long { results::RunForm::Full } else { form };
         self.forms.as_ref().is_none_or(|forms| forms.contains(&form))
     }
 
     /// How many switches probe in this form.
-    pub fn probes_in(&self, form: &Form) -> u32 {
+    pub fn probes_in(&self, form: &PlanForm) -> u32 {
         match self.probes {
             0 => 0,
             own => form.probes.unwrap_or(own),
@@ -161,7 +164,7 @@ impl Run {
 
     /// Whether a simulation can stand for a measurement of it.
     fn can_be_simulated(&self) -> bool {
-        let said = |metric: &Metric| metric.is_simulated();
+        let said = |metric: &PlanMetric| metric.is_simulated();
         self.simulate && !self.latency && self.metrics.iter().any(said)
     }
 }
@@ -186,7 +189,7 @@ impl Plan {
     ///
     /// # Errors
     /// A combination that cannot be, without its place.
-    pub fn expand(&self, form: results::Form, cores: usize) -> Result<Expansion, String> {
+    pub fn expand(&self, form: results::RunForm, cores: usize) -> Result<Expansion, String> {
         let mut expansion = Expansion { points: Vec::new(), notes: self.said.notes.clone() };
         for (index, run) in self.said.runs.iter().enumerate() {
             if run.get_ref().is_in(form) {
@@ -194,7 +197,7 @@ impl Plan {
                     .combine(&mut expansion)?;
             }
         }
-        let simulated = |point: &Point| point.origin == Origin::Simulated;
+        let simulated = |point: &PlanPoint| point.origin == ValueOrigin::Simulated;
         if cores == 1 && !expansion.points.iter().all(simulated) {
             let note = "This machine has one core, which controller and load shared.";
             expansion.notes.push(note.into());
@@ -206,19 +209,19 @@ impl Plan {
 /// One run in one form.
 struct Combining<'a> {
     plan: &'a Plan,
-    run: &'a Run,
+    run: &'a PlanRun,
     index: usize,
-    form: results::Form,
+    form: results::RunForm,
     cores: usize,
 }
 
 /// Everything but the subject and the workers.
 #[derive(Clone, Copy)]
-struct Rest {
+struct CommonSettings {
     switches: u32,
     macs: u32,
-    spread: Spread,
-    rate: Option<Rate>,
+    spread: DemandSpread,
+    rate: Option<OfferedRate>,
     ibt: Option<usize>,
     bdu_us: Option<u64>,
     prt: Option<usize>,
@@ -229,7 +232,7 @@ impl Combining<'_> {
     fn combine(&self, expansion: &mut Expansion) -> Result<(), String> {
         let lists = self.run.lists(self.form);
         let rests = self.rests(&lists);
-        let all_simulated = self.run.x == Axis::Workers
+        let all_simulated = self.run.x == PlanAxis::Workers
             && self.run.can_be_simulated()
             && lists.workers.iter().any(|workers| !self.fits(*workers));
         for &workers in lists.workers {
@@ -242,7 +245,7 @@ impl Combining<'_> {
         Ok(())
     }
 
-    fn rests(&self, lists: &Lists<'_>) -> Vec<Rest> {
+    fn rests(&self, lists: &PlanLists<'_>) -> Vec<CommonSettings> {
         fn some<T: Copy>(list: &[T]) -> Vec<Option<T>> {
             if list.is_empty() { vec![None] } else { list.iter().copied().map(Some).collect() }
         }
@@ -255,8 +258,15 @@ impl Combining<'_> {
                         for &ibt in &some(lists.ibt) {
                             for &bdu_us in &some(lists.bdu_us) {
                                 for &prt in &some(lists.prt) {
-                                    let rest =
-                                        Rest { switches, macs, spread, rate, ibt, bdu_us, prt };
+                                    let rest = CommonSettings {
+                                        switches,
+                                        macs,
+                                        spread,
+                                        rate,
+                                        ibt,
+                                        bdu_us,
+                                        prt,
+                                    };
                                     rests.push(rest);
                                 }
                             }
@@ -272,7 +282,7 @@ impl Combining<'_> {
         &self,
         name: &str,
         workers: usize,
-        rest: Rest,
+        rest: CommonSettings,
         all_simulated: bool,
         expansion: &mut Expansion,
     ) -> Result<(), String> {
@@ -280,7 +290,7 @@ impl Combining<'_> {
         let unswept = self.unswept(rest);
         // Fixed batching cannot be without its threshold.
         let base = self.subject(name, unswept).unwrap_or((subject.clone(), settings.clone()));
-        let mut point = Point {
+        let mut point = PlanPoint {
             run: self.index,
             settings,
             base,
@@ -291,7 +301,7 @@ impl Combining<'_> {
             macs: rest.macs,
             spread: rest.spread,
             rates: rest.rate.map_or_else(|| self.run.steps.clone(), |rate| vec![rate]),
-            origin: Origin::Measured,
+            origin: ValueOrigin::Measured,
             subject,
         };
         self.bound(&mut point, expansion);
@@ -301,14 +311,14 @@ impl Combining<'_> {
             expansion.points.push(point.clone());
         }
         if !fits || all_simulated {
-            self.simulate(Point { origin: Origin::Simulated, ..point }, fits, expansion);
+            self.simulate(PlanPoint { origin: ValueOrigin::Simulated, ..point }, fits, expansion);
         }
         Ok(())
     }
 
     /// Without the knobs that the run sweeps. A list of one value is no sweep: the design has that
     /// value.
-    fn unswept(&self, rest: Rest) -> Rest {
+    fn unswept(&self, rest: CommonSettings) -> CommonSettings {
         fn kept<T: Copy>(list: &[T]) -> Option<T> {
             match list {
                 &[only] => Some(only),
@@ -316,7 +326,12 @@ impl Combining<'_> {
             }
         }
         let run = self.run;
-        Rest { ibt: kept(&run.ibt), bdu_us: kept(&run.bdu_us), prt: kept(&run.prt), ..rest }
+        CommonSettings {
+            ibt: kept(&run.ibt),
+            bdu_us: kept(&run.bdu_us),
+            prt: kept(&run.prt),
+            ..rest
+        }
     }
 
     /// Whether there is a core for each worker and one for the load. The only core of a machine is
@@ -326,7 +341,7 @@ impl Combining<'_> {
     }
 
     /// Says where threads that only read have no core of their own.
-    fn note_shared_cores(&self, point: &Point, expansion: &mut Expansion) {
+    fn note_shared_cores(&self, point: &PlanPoint, expansion: &mut Expansion) {
         let (workers, io_threads) = (point.workers, point.io_threads());
         if io_threads > 0 && workers + io_threads >= self.cores {
             let name = point.subject.name();
@@ -342,25 +357,30 @@ impl Combining<'_> {
         }
     }
 
-    fn subject(&self, name: &str, rest: Rest) -> Result<(Subject, Vec<String>), String> {
+    fn subject(
+        &self,
+        name: &str,
+        rest: CommonSettings,
+    ) -> Result<(PointSubject, Vec<String>), String> {
         if name == "null" {
-            return Ok((Subject::Null, Vec::new()));
+            return Ok((PointSubject::Null, Vec::new()));
         }
         if let Some(controller) = self.plan.controller(name) {
-            return Ok((Subject::Foreign(Box::new(controller)), Vec::new()));
+            return Ok((PointSubject::Foreign(Box::new(controller)), Vec::new()));
         }
         let preset: Design = name.parse().map_err(|unknown| {
             format!("{unknown}; further subjects are null and the [[controller]]s, as {}", {
                 super::catalogue::controllers().join(", ")
             })
         })?;
-        let knobs = Knobs { ibt: rest.ibt, bdu_us: rest.bdu_us, prt: rest.prt, ..self.run.knobs };
-        Ok((Subject::Design(knobs.over(preset)?), knobs.settings()))
+        let knobs =
+            PlanKnobs { ibt: rest.ibt, bdu_us: rest.bdu_us, prt: rest.prt, ..self.run.knobs };
+        Ok((PointSubject::Design(knobs.over(preset)?), knobs.settings()))
     }
 
     /// Other controllers may serve fewer.
-    fn bound(&self, point: &mut Point, expansion: &mut Expansion) {
-        let Subject::Foreign(controller) = &point.subject else { return };
+    fn bound(&self, point: &mut PlanPoint, expansion: &mut Expansion) {
+        let PointSubject::Foreign(controller) = &point.subject else { return };
         let name = &controller.name;
         if let Some(most) = controller.switches_max.filter(|most| *most < point.switches) {
             point.switches = most;
@@ -373,7 +393,7 @@ impl Combining<'_> {
         }
     }
 
-    fn simulate(&self, point: Point, fits: bool, expansion: &mut Expansion) {
+    fn simulate(&self, point: PlanPoint, fits: bool, expansion: &mut Expansion) {
         let (workers, io_threads, name) = (point.workers, point.io_threads(), point.subject.name());
         let reading = match io_threads {
             0 => String::new(),
@@ -384,7 +404,7 @@ impl Combining<'_> {
             workers + io_threads + 1,
             self.cores
         );
-        let Subject::Design(design) = &point.subject else {
+        let PointSubject::Design(design) = &point.subject else {
             if !fits {
                 note(expansion, format!("{name}: {needs}; left out, as it cannot be simulated."));
             }
@@ -400,7 +420,7 @@ impl Combining<'_> {
         if !fits {
             note(expansion, format!("More cores than this machine has: simulated. {needs}."));
         }
-        let full = point.rates.contains(&Rate::Full);
+        let full = point.rates.contains(&OfferedRate::Full);
         for metric in &self.run.metrics {
             if !metric.is_simulated() || metric.is_delay_of_all() && full {
                 let why = "a simulation does not say";
@@ -410,26 +430,26 @@ impl Combining<'_> {
         expansion.points.push(point);
     }
 
-    fn place(&self, name: &str, workers: usize, rest: Rest) -> Option<X> {
+    fn place(&self, name: &str, workers: usize, rest: CommonSettings) -> Option<X> {
         let number = |number: u64| Some(X::Number(number as f64));
         match self.run.x {
-            Axis::Workers => number(workers as u64),
-            Axis::Switches => number(rest.switches.into()),
-            Axis::Macs => number(rest.macs.into()),
-            Axis::Ibt => number(rest.ibt? as u64),
-            Axis::BduUs => number(rest.bdu_us?),
-            Axis::Prt => number(rest.prt? as u64),
-            Axis::Subject => Some(X::Word(name.into())),
-            Axis::Case => self.run.case.clone().map(X::Word),
-            Axis::Load => Some(X::Word(rest.rate?.to_string())),
-            Axis::Rate => match rest.rate? {
-                Rate::Rps(rps) => Some(X::Number(rps)),
-                Rate::Full | Rate::Times(_) => None,
+            PlanAxis::Workers => number(workers as u64),
+            PlanAxis::Switches => number(rest.switches.into()),
+            PlanAxis::Macs => number(rest.macs.into()),
+            PlanAxis::Ibt => number(rest.ibt? as u64),
+            PlanAxis::BduUs => number(rest.bdu_us?),
+            PlanAxis::Prt => number(rest.prt? as u64),
+            PlanAxis::Subject => Some(X::Word(name.into())),
+            PlanAxis::Case => self.run.case.clone().map(X::Word),
+            PlanAxis::Load => Some(X::Word(rest.rate?.to_string())),
+            PlanAxis::Rate => match rest.rate? {
+                OfferedRate::Rps(rps) => Some(X::Number(rps)),
+                OfferedRate::Full | OfferedRate::Times(_) => None,
             },
         }
     }
 
-    fn series(&self, name: &str, workers: usize, rest: Rest) -> String {
+    fn series(&self, name: &str, workers: usize, rest: CommonSettings) -> String {
         let words: [(&str, Option<String>, bool); 8] = self.words(workers, rest);
         if let Some(series) = &self.run.series {
             let named = series.replace("{subject}", name);
@@ -449,7 +469,11 @@ impl Combining<'_> {
 
     /// What a legend may say: its key, its word, and whether there are several of them that are not
     /// on the x axis.
-    fn words(&self, workers: usize, rest: Rest) -> [(&'static str, Option<String>, bool); 8] {
+    fn words(
+        &self,
+        workers: usize,
+        rest: CommonSettings,
+    ) -> [(&'static str, Option<String>, bool); 8] {
         let (lists, x) = (self.run.lists(self.form), self.run.x);
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let size = |number: Option<usize>| number.map(|number| number.to_string());
@@ -457,27 +481,27 @@ impl Combining<'_> {
             (
                 "workers",
                 Some(counted(workers, "worker")),
-                lists.workers.len() > 1 && x != Axis::Workers,
+                lists.workers.len() > 1 && x != PlanAxis::Workers,
             ),
             (
                 "switches",
                 Some(counted(rest.switches as usize, "switch")),
-                lists.switches.len() > 1 && x != Axis::Switches,
+                lists.switches.len() > 1 && x != PlanAxis::Switches,
             ),
             (
                 "macs",
                 Some(format!("{} addresses", rest.macs)),
-                lists.macs.len() > 1 && x != Axis::Macs,
+                lists.macs.len() > 1 && x != PlanAxis::Macs,
             ),
             ("spread", Some(rate::word(rest.spread)), self.run.spread.len() > 1),
             (
                 "rate",
                 rest.rate.map(|rate| rate.to_string()),
-                lists.rates.len() > 1 && !matches!(x, Axis::Rate | Axis::Load),
+                lists.rates.len() > 1 && !matches!(x, PlanAxis::Rate | PlanAxis::Load),
             ),
-            ("ibt", size(rest.ibt), lists.ibt.len() > 1 && x != Axis::Ibt),
-            ("bdu-us", number(rest.bdu_us), lists.bdu_us.len() > 1 && x != Axis::BduUs),
-            ("prt", size(rest.prt), lists.prt.len() > 1 && x != Axis::Prt),
+            ("ibt", size(rest.ibt), lists.ibt.len() > 1 && x != PlanAxis::Ibt),
+            ("bdu-us", number(rest.bdu_us), lists.bdu_us.len() > 1 && x != PlanAxis::BduUs),
+            ("prt", size(rest.prt), lists.prt.len() > 1 && x != PlanAxis::Prt),
         ]
     }
 }

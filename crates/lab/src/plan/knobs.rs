@@ -1,7 +1,7 @@
 //! The knobs of a design as a plan turns them: for `aldis run --set`, and for a simulation.
 //!
-//! Those that a plan sweeps (IBT, BDU, PRT) are lists of their own in a [`super::Run`]; these are
-//! the others.
+//! Those that a plan sweeps (IBT, BDU, PRT) are lists of their own in a [`super::PlanRun`]; these
+//! are the others.
 
 use aldis_control::batching::{Bdu, Ibt};
 use aldis_engine::Design;
@@ -12,11 +12,11 @@ use std::time::Duration;
 /// What is different from the preset. A knob that is not named stays as the preset has it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Knobs {
+pub struct PlanKnobs {
     /// When a batch is large enough; `fixed` goes with an IBT.
-    pub batching: Option<BatchingName>,
+    pub batching: Option<PlanBatching>,
     /// When replies are written.
-    pub write: Option<WriteName>,
+    pub write: Option<PlanWrite>,
     /// The most bytes that one read may take.
     pub max_read_bytes: Option<usize>,
     /// Whether a worker never leaves its core.
@@ -39,7 +39,7 @@ pub struct Knobs {
 /// `per-read`, `fixed` or `adaptive`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum BatchingName {
+pub enum PlanBatching {
     /// With what one read brings.
     PerRead,
     /// With as many as the IBT says.
@@ -51,14 +51,14 @@ pub enum BatchingName {
 /// `batched` or `immediate`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WriteName {
+pub enum PlanWrite {
     /// Together.
     Batched,
     /// Each by itself.
     Immediate,
 }
 
-impl Knobs {
+impl PlanKnobs {
     /// The preset with these knobs.
     ///
     /// # Errors
@@ -68,8 +68,8 @@ impl Knobs {
             read_max: self.max_read_bytes.unwrap_or(preset.read_max),
             batching: self.batching_over(preset.batching)?,
             write: match self.write {
-                Some(WriteName::Batched) => Write::Batched,
-                Some(WriteName::Immediate) => Write::Immediate,
+                Some(PlanWrite::Batched) => Write::Batched,
+                Some(PlanWrite::Immediate) => Write::Immediate,
                 None => preset.write,
             },
             core_binding: self.core_binding.unwrap_or(preset.core_binding),
@@ -88,19 +88,19 @@ impl Knobs {
         let bdu = bdu.map_err(|why| why.to_string())?;
         match (self.batching, preset, ibt, bdu) {
             (_, _, Some(_), Some(_)) => Err("an IBT and a BDU: a batch follows one of them".into()),
-            (Some(BatchingName::Fixed) | None, _, Some(ibt), None) => Ok(Batching::Fixed(ibt)),
-            (Some(BatchingName::Adaptive) | None, _, None, Some(bdu)) => {
+            (Some(PlanBatching::Fixed) | None, _, Some(ibt), None) => Ok(Batching::Fixed(ibt)),
+            (Some(PlanBatching::Adaptive) | None, _, None, Some(bdu)) => {
                 Ok(Batching::Adaptive(bdu))
             }
             (None, preset, None, None) => Ok(preset),
-            (Some(BatchingName::PerRead), _, None, None) => Ok(Batching::PerRead),
-            (Some(BatchingName::Adaptive), same @ Batching::Adaptive(_), None, None) => Ok(same),
-            (Some(BatchingName::Adaptive), _, None, None) => Ok(Batching::ADAPTIVE),
-            (Some(BatchingName::Fixed), same @ Batching::Fixed(_), None, None) => Ok(same),
-            (Some(BatchingName::Fixed), ..) => {
+            (Some(PlanBatching::PerRead), _, None, None) => Ok(Batching::PerRead),
+            (Some(PlanBatching::Adaptive), same @ Batching::Adaptive(_), None, None) => Ok(same),
+            (Some(PlanBatching::Adaptive), _, None, None) => Ok(Batching::ADAPTIVE),
+            (Some(PlanBatching::Fixed), same @ Batching::Fixed(_), None, None) => Ok(same),
+            (Some(PlanBatching::Fixed), ..) => {
                 Err("fixed batching needs its threshold: give ibt too, in requests".into())
             }
-            (Some(BatchingName::PerRead | BatchingName::Adaptive), ..) => {
+            (Some(PlanBatching::PerRead | PlanBatching::Adaptive), ..) => {
                 Err("ibt goes with fixed batching, and bdu-us with adaptive batching".into())
             }
         }
@@ -111,14 +111,14 @@ impl Knobs {
         let batching = match (self.batching, self.ibt, self.bdu_us) {
             (_, Some(_), _) => Some("fixed"),
             (_, _, Some(_)) => Some("adaptive"),
-            (Some(BatchingName::PerRead), ..) => Some("per-read"),
-            (Some(BatchingName::Fixed), ..) => Some("fixed"),
-            (Some(BatchingName::Adaptive), ..) => Some("adaptive"),
+            (Some(PlanBatching::PerRead), ..) => Some("per-read"),
+            (Some(PlanBatching::Fixed), ..) => Some("fixed"),
+            (Some(PlanBatching::Adaptive), ..) => Some("adaptive"),
             (None, None, None) => None,
         };
         let write = self.write.map(|write| match write {
-            WriteName::Batched => "batched",
-            WriteName::Immediate => "immediate",
+            PlanWrite::Batched => "batched",
+            PlanWrite::Immediate => "immediate",
         });
         let on_off = |key: &str, on: Option<bool>| on.map(|on| format!("{key}={on}"));
         let settings = [
@@ -147,18 +147,18 @@ mod tests {
     #[test]
     fn nothing_said_is_the_preset() {
         for design in Design::ALL {
-            assert_eq!(Knobs::default().over(design), Ok(design));
-            assert!(Knobs::default().settings().is_empty());
+            assert_eq!(PlanKnobs::default().over(design), Ok(design));
+            assert!(PlanKnobs::default().settings().is_empty());
         }
     }
 
     #[test]
     fn a_threshold_fixes_the_batch_and_a_bound_lets_it_adapt() {
-        let fixed = Knobs { ibt: Some(512), ..Knobs::default() };
+        let fixed = PlanKnobs { ibt: Some(512), ..PlanKnobs::default() };
         let design = fixed.over(preset("maestro-round-robin")).unwrap();
         assert_eq!(design.batching, Batching::Fixed(Ibt::new(512).unwrap()));
         assert_eq!(fixed.settings(), ["batching=fixed", "ibt=512"]);
-        let bound = Knobs { bdu_us: Some(3000), ..Knobs::default() };
+        let bound = PlanKnobs { bdu_us: Some(3000), ..PlanKnobs::default() };
         let design = bound.over(preset("nox")).unwrap();
         assert_eq!(
             design.batching,
@@ -171,22 +171,38 @@ mod tests {
     fn what_does_not_go_together_is_refused() {
         let queue = preset("maestro-shared-queue");
         for (knobs, design, why) in [
-            (Knobs { ibt: Some(9), ..Knobs::default() }, queue, "10"),
-            (Knobs { ibt: Some(10), bdu_us: Some(9), ..Knobs::default() }, queue, "one of them"),
-            (Knobs { write: Some(WriteName::Immediate), ..Knobs::default() }, queue, "choose one"),
+            (PlanKnobs { ibt: Some(9), ..PlanKnobs::default() }, queue, "10"),
             (
-                Knobs { batching: Some(BatchingName::Fixed), ..Knobs::default() },
+                PlanKnobs { ibt: Some(10), bdu_us: Some(9), ..PlanKnobs::default() },
+                queue,
+                "one of them",
+            ),
+            (
+                PlanKnobs { write: Some(PlanWrite::Immediate), ..PlanKnobs::default() },
+                queue,
+                "choose one",
+            ),
+            (
+                PlanKnobs { batching: Some(PlanBatching::Fixed), ..PlanKnobs::default() },
                 queue,
                 "give ibt too",
             ),
             (
-                Knobs { batching: Some(BatchingName::PerRead), ibt: Some(20), ..Knobs::default() },
+                PlanKnobs {
+                    batching: Some(PlanBatching::PerRead),
+                    ibt: Some(20),
+                    ..PlanKnobs::default()
+                },
                 queue,
                 "goes with fixed",
             ),
-            (Knobs { request_binding: Some(true), ..Knobs::default() }, queue, "another thread"),
             (
-                Knobs { prt: Some(9), ..Knobs::default() },
+                PlanKnobs { request_binding: Some(true), ..PlanKnobs::default() },
+                queue,
+                "another thread",
+            ),
+            (
+                PlanKnobs { prt: Some(9), ..PlanKnobs::default() },
                 preset("beacon"),
                 "needs requests that wait",
             ),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// the plan's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Metric {
+pub enum PlanMetric {
     /// Answers a second, all switches together; those that probe do not count. rps.
     Throughput,
     /// Fairness deviation of each switch, lowest first. %, x the switch's rank.
@@ -53,58 +53,58 @@ pub enum Metric {
     CpuPerRequest,
 }
 
-impl Metric {
+impl PlanMetric {
     /// All of them.
-    pub const ALL: [Metric; 22] = [
-        Metric::Throughput,
-        Metric::Deviation,
-        Metric::DeviationWorst,
-        Metric::ProbingDelayMean,
-        Metric::ProbingDelayP50,
-        Metric::ProbingDelayP99,
-        Metric::DelayMean,
-        Metric::DelayP99,
-        Metric::Delay,
-        Metric::LatencyMean,
-        Metric::LatencyP50,
-        Metric::LatencyP99,
-        Metric::Offered,
-        Metric::OfferedOverTime,
-        Metric::IbtOverTime,
-        Metric::BatchIbt,
-        Metric::BatchingDelayMean,
-        Metric::LockWait,
-        Metric::ZeroPending,
-        Metric::ConnectTime,
-        Metric::MemoryPerSwitch,
-        Metric::CpuPerRequest,
+    pub const ALL: [PlanMetric; 22] = [
+        PlanMetric::Throughput,
+        PlanMetric::Deviation,
+        PlanMetric::DeviationWorst,
+        PlanMetric::ProbingDelayMean,
+        PlanMetric::ProbingDelayP50,
+        PlanMetric::ProbingDelayP99,
+        PlanMetric::DelayMean,
+        PlanMetric::DelayP99,
+        PlanMetric::Delay,
+        PlanMetric::LatencyMean,
+        PlanMetric::LatencyP50,
+        PlanMetric::LatencyP99,
+        PlanMetric::Offered,
+        PlanMetric::OfferedOverTime,
+        PlanMetric::IbtOverTime,
+        PlanMetric::BatchIbt,
+        PlanMetric::BatchingDelayMean,
+        PlanMetric::LockWait,
+        PlanMetric::ZeroPending,
+        PlanMetric::ConnectTime,
+        PlanMetric::MemoryPerSwitch,
+        PlanMetric::CpuPerRequest,
     ];
 
     /// Its name in a plan and in `points.csv`, and its unit.
     pub fn name_and_unit(self) -> (&'static str, &'static str) {
         match self {
-            Metric::Throughput => ("throughput", "rps"),
-            Metric::Deviation => ("deviation", "%"),
-            Metric::DeviationWorst => ("deviation-worst", "%"),
-            Metric::ProbingDelayMean => ("probing-delay-mean", "ms"),
-            Metric::ProbingDelayP50 => ("probing-delay-p50", "ms"),
-            Metric::ProbingDelayP99 => ("probing-delay-p99", "ms"),
-            Metric::DelayMean => ("delay-mean", "ms"),
-            Metric::DelayP99 => ("delay-p99", "ms"),
-            Metric::Delay => ("delay", "ms"),
-            Metric::LatencyMean => ("latency-mean", "us"),
-            Metric::LatencyP50 => ("latency-p50", "us"),
-            Metric::LatencyP99 => ("latency-p99", "us"),
-            Metric::Offered => ("offered", "rps"),
-            Metric::OfferedOverTime => ("offered-over-time", "rps"),
-            Metric::IbtOverTime => ("ibt-over-time", "requests"),
-            Metric::BatchIbt => ("batch-ibt", "requests"),
-            Metric::BatchingDelayMean => ("batching-delay-mean", "ms"),
-            Metric::LockWait => ("lock-wait", "%"),
-            Metric::ZeroPending => ("zero-pending", "1/s"),
-            Metric::ConnectTime => ("connect-time", "s"),
-            Metric::MemoryPerSwitch => ("memory-per-switch", "KiB"),
-            Metric::CpuPerRequest => ("cpu-per-request", "ns"),
+            PlanMetric::Throughput => ("throughput", "rps"),
+            PlanMetric::Deviation => ("deviation", "%"),
+            PlanMetric::DeviationWorst => ("deviation-worst", "%"),
+            PlanMetric::ProbingDelayMean => ("probing-delay-mean", "ms"),
+            PlanMetric::ProbingDelayP50 => ("probing-delay-p50", "ms"),
+            PlanMetric::ProbingDelayP99 => ("probing-delay-p99", "ms"),
+            PlanMetric::DelayMean => ("delay-mean", "ms"),
+            PlanMetric::DelayP99 => ("delay-p99", "ms"),
+            PlanMetric::Delay => ("delay", "ms"),
+            PlanMetric::LatencyMean => ("latency-mean", "us"),
+            PlanMetric::LatencyP50 => ("latency-p50", "us"),
+            PlanMetric::LatencyP99 => ("latency-p99", "us"),
+            PlanMetric::Offered => ("offered", "rps"),
+            PlanMetric::OfferedOverTime => ("offered-over-time", "rps"),
+            PlanMetric::IbtOverTime => ("ibt-over-time", "requests"),
+            PlanMetric::BatchIbt => ("batch-ibt", "requests"),
+            PlanMetric::BatchingDelayMean => ("batching-delay-mean", "ms"),
+            PlanMetric::LockWait => ("lock-wait", "%"),
+            PlanMetric::ZeroPending => ("zero-pending", "1/s"),
+            PlanMetric::ConnectTime => ("connect-time", "s"),
+            PlanMetric::MemoryPerSwitch => ("memory-per-switch", "KiB"),
+            PlanMetric::CpuPerRequest => ("cpu-per-request", "ns"),
         }
     }
 
@@ -114,45 +114,50 @@ impl Metric {
     }
 
     /// Whether a simulation can say it. Delays of all requests it knows only where queues are not
-    /// always full ([`Metric::is_delay_of_all`]).
+    /// always full ([`PlanMetric::is_delay_of_all`]).
     pub fn is_simulated(self) -> bool {
         !matches!(
             self,
-            Metric::LatencyMean
-                | Metric::LatencyP50
-                | Metric::LatencyP99
-                | Metric::LockWait
-                | Metric::ConnectTime
-                | Metric::MemoryPerSwitch
-                | Metric::CpuPerRequest
+            PlanMetric::LatencyMean
+                | PlanMetric::LatencyP50
+                | PlanMetric::LatencyP99
+                | PlanMetric::LockWait
+                | PlanMetric::ConnectTime
+                | PlanMetric::MemoryPerSwitch
+                | PlanMetric::CpuPerRequest
         )
     }
 
     /// Whether it is a delay of the switches that do not probe.
     pub fn is_delay_of_all(self) -> bool {
-        matches!(self, Metric::DelayMean | Metric::DelayP99 | Metric::Delay)
+        matches!(self, PlanMetric::DelayMean | PlanMetric::DelayP99 | PlanMetric::Delay)
     }
 
     /// Whether only probing switches have it.
     pub fn needs_probes(self) -> bool {
-        matches!(self, Metric::ProbingDelayMean | Metric::ProbingDelayP50 | Metric::ProbingDelayP99)
+        matches!(
+            self,
+            PlanMetric::ProbingDelayMean
+                | PlanMetric::ProbingDelayP50
+                | PlanMetric::ProbingDelayP99
+        )
     }
 
     /// Whether it comes from the counters of Aldis itself, which other controllers do not have.
     pub fn is_internal(self) -> bool {
         matches!(
             self,
-            Metric::IbtOverTime
-                | Metric::BatchIbt
-                | Metric::BatchingDelayMean
-                | Metric::LockWait
-                | Metric::ZeroPending
+            PlanMetric::IbtOverTime
+                | PlanMetric::BatchIbt
+                | PlanMetric::BatchingDelayMean
+                | PlanMetric::LockWait
+                | PlanMetric::ZeroPending
         )
     }
 
     /// Whether it is about rates that follow each other.
     pub fn needs_steps(self) -> bool {
-        matches!(self, Metric::OfferedOverTime | Metric::IbtOverTime)
+        matches!(self, PlanMetric::OfferedOverTime | PlanMetric::IbtOverTime)
     }
 }
 
@@ -161,15 +166,15 @@ mod tests {
     use super::*;
 
     #[derive(Deserialize)]
-    struct Named {
-        metric: Metric,
+    struct MetricName {
+        metric: PlanMetric,
     }
 
     #[test]
     fn a_metric_is_read_by_the_name_that_is_written() {
-        for metric in Metric::ALL {
+        for metric in PlanMetric::ALL {
             let text = format!("metric = \"{}\"", metric.name());
-            assert_eq!(toml::from_str::<Named>(&text).unwrap().metric, metric);
+            assert_eq!(toml::from_str::<MetricName>(&text).unwrap().metric, metric);
         }
     }
 }

@@ -18,7 +18,7 @@ const FINE: f64 = 10.0;
 const LETTER: f64 = 0.56;
 
 /// A place, in pixels from the upper left corner.
-pub(super) type At = (f64, f64);
+pub(super) type PixelPoint = (f64, f64);
 
 /// A colour by what it is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,7 +181,11 @@ pub(super) struct Canvas<'a> {
 
 impl Canvas<'_> {
     /// Draws a picture of `size` pixels that is called `title`, and returns its text.
-    pub(super) fn picture(size: At, title: &str, draw: impl FnOnce(&mut Canvas<'_>)) -> String {
+    pub(super) fn picture(
+        size: PixelPoint,
+        title: &str,
+        draw: impl FnOnce(&mut Canvas<'_>),
+    ) -> String {
         let mut text = String::new();
         let whole = (fine(size.0) as u32, fine(size.1) as u32);
         let mut canvas = Canvas { backend: SVGBackend::with_string(&mut text, whole) };
@@ -194,16 +198,16 @@ impl Canvas<'_> {
         head(size, whole, title) + body
     }
 
-    pub(super) fn line(&mut self, from: At, to: At, pen: Pen) {
+    pub(super) fn line(&mut self, from: PixelPoint, to: PixelPoint, pen: Pen) {
         self.backend.draw_line(place(from), place(to), &pen).expect(INFALLIBLE);
     }
 
-    pub(super) fn path(&mut self, path: &[At], pen: Pen) {
+    pub(super) fn path(&mut self, path: &[PixelPoint], pen: Pen) {
         self.backend.draw_path(path.iter().copied().map(place), &pen).expect(INFALLIBLE);
     }
 
     /// A path of dashes `on` pixels long, `off` apart.
-    pub(super) fn dashes(&mut self, path: &[At], (on, off): (f64, f64), pen: Pen) {
+    pub(super) fn dashes(&mut self, path: &[PixelPoint], (on, off): (f64, f64), pen: Pen) {
         let mut dash = Vec::new();
         let mut gone = 0.0;
         for pair in path.windows(2) {
@@ -240,19 +244,19 @@ impl Canvas<'_> {
     }
 
     /// A filled rectangle.
-    pub(super) fn area(&mut self, from: At, to: At, pen: Pen) {
+    pub(super) fn area(&mut self, from: PixelPoint, to: PixelPoint, pen: Pen) {
         self.backend.draw_rect(place(from), place(to), &pen, true).expect(INFALLIBLE);
     }
 
-    pub(super) fn polygon(&mut self, path: &[At], pen: Pen) {
+    pub(super) fn polygon(&mut self, path: &[PixelPoint], pen: Pen) {
         self.backend.fill_polygon(path.iter().copied().map(place), &pen).expect(INFALLIBLE);
     }
 
-    pub(super) fn circle(&mut self, at: At, radius: f64, fill: bool, pen: Pen) {
+    pub(super) fn circle(&mut self, at: PixelPoint, radius: f64, fill: bool, pen: Pen) {
         self.backend.draw_circle(place(at), fine(radius) as u32, &pen, fill).expect(INFALLIBLE);
     }
 
-    pub(super) fn text(&mut self, text: &str, at: At, font: Font) {
+    pub(super) fn text(&mut self, text: &str, at: PixelPoint, font: Font) {
         self.backend.draw_text(text, &font, place(at)).expect(INFALLIBLE);
     }
 }
@@ -263,12 +267,12 @@ fn fine(pixels: f64) -> i32 {
     (pixels * FINE).round() as i32
 }
 
-fn place((x, y): At) -> (i32, i32) {
+fn place((x, y): PixelPoint) -> (i32, i32) {
     (fine(x), fine(y))
 }
 
 /// The picture's first lines: its size, its name, and the colours for dark pages.
-fn head((width, height): At, (wide, high): (u32, u32), title: &str) -> String {
+fn head((width, height): PixelPoint, (wide, high): (u32, u32), title: &str) -> String {
     let title = crate::markup::escape(title);
     let dark = Ink::all().map(|ink| {
         let (light, dark) = ink.pair();

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::unit;
-use crate::figure::{Axis, Kind, Paper, Plot};
-use crate::results::{Mark, Origin, Point, X};
+use crate::figure::{FigureAxis, Paper, Plot, PlotKind};
+use crate::results::{Point, ValueMark, ValueOrigin, X};
 
 /// More places or samples than this are gathered in groups: more than there are pixels.
 const SPOTS_MAX: usize = 800;
@@ -27,7 +27,7 @@ pub struct Figure {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Panel {
     /// What the plan says of its axis.
-    pub axis: Axis,
+    pub axis: FigureAxis,
     /// The unit of all values.
     pub unit: String,
     /// A line, or bars, each; one name may come several times, in different roles.
@@ -42,9 +42,9 @@ pub struct Series {
     /// Its place among all names of the experiment: the colour.
     pub colour: usize,
     /// Whose values these are.
-    pub role: Role,
+    pub role: SeriesRole,
     /// The values by place; in a paper's distribution x is the value and `median` the share.
-    pub spots: Vec<Spot>,
+    pub spots: Vec<DataSpot>,
     /// All values, sorted: the distribution. Empty for a paper's.
     pub samples: Vec<f64>,
     /// At least one of them was measured while the generator was at its limit.
@@ -55,7 +55,7 @@ pub struct Series {
 
 /// Whose values these are, and so how they are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Role {
+pub enum SeriesRole {
     /// Measured here: a solid line, filled dots.
     Measured,
     /// Simulated here: dashes, hollow dots.
@@ -66,7 +66,7 @@ pub enum Role {
 
 /// All repeats at one place.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Spot {
+pub struct DataSpot {
     /// Where.
     pub x: X,
     /// The median of the repeats; of a paper's range its middle.
@@ -81,14 +81,14 @@ pub struct Spot {
     pub limited: bool,
 }
 
-impl Spot {
+impl DataSpot {
     /// Whether a paper says no more than between what two values it lies.
     pub fn is_range(&self) -> bool {
         self.repeats == 1 && self.low < self.high
     }
 
     /// Makes a range of a paper's value and another one.
-    fn reach(&mut self, other: &Spot) {
+    fn reach(&mut self, other: &DataSpot) {
         (self.low, self.high) = (self.low.min(other.low), self.high.max(other.high));
         self.median = self.low.midpoint(self.high);
     }
@@ -115,7 +115,11 @@ impl Figure {
         let mut gather = Gather { plot, points, papers, all: &all, shown, left_out: Vec::new() };
         let mut panels: Vec<Panel> = plot.metrics().map(|axis| gather.panel(axis)).collect();
         // What only the papers have is compared with nothing.
-        if panels.iter().flat_map(|panel| &panel.series).all(|series| series.role == Role::Paper) {
+        if panels
+            .iter()
+            .flat_map(|panel| &panel.series)
+            .all(|series| series.role == SeriesRole::Paper)
+        {
             panels.iter_mut().for_each(|panel| panel.series.clear());
         }
         let left_out = gather.left_out;
@@ -158,15 +162,15 @@ impl Figure {
 }
 
 /// The categories in the order in which they first come, ours before the papers'.
-fn words(kind: Kind, panels: &[Panel]) -> Option<Vec<String>> {
-    if kind == Kind::Cdf {
+fn words(kind: PlotKind, panels: &[Panel]) -> Option<Vec<String>> {
+    if kind == PlotKind::Cdf {
         return None;
     }
     let mut series: Vec<&Series> = panels.iter().flat_map(|panel| &panel.series).collect();
-    series.sort_by_key(|series| series.role == Role::Paper);
+    series.sort_by_key(|series| series.role == SeriesRole::Paper);
     let spots = || series.iter().flat_map(|series| &series.spots);
-    if kind != Kind::Bars
-        && kind != Kind::Table
+    if kind != PlotKind::Bars
+        && kind != PlotKind::Table
         && spots().all(|spot| matches!(spot.x, X::Number(_)))
     {
         return None;
@@ -186,17 +190,17 @@ fn words(kind: Kind, panels: &[Panel]) -> Option<Vec<String>> {
 
 /// Neighbours together where there are more than can be seen: their median, from their least to
 /// their greatest.
-fn thinned(spots: Vec<Spot>) -> Vec<Spot> {
+fn thinned(spots: Vec<DataSpot>) -> Vec<DataSpot> {
     let group = spots.len().div_ceil(SPOTS_MAX);
     if group <= 1 {
         return spots;
     }
-    let together = |spots: &[Spot]| {
+    let together = |spots: &[DataSpot]| {
         let mut medians: Vec<f64> = spots.iter().map(|spot| spot.median).collect();
-        let spread = |pick: fn(f64, f64) -> f64, of: fn(&Spot) -> f64| {
+        let spread = |pick: fn(f64, f64) -> f64, of: fn(&DataSpot) -> f64| {
             spots.iter().map(of).reduce(pick).unwrap_or(0.0)
         };
-        Spot {
+        DataSpot {
             x: spots[spots.len() / 2].x.clone(),
             median: median(&mut medians),
             low: spread(f64::min, |spot| spot.low),
@@ -219,7 +223,7 @@ struct Gather<'a> {
 }
 
 impl Gather<'_> {
-    fn panel(&mut self, axis: &Axis) -> Panel {
+    fn panel(&mut self, axis: &FigureAxis) -> Panel {
         let drawn =
             |point: &&Point| point.metric == axis.metric && self.shown.contains(&point.series);
         let points: Vec<&Point> = self.points.iter().filter(drawn).collect();
@@ -232,9 +236,10 @@ impl Gather<'_> {
         let mut series = Vec::new();
         for name in self.shown {
             let colour = self.all.iter().position(|other| other == name).unwrap_or(self.all.len());
-            for (origin, role) in
-                [(Origin::Measured, Role::Measured), (Origin::Simulated, Role::Simulated)]
-            {
+            for (origin, role) in [
+                (ValueOrigin::Measured, SeriesRole::Measured),
+                (ValueOrigin::Simulated, SeriesRole::Simulated),
+            ] {
                 let own =
                     points.iter().filter(|point| point.series == *name && point.origin == origin);
                 let own: Vec<&Point> = own.copied().collect();
@@ -244,7 +249,7 @@ impl Gather<'_> {
                     role,
                     spots,
                     samples,
-                    limited: own.iter().any(|point| point.mark == Mark::GeneratorLimited),
+                    limited: own.iter().any(|point| point.mark == ValueMark::GeneratorLimited),
                     from: None,
                 }));
             }
@@ -254,7 +259,7 @@ impl Gather<'_> {
                 series.extend(spots.map(|spots| Series {
                     name: name.clone(),
                     colour,
-                    role: Role::Paper,
+                    role: SeriesRole::Paper,
                     spots,
                     samples: Vec::new(),
                     limited: false,
@@ -274,8 +279,8 @@ impl Gather<'_> {
     }
 
     /// The spots and samples of one series, if it has any.
-    fn ours(&mut self, points: &[&Point], unit: &str) -> Option<(Vec<Spot>, Vec<f64>)> {
-        let mut places: Vec<Place> = Vec::new();
+    fn ours(&mut self, points: &[&Point], unit: &str) -> Option<(Vec<DataSpot>, Vec<f64>)> {
+        let mut places: Vec<SeriesPlace> = Vec::new();
         let mut found: BTreeMap<String, usize> = BTreeMap::new();
         let mut samples = Vec::new();
         for point in points {
@@ -285,21 +290,21 @@ impl Gather<'_> {
             };
             let value = point.value * factor;
             samples.push(value);
-            let limited = point.mark == Mark::GeneratorLimited;
+            let limited = point.mark == ValueMark::GeneratorLimited;
             // A distribution's x is no more than the sample's number.
-            if self.plot.kind == Kind::Cdf {
+            if self.plot.kind == PlotKind::Cdf {
                 continue;
             }
             let at = found.get(&point.x.to_string()).copied().filter(|&at| places[at].lacks(point));
             let near = || {
-                let is_near = |place: &Place| place.lacks(point) && place.is_near(point);
+                let is_near = |place: &SeriesPlace| place.lacks(point) && place.is_near(point);
                 let few = places.len() <= NEAR_AMONG_MAX;
                 few.then(|| places.iter().position(is_near)).flatten()
             };
             let at = at.or_else(near).unwrap_or(places.len());
             if at == places.len() {
                 found.insert(point.x.to_string(), at);
-                places.push(Place {
+                places.push(SeriesPlace {
                     x: point.x.clone(),
                     values: Vec::new(),
                     repeats: Vec::new(),
@@ -311,7 +316,7 @@ impl Gather<'_> {
             places[at].limited |= limited;
         }
         samples.sort_by(f64::total_cmp);
-        let spots = places.into_iter().map(|Place { x, mut values, limited, .. }| Spot {
+        let spots = places.into_iter().map(|SeriesPlace { x, mut values, limited, .. }| DataSpot {
             x,
             median: median(&mut values),
             low: values[0],
@@ -323,7 +328,7 @@ impl Gather<'_> {
     }
 
     /// A paper's spots, if they can be drawn here.
-    fn paper(&mut self, paper: &Paper, unit: &str) -> Option<Vec<Spot>> {
+    fn paper(&mut self, paper: &Paper, unit: &str) -> Option<Vec<DataSpot>> {
         let own = if paper.unit.is_empty() { unit } else { &paper.unit };
         let Some(factor) = unit::factor(own, unit) else {
             self.leave_out(&format!("the paper's {}", paper.series), own, unit);
@@ -332,14 +337,14 @@ impl Gather<'_> {
         let spots = paper.values.pairs().into_iter().map(|(x, value)| {
             let (x, value) = match (self.plot.kind, x) {
                 // The value is across, and the share has no unit.
-                (Kind::Cdf, X::Number(x)) => (X::Number(x * factor), value),
+                (PlotKind::Cdf, X::Number(x)) => (X::Number(x * factor), value),
                 (_, x) => (x, value * factor),
             };
-            Spot { x, median: value, low: value, high: value, repeats: 1, limited: false }
+            DataSpot { x, median: value, low: value, high: value, repeats: 1, limited: false }
         });
-        let mut together: Vec<Spot> = Vec::new();
+        let mut together: Vec<DataSpot> = Vec::new();
         for spot in spots {
-            let is_here = |other: &&mut Spot| matches!(spot.x, X::Word(_)) && other.x == spot.x;
+            let is_here = |other: &&mut DataSpot| matches!(spot.x, X::Word(_)) && other.x == spot.x;
             match together.iter_mut().find(is_here) {
                 Some(range) => range.reach(&spot),
                 None => together.push(spot),
@@ -350,14 +355,14 @@ impl Gather<'_> {
 
     /// Divides a series by its own value at `x`; what was simulated by what was measured, where it
     /// has none of its own. Whether there is one.
-    fn relate(&mut self, series: &mut Series, x: &X, bases: &[(String, Role, f64)]) -> bool {
+    fn relate(&mut self, series: &mut Series, x: &X, bases: &[(String, SeriesRole, f64)]) -> bool {
         let of = |role| {
             let base = bases.iter().find(|(name, of, _)| *name == series.name && *of == role);
             base.map(|(.., base)| *base)
         };
-        let borrowed = || of(Role::Measured).filter(|_| series.role == Role::Simulated);
+        let borrowed = || of(SeriesRole::Measured).filter(|_| series.role == SeriesRole::Simulated);
         let Some(base) = of(series.role).or_else(borrowed) else {
-            let whose = if series.role == Role::Paper { "the paper's " } else { "" };
+            let whose = if series.role == SeriesRole::Paper { "the paper's " } else { "" };
             let name = &series.name;
             self.say(format!(
                 "{whose}{name} has no value at {x} that the others could be related to"
@@ -385,7 +390,7 @@ impl Gather<'_> {
 }
 
 /// The value at `x` of each series that has one above 0.
-fn bases(series: &[Series], x: &X) -> Vec<(String, Role, f64)> {
+fn bases(series: &[Series], x: &X) -> Vec<(String, SeriesRole, f64)> {
     let base = |series: &Series| {
         let at = series.spots.iter().find(|spot| spot.x == *x)?;
         (at.median > 0.0).then(|| (series.name.clone(), series.role, at.median))
@@ -402,14 +407,14 @@ const NEAR_AMONG_MAX: usize = 256;
 
 /// The repeats at one place of a series: one value of each. A line that rises at once has two
 /// places with the same x.
-struct Place {
+struct SeriesPlace {
     x: X,
     values: Vec<f64>,
     repeats: Vec<u32>,
     limited: bool,
 }
 
-impl Place {
+impl SeriesPlace {
     /// Whether the point's repeat has no value here yet.
     fn lacks(&self, point: &Point) -> bool {
         !self.repeats.contains(&point.repeat)

@@ -1,11 +1,11 @@
 //! The area of one panel: its axes with their marks and labels, and where a value stands in it.
 
-use super::canvas::{Align, At, Canvas, Font, Ink, Pen};
-use super::data::{Figure, Panel, Role, Series};
-use super::scale::{Scale, Tick};
-use super::unit::Style;
+use super::canvas::{Align, Canvas, Font, Ink, Pen, PixelPoint};
+use super::data::{Figure, Panel, Series, SeriesRole};
+use super::scale::{AxisTick, Scale};
+use super::unit::NumberStyle;
 use super::{MARGIN, WIDTH, shortened, wrapped};
-use crate::figure::{Axis, Kind, Range, Reference};
+use crate::figure::{FigureAxis, PlotKind, Range, Reference};
 use crate::results::X;
 
 const MARK: Font = Font { size: 11.5, bold: false, ink: Ink::Pale, align: Align::Right };
@@ -22,30 +22,30 @@ const ABOVE: f64 = 24.0;
 
 /// What stands along x.
 enum Across {
-    Numbers(Scale, Vec<Tick>),
+    Numbers(Scale, Vec<AxisTick>),
     /// The categories, each in lines.
     Words(Vec<String>, Vec<Vec<String>>),
 }
 
 /// A panel's area.
-pub(super) struct Frame {
+pub(super) struct PanelFrame {
     left: f64,
     top: f64,
     right: f64,
     base: f64,
     across: Across,
     upward: Scale,
-    marks: Vec<Tick>,
+    marks: Vec<AxisTick>,
     label: String,
     label_across: Option<String>,
-    /// What [`Frame::with_label`] writes below.
+    /// What [`PanelFrame::with_label`] writes below.
     label_below: String,
     /// The comparison: its line in values.
     reference: Option<Reference>,
     distribution: bool,
 }
 
-impl Frame {
+impl PanelFrame {
     /// How far from the left a panel's area begins, in pixels, so that the labels of its y axis
     /// have room; nothing where no value can be placed.
     pub(super) fn left(figure: &Figure, panel: &Panel) -> Option<f64> {
@@ -60,10 +60,10 @@ impl Frame {
     pub(super) fn new(
         figure: &Figure,
         panel: &Panel,
-        (left, top): At,
+        (left, top): PixelPoint,
         height: f64,
-    ) -> Option<Frame> {
-        let distribution = figure.plot.kind == Kind::Cdf;
+    ) -> Option<PanelFrame> {
+        let distribution = figure.plot.kind == PlotKind::Cdf;
         let (upward, marks) = y_axis(figure, panel)?;
         let right = WIDTH - MARGIN - 10.0;
         let across = Across::of(figure, panel, right - left)?;
@@ -83,7 +83,7 @@ impl Frame {
         };
         let reference = figure.plot.reference.clone();
         let first = figure.panels.iter().position(|other| std::ptr::eq(other, panel)) == Some(0);
-        Some(Frame {
+        Some(PanelFrame {
             left,
             right,
             top: top + ABOVE,
@@ -115,7 +115,7 @@ impl Frame {
     }
 
     /// The area's corners, upper left and lower right.
-    pub(super) fn corners(&self) -> (At, At) {
+    pub(super) fn corners(&self) -> (PixelPoint, PixelPoint) {
         ((self.left, self.top), (self.right, self.base))
     }
 
@@ -177,7 +177,7 @@ impl Frame {
         self.compare(canvas);
     }
 
-    fn numbers(&self, canvas: &mut Canvas<'_>, ticks: &[Tick]) {
+    fn numbers(&self, canvas: &mut Canvas<'_>, ticks: &[AxisTick]) {
         for tick in ticks {
             let Some(x) = self.x(&X::Number(tick.at)) else { continue };
             let Some(label) = &tick.label else {
@@ -220,7 +220,7 @@ impl Frame {
     }
 
     /// A line through the origin, in steps, as it is bent where an axis is logarithmic.
-    fn sloped(&self, slope: f64, scale: &Scale) -> Option<Vec<At>> {
+    fn sloped(&self, slope: f64, scale: &Scale) -> Option<Vec<PixelPoint>> {
         const STEPS: u32 = 48;
         let at = |step: u32| {
             let share = f64::from(step) / f64::from(STEPS);
@@ -230,7 +230,7 @@ impl Frame {
             };
             Some((self.x(&X::Number(x))?, self.y(slope * x)?))
         };
-        let path: Vec<At> = (0..=STEPS).filter_map(at).collect();
+        let path: Vec<PixelPoint> = (0..=STEPS).filter_map(at).collect();
         (path.len() > 1).then_some(path)
     }
 }
@@ -250,11 +250,11 @@ impl Across {
             return (!words.is_empty()).then(|| Across::Words(words.clone(), names.collect()));
         }
         let (axis, unit) = match figure.plot.kind {
-            Kind::Cdf => (&panel.axis, &panel.unit),
+            PlotKind::Cdf => (&panel.axis, &panel.unit),
             _ => (&figure.plot.x, &figure.plot.x.unit),
         };
         let scale = scale(axis, across(figure).into_iter(), false)?;
-        let ticks = scale.ticks(LABELS.0, Style::of(unit));
+        let ticks = scale.ticks(LABELS.0, NumberStyle::of(unit));
         Some(Across::Numbers(scale, ticks))
     }
 }
@@ -268,7 +268,7 @@ fn across(figure: &Figure) -> Vec<f64> {
     let mut all = Vec::new();
     for series in figure.panels.iter().flat_map(|panel| &panel.series) {
         all.extend(series.spots.iter().filter_map(|spot| number(&spot.x)));
-        if figure.plot.kind == Kind::Cdf {
+        if figure.plot.kind == PlotKind::Cdf {
             // They are sorted: the ends and, for a logarithm, the least above 0.
             all.extend(series.samples.first());
             all.extend(series.samples.iter().find(|sample| **sample > 0.0));
@@ -279,19 +279,19 @@ fn across(figure: &Figure) -> Vec<f64> {
 }
 
 /// What stands along y: shares of samples, or values.
-fn y_axis(figure: &Figure, panel: &Panel) -> Option<(Scale, Vec<Tick>)> {
+fn y_axis(figure: &Figure, panel: &Panel) -> Option<(Scale, Vec<AxisTick>)> {
     let (scale, unit) = match figure.plot.kind {
-        Kind::Cdf => (Scale { low: 0.0, high: 1.0, log: false }, "share"),
+        PlotKind::Cdf => (Scale { low: 0.0, high: 1.0, log: false }, "share"),
         _ => (scale(&panel.axis, upward(figure, panel), true)?, panel.unit.as_str()),
     };
-    let marks = scale.ticks(LABELS.1, Style::of(unit));
+    let marks = scale.ticks(LABELS.1, NumberStyle::of(unit));
     Some((scale, marks))
 }
 
 /// All values of a panel, with the whiskers, and where a horizontal comparison lies.
 fn upward<'a>(figure: &'a Figure, panel: &'a Panel) -> impl Iterator<Item = f64> + 'a {
     let ends = |series: &'a Series| {
-        let paper = series.role == Role::Paper;
+        let paper = series.role == SeriesRole::Paper;
         series.spots.iter().flat_map(move |spot| match paper {
             true => [spot.median, spot.median],
             false => [spot.low, spot.high],
@@ -303,7 +303,7 @@ fn upward<'a>(figure: &'a Figure, panel: &'a Panel) -> impl Iterator<Item = f64>
 }
 
 /// As the plan says, else around the values.
-fn scale(axis: &Axis, values: impl Iterator<Item = f64>, zero: bool) -> Option<Scale> {
+fn scale(axis: &FigureAxis, values: impl Iterator<Item = f64>, zero: bool) -> Option<Scale> {
     match axis.range {
         Some(Range { low, high }) => Some(Scale { low, high, log: axis.log }),
         None => Scale::around(values, axis.log, zero),
@@ -311,7 +311,7 @@ fn scale(axis: &Axis, values: impl Iterator<Item = f64>, zero: bool) -> Option<S
 }
 
 /// `Throughput (rps)`.
-fn labelled(axis: &Axis, unit: &str) -> String {
+fn labelled(axis: &FigureAxis, unit: &str) -> String {
     match unit {
         "" => axis.label().to_owned(),
         unit => format!("{} ({unit})", axis.label()),

@@ -1,11 +1,11 @@
 //! What the colours and the strokes mean: the series' names, then how measured, simulated and the
 //! papers' values are drawn.
 
-use super::canvas::{Align, At, Canvas, Font, Ink, Pen};
-use super::data::{Figure, Role};
+use super::canvas::{Align, Canvas, Font, Ink, Pen, PixelPoint};
+use super::data::{Figure, SeriesRole};
 use super::frame::REFERENCE_DASH;
 use super::{lines, shortened};
-use crate::figure::Kind;
+use crate::figure::PlotKind;
 
 const NAME: Font = Font { size: 12.0, bold: false, ink: Ink::Text, align: Align::Left };
 const ROW: f64 = 19.0;
@@ -16,12 +16,12 @@ const GAP: f64 = 18.0;
 
 /// A legend that fits a width.
 pub(super) struct Legend {
-    entries: Vec<(Entry, At)>,
+    entries: Vec<(LegendEntry, PixelPoint)>,
     rows: usize,
 }
 
 /// One sign with its words.
-struct Entry {
+struct LegendEntry {
     sign: Sign,
     words: String,
 }
@@ -29,9 +29,9 @@ struct Entry {
 /// What is drawn before the words.
 enum Sign {
     /// A series' dot and line, in its most usual role.
-    Series(usize, Role),
+    Series(usize, SeriesRole),
     /// A role's line and dot without a series' colour.
-    Role(Role),
+    Role(SeriesRole),
     Ring,
     Whisker,
     Reference,
@@ -65,8 +65,8 @@ impl Legend {
     }
 
     /// Draws it from its upper left corner.
-    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, (left, top): At) {
-        for (Entry { sign, words }, (x, y)) in &self.entries {
+    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, (left, top): PixelPoint) {
+        for (LegendEntry { sign, words }, (x, y)) in &self.entries {
             let (x, y) = (left + x, top + y + ROW / 2.0);
             sign.draw(canvas, (x, y));
             canvas.text(words, (x + SAMPLE, y), NAME);
@@ -75,7 +75,7 @@ impl Legend {
 }
 
 impl Sign {
-    fn draw(&self, canvas: &mut Canvas<'_>, (x, y): At) {
+    fn draw(&self, canvas: &mut Canvas<'_>, (x, y): PixelPoint) {
         let (end, middle) = ((x + SAMPLE - 8.0, y), (x + (SAMPLE - 8.0) / 2.0, y));
         let pale = Pen::new(Ink::Pale, 1.3);
         match self {
@@ -97,36 +97,39 @@ impl Sign {
 }
 
 /// The series; one that only a paper has is drawn as the papers are.
-fn names(figure: &Figure) -> Vec<Entry> {
+fn names(figure: &Figure) -> Vec<LegendEntry> {
     let series = || figure.panels.iter().flat_map(|panel| &panel.series);
     let entry = |(name, colour): (String, usize)| {
         let own = series().filter(|series| series.name == name);
-        let role = own.map(|series| series.role).min().unwrap_or(Role::Measured);
-        Entry { sign: Sign::Series(colour, role), words: name }
+        let role = own.map(|series| series.role).min().unwrap_or(SeriesRole::Measured);
+        LegendEntry { sign: Sign::Series(colour, role), words: name }
     };
     figure.legend().into_iter().map(entry).collect()
 }
 
 /// What strokes mean, as far as they occur; nothing where all is measured.
-fn signs(figure: &Figure) -> Vec<Entry> {
+fn signs(figure: &Figure) -> Vec<LegendEntry> {
     let series = || figure.panels.iter().flat_map(|panel| &panel.series);
     let mut entries = Vec::new();
-    let mut add = |sign, words: &str| entries.push(Entry { sign, words: words.to_owned() });
+    let mut add = |sign, words: &str| entries.push(LegendEntry { sign, words: words.to_owned() });
     let has = |role| series().any(|series| series.role == role);
-    if has(Role::Simulated) || has(Role::Paper) {
-        for (role, words) in
-            [(Role::Measured, "measured"), (Role::Simulated, "simulated"), (Role::Paper, "paper")]
-        {
+    if has(SeriesRole::Simulated) || has(SeriesRole::Paper) {
+        for (role, words) in [
+            (SeriesRole::Measured, "measured"),
+            (SeriesRole::Simulated, "simulated"),
+            (SeriesRole::Paper, "paper"),
+        ] {
             if has(role) {
                 add(Sign::Role(role), words);
             }
         }
     }
-    let ours =
-        || series().filter(|series| series.role != Role::Paper).flat_map(|series| &series.spots);
-    let plain = matches!(figure.plot.kind, Kind::Lines | Kind::Bars);
+    let ours = || {
+        series().filter(|series| series.role != SeriesRole::Paper).flat_map(|series| &series.spots)
+    };
+    let plain = matches!(figure.plot.kind, PlotKind::Lines | PlotKind::Bars);
     let limited = match figure.plot.kind {
-        Kind::Cdf => series().any(|series| series.limited),
+        PlotKind::Cdf => series().any(|series| series.limited),
         _ => plain && ours().any(|spot| spot.limited),
     };
     if limited {

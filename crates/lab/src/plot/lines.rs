@@ -1,9 +1,9 @@
 //! Lines through medians, over numbers, categories or seconds; and distributions.
 
-use super::canvas::{At, Canvas, Ink, Pen};
-use super::data::{Figure, Panel, Role, Series, Spot};
-use super::frame::Frame;
-use crate::figure::Kind;
+use super::canvas::{Canvas, Ink, Pen, PixelPoint};
+use super::data::{DataSpot, Figure, Panel, Series, SeriesRole};
+use super::frame::PanelFrame;
+use crate::figure::PlotKind;
 use crate::results::X;
 
 /// The dashes of what was simulated, and of what a paper says.
@@ -17,20 +17,22 @@ const DOTS_MAX: usize = 60;
 const DOT: f64 = 3.8;
 
 /// Draws all series of a panel: the papers' first, so that ours lie above.
-pub(super) fn draw(canvas: &mut Canvas<'_>, frame: &Frame, panel: &Panel, figure: &Figure) {
+pub(super) fn draw(canvas: &mut Canvas<'_>, frame: &PanelFrame, panel: &Panel, figure: &Figure) {
     for paper in [true, false] {
-        for series in panel.series.iter().filter(|series| (series.role == Role::Paper) == paper) {
+        for series in
+            panel.series.iter().filter(|series| (series.role == SeriesRole::Paper) == paper)
+        {
             match figure.plot.kind {
-                Kind::Cdf => distribution(canvas, frame, series),
-                kind => line(canvas, frame, series, kind != Kind::Timeline),
+                PlotKind::Cdf => distribution(canvas, frame, series),
+                kind => line(canvas, frame, series, kind != PlotKind::Timeline),
             }
         }
     }
 }
 
-fn line(canvas: &mut Canvas<'_>, frame: &Frame, series: &Series, dots: bool) {
-    let place = |spot: &Spot| Some((frame.x(&spot.x)?, frame.y(spot.median)?));
-    let path: Vec<At> = series.spots.iter().filter_map(place).collect();
+fn line(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, dots: bool) {
+    let place = |spot: &DataSpot| Some((frame.x(&spot.x)?, frame.y(spot.median)?));
+    let path: Vec<PixelPoint> = series.spots.iter().filter_map(place).collect();
     stroke(canvas, frame, series, &path);
     if (!dots || series.spots.len() > DOTS_MAX) && path.len() > 1 {
         return;
@@ -48,13 +50,13 @@ fn line(canvas: &mut Canvas<'_>, frame: &Frame, series: &Series, dots: bool) {
 }
 
 /// Steps through the sorted samples; a paper's values are joined by straight lines.
-fn distribution(canvas: &mut Canvas<'_>, frame: &Frame, series: &Series) {
-    if series.role == Role::Paper {
+fn distribution(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series) {
+    if series.role == SeriesRole::Paper {
         return line(canvas, frame, series, true);
     }
     let (count, (_, (_, base))) = (series.samples.len(), frame.corners());
     let steps = count.min(STEPS_MAX);
-    let mut path: Vec<At> = Vec::new();
+    let mut path: Vec<PixelPoint> = Vec::new();
     for step in 0..steps {
         // The same share of the samples in each step.
         let rank = (step + 1) * count / steps;
@@ -73,13 +75,13 @@ fn distribution(canvas: &mut Canvas<'_>, frame: &Frame, series: &Series) {
     stroke(canvas, frame, series, &path);
 }
 
-fn stroke(canvas: &mut Canvas<'_>, frame: &Frame, series: &Series, path: &[At]) {
+fn stroke(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, path: &[PixelPoint]) {
     for path in clipped(path, frame.corners()) {
         let ink = ink(series);
         match series.role {
-            Role::Measured => canvas.path(&path, Pen::new(ink, 1.9)),
-            Role::Simulated => canvas.dashes(&path, SIMULATED_DASH, Pen::new(ink, 1.7)),
-            Role::Paper => canvas.dashes(&path, PAPER_DASH, Pen::new(ink, 1.5)),
+            SeriesRole::Measured => canvas.path(&path, Pen::new(ink, 1.9)),
+            SeriesRole::Simulated => canvas.dashes(&path, SIMULATED_DASH, Pen::new(ink, 1.7)),
+            SeriesRole::Paper => canvas.dashes(&path, PAPER_DASH, Pen::new(ink, 1.5)),
         }
     }
 }
@@ -89,16 +91,28 @@ fn ink(series: &Series) -> Ink {
 }
 
 /// A short line of a role, for the legend.
-pub(super) fn sample(canvas: &mut Canvas<'_>, from: At, to: At, ink: Ink, role: Role) {
+pub(super) fn sample(
+    canvas: &mut Canvas<'_>,
+    from: PixelPoint,
+    to: PixelPoint,
+    ink: Ink,
+    role: SeriesRole,
+) {
     match role {
-        Role::Measured => canvas.path(&[from, to], Pen::new(ink, 1.9)),
-        Role::Simulated => canvas.dashes(&[from, to], SIMULATED_DASH, Pen::new(ink, 1.7)),
-        Role::Paper => canvas.dashes(&[from, to], PAPER_DASH, Pen::new(ink, 1.5)),
+        SeriesRole::Measured => canvas.path(&[from, to], Pen::new(ink, 1.9)),
+        SeriesRole::Simulated => canvas.dashes(&[from, to], SIMULATED_DASH, Pen::new(ink, 1.7)),
+        SeriesRole::Paper => canvas.dashes(&[from, to], PAPER_DASH, Pen::new(ink, 1.5)),
     }
 }
 
 /// From the least to the greatest of the repeats.
-pub(super) fn whisker(canvas: &mut Canvas<'_>, frame: &Frame, x: f64, spot: &Spot, ink: Ink) {
+pub(super) fn whisker(
+    canvas: &mut Canvas<'_>,
+    frame: &PanelFrame,
+    x: f64,
+    spot: &DataSpot,
+    ink: Ink,
+) {
     let ((_, top), (_, base)) = frame.corners();
     let low = frame.y(spot.low).unwrap_or(base).clamp(top, base);
     let high = frame.y(spot.high).unwrap_or(base).clamp(top, base);
@@ -110,28 +124,28 @@ pub(super) fn whisker(canvas: &mut Canvas<'_>, frame: &Frame, x: f64, spot: &Spo
 
 /// A dot of a series: its shape is its own, filled where it was measured, hollow where it was
 /// simulated, a cross where a paper says so.
-pub(super) fn dot(canvas: &mut Canvas<'_>, at: At, colour: usize, role: Role) {
+pub(super) fn dot(canvas: &mut Canvas<'_>, at: PixelPoint, colour: usize, role: SeriesRole) {
     let ink = Ink::Series(colour);
     match role {
-        Role::Paper => cross(canvas, at, ink),
-        Role::Measured => shape(canvas, at, DOT, colour, ink),
-        Role::Simulated => {
+        SeriesRole::Paper => cross(canvas, at, ink),
+        SeriesRole::Measured => shape(canvas, at, DOT, colour, ink),
+        SeriesRole::Simulated => {
             shape(canvas, at, DOT + 0.8, colour, ink);
             shape(canvas, at, DOT - 1.0, colour, Ink::Paper);
         }
     }
 }
 
-fn cross(canvas: &mut Canvas<'_>, (x, y): At, ink: Ink) {
+fn cross(canvas: &mut Canvas<'_>, (x, y): PixelPoint, ink: Ink) {
     let pen = Pen::new(ink, 1.5);
     canvas.line((x - DOT, y - DOT), (x + DOT, y + DOT), pen);
     canvas.line((x - DOT, y + DOT), (x + DOT, y - DOT), pen);
 }
 
 /// A circle, a square, and triangles and diamonds, so that colour is not all there is.
-fn shape(canvas: &mut Canvas<'_>, (x, y): At, r: f64, colour: usize, ink: Ink) {
+fn shape(canvas: &mut Canvas<'_>, (x, y): PixelPoint, r: f64, colour: usize, ink: Ink) {
     let pen = Pen::new(ink, 1.0);
-    let place = |corners: &[At]| -> Vec<At> {
+    let place = |corners: &[PixelPoint]| -> Vec<PixelPoint> {
         corners.iter().map(|(dx, dy)| (x + dx * r, y + dy * r)).collect()
     };
     match colour % 5 {
@@ -144,21 +158,21 @@ fn shape(canvas: &mut Canvas<'_>, (x, y): At, r: f64, colour: usize, ink: Ink) {
 }
 
 /// The sign of a value that the generator limited.
-pub(super) fn ring(canvas: &mut Canvas<'_>, at: At) {
+pub(super) fn ring(canvas: &mut Canvas<'_>, at: PixelPoint) {
     canvas.circle(at, DOT + 3.6, false, Pen::new(Ink::Text, 1.3));
 }
 
-fn within((x, y): At, ((left, top), (right, base)): (At, At)) -> bool {
+fn within((x, y): PixelPoint, ((left, top), (right, base)): (PixelPoint, PixelPoint)) -> bool {
     const ROOM: f64 = 0.6;
     (left - ROOM..=right + ROOM).contains(&x) && (top - ROOM..=base + ROOM).contains(&y)
 }
 
 /// The parts of a path that lie in an area.
-pub(super) fn clipped(path: &[At], area: (At, At)) -> Vec<Vec<At>> {
+pub(super) fn clipped(path: &[PixelPoint], area: (PixelPoint, PixelPoint)) -> Vec<Vec<PixelPoint>> {
     let ((left, top), (right, base)) = area;
-    let path: Vec<At> =
+    let path: Vec<PixelPoint> =
         path.iter().map(|(x, y)| (onto(*x, left, right), onto(*y, top, base))).collect();
-    let mut parts: Vec<Vec<At>> = Vec::new();
+    let mut parts: Vec<Vec<PixelPoint>> = Vec::new();
     let mut open = false;
     for pair in path.windows(2) {
         let Some((from, to)) = inside(pair[0], pair[1], area) else {
@@ -181,7 +195,11 @@ fn onto(at: f64, low: f64, high: f64) -> f64 {
 }
 
 /// The part of a straight line that lies in an area, after Liang and Barsky.
-fn inside(from: At, to: At, ((left, top), (right, base)): (At, At)) -> Option<(At, At)> {
+fn inside(
+    from: PixelPoint,
+    to: PixelPoint,
+    ((left, top), (right, base)): (PixelPoint, PixelPoint),
+) -> Option<(PixelPoint, PixelPoint)> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let (mut begin, mut end) = (0.0f64, 1.0f64);
     let edges =
@@ -200,7 +218,7 @@ fn inside(from: At, to: At, ((left, top), (right, base)): (At, At)) -> Option<(A
         1.0 => to,
         share => ((from.0 + dx * share).clamp(left, right), (from.1 + dy * share).clamp(top, base)),
     };
-    let lies = |(x, y): At| (left..=right).contains(&x) && (top..=base).contains(&y);
+    let lies = |(x, y): PixelPoint| (left..=right).contains(&x) && (top..=base).contains(&y);
     let (from, to) = (at(begin), at(end));
     (begin <= end && lies(from) && lies(to)).then_some((from, to))
 }
@@ -209,7 +227,7 @@ fn inside(from: At, to: At, ((left, top), (right, base)): (At, At)) -> Option<(A
 mod tests {
     use super::*;
 
-    const AREA: (At, At) = ((0.0, 0.0), (10.0, 10.0));
+    const AREA: (PixelPoint, PixelPoint) = ((0.0, 0.0), (10.0, 10.0));
 
     #[test]
     fn what_lies_outside_is_cut_off() {

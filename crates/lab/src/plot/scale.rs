@@ -1,6 +1,6 @@
 //! From values to places on an axis, and where its marks stand.
 
-use super::unit::Style;
+use super::unit::NumberStyle;
 
 /// How many decades of a logarithmic axis are drawn: those below the greatest value.
 const DECADES_MAX: f64 = 12.0;
@@ -20,7 +20,7 @@ pub(super) struct Scale {
 
 /// A mark of an axis.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Tick {
+pub(super) struct AxisTick {
     pub at: f64,
     /// Nothing for a mark between two that have labels.
     pub label: Option<String>,
@@ -90,22 +90,22 @@ impl Scale {
     }
 
     /// The marks, about `most` of them with labels.
-    pub(super) fn ticks(&self, most: usize, style: Style) -> Vec<Tick> {
+    pub(super) fn ticks(&self, most: usize, style: NumberStyle) -> Vec<AxisTick> {
         if self.log { self.log_ticks(most, style) } else { self.even_ticks(most, style) }
     }
 
-    fn even_ticks(&self, most: usize, style: Style) -> Vec<Tick> {
+    fn even_ticks(&self, most: usize, style: NumberStyle) -> Vec<AxisTick> {
         let step = step(self.high - self.low, most);
         let first = (self.low / step - 1e-6).ceil();
         let count = ((self.high / step + 1e-6).floor() - first).max(0.0) as usize;
         // The number of steps, not their sum: no error is carried along.
         let at = (0..=count).map(|steps| (first + steps as f64) * step);
-        at.map(|at| Tick { at, label: Some(style.tick(at, step)) }).collect()
+        at.map(|at| AxisTick { at, label: Some(style.tick(at, step)) }).collect()
     }
 
     /// Labels at the decades, or at 1, 2 and 5 where there are few; marks without at all other
     /// digits.
-    fn log_ticks(&self, most: usize, style: Style) -> Vec<Tick> {
+    fn log_ticks(&self, most: usize, style: NumberStyle) -> Vec<AxisTick> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let decades = (self.high / self.low).log10();
         let labelled: &[u32] = match decades {
@@ -123,7 +123,7 @@ impl Scale {
                     continue;
                 }
                 let told = labelled.contains(&digit) && (decade - first) % every == 0;
-                ticks.push(Tick { at, label: told.then(|| style.tick(at, at)) });
+                ticks.push(AxisTick { at, label: told.then(|| style.tick(at, at)) });
             }
         }
         ticks
@@ -145,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn labels(scale: Scale, most: usize) -> Vec<String> {
-        let ticks = scale.ticks(most, Style::of("rps"));
+        let ticks = scale.ticks(most, NumberStyle::of("rps"));
         ticks.into_iter().filter_map(|tick| tick.label).collect()
     }
 
@@ -162,7 +162,7 @@ mod tests {
         let scale = Scale::around([1.0, 4096.0].into_iter(), true, true).unwrap();
         assert_eq!((scale.low, scale.high), (1.0, 5000.0));
         assert_eq!(labels(scale, 8), ["1", "10", "100", "1000"]);
-        let unlabelled = scale.ticks(8, Style::of("rps")).len() - 4;
+        let unlabelled = scale.ticks(8, NumberStyle::of("rps")).len() - 4;
         assert_eq!(unlabelled, 8 + 8 + 8 + 4);
         let scale = Scale::around([0.3, 4.0].into_iter(), true, true).unwrap();
         assert_eq!(labels(scale, 8), ["0.2", "0.3", "0.5", "1", "2", "3", "5"]);
@@ -186,7 +186,7 @@ mod tests {
                     let place = scale.place(value).unwrap();
                     prop_assert!((-1e-6..=1.0 + 1e-6).contains(&place), "{value} in {scale:?}");
                 }
-                let ticks = scale.ticks(6, Style::of("ms"));
+                let ticks = scale.ticks(6, NumberStyle::of("ms"));
                 prop_assert!(ticks.len() <= 120 && ticks.iter().any(|tick| tick.label.is_some()));
             }
         }

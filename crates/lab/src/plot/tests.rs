@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::figure::{Paper, Plot};
-use crate::results::{Mark, Origin, Point, X};
+use crate::results::{Point, ValueMark, ValueOrigin, X};
 use proptest::prelude::*;
 
 fn plot(text: &str) -> Plot {
@@ -25,8 +25,8 @@ fn point(series: &str, x: impl Into<X>, value: f64) -> Point {
         value,
         unit: "rps".into(),
         repeat: 0,
-        origin: Origin::Measured,
-        mark: Mark::None,
+        origin: ValueOrigin::Measured,
+        mark: ValueMark::None,
     }
 }
 
@@ -108,7 +108,14 @@ fn the_papers_values_stand_beside_ours_in_another_stroke() {
     let figure = Figure::new(&plot(LINES), &points, &papers);
     let roles: Vec<_> =
         figure.panels[0].series.iter().map(|series| (series.name.as_str(), series.role)).collect();
-    assert_eq!(roles, [("beacon", Role::Measured), ("beacon", Role::Paper), ("nox", Role::Paper)]);
+    assert_eq!(
+        roles,
+        [
+            ("beacon", SeriesRole::Measured),
+            ("beacon", SeriesRole::Paper),
+            ("nox", SeriesRole::Paper)
+        ]
+    );
     assert_eq!(figure.panels[0].series[1].spots[1].median, 3.08e6);
     let picture = draw(&figure).unwrap();
     for label in ["beacon", "nox", "measured", "paper"] {
@@ -147,10 +154,10 @@ fn what_was_simulated_or_limited_shows() {
     let mut points = vec![point("beacon", 1.0, 4e5), point("beacon", 2.0, 8e5)];
     for workers in [4.0, 8.0] {
         let simulated =
-            Point { origin: Origin::Simulated, ..point("beacon", workers, 4e5 * workers) };
+            Point { origin: ValueOrigin::Simulated, ..point("beacon", workers, 4e5 * workers) };
         points.push(simulated);
     }
-    points[1].mark = Mark::GeneratorLimited;
+    points[1].mark = ValueMark::GeneratorLimited;
     let figure = Figure::new(&plot(LINES), &points, &[]);
     let picture = draw(&figure).unwrap();
     let texts = texts(&picture);
@@ -213,7 +220,7 @@ fn a_distribution_of_which_the_generator_limited_some_has_a_ring() {
         (drawn(&picture, "circle", "fill=\"none\""), is_told)
     };
     assert_eq!(rings(&points), (0, false));
-    points[7].mark = Mark::GeneratorLimited;
+    points[7].mark = ValueMark::GeneratorLimited;
     // One, and one in the legend.
     assert_eq!(rings(&points), (2, true));
 }
@@ -234,7 +241,7 @@ fn panels_share_the_axis_and_relations_have_no_unit() {
         });
     }
     points.push(point("late", 2.0, 1e5));
-    points.push(Point { origin: Origin::Simulated, ..point("beacon", 8.0, 32e5) });
+    points.push(Point { origin: ValueOrigin::Simulated, ..point("beacon", 8.0, 32e5) });
     let figure = Figure::new(&plot(&text), &points, &[]);
     let medians = |panel: usize| {
         figure.panels[panel].series[0].spots.iter().map(|spot| spot.median).collect::<Vec<_>>()
@@ -314,7 +321,7 @@ fn any_points() -> impl Strategy<Value = Vec<Point>> {
     let one =
         ("[a-d<>&]{1,2}", x, prop_oneof![any::<f64>(), -10.0f64..1e7], 0u32..4, any::<bool>());
     let point = one.prop_map(|(series, x, value, repeat, simulated)| {
-        let origin = if simulated { Origin::Simulated } else { Origin::Measured };
+        let origin = if simulated { ValueOrigin::Simulated } else { ValueOrigin::Measured };
         let value = if value.is_finite() { value } else { 0.0 };
         Point { repeat, origin, ..point(&series, x, value) }
     });

@@ -52,17 +52,17 @@ pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
 
 /// How a number of some unit is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Style {
+pub(super) struct NumberStyle {
     /// Large numbers get a prefix: counts and rates do, a time or a share does not.
     pub prefix: bool,
 }
 
-impl Style {
+impl NumberStyle {
     /// For values in `name`.
-    pub(super) fn of(name: &str) -> Style {
+    pub(super) fn of(name: &str) -> NumberStyle {
         let written_out =
             unit(name).is_some_and(|(dimension, _)| dimension == Dimension::Time || name == "%");
-        Style { prefix: !written_out }
+        NumberStyle { prefix: !written_out }
     }
 
     /// Three digits, and not more than [`DECIMALS_MAX`] behind the point: for tables.
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn cells_have_three_digits() {
-        let (rate, time) = (Style::of("rps"), Style::of("ms"));
+        let (rate, time) = (NumberStyle::of("rps"), NumberStyle::of("ms"));
         for (style, value, expected) in [
             (rate, 1.7e6, "1.70 M"),
             (rate, 850_000.0, "850 k"),
@@ -152,8 +152,8 @@ mod tests {
             (time, 0.000_001, "0.000001"),
             (time, 5.39e-14, "0"),
             (time, -1.61e-14, "0"),
-            (Style::of("%"), -0.51, "-0.510"),
-            (Style::of("macs"), 1e9, "1.00 G"),
+            (NumberStyle::of("%"), -0.51, "-0.510"),
+            (NumberStyle::of("macs"), 1e9, "1.00 G"),
         ] {
             assert_eq!(style.cell(value), expected);
         }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn marks_are_short() {
-        let (rate, time) = (Style::of("rps"), Style::of("ms"));
+        let (rate, time) = (NumberStyle::of("rps"), NumberStyle::of("ms"));
         for (style, value, step, expected) in [
             (rate, 1.5e6, 5e5, "1.5 M"),
             (rate, 2e6, 5e5, "2.0 M"),
@@ -171,7 +171,7 @@ mod tests {
             (time, 0.1, 0.1, "0.1"),
             (time, 100_000.0, 1.0, "100000"),
             (time, -1e-17, 0.2, "0"),
-            (Style::of("%"), -50.0, 50.0, "-50"),
+            (NumberStyle::of("%"), -50.0, 50.0, "-50"),
         ] {
             assert_eq!(style.tick(value, step), expected, "{value} by {step}");
         }

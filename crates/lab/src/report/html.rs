@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::tables::{Table, tables};
-use super::{Experiment, Report, Said, prose};
+use super::tables::{ReportTable, tables};
+use super::{PaperSentence, PapersReport, ReportedExperiment, prose};
 use crate::markup::escape;
 use crate::plot;
 
 const STYLE: &str = include_str!("page.css");
 
 /// The whole page.
-pub(super) fn page(report: &Report) -> String {
+pub(super) fn page(report: &PapersReport) -> String {
     let contents: String = report.experiments.iter().map(entry).collect();
     let sections: String = report.experiments.iter().map(section).collect();
     let refused = list("Results that could not be read", "warn", &report.refused);
@@ -26,7 +26,7 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 /// What there is, in a sentence or two.
-fn summary(report: &Report) -> String {
+fn summary(report: &PapersReport) -> String {
     let all = report.experiments.len();
     let plural = if all == 1 { "experiment" } else { "experiments" };
     let partial = report.experiments.iter().filter(|one| one.partial().is_some()).count();
@@ -40,7 +40,7 @@ fn summary(report: &Report) -> String {
 }
 
 /// A line of the contents.
-fn entry(experiment: &Experiment) -> String {
+fn entry(experiment: &ReportedExperiment) -> String {
     let meta = &experiment.results.meta;
     format!(
         "<li><a href=\"#{}\"><span class=\"source\">{}</span> {}</a>{}</li>\n",
@@ -52,7 +52,7 @@ fn entry(experiment: &Experiment) -> String {
 }
 
 /// What is to be known at first sight.
-fn badges(experiment: &Experiment) -> String {
+fn badges(experiment: &ReportedExperiment) -> String {
     let mut badges =
         format!(" <span class=\"badge\">{}</span>", experiment.results.meta.form.name());
     if experiment.simulated().is_some() {
@@ -64,7 +64,7 @@ fn badges(experiment: &Experiment) -> String {
     badges
 }
 
-fn section(experiment: &Experiment) -> String {
+fn section(experiment: &ReportedExperiment) -> String {
     let meta = &experiment.results.meta;
     let mut html = format!(
         "<section id=\"{}\">\n<h2>{}{}</h2>\n<p class=\"source\">{} · <code>{}</code></p>\n",
@@ -116,7 +116,7 @@ fn section(experiment: &Experiment) -> String {
     html
 }
 
-fn table(table: &Table) -> String {
+fn table(table: &ReportTable) -> String {
     let head: String =
         table.head.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escape(cell))).collect();
     let mut rows = String::new();
@@ -144,8 +144,8 @@ fn table(table: &Table) -> String {
 }
 
 /// What the papers say in words.
-fn said(says: &[Said]) -> String {
-    let item = |said: &Said| {
+fn said(says: &[PaperSentence]) -> String {
+    let item = |said: &PaperSentence| {
         let (series, sentence, from) =
             (escape(&said.series), escape(&said.sentence), escape(&said.from));
         format!(

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::tables::{Table, tables};
-use super::{Experiment, Report};
+use super::tables::{ReportTable, tables};
+use super::{PapersReport, ReportedExperiment};
 use crate::plot;
 
 /// All files with their paths below the folder of results.
-pub(super) fn files(report: &Report) -> Vec<(String, String)> {
+pub(super) fn files(report: &PapersReport) -> Vec<(String, String)> {
     let mut files = vec![("README.md".to_owned(), index(report))];
     for experiment in &report.experiments {
         let plan = &experiment.results.meta.plan;
@@ -21,7 +21,7 @@ pub(super) fn files(report: &Report) -> Vec<(String, String)> {
     files
 }
 
-fn index(report: &Report) -> String {
+fn index(report: &PapersReport) -> String {
     let mut text = "# Results\n\nWritten by `aldis lab report --markdown`. Each page has the plot, the numbers, with the paper's \
                     beside them where a paper has any, and how they were found.\n\n| source | experiment | form | date | to be known |\n\
                     | --- | --- | --- | --- | --- |\n"
@@ -48,7 +48,7 @@ fn index(report: &Report) -> String {
     text + &list("Results that could not be read", &report.refused)
 }
 
-fn page(experiment: &Experiment) -> String {
+fn page(experiment: &ReportedExperiment) -> String {
     let meta = &experiment.results.meta;
     let mut text = format!(
         "<!-- Written by aldis lab report. What a person says of it stands in experiments/{}.md. -->\n\n# {}\n\n{} · `{}`\n",
@@ -92,7 +92,7 @@ fn page(experiment: &Experiment) -> String {
     text
 }
 
-fn table(table: &Table) -> String {
+fn table(table: &ReportTable) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
         format!("| {} |\n", cells.join(" | "))

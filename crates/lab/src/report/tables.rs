@@ -1,7 +1,7 @@
 //! The numbers of a figure as tables: ours, and the paper's in the row below.
 
-use crate::figure::Kind;
-use crate::plot::{self, Figure, Panel, Role, Series, Spot, quantile};
+use crate::figure::PlotKind;
+use crate::plot::{self, DataSpot, Figure, Panel, Series, SeriesRole, quantile};
 use crate::results::X;
 
 /// The most columns of values: more do not fit beside each other.
@@ -25,17 +25,17 @@ const NEAR: f64 = 0.005;
 
 /// Numbers in rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Table {
+pub(super) struct ReportTable {
     pub title: String,
     pub head: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     /// What the signs in the cells mean.
     pub notes: Vec<String>,
 }
 
 /// One row.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub cells: Vec<String>,
     /// Whose values they are; empty where a row is a place.
     pub series: String,
@@ -43,19 +43,19 @@ pub(super) struct Row {
     pub paper: Option<String>,
 }
 
-impl Row {
+impl TableRow {
     /// A series with one value or another; a mark, if it has one, stands with the values.
-    fn of(series: &Series, values: impl IntoIterator<Item = String>) -> Row {
+    fn of(series: &Series, values: impl IntoIterator<Item = String>) -> TableRow {
         let cells = std::iter::once(name(series)).chain(values).collect();
         let from = || series.from.clone().unwrap_or_default();
-        let paper = (series.role == Role::Paper).then(from);
-        Row { cells, series: series.name.clone(), paper }
+        let paper = (series.role == SeriesRole::Paper).then(from);
+        TableRow { cells, series: series.name.clone(), paper }
     }
 
     /// A series whose values are of many samples or places together; the mark of any stands with
     /// its name.
-    fn of_many(series: &Series, values: impl IntoIterator<Item = String>) -> Row {
-        let mut row = Row::of(series, values);
+    fn of_many(series: &Series, values: impl IntoIterator<Item = String>) -> TableRow {
+        let mut row = TableRow::of(series, values);
         row.cells[0].extend(series.limited.then_some(LIMITED));
         row
     }
@@ -63,7 +63,7 @@ impl Row {
 
 /// The tables of each figure of an experiment, one a metric that has values. Numbers that stand in
 /// an earlier table, perhaps in another unit, are not told again.
-pub(super) fn tables(figures: &[Figure]) -> Vec<Vec<Table>> {
+pub(super) fn tables(figures: &[Figure]) -> Vec<Vec<ReportTable>> {
     let mut told = Vec::new();
     let mut new = |figure: &Figure| {
         let panels = figure.panels.iter().filter(|panel| !panel.series.is_empty());
@@ -85,10 +85,10 @@ pub(super) fn tables(figures: &[Figure]) -> Vec<Vec<Table>> {
     figures.iter().map(&mut new).collect()
 }
 
-fn table(figure: &Figure, panel: &Panel) -> Table {
+fn table(figure: &Figure, panel: &Panel) -> ReportTable {
     let places = places(figure, panel);
     let mut table = match figure.plot.kind {
-        Kind::Cdf => distribution(panel),
+        PlotKind::Cdf => distribution(panel),
         _ if places.len() <= COLUMNS_MAX && !is_alone(panel) => across(panel, &places),
         _ if places.len() <= ROWS_MAX && panel.series.len() <= COLUMNS_MAX => down(panel, &places),
         _ => ends(panel),
@@ -101,7 +101,7 @@ fn table(figure: &Figure, panel: &Panel) -> Table {
         (None, unit) => format!("{} ({unit})", panel.axis.label()),
     };
     let label = figure.plot.x.label();
-    if figure.plot.kind != Kind::Cdf && places.len() <= ROWS_MAX && !label.is_empty() {
+    if figure.plot.kind != PlotKind::Cdf && places.len() <= ROWS_MAX && !label.is_empty() {
         table.head[0] = label.to_owned();
     }
     if panel.series.iter().any(|series| series.limited) {
@@ -127,31 +127,32 @@ fn is_alone(panel: &Panel) -> bool {
 const LIMITED: char = '†';
 
 /// A row or a column: what is written of it, and where it is.
-struct Place {
+struct Heading {
     label: String,
     /// The places that are written so, of different series: rates that are measured differ a
     /// little.
     xs: Vec<X>,
 }
 
-impl Place {
+impl Heading {
     /// What a series has there: of a step, which has two values, what holds from there on.
-    fn of<'a>(&self, series: &'a Series) -> Option<&'a Spot> {
-        let is_here = |spot: &&Spot| self.xs.iter().any(|x| x.to_string() == spot.x.to_string());
+    fn of<'a>(&self, series: &'a Series) -> Option<&'a DataSpot> {
+        let is_here =
+            |spot: &&DataSpot| self.xs.iter().any(|x| x.to_string() == spot.x.to_string());
         series.spots.iter().rfind(is_here)
     }
 }
 
 /// The places of a panel in their order, all of them unless they are too many. What is written
 /// alike is one, as long as no series has two values there.
-fn places(figure: &Figure, panel: &Panel) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn places(figure: &Figure, panel: &Panel) -> Vec<Heading> {
+    let mut places: Vec<Heading> = Vec::new();
     let all = all_places(figure, panel);
     let too_many = all.len() > ROWS_MAX;
     for x in all {
         let label = plot::place(&x, &figure.plot.x.unit);
-        let alone = Place { label, xs: vec![x] };
-        let is_apart = |last: &Place| {
+        let alone = Heading { label, xs: vec![x] };
+        let is_apart = |last: &Heading| {
             let both = |series: &Series| last.of(series).is_some() && alone.of(series).is_some();
             too_many || last.label != alone.label || panel.series.iter().any(both)
         };
@@ -186,57 +187,57 @@ fn all_places(figure: &Figure, panel: &Panel) -> Vec<X> {
 }
 
 /// A row a series, a column a place.
-fn across(panel: &Panel, places: &[Place]) -> Table {
+fn across(panel: &Panel, places: &[Heading]) -> ReportTable {
     let labels = places.iter().map(|place| place.label.clone());
     let head = std::iter::once(String::new()).chain(labels);
     let row = |series: &Series| {
-        Row::of(series, places.iter().map(|place| found(series, place, &panel.unit)))
+        TableRow::of(series, places.iter().map(|place| found(series, place, &panel.unit)))
     };
     plain(head.collect(), panel.series.iter().map(row).collect())
 }
 
 /// A row a place, a column a series.
-fn down(panel: &Panel, places: &[Place]) -> Table {
+fn down(panel: &Panel, places: &[Heading]) -> ReportTable {
     let head = std::iter::once(String::new()).chain(panel.series.iter().map(name));
-    let row = |place: &Place| {
+    let row = |place: &Heading| {
         let cells = panel.series.iter().map(|series| found(series, place, &panel.unit));
         let cells = std::iter::once(place.label.clone()).chain(cells).collect();
-        Row { cells, series: String::new(), paper: None }
+        TableRow { cells, series: String::new(), paper: None }
     };
     plain(head.collect(), places.iter().map(row).collect())
 }
 
 /// Too many places to tell them all.
-fn ends(panel: &Panel) -> Table {
+fn ends(panel: &Panel) -> ReportTable {
     let head = ["", "places", "least", "median", "greatest"].map(str::to_owned).into();
     let row = |series: &Series| {
         let mut medians: Vec<f64> = series.spots.iter().map(|spot| spot.median).collect();
         medians.sort_by(f64::total_cmp);
         let at = |share| plot::cell(quantile(&medians, share), &panel.unit);
-        Row::of_many(series, [medians.len().to_string(), at(0.0), at(0.5), at(1.0)])
+        TableRow::of_many(series, [medians.len().to_string(), at(0.0), at(0.5), at(1.0)])
     };
     let series = panel.series.iter().filter(|series| !series.spots.is_empty());
     plain(head, series.map(row).collect())
 }
 
-fn distribution(panel: &Panel) -> Table {
+fn distribution(panel: &Panel) -> ReportTable {
     let head = ["", "samples"].into_iter().chain(SHARES.map(|(_, name)| name));
     let row = |series: &Series| {
         let count = match series.role {
-            Role::Paper => String::new(),
+            SeriesRole::Paper => String::new(),
             _ => series.samples.len().to_string(),
         };
         let cells = SHARES.map(|(share, _)| match series.role {
-            Role::Paper => read_off(&series.spots, share, &panel.unit),
+            SeriesRole::Paper => read_off(&series.spots, share, &panel.unit),
             _ => plot::cell(quantile(&series.samples, share), &panel.unit),
         });
-        Row::of_many(series, std::iter::once(count).chain(cells))
+        TableRow::of_many(series, std::iter::once(count).chain(cells))
     };
     plain(head.map(str::to_owned).collect(), panel.series.iter().map(row).collect())
 }
 
 /// What a paper says of a share of its samples, where it says it.
-fn read_off(spots: &[Spot], share: f64, unit: &str) -> String {
+fn read_off(spots: &[DataSpot], share: f64, unit: &str) -> String {
     let spot = spots.iter().find(|spot| (spot.median - share).abs() <= NEAR);
     match spot.map(|spot| &spot.x) {
         Some(X::Number(value)) => plot::cell(*value, unit),
@@ -244,20 +245,20 @@ fn read_off(spots: &[Spot], share: f64, unit: &str) -> String {
     }
 }
 
-fn plain(head: Vec<String>, rows: Vec<Row>) -> Table {
-    Table { title: String::new(), head, rows, notes: Vec::new() }
+fn plain(head: Vec<String>, rows: Vec<TableRow>) -> ReportTable {
+    ReportTable { title: String::new(), head, rows, notes: Vec::new() }
 }
 
 fn name(series: &Series) -> String {
     match (series.role, &series.from) {
-        (Role::Measured, _) => series.name.clone(),
-        (Role::Simulated, _) => format!("{}, simulated", series.name),
-        (Role::Paper, Some(from)) => format!("{}, paper ({from})", series.name),
-        (Role::Paper, None) => format!("{}, paper", series.name),
+        (SeriesRole::Measured, _) => series.name.clone(),
+        (SeriesRole::Simulated, _) => format!("{}, simulated", series.name),
+        (SeriesRole::Paper, Some(from)) => format!("{}, paper ({from})", series.name),
+        (SeriesRole::Paper, None) => format!("{}, paper", series.name),
     }
 }
 
-fn found(series: &Series, place: &Place, unit: &str) -> String {
+fn found(series: &Series, place: &Heading, unit: &str) -> String {
     let Some(spot) = place.of(series) else { return "–".into() };
     if spot.is_range() {
         return format!("{} – {}", plot::cell(spot.low, unit), plot::cell(spot.high, unit));

@@ -1,8 +1,8 @@
 //! Pages of results that exist nowhere else.
 
 use super::*;
-use crate::calibrate::Machine;
-use crate::results::{Form, Meta, Point, Writer, X};
+use crate::calibrate::MachineInfo;
+use crate::results::{Meta, Point, ResultsWriter, RunForm, X};
 
 const PLAN_TEXT: &str = r#"
 title = "Table 2"
@@ -42,7 +42,7 @@ fn meta(plan: &str) -> Meta {
         plan: plan.into(),
         source: "Maestro, table 2".into(),
         title: "Throughput <b>of</b> seven & more".into(),
-        form: Form::Quick,
+        form: RunForm::Quick,
         aldis: "0.1.0".into(),
         commit: "0123abcd".into(),
         command: "aldis lab run maestro/table-2 --quick".into(),
@@ -51,41 +51,41 @@ fn meta(plan: &str) -> Meta {
         partial: false,
         why: None,
         notes: vec!["NOX | is not measured: it <no longer> builds.".into()],
-        machine: Machine { cpu: "A processor".into(), cores: 2, kernel: "Linux 6.12.0".into() },
+        machine: MachineInfo { cpu: "A processor".into(), cores: 2, kernel: "Linux 6.12.0".into() },
     }
 }
 
 fn point(series: &str, x: X, metric: &str, value: f64) -> Point {
-    let (origin, mark) = (Origin::Measured, Mark::None);
+    let (origin, mark) = (ValueOrigin::Measured, ValueMark::None);
     let unit = if metric == "throughput" { "rps".into() } else { "%".into() };
     Point { series: series.into(), x, metric: metric.into(), value, unit, repeat: 0, origin, mark }
 }
 
 /// A folder of its own with results, gone in the end.
-struct Scratch(PathBuf);
+struct ReportFolder(PathBuf);
 
-impl Scratch {
-    fn new(name: &str) -> Scratch {
+impl ReportFolder {
+    fn new(name: &str) -> ReportFolder {
         let path = std::env::temp_dir().join(format!("aldis-report-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
-        Scratch(path)
+        ReportFolder(path)
     }
 
     /// Results of `plan`; the folder where they are.
     fn results(&self, plan: &str) -> PathBuf {
-        let mut writer = Writer::create(&self.0, &meta(plan), PLAN_TEXT).unwrap();
+        let mut writer = ResultsWriter::create(&self.0, &meta(plan), PLAN_TEXT).unwrap();
         let uniform = || X::Word("79-uniform".into());
         let mut points = vec![
             point("beacon", uniform(), "throughput", 2.5e6),
             point("beacon", X::Word("79-skewed".into()), "throughput", 2.0e6),
             Point {
-                mark: Mark::GeneratorLimited,
+                mark: ValueMark::GeneratorLimited,
                 ..point("<script>alert(1)</script>", uniform(), "throughput", 9e6)
             },
         ];
         points.push(Point {
-            origin: Origin::Simulated,
+            origin: ValueOrigin::Simulated,
             ..point("nox", uniform(), "throughput", 1e6)
         });
         for sample in 0..100 {
@@ -103,7 +103,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ReportFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -129,9 +129,9 @@ fn unclosed(page: &str) -> Vec<String> {
 
 #[test]
 fn the_page_is_whole_and_needs_nothing_from_outside() {
-    let scratch = Scratch::new("page");
+    let scratch = ReportFolder::new("page");
     scratch.results("maestro/table-2");
-    let page = Report::read(&scratch.0, None).unwrap().html();
+    let page = PapersReport::read(&scratch.0, None).unwrap().html();
     assert_eq!(unclosed(&page), [""; 0]);
     for outside in ["<script", "<link", "<img", "@import", "url(", "src=", "http://localhost"] {
         assert!(!page.contains(outside), "{outside}");
@@ -148,9 +148,9 @@ fn the_page_is_whole_and_needs_nothing_from_outside() {
 
 #[test]
 fn names_cannot_become_markup() {
-    let scratch = Scratch::new("markup");
+    let scratch = ReportFolder::new("markup");
     scratch.results("maestro/table-2");
-    let report = Report::read(&scratch.0, None).unwrap();
+    let report = PapersReport::read(&scratch.0, None).unwrap();
     let page = report.html();
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.contains("<script"));
     assert!(page.contains("Throughput &lt;b&gt;of&lt;/b&gt; seven &amp; more"));
@@ -161,9 +161,9 @@ fn names_cannot_become_markup() {
 
 #[test]
 fn the_numbers_stand_beside_the_papers() {
-    let scratch = Scratch::new("numbers");
+    let scratch = ReportFolder::new("numbers");
     scratch.results("maestro/table-2");
-    let report = Report::read(&scratch.0, None).unwrap();
+    let report = PapersReport::read(&scratch.0, None).unwrap();
     let files = markdown::files(&report);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
@@ -213,7 +213,7 @@ fn a_distribution_says_that_the_generator_limited_some_of_it() {
     let plot = "kind = \"cdf\"\ntitle = \"t\"\nx = { metric = \"deviation\" }\n";
     let of = |series| move |at: u32| point(series, X::Number(at.into()), "deviation", at.into());
     let mut points: Vec<Point> = (0..9).map(of("nox")).chain((0..9).map(of("beacon"))).collect();
-    points[3].mark = Mark::GeneratorLimited;
+    points[3].mark = ValueMark::GeneratorLimited;
     let figure = Figure::new(&toml::from_str(plot).unwrap(), &points, &[]);
     let table = tables::tables(&[figure]).remove(0).remove(0);
     let names: Vec<&str> = table.rows.iter().map(|row| row.cells[0].as_str()).collect();
@@ -269,13 +269,13 @@ fn a_step_stands_in_its_table_with_what_holds_from_there_on() {
 
 #[test]
 fn what_did_not_end_is_shown_as_partial() {
-    let scratch = Scratch::new("partial");
+    let scratch = ReportFolder::new("partial");
     let folder = scratch.results("maestro/table-2");
     let whole = fs::read_to_string(folder.join(results::POINTS)).unwrap();
     fs::write(folder.join(results::POINTS), &whole[..whole.len() - 3]).unwrap();
-    let died = Writer::create(&scratch.0, &meta("maestro/died"), PLAN_TEXT).unwrap();
+    let died = ResultsWriter::create(&scratch.0, &meta("maestro/died"), PLAN_TEXT).unwrap();
     drop(died);
-    let report = Report::read(&scratch.0, None).unwrap();
+    let report = PapersReport::read(&scratch.0, None).unwrap();
     let page = report.html();
     assert_eq!(page.matches("<strong>Partial.</strong>").count(), 2);
     assert!(page.contains("the last line of the points was cut off"));
@@ -287,13 +287,13 @@ fn what_did_not_end_is_shown_as_partial() {
 
 #[test]
 fn what_a_person_wrote_is_taken_in_and_never_written() {
-    let scratch = Scratch::new("discussion");
+    let scratch = ReportFolder::new("discussion");
     scratch.results("results/maestro");
     let written = "The order agrees.\n\nThe *size* does not: see `fair-rounds`.\n";
     let discussion = scratch.0.join("experiments/results/maestro.md");
     fs::create_dir_all(discussion.parent().unwrap()).unwrap();
     fs::write(&discussion, written).unwrap();
-    let report = Report::read(&scratch.0, Some(&scratch.0.join("experiments"))).unwrap();
+    let report = PapersReport::read(&scratch.0, Some(&scratch.0.join("experiments"))).unwrap();
     assert!(report.html().contains(
         "<p>The order agrees.</p>\n<p>The *size* does not: see <code>fair-rounds</code>.</p>"
     ));
@@ -309,26 +309,26 @@ fn what_a_person_wrote_is_taken_in_and_never_written() {
 
 #[test]
 fn experiments_stand_in_the_papers_order_and_numbers_by_size() {
-    let scratch = Scratch::new("order");
+    let scratch = ReportFolder::new("order");
     let papers = ["maestro/figure-6", "maestro/figure-10", "maestro/table-1", "beacon/figure-4a"];
     let others = ["mine/2-a", "mine/10", "yours"];
     for plan in papers.iter().chain(&others).rev() {
         scratch.results(plan);
     }
-    let report = Report::read(&scratch.0, None).unwrap();
+    let report = PapersReport::read(&scratch.0, None).unwrap();
     let found: Vec<&str> = report.experiments.iter().map(|one| &*one.results.meta.plan).collect();
     assert_eq!(found, [&papers[..], &others[..]].concat());
 }
 
 #[test]
 fn without_a_paper_the_expectation_is_what_may_agree() {
-    let scratch = Scratch::new("ours");
+    let scratch = ReportFolder::new("ours");
     let folder = scratch.results("ours/presets");
     let (plan, _) = PLAN_TEXT.split_once("[[paper]]").unwrap();
     fs::write(folder.join(PLAN), plan).unwrap();
     fs::create_dir_all(scratch.0.join("said/ours")).unwrap();
     fs::write(scratch.0.join("said/ours/presets.md"), "It is met.\n").unwrap();
-    let report = Report::read(&scratch.0, Some(&scratch.0.join("said"))).unwrap();
+    let report = PapersReport::read(&scratch.0, Some(&scratch.0.join("said"))).unwrap();
     let heading = "What agrees with the expectation, and what does not";
     assert!(report.html().contains(&format!("<h3>{heading}</h3>")));
     let files = markdown::files(&report);
@@ -355,7 +355,7 @@ fn one_series_stands_in_a_column_and_relations_are_said_once() {
 
 #[test]
 fn broken_results_do_not_hide_the_others() {
-    let scratch = Scratch::new("broken");
+    let scratch = ReportFolder::new("broken");
     scratch.results("maestro/table-2");
     let broken = scratch.results("maestro/broken");
     fs::write(broken.join(results::POINTS), "nonsense\n").unwrap();
@@ -365,16 +365,16 @@ fn broken_results_do_not_hide_the_others() {
     let text = fs::read_to_string(elsewhere.join(results::META)).unwrap();
     fs::write(elsewhere.join(results::META), text.replace("maestro/elsewhere", "../../elsewhere"))
         .unwrap();
-    let report = Report::read(&scratch.0, None).unwrap();
+    let report = PapersReport::read(&scratch.0, None).unwrap();
     assert_eq!((report.experiments.len(), report.refused.len()), (2, 2));
     let page = report.html();
     assert!(page.contains("maestro/broken/points.csv, line 1: the first line has to be"));
     assert!(page.contains("maestro/unplanned/plan.toml, line 2: unknown variant `pie`"));
     assert!(page.contains("`../../elsewhere` is no plan&#39;s name"));
     assert_eq!(unclosed(&page), [""; 0]);
-    let nothing = Report::read(&scratch.0.join("maestro/broken/.."), None);
+    let nothing = PapersReport::read(&scratch.0.join("maestro/broken/.."), None);
     assert!(nothing.is_ok());
     fs::create_dir(scratch.0.join("empty")).unwrap();
-    let refused = Report::read(&scratch.0.join("empty"), None).unwrap_err().to_string();
+    let refused = PapersReport::read(&scratch.0.join("empty"), None).unwrap_err().to_string();
     assert!(refused.contains("no results in") && refused.contains("aldis lab run"), "{refused}");
 }

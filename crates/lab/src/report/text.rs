@@ -4,11 +4,11 @@
 
 use std::fmt::Write as _;
 
-use super::tables::{Row, Table, tables};
-use super::{Experiment, Report};
-use crate::figure::Kind;
+use super::tables::{ReportTable, TableRow, tables};
+use super::{PapersReport, ReportedExperiment};
+use crate::figure::PlotKind;
 use crate::plot::Figure;
-use crate::results::Origin;
+use crate::results::ValueOrigin;
 use aldis_emulator::load::CONGESTION;
 
 /// Between two columns.
@@ -17,12 +17,12 @@ const GAP: &str = "  ";
 const PAPER: &str = "  the paper";
 
 /// What the experiments draw as tables; nothing where none of them does.
-pub(super) fn text(report: &Report) -> String {
+pub(super) fn text(report: &PapersReport) -> String {
     report.experiments.iter().map(section).collect()
 }
 
-fn section(experiment: &Experiment) -> String {
-    let is_table = |figure: &&Figure| figure.plot.kind == Kind::Table;
+fn section(experiment: &ReportedExperiment) -> String {
+    let is_table = |figure: &&Figure| figure.plot.kind == PlotKind::Table;
     let figures: Vec<Figure> = experiment.figures.iter().filter(is_table).cloned().collect();
     let tables: String = tables(&figures).iter().flatten().map(table).collect();
     if tables.is_empty() {
@@ -35,7 +35,7 @@ fn section(experiment: &Experiment) -> String {
     }
     text += &tables;
     text.push_str("\nTo be known:\n");
-    if experiment.results.points.iter().any(|point| point.origin == Origin::Measured) {
+    if experiment.results.points.iter().any(|point| point.origin == ValueOrigin::Measured) {
         let _ = writeln!(
             text,
             "- The load is sent by TCP {CONGESTION}, whatever the system's choice is."
@@ -47,7 +47,7 @@ fn section(experiment: &Experiment) -> String {
     text
 }
 
-fn table(table: &Table) -> String {
+fn table(table: &ReportTable) -> String {
     let names = names(&table.rows);
     let mut lines = vec![table.head.clone()];
     lines.extend(table.rows.iter().zip(names).map(|(row, name)| {
@@ -76,8 +76,8 @@ fn table(table: &Table) -> String {
 
 /// What each row is called: a paper's that stands below the same series of ours needs no name of
 /// its own.
-fn names(rows: &[Row]) -> Vec<String> {
-    let name = |(at, row): (usize, &Row)| {
+fn names(rows: &[TableRow]) -> Vec<String> {
+    let name = |(at, row): (usize, &TableRow)| {
         let above = at.checked_sub(1).and_then(|at| rows.get(at));
         let is_below = row.paper.is_some() && above.is_some_and(|above| above.series == row.series);
         if is_below { PAPER.to_owned() } else { row.cells[0].clone() }
@@ -86,7 +86,7 @@ fn names(rows: &[Row]) -> Vec<String> {
 }
 
 /// Where papers say what stands below ours, each place once.
-fn sources(rows: &[Row]) -> Vec<&str> {
+fn sources(rows: &[TableRow]) -> Vec<&str> {
     let mut sources: Vec<&str> = Vec::new();
     for source in rows.iter().filter_map(|row| row.paper.as_deref()) {
         if !sources.contains(&source) {

@@ -3,7 +3,7 @@
 //! A name holds no line break, so that a line is a point and its number is where an editor finds
 //! it.
 
-use super::{Fault, Mark, NAME_BYTES_MAX, Origin, Point, REPEATS_MAX, X};
+use super::{LineFault, NAME_BYTES_MAX, Point, REPEATS_MAX, ValueMark, ValueOrigin, X};
 
 /// The first line.
 pub(super) const HEADER: &str = "series,x,metric,value,unit,repeat,origin,mark\n";
@@ -41,7 +41,7 @@ pub(super) fn line(point: &Point) -> Result<String, String> {
 }
 
 /// The points, and whether the last line was cut.
-pub(super) fn parse(bytes: &[u8]) -> Result<(Vec<Point>, bool), Fault> {
+pub(super) fn parse(bytes: &[u8]) -> Result<(Vec<Point>, bool), LineFault> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (whole, rest) = bytes.split_at(end);
     let cut = !rest.is_empty();
@@ -51,12 +51,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Vec<Point>, bool), Fault> {
         Some((_, header)) if trimmed(header) == trimmed(HEADER.as_bytes()) => (),
         Some(_) => {
             let why = format!("the first line has to be `{}`", HEADER.trim_end());
-            return Err(Fault { line: 1, why });
+            return Err(LineFault { line: 1, why });
         }
     }
     let mut points = Vec::new();
     for (at, line) in lines {
-        let fault = |why| Fault { line: at + 1, why };
+        let fault = |why| LineFault { line: at + 1, why };
         let line = std::str::from_utf8(trimmed(line)).map_err(|_| fault("not UTF-8".into()))?;
         points.push(point(line).map_err(fault)?);
     }
@@ -71,7 +71,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 fn point(line: &str) -> Result<Point, String> {
     let fields = split(line)?;
     let count = fields.len();
-    let [series, x, metric, value, unit, repeat, origin, mark]: [Field; FIELDS] =
+    let [series, x, metric, value, unit, repeat, origin, mark]: [CsvField; FIELDS] =
         fields.try_into().map_err(|_| format!("{count} fields where {FIELDS} belong"))?;
     named("series", &series.text)?;
     named("metric", &metric.text)?;
@@ -80,8 +80,8 @@ fn point(line: &str) -> Result<Point, String> {
         x: place(x)?,
         value: number("value", &value.text)?,
         repeat: whole(&repeat.text)?,
-        origin: Origin::named(&origin.text)?,
-        mark: Mark::named(&mark.text)?,
+        origin: ValueOrigin::named(&origin.text)?,
+        mark: ValueMark::named(&mark.text)?,
         series: series.text,
         metric: metric.text,
         unit: unit.text,
@@ -89,13 +89,13 @@ fn point(line: &str) -> Result<Point, String> {
 }
 
 /// A field, and whether it was written in quotes.
-struct Field {
+struct CsvField {
     text: String,
     quoted: bool,
 }
 
 /// The fields of one line.
-fn split(line: &str) -> Result<Vec<Field>, String> {
+fn split(line: &str) -> Result<Vec<CsvField>, String> {
     let mut fields = Vec::new();
     let mut rest = line;
     loop {
@@ -103,7 +103,7 @@ fn split(line: &str) -> Result<Vec<Field>, String> {
             Some(inside) => unquoted(inside)?,
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
-                (Field { text: rest[..end].to_owned(), quoted: false }, &rest[end..])
+                (CsvField { text: rest[..end].to_owned(), quoted: false }, &rest[end..])
             }
         };
         fields.push(field);
@@ -116,7 +116,7 @@ fn split(line: &str) -> Result<Vec<Field>, String> {
 }
 
 /// What stands before the closing quote, two quotes being one, and what follows it.
-fn unquoted(inside: &str) -> Result<(Field, &str), String> {
+fn unquoted(inside: &str) -> Result<(CsvField, &str), String> {
     let mut text = String::new();
     let mut rest = inside;
     loop {
@@ -128,7 +128,7 @@ fn unquoted(inside: &str) -> Result<(Field, &str), String> {
                 text.push('"');
                 rest = after;
             }
-            None => return Ok((Field { text, quoted: true }, rest)),
+            None => return Ok((CsvField { text, quoted: true }, rest)),
         }
     }
 }
@@ -140,7 +140,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn place(field: Field) -> Result<X, String> {
+fn place(field: CsvField) -> Result<X, String> {
     if !field.quoted && field.text.parse::<f64>().is_ok() {
         return number("x", &field.text).map(X::Number);
     }
@@ -183,17 +183,17 @@ fn shown(text: &str) -> String {
     format!("`{}{dots}`", short.escape_debug())
 }
 
-impl Origin {
+impl ValueOrigin {
     /// `measured` or `simulated`.
     pub fn name(self) -> &'static str {
         match self {
-            Origin::Measured => "measured",
-            Origin::Simulated => "simulated",
+            ValueOrigin::Measured => "measured",
+            ValueOrigin::Simulated => "simulated",
         }
     }
 
-    fn named(name: &str) -> Result<Origin, String> {
-        let known = [Origin::Measured, Origin::Simulated].into_iter();
+    fn named(name: &str) -> Result<ValueOrigin, String> {
+        let known = [ValueOrigin::Measured, ValueOrigin::Simulated].into_iter();
         let found = known.into_iter().find(|origin| origin.name() == name);
         found.ok_or_else(|| {
             format!("origin: {}; accepted are `measured` and `simulated`", shown(name))
@@ -201,17 +201,17 @@ impl Origin {
     }
 }
 
-impl Mark {
+impl ValueMark {
     /// Nothing, or `generator-limited`.
     pub fn name(self) -> &'static str {
         match self {
-            Mark::None => "",
-            Mark::GeneratorLimited => "generator-limited",
+            ValueMark::None => "",
+            ValueMark::GeneratorLimited => "generator-limited",
         }
     }
 
-    fn named(name: &str) -> Result<Mark, String> {
-        let known = [Mark::None, Mark::GeneratorLimited].into_iter();
+    fn named(name: &str) -> Result<ValueMark, String> {
+        let known = [ValueMark::None, ValueMark::GeneratorLimited].into_iter();
         let found = known.into_iter().find(|mark| mark.name() == name);
         found.ok_or_else(|| {
             format!("mark: {}; accepted are nothing and `generator-limited`", shown(name))

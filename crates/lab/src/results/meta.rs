@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Fault;
-use crate::calibrate::Machine;
+use super::LineFault;
+use crate::calibrate::MachineInfo;
 
 /// What ran, where, and whether it ended.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Meta {
     /// What the figure shows.
     pub title: String,
     /// How thoroughly.
-    pub form: Form,
+    pub form: RunForm,
     /// The version of Aldis.
     pub aldis: String,
     /// The commit of the repository that the program lay in when it ran, with `-dirty` where files
@@ -39,13 +39,13 @@ pub struct Meta {
     #[serde(default)]
     pub notes: Vec<String>,
     /// Where it ran.
-    pub machine: Machine,
+    pub machine: MachineInfo,
 }
 
 /// How thoroughly a plan ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Form {
+pub enum RunForm {
     /// At most a minute.
     Quick,
     /// Every point, repeated.
@@ -54,16 +54,16 @@ pub enum Form {
     Long,
 }
 
-impl Form {
+impl RunForm {
     /// All of them, the shortest first.
-    pub const ALL: [Form; 3] = [Form::Quick, Form::Full, Form::Long];
+    pub const ALL: [RunForm; 3] = [RunForm::Quick, RunForm::Full, RunForm::Long];
 
     /// `quick`, `full` or `long`.
     pub fn name(self) -> &'static str {
         match self {
-            Form::Quick => "quick",
-            Form::Full => "full",
-            Form::Long => "long",
+            RunForm::Quick => "quick",
+            RunForm::Full => "full",
+            RunForm::Long => "long",
         }
     }
 }
@@ -74,11 +74,11 @@ impl Meta {
         toml::to_string(self).expect("words, numbers and one table, which is last")
     }
 
-    pub(super) fn parse(text: &str) -> Result<Meta, Fault> {
+    pub(super) fn parse(text: &str) -> Result<Meta, LineFault> {
         toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            Fault { line, why: error.message().lines().collect::<Vec<_>>().join("; ") }
+            LineFault { line, why: error.message().lines().collect::<Vec<_>>().join("; ") }
         })
     }
 }

@@ -1,23 +1,23 @@
 //! Round trips, and files that the laboratory did not write.
 
 use super::*;
-use crate::calibrate::Machine;
+use crate::calibrate::MachineInfo;
 use proptest::prelude::*;
 
 /// A folder of its own, gone in the end.
-struct Scratch(PathBuf);
+struct ResultsFolder(PathBuf);
 
-impl Scratch {
-    fn new(name: &str) -> Scratch {
+impl ResultsFolder {
+    fn new(name: &str) -> ResultsFolder {
         let path =
             std::env::temp_dir().join(format!("aldis-results-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
-        Scratch(path)
+        ResultsFolder(path)
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ResultsFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -28,7 +28,7 @@ fn meta() -> Meta {
         plan: "maestro/figure-7".into(),
         source: "Maestro, figure 7".into(),
         title: "Fairness under scenario 1".into(),
-        form: Form::Quick,
+        form: RunForm::Quick,
         aldis: "0.1.0".into(),
         commit: "0123abcd".into(),
         command: "aldis lab run \"maestro/figure-7\" --quick".into(),
@@ -37,7 +37,7 @@ fn meta() -> Meta {
         partial: false,
         why: None,
         notes: vec!["NOX is not measured: it no longer builds.".into()],
-        machine: Machine { cpu: "A processor".into(), cores: 2, kernel: "Linux 6.12.0".into() },
+        machine: MachineInfo { cpu: "A processor".into(), cores: 2, kernel: "Linux 6.12.0".into() },
     }
 }
 
@@ -49,21 +49,21 @@ fn point(series: &str, x: X) -> Point {
         value: 1.7e6,
         unit: "rps".into(),
         repeat: 0,
-        origin: Origin::Measured,
-        mark: Mark::None,
+        origin: ValueOrigin::Measured,
+        mark: ValueMark::None,
     }
 }
 
 #[test]
 fn what_is_written_is_found_and_read_again() {
-    let scratch = Scratch::new("round-trip");
+    let scratch = ResultsFolder::new("round-trip");
     let simulated = Point {
-        origin: Origin::Simulated,
-        mark: Mark::GeneratorLimited,
+        origin: ValueOrigin::Simulated,
+        mark: ValueMark::GeneratorLimited,
         ..point("ovs, \"the\" controller", X::Word("79, uniform".into()))
     };
     let points = [point("beacon", X::Number(0.1)), simulated, point("nox", X::Word("4".into()))];
-    let mut writer = Writer::create(&scratch.0, &meta(), "title = \"a plan\"\n").unwrap();
+    let mut writer = ResultsWriter::create(&scratch.0, &meta(), "title = \"a plan\"\n").unwrap();
     for point in &points {
         writer.point(point).unwrap();
     }
@@ -79,8 +79,8 @@ fn what_is_written_is_found_and_read_again() {
 
 #[test]
 fn a_run_that_dies_leaves_what_it_had_and_says_that_it_is_partial() {
-    let scratch = Scratch::new("dies");
-    let mut writer = Writer::create(&scratch.0, &meta(), "").unwrap();
+    let scratch = ResultsFolder::new("dies");
+    let mut writer = ResultsWriter::create(&scratch.0, &meta(), "").unwrap();
     writer.point(&point("beacon", X::Number(1.0))).unwrap();
     let folder = writer.folder().to_path_buf();
     drop(writer);
@@ -135,8 +135,8 @@ fn a_line_that_is_wrong_is_named() {
 
 #[test]
 fn errors_name_the_file_and_the_line() {
-    let scratch = Scratch::new("errors");
-    let folder = Writer::create(&scratch.0, &meta(), "").unwrap().finish(&meta()).unwrap();
+    let scratch = ResultsFolder::new("errors");
+    let folder = ResultsWriter::create(&scratch.0, &meta(), "").unwrap().finish(&meta()).unwrap();
     fs::write(folder.join(POINTS), format!("{}nonsense\n", csv::HEADER)).unwrap();
     let refused = Results::read(&folder).unwrap_err().to_string();
     assert!(refused.ends_with("maestro/figure-7/points.csv, line 2: 1 fields where 8 belong"));
@@ -152,9 +152,9 @@ fn errors_name_the_file_and_the_line() {
 
 #[test]
 fn a_plan_cannot_write_elsewhere() {
-    let scratch = Scratch::new("elsewhere");
+    let scratch = ResultsFolder::new("elsewhere");
     for plan in ["../x", "/etc", "a//b", "", "a/b/c/d", ".hidden", "a b", "a/.."] {
-        let refused = Writer::create(&scratch.0, &Meta { plan: plan.into(), ..meta() }, "");
+        let refused = ResultsWriter::create(&scratch.0, &Meta { plan: plan.into(), ..meta() }, "");
         assert!(refused.unwrap_err().to_string().contains("is no plan's name"), "{plan}");
     }
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
@@ -180,8 +180,8 @@ fn any_point() -> impl Strategy<Value = Point> {
     let values = (any::<f64>(), 0..REPEATS_MAX, any::<bool>(), any::<bool>());
     (name, x, name, "[ -~µ]{0,9}", values).prop_map(|(series, x, metric, unit, values)| {
         let (value, repeat, simulated, limited) = values;
-        let origin = if simulated { Origin::Simulated } else { Origin::Measured };
-        let mark = if limited { Mark::GeneratorLimited } else { Mark::None };
+        let origin = if simulated { ValueOrigin::Simulated } else { ValueOrigin::Measured };
+        let mark = if limited { ValueMark::GeneratorLimited } else { ValueMark::None };
         Point { series, x, metric, value, unit, repeat, origin, mark }
     })
 }

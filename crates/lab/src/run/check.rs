@@ -4,13 +4,13 @@
 //! A controller is a process with one worker on one core, the load is on another, and queues are
 //! always full. Nothing of such a run goes into the costs: those come from [`crate::calibrate`].
 
-use super::measure::{Bench, throughput};
-use super::simulated::Stage;
+use super::measure::{MeasureBench, throughput};
+use super::simulated::SimulationBench;
 use crate::calibrate::{Conditions, median};
 use crate::plan::Plan;
-use crate::plan::expand::Point;
-use crate::results::{self, Origin};
-use aldis_engine::sim::Outcome;
+use crate::plan::expand::PlanPoint;
+use crate::results::{self, ValueOrigin};
+use aldis_engine::sim::SimOutcome;
 use aldis_engine::{pin, sim};
 use serde::Serialize;
 use std::path::Path;
@@ -115,9 +115,9 @@ pub fn verdict(rows: &[Checked]) -> String {
 pub struct Check<'a> {
     aldis: &'a Path,
     plan: Plan,
-    points: Vec<Point>,
+    points: Vec<PlanPoint>,
     /// What was measured of each point.
-    runs: Vec<Vec<Measured>>,
+    runs: Vec<Vec<CheckedRun>>,
     stop: &'a AtomicBool,
 }
 
@@ -135,8 +135,8 @@ impl<'a> Check<'a> {
     ) -> Result<Check<'a>, String> {
         let plan = Plan::parse("calibration", "calibration.toml", text(conditions, length))
             .map_err(|refused| refused.to_string())?;
-        let mut points = plan.expand(results::Form::Quick, pin::cores().len().max(1))?.points;
-        points.retain(|point| point.origin == Origin::Measured);
+        let mut points = plan.expand(results::RunForm::Quick, pin::cores().len().max(1))?.points;
+        points.retain(|point| point.origin == ValueOrigin::Measured);
         let runs = vec![Vec::new(); points.len()];
         Ok(Check { aldis, plan, points, runs, stop })
     }
@@ -146,7 +146,7 @@ impl<'a> Check<'a> {
     /// # Errors
     /// A sentence: what failed, or that it was told to stop.
     pub fn round(&mut self, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
-        let form = self.plan.form(results::Form::Quick);
+        let form = self.plan.form(results::RunForm::Quick);
         let first = self.runs.first().map_or(0, Vec::len);
         let until = Instant::now() + WITHIN;
         for place in (first..).take(self.points.len()) {
@@ -155,8 +155,8 @@ impl<'a> Check<'a> {
             progress(&name(point));
             let run = self.plan.said.runs[point.run].get_ref();
             let Check { aldis, stop, .. } = *self;
-            let bench = Bench { aldis, run, form: &form, seed: 1, until, stop };
-            self.runs[at].push(Measured::of(&bench, point)?);
+            let bench = MeasureBench { aldis, run, form: &form, seed: 1, until, stop };
+            self.runs[at].push(CheckedRun::of(&bench, point)?);
         }
         Ok(())
     }
@@ -170,13 +170,15 @@ impl<'a> Check<'a> {
         costs: sim::Costs,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Vec<Checked>, String> {
-        let form = self.plan.form(results::Form::Quick);
+        let form = self.plan.form(results::RunForm::Quick);
         let mut checked = Vec::with_capacity(self.points.len());
         for (point, runs) in self.points.iter().zip(&mut self.runs) {
             progress(&format!("{}, simulated", name(point)));
             let run = self.plan.said.runs[point.run].get_ref();
-            let simulated: Result<Vec<Outcome>, String> = (1..=SEEDS)
-                .map(|seed| Ok(Stage::new(run, &form, costs, seed).simulate(point)?.outcome))
+            let simulated: Result<Vec<SimOutcome>, String> = (1..=SEEDS)
+                .map(|seed| {
+                    Ok(SimulationBench::new(run, &form, costs, seed).simulate(point)?.outcome)
+                })
                 .collect();
             checked.push(Checked::new(name(point), runs, &simulated?));
         }
@@ -186,18 +188,18 @@ impl<'a> Check<'a> {
 
 /// What one run found.
 #[derive(Clone, Copy, Debug)]
-struct Measured {
+struct CheckedRun {
     rps: f64,
     deviation: f64,
     cpu_ns: Option<f64>,
     generator_limited: bool,
 }
 
-impl Measured {
-    fn of(bench: &Bench<'_>, point: &Point) -> Result<Measured, String> {
+impl CheckedRun {
+    fn of(bench: &MeasureBench<'_>, point: &PlanPoint) -> Result<CheckedRun, String> {
         let run = bench.measure(point, 0.0)?;
         let answered = run.report.answered().max(1);
-        Ok(Measured {
+        Ok(CheckedRun {
             rps: throughput(&run.report),
             deviation: run.report.fairness(&run.load).worst().abs(),
             cpu_ns: run.cpu_ns.map(|ns| ns as f64 / answered as f64),
@@ -208,13 +210,13 @@ impl Measured {
 
 impl Checked {
     /// Of runs, which are put in order, and simulations; one of each at least.
-    fn new(design: String, runs: &mut [Measured], simulated: &[Outcome]) -> Checked {
+    fn new(design: String, runs: &mut [CheckedRun], simulated: &[SimOutcome]) -> Checked {
         let middle = runs.len() / 2;
         let mut deviations: Vec<f64> = runs.iter().map(|run| run.deviation).collect();
         let measured_deviation = median(&mut deviations);
-        let mut deviations: Vec<f64> = simulated.iter().map(Outcome::deviation_max).collect();
+        let mut deviations: Vec<f64> = simulated.iter().map(SimOutcome::deviation_max).collect();
         let simulated_deviation = median(&mut deviations);
-        let served: Vec<f64> = simulated.iter().map(Outcome::throughput).collect();
+        let served: Vec<f64> = simulated.iter().map(SimOutcome::throughput).collect();
         runs.sort_by(|one, other| one.rps.total_cmp(&other.rps));
         let rates: Vec<f64> = runs.iter().map(|run| run.rps).collect();
         let (measured_rps, error) = mean(&rates);
@@ -242,7 +244,7 @@ fn mean(values: &[f64]) -> (f64, Option<f64>) {
 }
 
 /// The design, and what is different from its preset.
-fn name(point: &Point) -> String {
+fn name(point: &PlanPoint) -> String {
     [point.subject.name(), &*point.settings.join(" ")].join(" ").trim_end().to_owned()
 }
 

@@ -1,10 +1,10 @@
 //! A controller as a child process: started on cores of its own, found at its port, ended with all
 //! that it started.
 
-use super::folder::Folder;
+use super::folder::RunFolder;
 use super::launcher;
-use crate::plan::expand::{Point, Subject};
-use crate::plan::{Controller, OURS};
+use crate::plan::expand::{PlanPoint, PointSubject};
+use crate::plan::{ControllerCommand, OURS};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -40,7 +40,7 @@ pub(super) struct ControllerProcess {
     pub(super) stats: Option<PathBuf>,
     last_words: Arc<Mutex<String>>,
     /// Its files go with it.
-    _folder: Folder,
+    _folder: RunFolder,
 }
 
 impl ControllerProcess {
@@ -51,13 +51,13 @@ impl ControllerProcess {
     /// plan and the point.
     pub(super) fn start(
         aldis: &Path,
-        point: &Point,
+        point: &PlanPoint,
         poll: bool,
         on: &[usize],
     ) -> Result<ControllerProcess, String> {
-        let folder = Folder::new().map_err(|error| format!("cannot make a folder: {error}"))?;
+        let folder = RunFolder::new().map_err(|error| format!("cannot make a folder: {error}"))?;
         match &point.subject {
-            Subject::Design(design) => {
+            PointSubject::Design(design) => {
                 let stats = folder.path().join("stats.json");
                 let mut command = Command::new(aldis);
                 command.args(["run", "--listen", "127.0.0.1:0", "--http", "off", "--log", "error"]);
@@ -73,13 +73,13 @@ impl ControllerProcess {
                 }
                 ControllerProcess::ours(launcher::command(aldis, &command, on), folder, Some(stats))
             }
-            Subject::Null => {
+            PointSubject::Null => {
                 let mut command = Command::new(aldis);
                 command.args(["bench", "null", "--listen", "127.0.0.1:0"]);
                 command.args(["--threads", &point.workers.to_string()]);
                 ControllerProcess::ours(launcher::command(aldis, &command, on), folder, None)
             }
-            Subject::Foreign(controller) => {
+            PointSubject::Foreign(controller) => {
                 ControllerProcess::foreign(controller, point.workers, folder, (aldis, on))
             }
         }
@@ -88,7 +88,7 @@ impl ControllerProcess {
     /// Ours say on stderr where they listen.
     fn ours(
         command: Command,
-        folder: Folder,
+        folder: RunFolder,
         stats: Option<PathBuf>,
     ) -> Result<ControllerProcess, String> {
         let name = command.get_program().to_string_lossy().into_owned();
@@ -119,9 +119,9 @@ impl ControllerProcess {
 
     /// Others are told a port, and it is tried until something listens there.
     fn foreign(
-        controller: &Controller,
+        controller: &ControllerCommand,
         workers: usize,
-        folder: Folder,
+        folder: RunFolder,
         (aldis, on): (&Path, &[usize]),
     ) -> Result<ControllerProcess, String> {
         for (name, text) in &controller.files {
@@ -212,9 +212,9 @@ pub(super) fn ask_for_counters(pid: Pid) {
 ///
 /// # Errors
 /// The sentence that says that it is not, and how to have it.
-pub(super) fn present(controller: &Controller) -> Result<(), String> {
+pub(super) fn present(controller: &ControllerCommand) -> Result<(), String> {
     let missing = |why: String| {
-        let Controller { name, install, .. } = controller;
+        let ControllerCommand { name, install, .. } = controller;
         format!("{name} is not measured: {why}; install it with: {install}")
     };
     let program = &controller.command[0];

@@ -14,21 +14,21 @@ const FILE_MAX: u64 = 64 << 20;
 
 /// The counters at a moment.
 #[derive(Clone, PartialEq, Default, Debug, Deserialize)]
-pub(super) struct Counters {
+pub(super) struct ControllerCounters {
     /// In nanoseconds since the controller started.
     at_ns: u64,
     /// All workers together.
-    pub(super) total: Counts,
+    pub(super) total: AskedCounts,
     /// Each of them; I/O threads, where the design has them, come first.
-    pub(super) workers: Vec<Counts>,
+    pub(super) workers: Vec<AskedCounts>,
 }
 
 /// The part of [`WorkerCounts`] that is asked for here.
 #[derive(Clone, PartialEq, Default, Debug, Deserialize)]
-pub(super) struct Counts {
-    pub(super) ibt: Histogram,
+pub(super) struct AskedCounts {
+    pub(super) ibt: ReadHistogram,
     pub(super) ibt_now: u64,
-    pub(super) batching_delay_ns: Histogram,
+    pub(super) batching_delay_ns: ReadHistogram,
     pub(super) lock_wait_ns: u64,
     pub(super) run_time_ns: u64,
     pub(super) wakeups: u64,
@@ -36,25 +36,28 @@ pub(super) struct Counts {
 
 /// A distribution as the counters write it.
 #[derive(Clone, PartialEq, Default, Debug, Deserialize)]
-pub(super) struct Histogram {
+pub(super) struct ReadHistogram {
     pub(super) count: u64,
     pub(super) sum: u64,
-    pub(super) buckets: Vec<Bucket>,
+    pub(super) buckets: Vec<ReadBucket>,
 }
 
 /// Values that are counted together.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-pub(super) struct Bucket {
+pub(super) struct ReadBucket {
     upper: u64,
     count: u64,
 }
 
-impl Counters {
+impl ControllerCounters {
     /// Those that the file has once it is newer than `before`.
     ///
     /// # Errors
     /// It was not written in time, or cannot be read.
-    pub(super) fn after(file: &Path, before: &Counters) -> Result<Counters, String> {
+    pub(super) fn after(
+        file: &Path,
+        before: &ControllerCounters,
+    ) -> Result<ControllerCounters, String> {
         let deadline = Instant::now() + WRITTEN_WITHIN;
         loop {
             if let Some(counters) = read(file)?
@@ -70,11 +73,11 @@ impl Counters {
     }
 
     /// What was counted since an earlier moment; levels are those of now.
-    pub(super) fn since(&self, before: &Counters) -> Counters {
-        let none = Counts::default();
+    pub(super) fn since(&self, before: &ControllerCounters) -> ControllerCounters {
+        let none = AskedCounts::default();
         let workers = self.workers.iter().enumerate();
         let earlier = |index: usize| before.workers.get(index).unwrap_or(&none);
-        Counters {
+        ControllerCounters {
             at_ns: self.at_ns,
             total: self.total.since(&before.total),
             workers: workers.map(|(index, now)| now.since(earlier(index))).collect(),
@@ -83,7 +86,7 @@ impl Counters {
 }
 
 /// The file's, if it is there.
-fn read(file: &Path) -> Result<Option<Counters>, String> {
+fn read(file: &Path) -> Result<Option<ControllerCounters>, String> {
     match std::fs::metadata(file) {
         Err(_) => return Ok(None),
         Ok(found) if found.len() > FILE_MAX => {
@@ -96,9 +99,9 @@ fn read(file: &Path) -> Result<Option<Counters>, String> {
     counters.map(Some).map_err(|error| format!("its counters are no counters: {error}"))
 }
 
-impl Counts {
-    fn since(&self, before: &Counts) -> Counts {
-        Counts {
+impl AskedCounts {
+    fn since(&self, before: &AskedCounts) -> AskedCounts {
+        AskedCounts {
             ibt: self.ibt.since(&before.ibt),
             ibt_now: self.ibt_now,
             batching_delay_ns: self.batching_delay_ns.since(&before.batching_delay_ns),
@@ -109,15 +112,15 @@ impl Counts {
     }
 }
 
-impl Histogram {
-    fn since(&self, before: &Histogram) -> Histogram {
+impl ReadHistogram {
+    fn since(&self, before: &ReadHistogram) -> ReadHistogram {
         let earlier = |upper: u64| before.buckets.iter().find(|bucket| bucket.upper == upper);
-        let left = |bucket: &Bucket| {
+        let left = |bucket: &ReadBucket| {
             let count =
                 bucket.count - earlier(bucket.upper).map_or(0, |b| b.count).min(bucket.count);
-            Bucket { count, ..*bucket }
+            ReadBucket { count, ..*bucket }
         };
-        Histogram {
+        ReadHistogram {
             count: self.count.saturating_sub(before.count),
             sum: self.sum.wrapping_sub(before.sum),
             buckets: self.buckets.iter().map(left).filter(|bucket| bucket.count > 0).collect(),
@@ -142,9 +145,9 @@ impl Histogram {
     }
 }
 
-impl From<&Snapshot> for Counters {
-    fn from(snapshot: &Snapshot) -> Counters {
-        Counters {
+impl From<&Snapshot> for ControllerCounters {
+    fn from(snapshot: &Snapshot) -> ControllerCounters {
+        ControllerCounters {
             at_ns: snapshot.at_ns,
             total: (&snapshot.total).into(),
             workers: snapshot.workers.iter().map(|worker| (&worker.counts).into()).collect(),
@@ -152,9 +155,9 @@ impl From<&Snapshot> for Counters {
     }
 }
 
-impl From<&WorkerCounts> for Counts {
-    fn from(counts: &WorkerCounts) -> Counts {
-        Counts {
+impl From<&WorkerCounts> for AskedCounts {
+    fn from(counts: &WorkerCounts) -> AskedCounts {
+        AskedCounts {
             ibt: (&counts.ibt).into(),
             ibt_now: counts.ibt_now,
             batching_delay_ns: (&counts.batching_delay_ns).into(),
@@ -165,13 +168,13 @@ impl From<&WorkerCounts> for Counts {
     }
 }
 
-impl From<&Distribution> for Histogram {
-    fn from(distribution: &Distribution) -> Histogram {
-        let bucket = |bucket: aldis_control::stats::Bucket| Bucket {
+impl From<&Distribution> for ReadHistogram {
+    fn from(distribution: &Distribution) -> ReadHistogram {
+        let bucket = |bucket: aldis_control::stats::Bucket| ReadBucket {
             upper: bucket.upper,
             count: bucket.count,
         };
-        Histogram {
+        ReadHistogram {
             count: distribution.count(),
             sum: distribution.sum(),
             buckets: distribution.buckets().map(bucket).collect(),
@@ -185,7 +188,7 @@ mod tests {
     use aldis_control::Time;
     use aldis_control::stats::WorkerStats;
 
-    fn counters(stats: &WorkerStats, at: u64) -> Counters {
+    fn counters(stats: &WorkerStats, at: u64) -> ControllerCounters {
         (&Snapshot::new(Time(at), [stats], vec![])).into()
     }
 
@@ -203,6 +206,6 @@ mod tests {
         assert_eq!(between.total.ibt.mean(), Some(27.5));
         let ibt = &between.workers[0].ibt;
         assert_eq!([0.0, 0.25, 0.26, 1.0].map(|q| ibt.quantile(q).unwrap()), [20, 20, 30, 30]);
-        assert_eq!(Histogram::default().quantile(0.5), None);
+        assert_eq!(ReadHistogram::default().quantile(0.5), None);
     }
 }

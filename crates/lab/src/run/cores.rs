@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 const LOAD_MAX: usize = 8;
 
 /// The cores of a measurement.
-pub(super) struct Cores {
+pub(super) struct MeasureCores {
     /// The controller's: one a worker, and one for each of its other threads where there are so
     /// many.
     pub(super) controller: Vec<usize>,
@@ -15,10 +15,10 @@ pub(super) struct Cores {
     pub(super) load: Vec<usize>,
 }
 
-impl Cores {
+impl MeasureCores {
     /// For a controller of so many workers, and other threads beside. These have cores of their own
     /// if one is left for the load.
-    pub(super) fn divide(workers: usize, others: usize) -> Cores {
+    pub(super) fn divide(workers: usize, others: usize) -> MeasureCores {
         let mut controller = pin::cores();
         let most = controller.len();
         let wanted = (workers + others).min((most - 1).max(workers));
@@ -27,7 +27,7 @@ impl Cores {
             load.clone_from(&controller);
         }
         load.truncate(LOAD_MAX);
-        Cores { controller, load }
+        MeasureCores { controller, load }
     }
 
     /// Whether controller and load take turns.
@@ -63,10 +63,10 @@ mod tests {
     fn nobody_is_without_a_core_and_nobody_shares_unless_there_is_one() {
         let all = pin::cores();
         for workers in 1..=all.len() + 1 {
-            let cores = Cores::divide(workers, 0);
+            let cores = MeasureCores::divide(workers, 0);
             assert_eq!(cores.controller.len(), workers.min(all.len()));
             // Threads beside take no worker's core away.
-            let with = Cores::divide(workers, 1);
+            let with = MeasureCores::divide(workers, 1);
             let spare = usize::from(workers + 1 < all.len());
             assert_eq!(with.controller.len(), cores.controller.len() + spare);
             assert!(!cores.load.is_empty() && cores.shared() == (workers >= all.len()));

@@ -1,12 +1,12 @@
 //! One measured point: a controller on its cores, the load on the others, and what both say of it.
 
 use super::controller_process::{self, ControllerProcess};
-use super::controller_stats::Counters;
-use super::cores::{self, Cores};
+use super::controller_stats::ControllerCounters;
+use super::cores::{self, MeasureCores};
 use super::process;
-use crate::plan::expand::{Point, Subject};
-use crate::plan::{Form, Rate, Run};
-use aldis_emulator::load::{self, Load, Mode, Moment, Report};
+use crate::plan::expand::{PlanPoint, PointSubject};
+use crate::plan::{OfferedRate, PlanForm, PlanRun};
+use aldis_emulator::load::{self, Load, LoadReport, Mode, Moment};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -33,11 +33,11 @@ const SPARE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What a measurement needs beside its point.
-pub(super) struct Bench<'a> {
+pub(super) struct MeasureBench<'a> {
     /// Our own program.
     pub(super) aldis: &'a Path,
-    pub(super) run: &'a Run,
-    pub(super) form: &'a Form,
+    pub(super) run: &'a PlanRun,
+    pub(super) form: &'a PlanForm,
     pub(super) seed: u64,
     /// When the plan has had its time: what runs then is ended.
     pub(super) until: Instant,
@@ -46,26 +46,30 @@ pub(super) struct Bench<'a> {
 }
 
 /// What was measured.
-pub(super) struct Measured {
-    pub(super) report: Report,
+pub(super) struct MeasuredPoint {
+    pub(super) report: LoadReport,
     pub(super) load: Load,
     /// Counters at the beginning of the measurement and from then on, with the time since; none of
     /// other controllers.
-    pub(super) counters: Vec<(Duration, Counters)>,
+    pub(super) counters: Vec<(Duration, ControllerCounters)>,
     /// Resident memory before the switches came and at the end of the measurement, in bytes.
     pub(super) memory: Option<[u64; 2]>,
     /// CPU time in the measurement, in nanoseconds.
     pub(super) cpu_ns: Option<u64>,
 }
 
-impl Bench<'_> {
+impl MeasureBench<'_> {
     /// Measures a point. `capacity` is what the controller serves with queues always full, in
     /// requests a second, where the point's rates are parts of it.
     ///
     /// # Errors
     /// What went wrong, without the plan and the point.
-    pub(super) fn measure(&self, point: &Point, capacity: f64) -> Result<Measured, String> {
-        let cores = Cores::divide(point.workers, point.io_threads());
+    pub(super) fn measure(
+        &self,
+        point: &PlanPoint,
+        capacity: f64,
+    ) -> Result<MeasuredPoint, String> {
+        let cores = MeasureCores::divide(point.workers, point.io_threads());
         let mut running =
             ControllerProcess::start(self.aldis, point, self.run.poll, &cores.controller)?;
         let load = self.load(point, capacity, &running, &cores);
@@ -76,9 +80,9 @@ impl Bench<'_> {
     /// whether the load was its limit.
     ///
     /// # Errors
-    /// Those of [`Bench::measure`].
-    pub(super) fn capacity(&self, point: &Point) -> Result<(f64, bool), String> {
-        let cores = Cores::divide(point.workers, point.io_threads());
+    /// Those of [`MeasureBench::measure`].
+    pub(super) fn capacity(&self, point: &PlanPoint) -> Result<(f64, bool), String> {
+        let cores = MeasureCores::divide(point.workers, point.io_threads());
         let full = point.at_full();
         let mut running =
             ControllerProcess::start(self.aldis, &full, self.run.poll, &cores.controller)?;
@@ -102,16 +106,17 @@ impl Bench<'_> {
         &self,
         load: Load,
         running: &mut ControllerProcess,
-        cores: &Cores,
+        cores: &MeasureCores,
         samples: Samples,
-    ) -> Result<Measured, String> {
+    ) -> Result<MeasuredPoint, String> {
         let pid = running.pid();
         let begun = Instant::now();
         let deadline = (begun + seconds_of(&load) + SPARE).min(self.until);
         let (phase, over, late) =
             (AtomicU8::new(0), AtomicBool::new(false), AtomicBool::new(false));
         let before = process::memory(pid);
-        let watch = Watch { pid, stats: running.stats.as_deref(), phase: &phase, over: &over };
+        let watch =
+            ControllerWatch { pid, stats: running.stats.as_deref(), phase: &phase, over: &over };
         let (report, watched) = std::thread::scope(|scope| {
             let guard = scope.spawn(|| {
                 while !over.load(Ordering::Acquire) {
@@ -147,11 +152,17 @@ impl Bench<'_> {
         let report = report.map_err(|failure| self.explain(&failure, running))?;
         let watched = watched?;
         let memory = before.zip(watched.memory).map(|(before, after)| [before, after]);
-        Ok(Measured { report, load, counters: watched.counters, memory, cpu_ns: watched.cpu_ns })
+        Ok(MeasuredPoint {
+            report,
+            load,
+            counters: watched.counters,
+            memory,
+            cpu_ns: watched.cpu_ns,
+        })
     }
 
     /// A failure of the load, and what became of the controller.
-    fn explain(&self, failure: &load::Failure, running: &mut ControllerProcess) -> String {
+    fn explain(&self, failure: &load::LoadFailure, running: &mut ControllerProcess) -> String {
         let deadline = Instant::now() + Duration::from_secs(1);
         while !running.has_ended() && Instant::now() < deadline {
             std::thread::sleep(LOOK_EVERY);
@@ -175,28 +186,28 @@ impl Bench<'_> {
 
     fn load(
         &self,
-        point: &Point,
+        point: &PlanPoint,
         capacity: f64,
         running: &ControllerProcess,
-        cores: &Cores,
+        cores: &MeasureCores,
     ) -> Load {
         let run = self.run;
         let length = Duration::from_millis(self.form.measure_ms.into());
-        let rps = |rate: &Rate| match rate {
-            Rate::Full => f64::INFINITY,
-            Rate::Rps(rps) => *rps,
-            Rate::Times(times) => (times * capacity).clamp(1.0, load::RATE_MAX),
+        let rps = |rate: &OfferedRate| match rate {
+            OfferedRate::Full => f64::INFINITY,
+            OfferedRate::Rps(rps) => *rps,
+            OfferedRate::Times(times) => (times * capacity).clamp(1.0, load::RATE_MAX),
         };
         let rate = match point.rates.as_slice() {
-            [] | [Rate::Full] => load::Rate::Unlimited,
-            [rate] => load::Rate::Total(rps(rate)),
+            [] | [OfferedRate::Full] => load::DemandRate::Unlimited,
+            [rate] => load::DemandRate::Total(rps(rate)),
             steps => {
-                let step = |rate| load::Step { rate: rps(rate), length };
-                load::Rate::Steps(steps.iter().map(step).collect())
+                let step = |rate| load::RateStep { rate: rps(rate), length };
+                load::DemandRate::Steps(steps.iter().map(step).collect())
             }
         };
         let probes = run.probes_in(self.form);
-        let foreign = matches!(point.subject, Subject::Foreign(_));
+        let foreign = matches!(point.subject, PointSubject::Foreign(_));
         Load {
             switches: point.switches,
             macs: point.macs,
@@ -236,13 +247,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) const STOPPED: &str = "it was told to stop";
 
 /// How many more switches another controller serves; any number where nothing is said.
-fn room(point: &Point) -> Option<u32> {
-    let Subject::Foreign(controller) = &point.subject else { return None };
+fn room(point: &PlanPoint) -> Option<u32> {
+    let PointSubject::Foreign(controller) = &point.subject else { return None };
     controller.switches_max.map(|most| most.saturating_sub(point.switches))
 }
 
 /// Answers a second.
-pub(super) fn throughput(report: &Report) -> f64 {
+pub(super) fn throughput(report: &LoadReport) -> f64 {
     report.answered() as f64 / report.elapsed.as_secs_f64().max(1e-9)
 }
 
@@ -267,7 +278,7 @@ enum Samples {
 }
 
 /// Looks at the controller while it is measured.
-struct Watch<'a> {
+struct ControllerWatch<'a> {
     pid: rustix::process::Pid,
     stats: Option<&'a Path>,
     /// 0 before, 1 in and 2 behind the measurement.
@@ -276,15 +287,15 @@ struct Watch<'a> {
 }
 
 #[derive(Default)]
-struct Watched {
-    counters: Vec<(Duration, Counters)>,
+struct WatchedFigures {
+    counters: Vec<(Duration, ControllerCounters)>,
     memory: Option<u64>,
     cpu_ns: Option<u64>,
 }
 
-impl Watch<'_> {
-    fn run(&self, samples: Samples) -> Result<Watched, String> {
-        let mut watched = Watched::default();
+impl ControllerWatch<'_> {
+    fn run(&self, samples: Samples) -> Result<WatchedFigures, String> {
+        let mut watched = WatchedFigures::default();
         if !self.wait_for(1, None) {
             return Ok(watched);
         }
@@ -312,12 +323,12 @@ impl Watch<'_> {
         Ok(watched)
     }
 
-    fn sample(&self, begun: Instant, watched: &mut Watched) -> Result<(), String> {
+    fn sample(&self, begun: Instant, watched: &mut WatchedFigures) -> Result<(), String> {
         let Some(stats) = self.stats else { return Ok(()) };
         let before = watched.counters.last().map(|(_, before)| before.clone()).unwrap_or_default();
         let at = begun.elapsed();
         controller_process::ask_for_counters(self.pid);
-        match Counters::after(stats, &before) {
+        match ControllerCounters::after(stats, &before) {
             Ok(counters) => watched.counters.push((at, counters)),
             // A controller that is gone writes nothing; the load says so better.
             Err(_) if self.over.load(Ordering::Acquire) => {}

@@ -5,9 +5,9 @@
 
 use super::measure::{CAPACITY_LENGTH, CAPACITY_WARM_UP};
 use super::simulated::CAPACITY_PART;
-use crate::plan::expand::{Point, Subject};
-use crate::plan::{Form, Plan, Run};
-use crate::results::{self, Origin};
+use crate::plan::expand::{PlanPoint, PointSubject};
+use crate::plan::{Plan, PlanForm, PlanRun};
+use crate::results::{self, ValueOrigin};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -31,17 +31,17 @@ const PILOT_S: f64 = 0.1;
 ///
 /// # Errors
 /// A combination that cannot be.
-pub fn estimate(plan: &Plan, form: results::Form, cores: usize) -> Result<Duration, String> {
+pub fn estimate(plan: &Plan, form: results::RunForm, cores: usize) -> Result<Duration, String> {
     Ok(of_all(plan, &plan.form(form), &plan.expand(form, cores)?.points))
 }
 
 /// How long all points take, with their repeats.
-pub(super) fn of_all(plan: &Plan, form: &Form, points: &[Point]) -> Duration {
+pub(super) fn of_all(plan: &Plan, form: &PlanForm, points: &[PlanPoint]) -> Duration {
     let mut known = HashSet::new();
-    let seconds = |point: &Point| {
+    let seconds = |point: &PlanPoint| {
         let run = plan.said.runs[point.run].get_ref();
         let once = of(run, form, point).as_secs_f64();
-        let measured = point.origin == Origin::Measured;
+        let measured = point.origin == ValueOrigin::Measured;
         let first = measured && point.needs_capacity() && known.insert(point.capacity_key());
         let full = (CAPACITY_WARM_UP + CAPACITY_LENGTH).as_secs_f64();
         let capacity = if first { full + around(run, point) } else { 0.0 };
@@ -52,19 +52,19 @@ pub(super) fn of_all(plan: &Plan, form: &Form, points: &[Point]) -> Duration {
 }
 
 /// How long a point takes once.
-pub(super) fn of(run: &Run, form: &Form, point: &Point) -> Duration {
+pub(super) fn of(run: &PlanRun, form: &PlanForm, point: &PlanPoint) -> Duration {
     let seconds = match point.origin {
-        Origin::Simulated if point.rates.len() > 1 => {
+        ValueOrigin::Simulated if point.rates.len() > 1 => {
             let ms = f64::from(form.measure_ms) * point.rates.len() as f64;
             let requests = ms / 1e3 * point.workers as f64 * STEP_RPS;
             (PILOT_S + requests * SIMULATE_S) / 2.0
         }
-        Origin::Simulated => {
+        ValueOrigin::Simulated => {
             let first = if point.needs_capacity() { 2.0 * CAPACITY_PART } else { 0.0 };
             let requests = form.simulated_requests as f64 * (1.0 + first);
             (PILOT_S + requests * SIMULATE_S) / 2.0
         }
-        Origin::Measured => {
+        ValueOrigin::Measured => {
             let steps = point.rates.len().max(1) as f64;
             let ms = f64::from(form.warm_up_ms) + f64::from(form.measure_ms) * steps;
             around(run, point) + ms / 1e3
@@ -74,10 +74,10 @@ pub(super) fn of(run: &Run, form: &Form, point: &Point) -> Duration {
 }
 
 /// What comes before and after a measurement.
-fn around(run: &Run, point: &Point) -> f64 {
+fn around(run: &PlanRun, point: &PlanPoint) -> f64 {
     let switches = f64::from(point.switches);
     let start =
-        if matches!(point.subject, Subject::Foreign(_)) { START_FOREIGN_S } else { START_S };
+        if matches!(point.subject, PointSubject::Foreign(_)) { START_FOREIGN_S } else { START_S };
     let teach = if run.no_teach { 0.0 } else { switches * f64::from(point.macs) * TEACH_S };
     let groups = run.connect_group.map_or(0, |group| point.switches / group.max(1));
     let pauses = f64::from(groups) * f64::from(run.connect_pause_ms) / 1e3;

@@ -4,14 +4,14 @@
 //! longer to simulate than one. A part of the capacity is a part of what the simulation itself
 //! serves with queues always full, for long enough that batches have the size that they stay at.
 
-use super::controller_stats::Counters;
+use super::controller_stats::ControllerCounters;
 use super::measure::SAMPLE_EVERY;
-use crate::plan::expand::{Point, Subject};
-use crate::plan::{Form, Rate, Run};
+use crate::plan::expand::{PlanPoint, PointSubject};
+use crate::plan::{OfferedRate, PlanForm, PlanRun};
 use aldis_control::AppSet;
 use aldis_control::stats::Snapshot;
 use aldis_emulator::load::{RATE_MAX, turns_of};
-use aldis_engine::sim::{self, Costs, Offer, Outcome, Plan, Responder, Switch};
+use aldis_engine::sim::{self, Costs, Offer, SimOutcome, SimPlan, SimResponder, SimulatedSwitch};
 use std::time::Duration;
 
 /// The shortest and the longest that is measured, of simulated time: some rounds of Maestro's
@@ -45,7 +45,7 @@ const PROBE_PART_MAX: f64 = 0.01;
 
 /// What a simulation needs beside its point.
 #[derive(Clone)]
-pub(super) struct Stage {
+pub(super) struct SimulationBench {
     pub(super) probes: u32,
     pub(super) probe_rate: f64,
     pub(super) requests: u64,
@@ -58,35 +58,35 @@ pub(super) struct Stage {
 
 /// How long is simulated, in seconds of the simulation.
 #[derive(Clone, Copy)]
-struct Span {
+struct SimulatedSpan {
     measured: f64,
     before: f64,
 }
 
-impl Span {
+impl SimulatedSpan {
     /// A quarter as long goes before.
-    fn of(measured: f64) -> Span {
-        Span { measured, before: measured / 4.0 }
+    fn of(measured: f64) -> SimulatedSpan {
+        SimulatedSpan { measured, before: measured / 4.0 }
     }
 }
 
 /// What was simulated: the probing switches apart.
 pub(super) struct Simulated {
     /// Of the switches that do not probe.
-    pub(super) outcome: Outcome,
-    pub(super) probes: Vec<sim::Served>,
+    pub(super) outcome: SimOutcome,
+    pub(super) probes: Vec<sim::SimServed>,
     /// What all switches together were to offer, in requests a second, and for how long; nothing
     /// where they are always full.
     pub(super) steps: Vec<(f64, Duration)>,
     /// The engine's counters when measuring began and at its end, with the time since; and in
     /// between, where rates follow each other.
-    pub(super) counters: Vec<(Duration, Counters)>,
+    pub(super) counters: Vec<(Duration, ControllerCounters)>,
 }
 
-impl Stage {
+impl SimulationBench {
     /// For a run in one form.
-    pub(super) fn new(run: &Run, form: &Form, costs: Costs, seed: u64) -> Stage {
-        Stage {
+    pub(super) fn new(run: &PlanRun, form: &PlanForm, costs: Costs, seed: u64) -> SimulationBench {
+        SimulationBench {
             probes: run.probes_in(form),
             probe_rate: run.probe_rate,
             requests: form.simulated_requests,
@@ -101,31 +101,31 @@ impl Stage {
     ///
     /// # Errors
     /// What cannot be simulated, without the plan and the point.
-    pub(super) fn simulate(&self, point: &Point) -> Result<Simulated, String> {
+    pub(super) fn simulate(&self, point: &PlanPoint) -> Result<Simulated, String> {
         let pilot = PILOT_SECONDS / point.workers as f64;
-        let pilot = self.full(point, Span::of(pilot))?;
+        let pilot = self.full(point, SimulatedSpan::of(pilot))?;
         let requests = self.requests as f64;
         let capacity = match point.needs_capacity() {
             true => {
                 let seconds = requests * CAPACITY_PART / pilot;
-                self.full(point, Span { measured: seconds, before: seconds })?
+                self.full(point, SimulatedSpan { measured: seconds, before: seconds })?
             }
             false => pilot,
         };
-        let rate = |rate: &Rate| match rate {
-            Rate::Full => f64::INFINITY,
-            Rate::Rps(rps) => *rps,
-            Rate::Times(times) => (times * capacity).min(RATE_MAX),
+        let rate = |rate: &OfferedRate| match rate {
+            OfferedRate::Full => f64::INFINITY,
+            OfferedRate::Rps(rps) => *rps,
+            OfferedRate::Times(times) => (times * capacity).min(RATE_MAX),
         };
         let rates: Vec<f64> = point.rates.iter().map(rate).collect();
         let (span, steps) = match rates.as_slice() {
-            [] => (Span::of(requests / pilot), vec![]),
-            [rate] => (Span::of(requests / rate.min(pilot)), vec![(*rate, Duration::MAX)]),
+            [] => (SimulatedSpan::of(requests / pilot), vec![]),
+            [rate] => (SimulatedSpan::of(requests / rate.min(pilot)), vec![(*rate, Duration::MAX)]),
             // Rates that follow each other take the time that they are given.
             several => {
                 let steps = several.iter().map(|rate| (*rate, self.step)).collect();
                 let measured = self.step.as_secs_f64() * several.len() as f64;
-                (Span { measured, before: self.warm_up.as_secs_f64() }, steps)
+                (SimulatedSpan { measured, before: self.warm_up.as_secs_f64() }, steps)
             }
         };
         let steps: Vec<_> = steps.into_iter().filter(|(rate, _)| rate.is_finite()).collect();
@@ -133,7 +133,7 @@ impl Stage {
     }
 
     /// What is served with queues always full, in requests a second.
-    fn full(&self, point: &Point, span: Span) -> Result<f64, String> {
+    fn full(&self, point: &PlanPoint, span: SimulatedSpan) -> Result<f64, String> {
         let served = self.outcome(&point.at_full(), &[], span, 0)?.outcome.throughput();
         if served <= 0.0 {
             return Err("nothing was answered in the simulation".into());
@@ -145,12 +145,12 @@ impl Stage {
     /// none.
     fn outcome(
         &self,
-        point: &Point,
+        point: &PlanPoint,
         steps: &[(f64, Duration)],
-        span: Span,
+        span: SimulatedSpan,
         probes: u32,
     ) -> Result<Simulated, String> {
-        let Subject::Design(design) = &point.subject else {
+        let PointSubject::Design(design) = &point.subject else {
             return Err("only designs of ours can be simulated".into());
         };
         let turns = |place| turns_of(place, point.switches);
@@ -174,22 +174,24 @@ impl Stage {
             }
         };
         let parts = point.spread.parts(point.switches, self.seed);
-        let mut switches: Vec<Switch> = (0..).zip(parts).map(offer).map(Switch::new).collect();
+        let mut switches: Vec<SimulatedSwitch> =
+            (0..).zip(parts).map(offer).map(SimulatedSwitch::new).collect();
         let least = steps.iter().map(|(rate, _)| *rate).fold(RATE_MAX, f64::min);
         let often = probe_rate(probes, length, least).max(self.probe_rate);
-        let probing = Switch::new(Offer::Poisson(often));
+        let probing = SimulatedSwitch::new(Offer::Poisson(often));
         switches.extend((0..probes).map(|_| probing.clone()));
-        let plan = Plan {
+        let plan = SimPlan {
             warm_up: before,
             duration: length,
             seed: self.seed,
             costs: self.costs,
-            ..Plan::new(*design, point.workers, switches)
+            ..SimPlan::new(*design, point.workers, switches)
         };
-        let app_set = AppSet::default().with(Responder::default);
+        let app_set = AppSet::default().with(SimResponder::default);
         let every = if steps.len() > 1 { SAMPLE_EVERY } else { Duration::MAX };
         let mut counters = Vec::new();
-        let mut watch = |at, snapshot: &Snapshot| counters.push((at, Counters::from(snapshot)));
+        let mut watch =
+            |at, snapshot: &Snapshot| counters.push((at, ControllerCounters::from(snapshot)));
         let outcome = sim::run_and_watch(&plan, &app_set, every, &mut watch);
         let mut outcome = outcome.map_err(|refused| refused.to_string())?;
         let probes = outcome.switches.split_off(point.switches as usize);

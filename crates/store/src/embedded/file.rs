@@ -3,8 +3,8 @@
 //!
 //! A database that opens a file writes to it before it has read what is in it. So a file is tried
 //! first: what the database writes meanwhile is kept beside the file and forgotten. The locks are
-//! the file's, taken once and held until [`Held`] is dropped, however often a database is opened in
-//! it.
+//! the file's, taken once and held until [`LockedFile`] is dropped, however often a database is
+//! opened in it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,15 +19,15 @@ use crate::limits::TRIAL_MAX;
 
 /// A file that no other process opens as long as this lives and a database was opened in it.
 #[derive(Debug)]
-pub(super) struct Held(FileBackend);
+pub(super) struct LockedFile(FileBackend);
 
-impl Held {
-    pub(super) fn new(file: File) -> Result<Arc<Held>, DatabaseError> {
-        Ok(Arc::new(Held(FileBackend::new(file)?)))
+impl LockedFile {
+    pub(super) fn new(file: File) -> Result<Arc<LockedFile>, DatabaseError> {
+        Ok(Arc::new(LockedFile(FileBackend::new(file)?)))
     }
 }
 
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // The file is closed with it, which gives its locks back in any case.
         let _ = self.0.close();
@@ -50,7 +50,7 @@ macro_rules! locks_of_the_file {
 /// The open file of a store, with its lock.
 #[derive(Debug)]
 pub(super) struct Direct {
-    pub(super) file: Arc<Held>,
+    pub(super) file: Arc<LockedFile>,
 }
 
 impl StorageBackend for Direct {
@@ -83,7 +83,7 @@ impl StorageBackend for Direct {
 /// The file, and what was written since in memory.
 #[derive(Debug)]
 pub(super) struct Trial {
-    file: Arc<Held>,
+    file: Arc<LockedFile>,
     written: Mutex<Written>,
 }
 
@@ -101,7 +101,7 @@ struct Written {
 const BLOCK: usize = 4096;
 
 impl Trial {
-    pub(super) fn of(file: &Arc<Held>) -> io::Result<Trial> {
+    pub(super) fn of(file: &Arc<LockedFile>) -> io::Result<Trial> {
         let len = file.0.len()?;
         let written = Written { len, of_file: len, blocks: BTreeMap::new() };
         Ok(Trial { file: Arc::clone(file), written: Mutex::new(written) })
@@ -231,14 +231,14 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn scratch(bytes: &[u8]) -> (std::path::PathBuf, Arc<Held>) {
+    fn scratch(bytes: &[u8]) -> (std::path::PathBuf, Arc<LockedFile>) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("aldis-store-trial-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, bytes).unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
-        (path, Held::new(file).unwrap())
+        (path, LockedFile::new(file).unwrap())
     }
 
     #[test]

@@ -13,7 +13,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, StorageError};
 
 use super::Image;
-use super::file::{Direct, Held, Trial};
+use super::file::{Direct, LockedFile, Trial};
 use super::quiet::quietly;
 use super::rows::{self, Unloaded};
 use crate::Error;
@@ -22,7 +22,7 @@ use crate::Error;
 const STUMBLED: &str = "the database stumbled over it";
 
 /// Opens the file to change it, and makes it where there is none.
-pub(super) fn open(path: &Path) -> Result<(Arc<Held>, Database, Image), Error> {
+pub(super) fn open(path: &Path) -> Result<(Arc<LockedFile>, Database, Image), Error> {
     if !path.exists() {
         create(path).map_err(|error| disk(path, &error))?;
     }
@@ -35,7 +35,7 @@ pub(super) fn open(path: &Path) -> Result<(Arc<Held>, Database, Image), Error> {
 }
 
 /// What the file says, found without a write to it. It is locked until what is returned is dropped.
-pub(super) fn look(path: &Path) -> Result<(Arc<Held>, Image), Error> {
+pub(super) fn look(path: &Path) -> Result<(Arc<LockedFile>, Image), Error> {
     let file = File::options().read(true).write(true).open(path);
     let file = file.map_err(|error| disk(path, &error))?;
     let about = file.metadata().map_err(|error| disk(path, &error))?;
@@ -45,7 +45,7 @@ pub(super) fn look(path: &Path) -> Result<(Arc<Held>, Image), Error> {
     if about.len() == 0 {
         return Err(Error::Empty { path: path.to_owned() });
     }
-    let file = Held::new(file).map_err(|error| refusal(path, error))?;
+    let file = LockedFile::new(file).map_err(|error| refusal(path, error))?;
     let trial = Trial::of(&file).map_err(|error| disk(path, &error))?;
     let image = quietly(|| {
         // Each page is read and compared with its checksum, those of the database's own tables too.
@@ -62,7 +62,7 @@ pub(super) fn look(path: &Path) -> Result<(Arc<Held>, Image), Error> {
 
 /// Opens a file again after a write to it failed. Some of the change may have been written: the
 /// file is made to say what was acknowledged.
-pub(super) fn again(file: &Arc<Held>, image: &Image) -> Result<Database, String> {
+pub(super) fn again(file: &Arc<LockedFile>, image: &Image) -> Result<Database, String> {
     let direct = Direct { file: Arc::clone(file) };
     let opened = quietly(|| {
         let database = builder().set_check_integrity_on_open(true).create_with_backend(direct);

@@ -4,8 +4,8 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde_json::Value;
 
 use super::digest::Digest;
-use super::{Image, Place};
-use crate::{Entry, Revision};
+use super::{Image, ShelfKey};
+use crate::{Revision, StoreEntry};
 
 /// Entries by `shelf/name`: eight bytes of revision, and JSON.
 const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries");
@@ -24,19 +24,19 @@ const SETTLED: &str = "settled";
 const FORMAT_NOW: u64 = 1;
 
 /// A row of the file: its key, and what is there from now on.
-pub(super) type Row = (String, Option<Vec<u8>>);
+pub(super) type FileRow = (String, Option<Vec<u8>>);
 
-pub(super) fn encode(entry: &Entry) -> Vec<u8> {
+pub(super) fn encode(entry: &StoreEntry) -> Vec<u8> {
     let mut bytes = entry.revision.0.to_be_bytes().to_vec();
     bytes.extend_from_slice(entry.value.to_string().as_bytes());
     bytes
 }
 
-fn decode(key: &str, bytes: &[u8]) -> Option<(Place, Entry)> {
+fn decode(key: &str, bytes: &[u8]) -> Option<(ShelfKey, StoreEntry)> {
     let (shelf, name) = key.split_once('/')?;
     let (revision, json) = bytes.split_first_chunk()?;
     let value: Value = serde_json::from_slice(json).ok()?;
-    let entry = Entry { value, revision: Revision(u64::from_be_bytes(*revision)) };
+    let entry = StoreEntry { value, revision: Revision(u64::from_be_bytes(*revision)) };
     Some(((shelf.parse().ok()?, name.to_owned()), entry))
 }
 
@@ -84,7 +84,7 @@ pub(super) fn load(database: &Database) -> Result<Image, Unloaded> {
 }
 
 /// The rows that make a file which says `there` say `image`.
-pub(super) fn differences(there: &Image, image: &Image) -> Vec<Row> {
+pub(super) fn differences(there: &Image, image: &Image) -> Vec<FileRow> {
     let gone = there.entries.keys().filter(|place| !image.entries.contains_key(place));
     let gone = gone.map(|place| (key(place), None));
     let other =
@@ -92,14 +92,14 @@ pub(super) fn differences(there: &Image, image: &Image) -> Vec<Row> {
     gone.chain(other.map(|(place, entry)| (key(place), Some(encode(entry))))).collect()
 }
 
-pub(super) fn key((shelf, name): &Place) -> String {
+pub(super) fn key((shelf, name): &ShelfKey) -> String {
     format!("{shelf}/{name}")
 }
 
 /// Writes these rows and the numbers about the whole. On disk twice when it returns.
 pub(super) fn write(
     database: &Database,
-    rows: &[Row],
+    rows: &[FileRow],
     revision: Revision,
     digest: Digest,
 ) -> Result<(), redb::Error> {

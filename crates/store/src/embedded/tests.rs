@@ -5,14 +5,14 @@ use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A file of its own for each test, gone with it.
-struct Scratch(PathBuf);
+struct StoreFile(PathBuf);
 
-impl Scratch {
-    fn new() -> Scratch {
+impl StoreFile {
+    fn new() -> StoreFile {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("aldis-store-{}-{number}", std::process::id());
-        Scratch(std::env::temp_dir().join(name))
+        StoreFile(std::env::temp_dir().join(name))
     }
 
     fn open(&self) -> Embedded {
@@ -20,31 +20,31 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for StoreFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-fn weight(name: &str, weight: u32) -> Change {
-    Change::set(Shelf::Weights, name, json!(weight))
+fn weight(name: &str, weight: u32) -> StoreChange {
+    StoreChange::set(Shelf::Weights, name, json!(weight))
 }
 
 #[test]
 fn what_was_acknowledged_is_there_when_it_is_opened_again() {
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     let store = scratch.open();
     assert_eq!((store.revision(), store.backup().len()), (Revision(0), 0));
     store.change(&[weight("1", 4), weight("2", 5)]).unwrap();
-    store.change(&[Change::remove(Shelf::Weights, "1"), weight("2", 6)]).unwrap();
+    store.change(&[StoreChange::remove(Shelf::Weights, "1"), weight("2", 6)]).unwrap();
     store
-        .change(&[Change::set(Shelf::Names, "2", json!({"deep": [1, null, "\u{1f4a1}"]}))])
+        .change(&[StoreChange::set(Shelf::Names, "2", json!({"deep": [1, null, "\u{1f4a1}"]}))])
         .unwrap();
     let before = store.backup();
     drop(store);
     let store = scratch.open();
     assert_eq!((store.revision(), store.backup()), (Revision(3), before));
-    let expected = Entry { value: json!(6), revision: Revision(2) };
+    let expected = StoreEntry { value: json!(6), revision: Revision(2) };
     assert_eq!(store.entry(Shelf::Weights, "2"), Some(expected.clone()));
     assert_eq!(store.entries(Shelf::Weights), [("2".to_owned(), expected)]);
     assert_eq!(store.entry(Shelf::Weights, "1"), None);
@@ -52,7 +52,7 @@ fn what_was_acknowledged_is_there_when_it_is_opened_again() {
 
 #[test]
 fn a_change_is_made_whole_or_not_at_all() {
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     let store = scratch.open();
     store.change(&[weight("1", 1)]).unwrap();
     let first = Expects::Unchanged(Revision(1));
@@ -63,7 +63,7 @@ fn a_change_is_made_whole_or_not_at_all() {
         (weight("1", 9).if_it(Expects::Unchanged(Revision(7))), "it has revision 1 now"),
         (weight("", 9), "empty"),
         (weight(&"x".repeat(limits::NAME_MAX + 1), 9), "257 bytes"),
-        (Change::set(Shelf::Acl, "x", long), "acl, \"x\": 65538 bytes"),
+        (StoreChange::set(Shelf::Acl, "x", long), "acl, \"x\": 65538 bytes"),
     ] {
         let error = store.change(&[weight("1", 3).if_it(first), weight("3", 3), wrong]);
         let error = error.unwrap_err().to_string();
@@ -79,21 +79,21 @@ fn a_change_is_made_whole_or_not_at_all() {
 
 #[test]
 fn a_shelf_holds_as_many_as_it_may_and_one_that_goes_makes_room() {
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     let store = scratch.open();
     let all: Vec<_> = (0..limits::ENTRIES_MAX).map(|n| weight(&n.to_string(), 1)).collect();
     store.change(&all).unwrap();
     let error = store.change(&[weight("one more", 1)]).unwrap_err().to_string();
     assert!(error.contains("100000 entries"), "{error}");
-    store.change(&[Change::remove(Shelf::Weights, "7"), weight("one more", 1)]).unwrap();
-    store.change(&[Change::set(Shelf::Names, "1", json!("another shelf"))]).unwrap();
+    store.change(&[StoreChange::remove(Shelf::Weights, "7"), weight("one more", 1)]).unwrap();
+    store.change(&[StoreChange::set(Shelf::Names, "1", json!("another shelf"))]).unwrap();
 }
 
 #[test]
 fn a_backup_is_restored_whole_and_what_is_not_in_it_goes() {
-    let (one, other) = (Scratch::new(), Scratch::new());
+    let (one, other) = (StoreFile::new(), StoreFile::new());
     let (from, to) = (one.open(), other.open());
-    from.change(&[weight("1", 4), Change::set(Shelf::Keys, "lldp", json!("00ff"))]).unwrap();
+    from.change(&[weight("1", 4), StoreChange::set(Shelf::Keys, "lldp", json!("00ff"))]).unwrap();
     to.change(&[weight("1", 1), weight("9", 1)]).unwrap();
     let backup = Backup::read(&from.backup().write()).unwrap();
     assert_eq!(to.restore(&backup).unwrap(), Revision(2));
@@ -112,7 +112,7 @@ fn a_backup_is_restored_whole_and_what_is_not_in_it_goes() {
 #[test]
 fn one_process_has_it_and_only_its_owner_may_read_it() {
     use std::os::unix::fs::PermissionsExt;
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     let store = scratch.open();
     let error = Embedded::open(&scratch.0).unwrap_err();
     assert!(matches!(error, Error::InUse { .. }), "{error}");
@@ -124,7 +124,7 @@ fn one_process_has_it_and_only_its_owner_may_read_it() {
 
 #[test]
 fn what_is_no_store_is_refused_and_left_as_it_is() {
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     for bytes in [&b"[weights]\n\"1\" = 4\n"[..], &[0; 4096], &[0xff; 100_000], b"redb"] {
         std::fs::write(&scratch.0, bytes).unwrap();
         let error = Embedded::open(&scratch.0).unwrap_err();
@@ -137,7 +137,7 @@ fn what_is_no_store_is_refused_and_left_as_it_is() {
 
 #[test]
 fn another_format_and_a_wrong_digest_are_refused() {
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     scratch.open().change(&[weight("1", 4)]).unwrap();
     for (row, number, words) in
         [(FORMAT, 2, "has format 2"), (DIGEST, 77, "its digest"), (FORMAT, 0, "its format is 0")]
@@ -163,7 +163,7 @@ fn another_format_and_a_wrong_digest_are_refused() {
 /// value than was kept.
 #[test]
 fn a_changed_byte_is_found_or_does_not_count() {
-    let scratch = Scratch::new();
+    let scratch = StoreFile::new();
     let store = scratch.open();
     for number in 0..40 {
         store.change(&[weight(&number.to_string(), number)]).unwrap();

@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 
 /// A packet, with as much in it as 1.0 can match.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Packet {
+pub(crate) struct OraclePacket {
     pub(crate) in_port: u32,
     pub(crate) src: MacAddr,
     pub(crate) dst: MacAddr,
@@ -29,10 +29,10 @@ pub(crate) struct Packet {
 
 /// A packet that left, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Left {
+pub(crate) struct OracleOutput {
     port: u32,
     queue: Option<u32>,
-    packet: Packet,
+    packet: OraclePacket,
 }
 
 const IPV4: u16 = 0x800;
@@ -41,21 +41,21 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-impl Packet {
+impl OraclePacket {
     fn is_ipv4(&self, proto: u8) -> bool {
         self.eth_type == IPV4 && self.proto == proto
     }
 }
 
 /// What a flow of 1.0 does with the packet; `None` where it does not match.
-pub(crate) fn run_v10(flow: &v10::FlowMod, packet: &Packet) -> Option<Vec<Left>> {
+pub(crate) fn run_v10(flow: &v10::FlowMod, packet: &OraclePacket) -> Option<Vec<OracleOutput>> {
     matches_v10(&flow.match_, packet).then(|| {
         let mut packet = packet.clone();
         flow.actions.iter().filter_map(|action| act_v10(action, &mut packet)).collect()
     })
 }
 
-fn matches_v10(flow: &v10::Match, packet: &Packet) -> bool {
+fn matches_v10(flow: &v10::Match, packet: &OraclePacket) -> bool {
     let counts = |field| !flow.wildcards.contains(field);
     let is = |field, same: bool| !counts(field) || same;
     let tag = packet.tags.last();
@@ -83,7 +83,7 @@ fn matches_v10(flow: &v10::Match, packet: &Packet) -> bool {
     }
 }
 
-fn network_v10(flow: &v10::Match, packet: &Packet) -> bool {
+fn network_v10(flow: &v10::Match, packet: &OraclePacket) -> bool {
     let within = |a: Ipv4Addr, b: Ipv4Addr, prefix: u8| {
         prefix == 0 || (a.to_bits() ^ b.to_bits()) >> (32 - prefix) == 0
     };
@@ -92,11 +92,11 @@ fn network_v10(flow: &v10::Match, packet: &Packet) -> bool {
         && (flow.wildcards.contains(v10::Wildcards::NW_PROTO) || flow.nw_proto == packet.proto)
 }
 
-fn act_v10(action: &v10::Action, packet: &mut Packet) -> Option<Left> {
+fn act_v10(action: &v10::Action, packet: &mut OraclePacket) -> Option<OracleOutput> {
     use v10::Action::*;
     let ipv4 = packet.eth_type == IPV4;
     let ports = packet.is_ipv4(TCP) || packet.is_ipv4(UDP);
-    let tag = |packet: &mut Packet| {
+    let tag = |packet: &mut OraclePacket| {
         if packet.tags.is_empty() {
             packet.tags.push((0, 0));
         }
@@ -104,11 +104,11 @@ fn act_v10(action: &v10::Action, packet: &mut Packet) -> Option<Left> {
     };
     match *action {
         Output { port, .. } => {
-            return Some(Left { port: port.widen(), queue: None, packet: packet.clone() });
+            return Some(OracleOutput { port: port.widen(), queue: None, packet: packet.clone() });
         }
         Enqueue { port, queue_id } => {
             let queue = Some(queue_id);
-            return Some(Left { port: port.widen(), queue, packet: packet.clone() });
+            return Some(OracleOutput { port: port.widen(), queue, packet: packet.clone() });
         }
         SetVlanVid(vid) => {
             let at = tag(packet);
@@ -135,7 +135,7 @@ fn act_v10(action: &v10::Action, packet: &mut Packet) -> Option<Left> {
 ///
 /// # Panics
 /// On what a switch would refuse: a field that the match does not say is there.
-pub(crate) fn run_v13(flow: &v13::FlowMod, packet: &Packet) -> Option<Vec<Left>> {
+pub(crate) fn run_v13(flow: &v13::FlowMod, packet: &OraclePacket) -> Option<Vec<OracleOutput>> {
     let fields = &flow.match_.fields;
     fields.iter().all(|field| matches_v13(field, packet)).then(|| {
         let actions = match &flow.instructions[..] {
@@ -148,7 +148,7 @@ pub(crate) fn run_v13(flow: &v13::FlowMod, packet: &Packet) -> Option<Vec<Left>>
     })
 }
 
-fn matches_v13(field: &Oxm, packet: &Packet) -> bool {
+fn matches_v13(field: &Oxm, packet: &OraclePacket) -> bool {
     let mac = |masked: &Masked<MacAddr>, mac: MacAddr| {
         let mask = masked.mask.map_or(u64::MAX, MacAddr::to_u64);
         (masked.value.to_u64() ^ mac.to_u64()) & mask == 0
@@ -187,12 +187,16 @@ fn matches_v13(field: &Oxm, packet: &Packet) -> bool {
     }
 }
 
-fn act_v13(action: &Action, packet: &mut Packet, queue: &mut Option<u32>) -> Option<Left> {
+fn act_v13(
+    action: &Action,
+    packet: &mut OraclePacket,
+    queue: &mut Option<u32>,
+) -> Option<OracleOutput> {
     match action {
         Action::Output { port, .. } => {
             // Queues are those of ports; what goes to the controller goes without.
             let queue = queue.filter(|_| *port != v13::PortNo::CONTROLLER);
-            return Some(Left { port: port.0, queue, packet: packet.clone() });
+            return Some(OracleOutput { port: port.0, queue, packet: packet.clone() });
         }
         Action::SetQueue(number) => *queue = Some(number.0),
         Action::PushVlan(0x8100) => {
@@ -206,7 +210,7 @@ fn act_v13(action: &Action, packet: &mut Packet, queue: &mut Option<u32>) -> Opt
     None
 }
 
-fn set(field: &Oxm, packet: &mut Packet) {
+fn set(field: &Oxm, packet: &mut OraclePacket) {
     let ipv4 = packet.eth_type == IPV4;
     match *field {
         Oxm::EthSrc(Masked { value, mask: None }) => packet.src = value,

@@ -1,6 +1,6 @@
 //! The match of OpenFlow 1.0 in words: the fields that count.
 
-use crate::decode::text::fields::{Fields, prefixed};
+use crate::decode::text::fields::{PrintedFields, prefixed};
 use aldis_packet::{ethertype, protocol};
 use aldis_wire::v10::{Match, VLAN_NONE, Wildcards};
 use std::fmt::Display;
@@ -8,9 +8,9 @@ use std::net::Ipv4Addr;
 
 /// The fields that the match does not ignore. Those of ARP and ICMP stand in the places of others,
 /// and are called by their own names.
-pub(super) fn fields(matched: &Match) -> Fields {
+pub(super) fn fields(matched: &Match) -> PrintedFields {
     let counts = |field: Wildcards| !matched.wildcards.contains(field);
-    let mut fields = Fields::default();
+    let mut fields = PrintedFields::default();
     if counts(Wildcards::IN_PORT) {
         fields.push("in_port", super::number(matched.in_port));
     }
@@ -29,7 +29,7 @@ pub(super) fn fields(matched: &Match) -> Fields {
     fields
 }
 
-fn vlan(matched: &Match, vid: bool, priority: bool, fields: &mut Fields) {
+fn vlan(matched: &Match, vid: bool, priority: bool, fields: &mut PrintedFields) {
     match matched.dl_vlan {
         // Without a tag there is no priority either.
         VLAN_NONE if vid => return fields.push("vlan_tci", "0x0000"),
@@ -41,7 +41,7 @@ fn vlan(matched: &Match, vid: bool, priority: bool, fields: &mut Fields) {
     }
 }
 
-fn network(matched: &Match, fields: &mut Fields) {
+fn network(matched: &Match, fields: &mut PrintedFields) {
     let wildcards = matched.wildcards;
     let exact = |field| !wildcards.contains(field);
     let is_arp = exact(Wildcards::DL_TYPE) && matched.dl_type == ethertype::ARP;
@@ -62,7 +62,7 @@ fn network(matched: &Match, fields: &mut Fields) {
     }
 }
 
-fn transport(matched: &Match, fields: &mut Fields) {
+fn transport(matched: &Match, fields: &mut PrintedFields) {
     let exact = |field| !matched.wildcards.contains(field);
     let is = |ethertype, protocol| {
         exact(Wildcards::DL_TYPE)

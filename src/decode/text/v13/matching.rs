@@ -1,6 +1,6 @@
 //! Match fields of OpenFlow 1.3 in words.
 
-use crate::decode::text::fields::{Fields, masked, prefixed};
+use crate::decode::text::fields::{PrintedFields, masked, prefixed};
 use crate::decode::text::{hex, port};
 use aldis_wire::MacAddr;
 use aldis_wire::v13::oxm::{Masked, OxmHeader, RawOxm, VID_NONE, VID_PRESENT};
@@ -9,8 +9,8 @@ use std::fmt::{self, Display};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The fields of a match.
-pub(super) fn fields(matched: &Match) -> Fields {
-    let mut fields = Fields::default();
+pub(super) fn fields(matched: &Match) -> PrintedFields {
+    let mut fields = PrintedFields::default();
     for oxm in &matched.fields {
         match oxm {
             Oxm::EthType(ethertype) => fields.ethertype(*ethertype),
@@ -35,7 +35,7 @@ pub(super) fn set(oxm: &Oxm) -> impl Display {
 }
 
 /// The VLAN id with the bit that says that there is one (§7.2.2.7).
-fn vlan_vid(vid: Masked<u16>, fields: &mut Fields) {
+fn vlan_vid(vid: Masked<u16>, fields: &mut PrintedFields) {
     const ALL: u16 = VID_PRESENT | 0x0fff;
     match (vid.value, vid.mask.unwrap_or(ALL)) {
         (value, ALL) if value & VID_PRESENT != 0 => fields.push("dl_vlan", value & !VID_PRESENT),

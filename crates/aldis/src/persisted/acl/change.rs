@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aldis_apps::acl::{RULES_MAX, Rule};
-use aldis_http::desired::{AclChange, Only, Refused};
-use aldis_store::{Change, Shelf, Value};
+use aldis_http::desired::{AclChange, Only, SetError};
+use aldis_store::{Shelf, StoreChange, Value};
 
 use super::AclRules;
 use crate::persisted::Persisted;
@@ -20,11 +20,11 @@ impl AclRules {
     }
 
     /// Those that were set over HTTP as they will be.
-    fn next(&self, change: AclChange) -> Result<Vec<Arc<Rule>>, Refused> {
+    fn next(&self, change: AclChange) -> Result<Vec<Arc<Rule>>, SetError> {
         let at = |name: &str| self.set.iter().position(|rule| *rule.name == *name);
         let missing = |name: String| match self.is_configured(&name) {
             true => configured(&name),
-            false => Refused::Missing(name),
+            false => SetError::Missing(name),
         };
         let mut next = self.set.clone();
         match change {
@@ -38,7 +38,7 @@ impl AclRules {
             AclChange::One(rule, before, only) => match (at(&rule.name), before) {
                 (Some(_), _) if only == Only::IfNew => {
                     let why = format!("there is a rule \"{}\" already", rule.name);
-                    return Err(Refused::NotSo(why));
+                    return Err(SetError::NotSo(why));
                 }
                 (Some(place), None) => next[place] = Arc::new(rule),
                 (there, Some(before)) => {
@@ -54,9 +54,9 @@ impl AclRules {
         Ok(next)
     }
 
-    fn check(&self, next: &[Arc<Rule>]) -> Result<(), Refused> {
+    fn check(&self, next: &[Arc<Rule>]) -> Result<(), SetError> {
         if self.configured.len() + next.len() > RULES_MAX {
-            return Err(Refused::Senseless(format!("{RULES_MAX} rules are kept, and no more")));
+            return Err(SetError::Senseless(format!("{RULES_MAX} rules are kept, and no more")));
         }
         let mut names = HashSet::new();
         for rule in next {
@@ -65,14 +65,14 @@ impl AclRules {
             }
             if !names.insert(&rule.name) {
                 let why = format!("there are two rules with the name \"{}\"", rule.name);
-                return Err(Refused::Senseless(why));
+                return Err(SetError::Senseless(why));
             }
         }
         let all: Vec<_> = self.configured.iter().chain(next).cloned().collect();
         match aldis_apps::acl::never_reached(&all) {
             // What the configuration says was judged when it was read.
             Some((_, late)) if late < self.configured.len() => Ok(()),
-            Some((early, late)) => Err(Refused::Senseless(format!(
+            Some((early, late)) => Err(SetError::Senseless(format!(
                 "the rule \"{}\" is never reached: \"{}\", before it, matches all that it does; put it first, or leave it out",
                 all[late].name, all[early].name
             ))),
@@ -83,24 +83,26 @@ impl AclRules {
 
 impl Persisted {
     /// Changes the rules; on disk when this returns.
-    pub(crate) fn change_acl(&mut self, change: AclChange) -> Result<(), Refused> {
+    pub(crate) fn change_acl(&mut self, change: AclChange) -> Result<(), SetError> {
         let next = self.acl.next(change)?;
         let names: HashSet<_> = next.iter().map(|rule| &rule.name).collect();
         let gone = self.acl.set.iter().filter(|rule| !names.contains(&rule.name));
-        let gone = gone.map(|rule| Change::remove(Shelf::Acl, &*rule.name));
+        let gone = gone.map(|rule| StoreChange::remove(Shelf::Acl, &*rule.name));
         // A rule that keeps its place and content is not written again.
         let is_new = |(place, rule): &(usize, &Arc<Rule>)| self.acl.set.get(*place) != Some(*rule);
         let new = next.iter().enumerate().filter(is_new);
-        let new =
-            new.map(|(place, rule)| Change::set(Shelf::Acl, &*rule.name, written(rule, place)));
+        let new = new
+            .map(|(place, rule)| StoreChange::set(Shelf::Acl, &*rule.name, written(rule, place)));
         self.write(&gone.chain(new).collect::<Vec<_>>())?;
         self.acl.set = next;
         Ok(())
     }
 }
 
-fn configured(name: &str) -> Refused {
-    Refused::Configured(format!("the rule \"{name}\" is one of the configuration: change it there"))
+fn configured(name: &str) -> SetError {
+    SetError::Configured(format!(
+        "the rule \"{name}\" is one of the configuration: change it there"
+    ))
 }
 
 /// A rule as the store has it: without its name, which is the key, and with its place among all.
@@ -133,7 +135,7 @@ mod tests {
         rules.iter().map(|(rule, _)| &*rule.name).collect()
     }
 
-    fn change(kept: &mut Persisted, change: AclChange) -> Result<(), Refused> {
+    fn change(kept: &mut Persisted, change: AclChange) -> Result<(), SetError> {
         kept.change_acl(change)
     }
 

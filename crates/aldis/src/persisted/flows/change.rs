@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aldis_apps::static_flows::StaticFlow;
-use aldis_http::desired::{Only, Refused};
-use aldis_store::{Change, Shelf, Value};
+use aldis_http::desired::{Only, SetError};
+use aldis_store::{Shelf, StoreChange, Value};
 
 use super::{FLOWS_MAX, Flows};
 use crate::persisted::Persisted;
@@ -18,28 +18,33 @@ impl Flows {
     }
 
     /// Whether this may be done to that.
-    fn check(&self, set: &[Arc<StaticFlow>], remove: &[String], only: Only) -> Result<(), Refused> {
+    fn check(
+        &self,
+        set: &[Arc<StaticFlow>],
+        remove: &[String],
+        only: Only,
+    ) -> Result<(), SetError> {
         let mut touched = HashSet::new();
         for name in set.iter().map(|flow| &*flow.name).chain(remove.iter().map(String::as_str)) {
             if self.names.contains(name) {
                 let why =
                     format!("the flow \"{name}\" is one of the configuration: change it there");
-                return Err(Refused::Configured(why));
+                return Err(SetError::Configured(why));
             }
             if !touched.insert(name) {
-                return Err(Refused::Senseless(format!("the flow \"{name}\" is named twice")));
+                return Err(SetError::Senseless(format!("the flow \"{name}\" is named twice")));
             }
         }
         if let Some(name) = remove.iter().find(|name| !self.set.contains_key(name.as_str())) {
-            return Err(Refused::Missing(name.clone()));
+            return Err(SetError::Missing(name.clone()));
         }
         let there = |flow: &&Arc<StaticFlow>| self.set.contains_key(&flow.name);
         if let (Only::IfNew, Some(flow)) = (only, set.iter().find(there)) {
-            return Err(Refused::NotSo(format!("there is a flow \"{}\" already", flow.name)));
+            return Err(SetError::NotSo(format!("there is a flow \"{}\" already", flow.name)));
         }
         let added = set.iter().filter(|flow| !there(flow)).count();
         if self.configured.len() + self.set.len() + added > FLOWS_MAX + remove.len() {
-            return Err(Refused::Senseless(format!("{FLOWS_MAX} flows are kept, and no more")));
+            return Err(SetError::Senseless(format!("{FLOWS_MAX} flows are kept, and no more")));
         }
         let stays = self.iter().map(|(flow, _)| flow).filter(|flow| !touched.contains(&*flow.name));
         let mut others = HashSet::new();
@@ -48,7 +53,7 @@ impl Flows {
         others.extend(stays.filter(|flow| places.contains(&place(flow))).map(by_match));
         for flow in set {
             if let Some(other) = others.replace(by_match(flow)) {
-                return Err(Refused::Senseless(format!(
+                return Err(SetError::Senseless(format!(
                     "the flow \"{}\" has the switch, the table, the match and the priority of \"{}\": one would overwrite the \
                      other",
                     flow.name, other.0.name
@@ -66,10 +71,11 @@ impl Persisted {
         set: Vec<StaticFlow>,
         remove: Vec<String>,
         only: Only,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SetError> {
         let sets =
-            set.iter().map(|flow| Change::set(Shelf::StaticFlows, &*flow.name, written(flow)));
-        let removes = remove.iter().map(|name| Change::remove(Shelf::StaticFlows, name.clone()));
+            set.iter().map(|flow| StoreChange::set(Shelf::StaticFlows, &*flow.name, written(flow)));
+        let removes =
+            remove.iter().map(|name| StoreChange::remove(Shelf::StaticFlows, name.clone()));
         let changes: Vec<_> = sets.chain(removes).collect();
         let set: Vec<_> = set.into_iter().map(Arc::new).collect();
         self.flows.check(&set, &remove, only)?;

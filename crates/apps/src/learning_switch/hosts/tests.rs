@@ -8,16 +8,16 @@ use super::*;
 
 const SEED: [u8; 16] = *b"\x1b\x8f\x35\xd2\x6c\xe0\x47\xa9\x53\xf1\x0d\x96\x7e\x2b\xc4\x68";
 
-fn hosts(hosts_max: usize) -> Hosts {
-    let config = Config { hosts_max, ..Config::new(Seed::new(SEED)) };
-    Hosts::new(&config, Time::START, &[])
+fn hosts(hosts_max: usize) -> SwitchHosts {
+    let config = LearningConfig { hosts_max, ..LearningConfig::new(Seed::new(SEED)) };
+    SwitchHosts::new(&config, Time::START, &[])
 }
 
-fn key(host: u64) -> Key {
-    Key::from(MacAddr::from_u64(host))
+fn key(host: u64) -> MacKey {
+    MacKey::from(MacAddr::from_u64(host))
 }
 
-impl Hosts {
+impl SwitchHosts {
     /// Learns a host behind port 1; answers how many were forgotten for it.
     fn meets(&self, vlan: Vlan, host: u64, second: u64) -> usize {
         let (learnt, evicted) = self.learn(vlan, key(host), 1, self.at(second));

@@ -5,14 +5,14 @@ use loom::sync::atomic::AtomicU64 as Watched;
 
 use super::*;
 
-type Shared = Arc<Table<Watched>>;
+type Shared = Arc<WordTable<Watched>>;
 
 fn table() -> Shared {
-    Arc::new(Table::new(Seed::new([9; 16]), LINES_MIN))
+    Arc::new(WordTable::new(Seed::new([9; 16]), LINES_MIN))
 }
 
-fn host() -> Key {
-    Key::from(MacAddr([2, 0, 0, 0, 0, 1]))
+fn host() -> MacKey {
+    MacKey::from(MacAddr([2, 0, 0, 0, 0, 1]))
 }
 
 fn seen(slot: u16) -> LastSeen {

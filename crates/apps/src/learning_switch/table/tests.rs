@@ -15,19 +15,19 @@ fn seed() -> Seed {
     Seed::new(*b"\x1b\x8f\x35\xd2\x6c\xe0\x47\xa9\x53\xf1\x0d\x96\x7e\x2b\xc4\x68")
 }
 
-fn key(host: u64) -> Key {
-    Key::from(MacAddr::from_u64(host))
+fn key(host: u64) -> MacKey {
+    MacKey::from(MacAddr::from_u64(host))
 }
 
 fn seen(slot: u16) -> LastSeen {
     LastSeen::new(PortSlot(slot), Epoch::from_bits(slot))
 }
 
-fn table(lines: usize) -> Table {
-    Table::new(seed(), lines)
+fn table(lines: usize) -> WordTable {
+    WordTable::new(seed(), lines)
 }
 
-fn put(table: &Table, host: u64, slot: u16) {
+fn put(table: &WordTable, host: u64, slot: u16) {
     assert_ne!(table.put(key(host), seen(slot)), Put::Full);
 }
 
@@ -71,7 +71,7 @@ fn many_words_at_a_time_are_as_good_as_one_by_one() {
     let width = Width::here();
     for place in 0..=WORDS {
         for near in [0, 1 << 16, 1 << 47, 1 << 63, FROZEN] {
-            let line = Line::default();
+            let line = TableLine::default();
             for (at, word) in line.0.iter().enumerate() {
                 let host = if at == place { key(HOST).0 } else { near & !FROZEN | 1 << 40 };
                 AtomicU64::store(word, host | near & FROZEN | (at as u64 + 1), Ordering::Relaxed);
@@ -217,7 +217,7 @@ fn a_moved_host_stays_moved_whoever_grows_the_table() {
 /// What the threads share: the table, how many hosts found no room in it, and how often one was not
 /// there.
 struct Shared {
-    table: ArcSwap<Table>,
+    table: ArcSwap<WordTable>,
     lost: AtomicUsize,
     missed: AtomicUsize,
 }
@@ -247,7 +247,7 @@ impl Shared {
         }
     }
 
-    fn put(&self, table: &Table, host: u64, slot: u16) {
+    fn put(&self, table: &WordTable, host: u64, slot: u16) {
         match table.put(key(host), seen(slot)) {
             Put::New if slot > 1 => count(&self.missed, 1),
             Put::New => {}
@@ -260,14 +260,14 @@ impl Shared {
     fn grow(&self) {
         let table = self.table.load_full();
         if table.is_crowded() && table.claim() {
-            let next = Arc::new(Table::new(seed(), table.lines() * 2));
+            let next = Arc::new(WordTable::new(seed(), table.lines() * 2));
             let lost = table.move_to(next.clone(), |_| true);
             count(&self.lost, lost);
             self.table.store(next);
         }
     }
 
-    fn expect(&self, table: &Table, host: u64, slot: u16) {
+    fn expect(&self, table: &WordTable, host: u64, slot: u16) {
         match table.find(key(host)) {
             Some(found) => self.agree(found, host, slot),
             None => count(&self.missed, 1),

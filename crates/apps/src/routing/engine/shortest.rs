@@ -7,7 +7,7 @@ use crate::routing::search::Tree;
 
 /// What a link costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Weight {
+pub enum LinkWeight {
     /// 1, whatever it is like.
     #[default]
     Hop,
@@ -17,14 +17,14 @@ pub enum Weight {
     Capacity,
 }
 
-impl Weight {
+impl LinkWeight {
     /// The cost of one link.
     #[inline]
     pub(super) fn of(self, link: Metric) -> u32 {
         match self {
-            Weight::Hop => 1,
-            Weight::Latency => link.latency.into(),
-            Weight::Capacity => link.capacity.into(),
+            LinkWeight::Hop => 1,
+            LinkWeight::Latency => link.latency.into(),
+            LinkWeight::Capacity => link.capacity.into(),
         }
     }
 }
@@ -33,7 +33,7 @@ impl Weight {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shortest {
     /// What is summed up.
-    pub weight: Weight,
+    pub weight: LinkWeight,
 }
 
 impl Engine for Shortest {
@@ -48,14 +48,14 @@ impl Engine for Shortest {
 
     fn tree(&self, graph: &Graph, root: Node) -> Tree {
         match self.weight {
-            Weight::Hop => Tree::by_hops(graph, root),
+            LinkWeight::Hop => Tree::by_hops(graph, root),
             weight => Tree::by_cost(graph, root, |link, beyond| beyond + weight.of(link)),
         }
     }
 
     fn trees(&self, graph: &Graph, roots: &[Node]) -> Vec<Tree> {
         match self.weight {
-            Weight::Hop => Tree::many_by_hops(graph, roots),
+            LinkWeight::Hop => Tree::many_by_hops(graph, roots),
             _ => roots.iter().map(|&root| self.tree(graph, root)).collect(),
         }
     }

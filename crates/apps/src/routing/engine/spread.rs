@@ -1,7 +1,7 @@
 //! Ways over a switch drawn by the flow's hash (Valiant's load balancing): twice as long, and no
 //! two links can be overloaded by the choice of senders and receivers.
 
-use super::{Engine, Metric, Shortest, Weight};
+use super::{Engine, LinkWeight, Metric, Shortest};
 use crate::routing::graph::{Graph, Node};
 use crate::routing::routes::{Flow, Hop, Routes};
 use crate::routing::search::Tree;
@@ -13,12 +13,12 @@ const DRAWS: u64 = 4;
 /// The shortest way to a switch drawn by the flow's hash, and the shortest from there; without what
 /// would be gone twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Spread {
+pub struct FlowSpread {
     /// What is shortest.
-    pub weight: Weight,
+    pub weight: LinkWeight,
 }
 
-impl Spread {
+impl FlowSpread {
     /// The switch to go over.
     fn middle(routes: &Routes, (from, to): (Node, Node), flow: Flow) -> Option<Node> {
         let graph = routes.graph();
@@ -30,7 +30,7 @@ impl Spread {
     }
 }
 
-impl Engine for Spread {
+impl Engine for FlowSpread {
     fn name(&self) -> &'static str {
         "spread"
     }
@@ -51,7 +51,7 @@ impl Engine for Spread {
     fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
         let (from, to) = way;
         let straight = Shortest { weight: self.weight };
-        let Some(middle) = Spread::middle(routes, way, flow).filter(|_| from != to) else {
+        let Some(middle) = FlowSpread::middle(routes, way, flow).filter(|_| from != to) else {
             return straight.path(routes, way, flow, path);
         };
         let begun = path.len();

@@ -8,8 +8,8 @@ use crate::routing::routes::{Flow, Hop, Routes};
 const HOPS: u32 = 16;
 
 /// The greatest capacity from end to end: for few, large flows, where
-/// [`Weight::Capacity`](super::Weight::Capacity) would rather cross one slow link than five fast
-/// ones.
+/// [`Weight::Capacity`](super::LinkWeight::Capacity) would rather cross one slow link than five
+/// fast ones.
 ///
 /// Each hop goes on by what is widest from there: behind the narrowest link of its way a flow may
 /// go around for more width than it can use.

@@ -166,7 +166,7 @@ fn what_is_forged_replayed_or_changed_is_counted_and_foreign_lldp_goes_on() {
 
 #[test]
 fn nobody_behind_it_floods_a_probe() {
-    let settings = learning_switch::Config::new(Seed::new([7; 16]));
+    let settings = learning_switch::LearningConfig::new(Seed::new([7; 16]));
     let mut net = TestNetwork::new(&app_set().with(move || LearningSwitch::new(settings)));
     net.join(1, Version::V13, 3);
     net.join(2, Version::V13, 3);

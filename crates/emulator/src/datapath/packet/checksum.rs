@@ -1,11 +1,11 @@
 //! Checksums that follow a change (RFC 1624; for SCTP RFC 9260, appendix A).
 
-use super::Packet;
+use super::DatapathPacket;
 use crate::datapath::fields::{ETH_TYPE, IP_PROTO};
 use crate::datapath::parse::SCTP;
 use aldis_packet::{ethertype, protocol};
 
-impl Packet<'_> {
+impl DatapathPacket<'_> {
     /// A 16-bit word under the IPv4 header's checksum changed.
     pub(super) fn fix_ipv4(&mut self, old: u16, new: u16) {
         self.fix_sum(self.layout.network + 10, old, new);

@@ -1,27 +1,27 @@
 //! The table against a list of flows that is searched from its beginning to its end.
 
 use super::*;
-use crate::datapath::action::Program;
+use crate::datapath::action::ActionProgram;
 use crate::datapath::fields::*;
-use crate::datapath::flow::{Counters, Flags, Said};
+use crate::datapath::flow::{Flags, FlowCounters, FlowModText};
 use aldis_wire::v10;
 use proptest::prelude::*;
 use std::time::Duration;
 
-fn flow(pattern: Pattern, priority: u16, cookie: u64) -> Flow {
-    Flow {
+fn flow(pattern: Pattern, priority: u16, cookie: u64) -> DatapathFlow {
+    DatapathFlow {
         pattern,
         priority,
         cookie,
         idle_timeout: 0,
         hard_timeout: 0,
         flags: Flags::EMPTY,
-        program: Program::default(),
-        said: Said::V10 { match_: v10::Match::ANY, actions: Box::default() },
+        program: ActionProgram::default(),
+        said: FlowModText::V10 { match_: v10::Match::ANY, actions: Box::default() },
         created: Duration::ZERO,
         modified: Duration::ZERO,
         used: Duration::ZERO,
-        counters: Counters::default(),
+        counters: FlowCounters::default(),
     }
 }
 
@@ -43,9 +43,9 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     })
 }
 
-fn packet() -> impl Strategy<Value = Key> {
+fn packet() -> impl Strategy<Value = FieldKey> {
     (0..3_u64, 0..3_u64, 0..3_u64, 0..4_u128).prop_map(|(port, kind, mac, address)| {
-        let mut key = Key::default();
+        let mut key = FieldKey::default();
         key.set(IN_PORT, port);
         key.set(ETH_TYPE, kind);
         key.set(ETH_DST, mac);
@@ -55,17 +55,17 @@ fn packet() -> impl Strategy<Value = Key> {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum TableStep {
     Add(Pattern, u16),
     Remove(usize),
-    LookUp(Key),
+    LookUp(FieldKey),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = TableStep> {
     prop_oneof![
-        3 => (pattern(), 0..5_u16).prop_map(|(pattern, priority)| Step::Add(pattern, priority)),
-        2 => any::<prop::sample::Index>().prop_map(|at| Step::Remove(at.index(64))),
-        4 => packet().prop_map(Step::LookUp),
+        3 => (pattern(), 0..5_u16).prop_map(|(pattern, priority)| TableStep::Add(pattern, priority)),
+        2 => any::<prop::sample::Index>().prop_map(|at| TableStep::Remove(at.index(64))),
+        4 => packet().prop_map(TableStep::LookUp),
     ]
 }
 
@@ -75,10 +75,10 @@ proptest! {
     #[test]
     fn a_table_is_a_list_of_flows(steps in prop::collection::vec(step(), 1..120)) {
         let mut table = Table::default();
-        let mut list: Vec<(Slot, Pattern, u16, u64)> = Vec::new();
+        let mut list: Vec<(FlowSlot, Pattern, u16, u64)> = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
-                Step::Add(pattern, priority) => {
+                TableStep::Add(pattern, priority) => {
                     let there = list.iter().find(|known| known.1 == pattern && known.2 == priority);
                     prop_assert_eq!(table.exact(&pattern, priority), there.map(|known| known.0));
                     if there.is_none() {
@@ -87,13 +87,13 @@ proptest! {
                         list.push((slot, pattern, priority, cookie));
                     }
                 }
-                Step::Remove(at) => {
+                TableStep::Remove(at) => {
                     if at < list.len() {
                         let (slot, _, _, cookie) = list.swap_remove(at);
                         prop_assert_eq!(table.remove(slot).map(|flow| flow.cookie), Some(cookie));
                     }
                 }
-                Step::LookUp(packet) => {
+                TableStep::LookUp(packet) => {
                     let matching = list.iter().filter(|known| known.1.matches(&packet));
                     let best = matching.map(|known| known.2).max();
                     let found = table.look_up(&packet);

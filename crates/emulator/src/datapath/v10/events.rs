@@ -1,8 +1,8 @@
 //! What a datapath of 1.0 says unasked.
 
-use crate::datapath::flow::{Flow, Said};
-use crate::datapath::forward::Report;
-use crate::datapath::port::Port;
+use crate::datapath::flow::{DatapathFlow, FlowModText};
+use crate::datapath::forward::PacketInReport;
+use crate::datapath::port::DatapathPort;
 use crate::datapath::tables::Removed;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::header::XID_NONE;
@@ -22,7 +22,7 @@ pub(super) fn number(port: u32) -> PortNo {
     PortNo::narrow(port).unwrap_or(PortNo::NONE)
 }
 
-pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
+pub(in crate::datapath) fn packet_in(report: &PacketInReport<'_>, out: &mut Vec<u8>) {
     let message = Message::PacketIn(PacketIn {
         buffer_id: NO_BUFFER,
         total_len: report.frame.len() as u16,
@@ -34,10 +34,10 @@ pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
 }
 
 /// What the controller said of a flow's match.
-pub(super) fn match_of(flow: &Flow) -> Match {
+pub(super) fn match_of(flow: &DatapathFlow) -> Match {
     match &flow.said {
-        Said::V10 { match_, .. } => *match_,
-        Said::V13 { .. } => Match::ANY,
+        FlowModText::V10 { match_, .. } => *match_,
+        FlowModText::V13 { .. } => Match::ANY,
     }
 }
 
@@ -61,13 +61,13 @@ pub(in crate::datapath) fn flow_removed(
     write(&message, out);
 }
 
-pub(in crate::datapath) fn port_status(port: &Port, out: &mut Vec<u8>) {
+pub(in crate::datapath) fn port_status(port: &DatapathPort, out: &mut Vec<u8>) {
     let desc = description(port);
     write(&Message::PortStatus(PortStatus { reason: PortReason::MODIFY, desc }), out);
 }
 
 /// A port as FEATURES_REPLY and PORT_STATUS describe it: 10 Gb/s.
-pub(super) fn description(port: &Port) -> PhyPort {
+pub(super) fn description(port: &DatapathPort) -> PhyPort {
     let speed = PortFeatures::OFPPF_10GB_FD;
     PhyPort {
         port_no: number(port.number),

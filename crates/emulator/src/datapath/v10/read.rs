@@ -1,6 +1,6 @@
 //! Matches and actions of 1.0 in the datapath's own words.
 
-use crate::datapath::action::{Action, Program, Set};
+use crate::datapath::action::{ActionProgram, DatapathAction, Set};
 use crate::datapath::bounds::ACTIONS_MAX;
 use crate::datapath::fields::*;
 use aldis_packet::{ethertype, protocol};
@@ -164,20 +164,23 @@ fn normal(said: &Match) -> Match {
 }
 
 /// What a flow of these actions does.
-pub(super) fn program(said: &[v10::Action]) -> Result<Program, ErrorCode> {
-    Ok(Program { apply: actions(said, false)?.into(), ..Program::default() })
+pub(super) fn program(said: &[v10::Action]) -> Result<ActionProgram, ErrorCode> {
+    Ok(ActionProgram { apply: actions(said, false)?.into(), ..ActionProgram::default() })
 }
 
 /// A list of actions; `may_table` where it is a PACKET_OUT's, which may send the frame through the
 /// table.
-pub(super) fn actions(said: &[v10::Action], may_table: bool) -> Result<Vec<Action>, ErrorCode> {
+pub(super) fn actions(
+    said: &[v10::Action],
+    may_table: bool,
+) -> Result<Vec<DatapathAction>, ErrorCode> {
     if said.len() > ACTIONS_MAX {
         return Err(ErrorCode::BadAction(BadActionCode::TOO_MANY));
     }
     said.iter().map(|said| action(said, may_table)).collect()
 }
 
-fn action(said: &v10::Action, may_table: bool) -> Result<Action, ErrorCode> {
+fn action(said: &v10::Action, may_table: bool) -> Result<DatapathAction, ErrorCode> {
     let bad = |code| Err(ErrorCode::BadAction(code));
     let set = match *said {
         v10::Action::Output { port, .. } => return output(port, may_table),
@@ -188,7 +191,7 @@ fn action(said: &v10::Action, may_table: bool) -> Result<Action, ErrorCode> {
                 _ => bad(BadActionCode::BAD_OUT_PORT),
             };
         }
-        v10::Action::StripVlan => return Ok(Action::PopVlan),
+        v10::Action::StripVlan => return Ok(DatapathAction::PopVlan),
         v10::Action::SetVlanVid(vid) if vid > VLAN_VID => return bad(BadActionCode::BAD_ARGUMENT),
         v10::Action::SetVlanVid(vid) => Set::Vlan { value: vid, mask: VLAN_VID, add: true },
         v10::Action::SetVlanPcp(pcp) if pcp > 7 => return bad(BadActionCode::BAD_ARGUMENT),
@@ -206,14 +209,14 @@ fn action(said: &v10::Action, may_table: bool) -> Result<Action, ErrorCode> {
         v10::Action::Vendor { .. } => return bad(BadActionCode::BAD_VENDOR),
         v10::Action::Unknown { .. } => return bad(BadActionCode::BAD_TYPE),
     };
-    Ok(Action::Set(set))
+    Ok(DatapathAction::Set(set))
 }
 
-fn output(port: PortNo, may_table: bool) -> Result<Action, ErrorCode> {
+fn output(port: PortNo, may_table: bool) -> Result<DatapathAction, ErrorCode> {
     let is_port = port.0 != 0 && port.0 < PortNo::MAX.0;
     let reserved = [PortNo::IN_PORT, PortNo::FLOOD, PortNo::ALL, PortNo::CONTROLLER, PortNo::LOCAL];
     if is_port || reserved.contains(&port) || may_table && port == PortNo::TABLE {
-        Ok(Action::Output(port.widen()))
+        Ok(DatapathAction::Output(port.widen()))
     } else {
         Err(ErrorCode::BadAction(BadActionCode::BAD_OUT_PORT))
     }

@@ -4,8 +4,8 @@ use super::events::{match_of, number};
 use super::read;
 use crate::datapath::Datapath;
 use crate::datapath::bounds::{FLOWS_MAX, PART_BYTES};
-use crate::datapath::flow::{Flow, Said};
-use crate::datapath::port::Port;
+use crate::datapath::flow::{DatapathFlow, FlowModText};
+use crate::datapath::port::DatapathPort;
 use crate::datapath::tables::Filter;
 use aldis_wire::FixedText;
 use aldis_wire::v10::error::{BadRequestCode, ErrorCode};
@@ -35,7 +35,7 @@ pub(super) fn answer(
         }
         StatsRequestBody::Table => one(StatsReplyBody::Table(vec![table(switch)])),
         StatsRequestBody::Port(request) => {
-            let wanted = |port: &&Port| {
+            let wanted = |port: &&DatapathPort| {
                 request.port_no == PortNo::NONE || port.number == request.port_no.widen()
             };
             let ports: Vec<PortStats> =
@@ -76,7 +76,7 @@ fn desc(switch: &Datapath) -> DescStats {
 fn found<'a>(
     switch: &'a Datapath,
     request: &FlowStatsRequest,
-) -> impl Iterator<Item = (u8, &'a Flow)> {
+) -> impl Iterator<Item = (u8, &'a DatapathFlow)> {
     let filter = Filter {
         table: (request.table_id != TABLE_ALL).then_some(request.table_id),
         pattern: read::pattern(&request.match_).1,
@@ -94,8 +94,8 @@ fn flows(switch: &Datapath, request: &FlowStatsRequest, now: Duration) -> Vec<St
     let (mut bodies, mut part, mut length) = (Vec::new(), Vec::new(), 0);
     for (table_id, flow) in found(switch, request) {
         let actions = match &flow.said {
-            Said::V10 { actions, .. } => actions.to_vec(),
-            Said::V13 { .. } => Vec::new(),
+            FlowModText::V10 { actions, .. } => actions.to_vec(),
+            FlowModText::V13 { .. } => Vec::new(),
         };
         let own = FLOW_LEN + actions.len() * ACTION_LEN_MAX;
         if length + own > PART_BYTES && !part.is_empty() {
@@ -145,7 +145,7 @@ fn table(switch: &Datapath) -> TableStats {
     }
 }
 
-fn port(port: &Port) -> PortStats {
+fn port(port: &DatapathPort) -> PortStats {
     PortStats {
         port_no: number(port.number),
         rx_packets: port.rx_packets,

@@ -1,8 +1,8 @@
 //! What a datapath of 1.3 says unasked.
 
-use crate::datapath::flow::{Counters, Flags, Flow, Said};
-use crate::datapath::forward::Report;
-use crate::datapath::port::Port as Ours;
+use crate::datapath::flow::{DatapathFlow, Flags, FlowCounters, FlowModText};
+use crate::datapath::forward::PacketInReport;
+use crate::datapath::port::DatapathPort as Ours;
 use crate::datapath::tables::Removed;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::header::XID_NONE;
@@ -24,7 +24,7 @@ fn write(message: &Message, out: &mut Vec<u8>) {
     let _ = message.encode(XID_NONE, out);
 }
 
-pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
+pub(in crate::datapath) fn packet_in(report: &PacketInReport<'_>, out: &mut Vec<u8>) {
     let mut fields = vec![Oxm::InPort(PortNo(report.in_port))];
     if report.metadata != 0 {
         fields.push(Oxm::Metadata(Masked::exact(report.metadata)));
@@ -42,22 +42,22 @@ pub(in crate::datapath) fn packet_in(report: &Report<'_>, out: &mut Vec<u8>) {
 }
 
 /// What a flow counted; all ones for what it was told not to count.
-pub(super) fn counted(flow: &Flow) -> Counters {
-    let Counters { mut packets, mut bytes } = flow.counters;
+pub(super) fn counted(flow: &DatapathFlow) -> FlowCounters {
+    let FlowCounters { mut packets, mut bytes } = flow.counters;
     if flow.flags.contains(Flags::NO_PKT_COUNTS) {
         packets = u64::MAX;
     }
     if flow.flags.contains(Flags::NO_BYT_COUNTS) {
         bytes = u64::MAX;
     }
-    Counters { packets, bytes }
+    FlowCounters { packets, bytes }
 }
 
 /// What the controller said of a flow's match.
-pub(super) fn match_of(flow: &Flow) -> Match {
+pub(super) fn match_of(flow: &DatapathFlow) -> Match {
     match &flow.said {
-        Said::V13 { match_, .. } => Match { fields: match_.to_vec() },
-        Said::V10 { .. } => Match::default(),
+        FlowModText::V13 { match_, .. } => Match { fields: match_.to_vec() },
+        FlowModText::V10 { .. } => Match::default(),
     }
 }
 
@@ -67,7 +67,7 @@ pub(in crate::datapath) fn flow_removed(
     out: &mut Vec<u8>,
 ) {
     let lived = now.saturating_sub(flow.created);
-    let Counters { packets, bytes } = counted(flow);
+    let FlowCounters { packets, bytes } = counted(flow);
     let message = Message::FlowRemoved(FlowRemoved {
         cookie: flow.cookie,
         priority: flow.priority,

@@ -3,7 +3,7 @@
 use super::read;
 use crate::datapath::bounds::{BUCKETS_MAX, GROUPS_MAX};
 use crate::datapath::fields::Pattern;
-use crate::datapath::flow::{Counters, Reason};
+use crate::datapath::flow::{FlowCounters, Reason};
 use crate::datapath::group::{Bucket, Group};
 use crate::datapath::tables::Filter;
 use crate::datapath::{Datapath, Sink};
@@ -43,7 +43,7 @@ pub(super) fn change(
                 kind: group_mod.kind,
                 buckets,
                 created: now,
-                counters: Counters::default(),
+                counters: FlowCounters::default(),
             };
             replace(switch, id, group);
             Ok(())
@@ -76,7 +76,7 @@ fn buckets(switch: &Datapath, group_mod: &GroupMod) -> Result<Vec<Bucket>, Error
     }
     let bucket = |said: &bucket::Bucket| {
         let actions = read::bucket_actions(switch, &said.actions)?.into();
-        Ok(Bucket { said: said.clone(), actions, counters: Counters::default() })
+        Ok(Bucket { said: said.clone(), actions, counters: FlowCounters::default() })
     };
     said.iter().map(bucket).collect()
 }

@@ -10,7 +10,7 @@ pub(super) use actions::{bucket_actions, packet_out_actions};
 pub(super) use matches::pattern;
 
 use crate::datapath::Datapath;
-use crate::datapath::action::Program;
+use crate::datapath::action::ActionProgram;
 use crate::datapath::bounds::TABLES;
 use crate::datapath::fields::Pattern;
 use actions::Sight;
@@ -23,13 +23,13 @@ pub(super) fn program(
     table: u8,
     pattern: &Pattern,
     said: &[Instruction],
-) -> Result<Program, ErrorCode> {
+) -> Result<ActionProgram, ErrorCode> {
     let bad = |code| Err(ErrorCode::BadInstruction(code));
     let kinds: Vec<InstructionType> = said.iter().map(Instruction::instruction_type).collect();
     if (1..kinds.len()).any(|at| kinds[..at].contains(&kinds[at])) {
         return bad(BadInstructionCode::UNKNOWN_INST);
     }
-    let mut program = Program::default();
+    let mut program = ActionProgram::default();
     let mut sight = Sight::of(pattern);
     // The actions that are done at once come before those that are set aside, wherever they stand.
     let order = |instruction: &&Instruction| match instruction {

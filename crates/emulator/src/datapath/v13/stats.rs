@@ -5,12 +5,12 @@ mod features;
 use super::events::{counted, description, match_of};
 use super::read;
 use crate::datapath::Datapath;
-use crate::datapath::action::Action;
+use crate::datapath::action::DatapathAction;
 use crate::datapath::bounds::{PART_BYTES, TABLES};
-use crate::datapath::flow::{Counters, Flow, Said};
+use crate::datapath::flow::{DatapathFlow, FlowCounters, FlowModText};
 use crate::datapath::group::Group;
 use crate::datapath::meter::Meter;
-use crate::datapath::port::Port;
+use crate::datapath::port::DatapathPort;
 use crate::datapath::tables::Filter;
 use aldis_wire::FixedText;
 use aldis_wire::header::HEADER_LEN;
@@ -122,7 +122,7 @@ fn desc(switch: &Datapath) -> Desc {
 fn found<'a>(
     switch: &'a Datapath,
     request: &FlowStatsRequest,
-) -> Result<impl Iterator<Item = (u8, &'a Flow)> + use<'a>, ErrorCode> {
+) -> Result<impl Iterator<Item = (u8, &'a DatapathFlow)> + use<'a>, ErrorCode> {
     let all = request.table_id == TableNo::ALL;
     if !all && request.table_id.0 >= TABLES {
         return Err(ErrorCode::BadRequest(BadRequestCode::BAD_TABLE_ID));
@@ -145,12 +145,12 @@ fn flows(
     request: &FlowStatsRequest,
     now: Duration,
 ) -> Result<impl Iterator<Item = FlowStats>, ErrorCode> {
-    let stats = move |(table, flow): (u8, &Flow)| {
+    let stats = move |(table, flow): (u8, &DatapathFlow)| {
         let lived = now.saturating_sub(flow.created);
-        let Counters { packets, bytes } = counted(flow);
+        let FlowCounters { packets, bytes } = counted(flow);
         let instructions = match &flow.said {
-            Said::V13 { instructions, .. } => instructions.to_vec(),
-            Said::V10 { .. } => Vec::new(),
+            FlowModText::V13 { instructions, .. } => instructions.to_vec(),
+            FlowModText::V10 { .. } => Vec::new(),
         };
         FlowStats {
             table_id: TableNo(table),
@@ -202,7 +202,7 @@ fn ports(
     Ok(parts(ports.map(|port| port_stats(port, now)), Reply::PortStats))
 }
 
-fn port_stats(port: &Port, now: Duration) -> PortStats {
+fn port_stats(port: &DatapathPort, now: Duration) -> PortStats {
     let lived = now.saturating_sub(port.since);
     PortStats {
         port_no: PortNo(port.number),
@@ -225,9 +225,10 @@ fn port_stats(port: &Port, now: Duration) -> PortStats {
 
 fn group_stats(switch: &Datapath, id: u32, group: &Group, now: Duration) -> GroupStats {
     let lived = now.saturating_sub(group.created);
-    let leads =
-        |flow: &Flow| flow.program.actions().filter(|action| **action == Action::Group(id)).count();
-    let counter = |counters: Counters| BucketCounter {
+    let leads = |flow: &DatapathFlow| {
+        flow.program.actions().filter(|action| **action == DatapathAction::Group(id)).count()
+    };
+    let counter = |counters: FlowCounters| BucketCounter {
         packet_count: counters.packets,
         byte_count: counters.bytes,
     };
@@ -261,7 +262,7 @@ fn meters(
 
 fn meter_stats(switch: &Datapath, id: u32, meter: &Meter, now: Duration) -> MeterStats {
     let lived = now.saturating_sub(meter.created);
-    let band = |counters: Counters| BandStats {
+    let band = |counters: FlowCounters| BandStats {
         packet_band_count: counters.packets,
         byte_band_count: counters.bytes,
     };

@@ -1,13 +1,13 @@
 //! The first phase: every switch of a thread connects and shakes hands.
 
-use super::super::failure::Failure;
-use super::super::phase::Step;
+use super::super::failure::LoadFailure;
+use super::super::phase::PhaseStep;
 use super::super::slow_readers::{RECEIVE_BUFFER, SEND_BUFFER};
-use super::super::switch::{Stage, Switch};
+use super::super::switch::{LoadStage, LoadSwitch};
 use super::{CHECK, Generator, PAUSE};
 use crate::poll::Interest;
 use crate::stream;
-use crate::wire::Wire;
+use crate::wire::SwitchWire;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use std::time::Instant;
 impl Generator<'_> {
     /// Connects all switches, a group after another, and serves them until their handshakes are
     /// over.
-    pub(super) fn connect(&mut self) -> Result<(), Failure> {
+    pub(super) fn connect(&mut self) -> Result<(), LoadFailure> {
         let mut reported = 0;
         let mut deadline = Instant::now();
         // Groups are cut from all switches, whichever thread they belong to.
@@ -43,10 +43,10 @@ impl Generator<'_> {
         Ok(())
     }
 
-    fn open(&mut self, number: u32) -> Result<(), Failure> {
+    fn open(&mut self, number: u32) -> Result<(), LoadFailure> {
         let (controller, dpid) = (self.load.controller, self.load.dpid(number));
         let refused =
-            |error: Errno| Failure::Connect { switch: dpid, controller, error: error.into() };
+            |error: Errno| LoadFailure::Connect { switch: dpid, controller, error: error.into() };
         let socket = stream::socket(controller, self.load.switches_in_all()).map_err(refused)?;
         let role = self.load.role(number);
         if role.straggles() {
@@ -57,10 +57,10 @@ impl Generator<'_> {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(refused(error)),
         }
-        let wire = Wire::new(TcpStream::from(socket), self.load.secure.as_ref(), dpid)?;
+        let wire = SwitchWire::new(TcpStream::from(socket), self.load.secure.as_ref(), dpid)?;
         let key = self.switches.len() as u64;
         self.poll.add(&wire, key, Interest::Both)?;
-        self.switches.push(Switch::new(
+        self.switches.push(LoadSwitch::new(
             self.load,
             self.rounds.of(self.load, number),
             number,
@@ -71,19 +71,19 @@ impl Generator<'_> {
     }
 
     fn report_connected(&self, reported: &mut usize) {
-        let connecting =
-            |switch: &&Switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands);
+        let connecting = |switch: &&LoadSwitch| {
+            matches!(switch.stage(), LoadStage::Connecting | LoadStage::ShakingHands)
+        };
         let ready = self.switches.len() - self.switches.iter().filter(connecting).count();
-        self.phases.arrive(Step::Connected, (ready - *reported) as u32);
+        self.phases.arrive(PhaseStep::Connected, (ready - *reported) as u32);
         *reported = ready;
     }
 
-    fn late(&self) -> Failure {
-        let late = self
-            .switches
-            .iter()
-            .find(|switch| matches!(switch.stage(), Stage::Connecting | Stage::ShakingHands));
+    fn late(&self) -> LoadFailure {
+        let late = self.switches.iter().find(|switch| {
+            matches!(switch.stage(), LoadStage::Connecting | LoadStage::ShakingHands)
+        });
         let (switch, awaits) = late.map_or((0, "nothing"), |late| (late.dpid(), late.awaits()));
-        Failure::Handshake { switch, awaits, after: self.load.handshake_deadline }
+        LoadFailure::Handshake { switch, awaits, after: self.load.handshake_deadline }
     }
 }

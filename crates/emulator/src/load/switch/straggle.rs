@@ -1,20 +1,20 @@
 //! Visits to a switch that reads badly, and its end.
 
-use super::super::failure::Failure;
-use super::{Desk, Stage, Switch};
+use super::super::failure::LoadFailure;
+use super::{LoadStage, LoadSwitch, ThreadState};
 use crate::poll::{Poll, Ready};
 use std::time::Instant;
 
-impl Switch {
+impl LoadSwitch {
     /// A visit to one that reads badly: it was not asked whether there is anything to read, so that
     /// "readable" is that the connection is over.
     #[cold]
     pub(super) fn straggle(
         &mut self,
         ready: Ready,
-        desk: &mut Desk,
+        desk: &mut ThreadState,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         let outcome = match ready.readable {
             true => Err(self.closed(std::io::ErrorKind::ConnectionReset.into())),
             false => self.write(desk, ready.writable).and_then(|()| self.watch(poll)),
@@ -26,11 +26,11 @@ impl Switch {
     pub(in super::super) fn trickle(
         &mut self,
         now: Instant,
-        desk: &mut Desk,
+        desk: &mut ThreadState,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         let allowance = match &mut self.slow_reader {
-            Some(slow_reader) if self.stage == Stage::Offering => slow_reader.allowance(now),
+            Some(slow_reader) if self.stage == LoadStage::Offering => slow_reader.allowance(now),
             _ => return Ok(()),
         };
         if allowance == 0 {
@@ -45,13 +45,15 @@ impl Switch {
     /// That a connection is over is no failure of the run where the controller was to end it.
     pub(super) fn outlive(
         &mut self,
-        outcome: Result<(), Failure>,
+        outcome: Result<(), LoadFailure>,
         poll: &Poll,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadFailure> {
         match (outcome, &mut self.slow_reader) {
-            (Err(Failure::Closed { .. }), Some(slow_reader)) if self.stage == Stage::Offering => {
+            (Err(LoadFailure::Closed { .. }), Some(slow_reader))
+                if self.stage == LoadStage::Offering =>
+            {
                 slow_reader.evicted();
-                self.stage = Stage::Evicted;
+                self.stage = LoadStage::Evicted;
                 Ok(poll.remove(&self.wire)?)
             }
             (outcome, _) => outcome,

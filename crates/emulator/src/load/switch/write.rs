@@ -1,16 +1,20 @@
 //! What a visit writes, and what the socket is watched for behind it.
 
-use super::super::failure::Failure;
+use super::super::failure::LoadFailure;
 use super::super::packet_in::Sheet;
-use super::super::roles::Role;
-use super::{Desk, LESSONS_AHEAD, Stage, Switch};
+use super::super::roles::SwitchRole;
+use super::{LESSONS_AHEAD, LoadStage, LoadSwitch, ThreadState};
 use crate::poll::{Interest, Poll};
 
-impl Switch {
+impl LoadSwitch {
     /// Writes what an earlier write left and the answers in the outbox; then, in one write, as many
     /// requests as may go.
     #[inline]
-    pub(super) fn write(&mut self, desk: &mut Desk, writable: bool) -> Result<(), Failure> {
+    pub(super) fn write(
+        &mut self,
+        desk: &mut ThreadState,
+        writable: bool,
+    ) -> Result<(), LoadFailure> {
         if self.wire.is_behind() {
             self.wire.flush().map_err(|error| self.closed(error))?;
         }
@@ -19,21 +23,21 @@ impl Switch {
         }
         match self.stage {
             _ if self.waits() => Ok(()),
-            Stage::Teaching => self.write_lessons(&mut desk.lessons),
-            Stage::Offering if writable || !self.full => self.write_offers(&mut desk.offers),
+            LoadStage::Teaching => self.write_lessons(&mut desk.lessons),
+            LoadStage::Offering if writable || !self.full => self.write_offers(&mut desk.offers),
             _ => Ok(()),
         }
     }
 
     #[cold]
-    fn write_answers(&mut self, outbox: &[u8]) -> Result<(), Failure> {
+    fn write_answers(&mut self, outbox: &[u8]) -> Result<(), LoadFailure> {
         self.unsent.extend_from_slice(outbox);
         let written = self.wire.write(&self.unsent).map_err(|error| self.closed(error))?;
         self.unsent.drain(..written);
         Ok(())
     }
 
-    fn write_lessons(&mut self, sheet: &mut Sheet) -> Result<(), Failure> {
+    fn write_lessons(&mut self, sheet: &mut Sheet) -> Result<(), LoadFailure> {
         let count = LESSONS_AHEAD.saturating_sub(self.outstanding.waiting()).min(self.lessons_left);
         let count = self.make_room(count);
         if count > 0 {
@@ -44,14 +48,14 @@ impl Switch {
             self.lessons_left -= self.write_requests(lessons, len)?;
         }
         if self.lessons_left == 0 && self.outstanding.waiting() == 0 {
-            self.stage = Stage::Taught;
+            self.stage = LoadStage::Taught;
         }
         Ok(())
     }
 
     #[inline]
-    fn write_offers(&mut self, sheet: &mut Sheet) -> Result<(), Failure> {
-        if self.role == Role::Dead {
+    fn write_offers(&mut self, sheet: &mut Sheet) -> Result<(), LoadFailure> {
+        if self.role == SwitchRole::Dead {
             self.outstanding.give_up_all();
         }
         let count = self.allowance().min(sheet.capacity());
@@ -98,7 +102,7 @@ impl Switch {
     /// Writes requests of `len` bytes each. One that the socket took any byte of is sent, and its
     /// rest kept; the others were never made. Returns how many were sent.
     #[inline]
-    fn write_requests(&mut self, requests: &[u8], len: usize) -> Result<u32, Failure> {
+    fn write_requests(&mut self, requests: &[u8], len: usize) -> Result<u32, LoadFailure> {
         let written = self.wire.write(requests).map_err(|error| self.closed(error))?;
         let sent = written.div_ceil(len);
         self.unsent.extend_from_slice(&requests[written..sent * len]);
@@ -108,10 +112,10 @@ impl Switch {
 
     /// Asks to be told about the socket what matters next.
     #[inline]
-    pub(super) fn watch(&mut self, poll: &Poll) -> Result<(), Failure> {
-        let offers = self.full && self.stage == Stage::Offering && self.allowance() > 0;
+    pub(super) fn watch(&mut self, poll: &Poll) -> Result<(), LoadFailure> {
+        let offers = self.full && self.stage == LoadStage::Offering && self.allowance() > 0;
         let writes = offers || self.waits();
-        let reads = self.slow_reader.is_none() || self.stage != Stage::Offering;
+        let reads = self.slow_reader.is_none() || self.stage != LoadStage::Offering;
         let interest = match (reads, writes) {
             (true, true) => Interest::Both,
             (true, false) => Interest::Read,

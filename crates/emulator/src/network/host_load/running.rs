@@ -1,6 +1,6 @@
 //! Load while it is offered: whose packet is due, and which have arrived.
 
-use super::{HostLoad, Offered, OfferedPhase, OfferedSwitch};
+use super::{HostLoad, HostLoadFate, OfferedPhase, OfferedSwitch};
 use crate::load::pace::{Pace, TICK};
 use crate::load::rng::SplitMix64;
 use crate::load::{Volume, delays};
@@ -28,7 +28,7 @@ pub(in crate::network) struct RunningLoad<'a> {
     offer: &'a HostLoad,
     pace: Pace,
     /// The switches with hosts.
-    senders: Vec<Sender>,
+    senders: Vec<HostSender>,
     /// Every host, h1 first.
     talkers: Vec<Talker>,
     rng: SplitMix64,
@@ -41,13 +41,13 @@ pub(in crate::network) struct RunningLoad<'a> {
     firsts: Vec<u64>,
     /// How many packets have been sent, which is the number of the next.
     sent: u64,
-    arrivals: Window,
-    offered: Offered,
+    arrivals: ArrivalWindow,
+    offered: HostLoadFate,
     turns: Vec<(usize, u64, u64)>,
 }
 
 /// The hosts of one switch.
-struct Sender {
+struct HostSender {
     hosts: Vec<u32>,
     /// Whose turn it is.
     next: usize,
@@ -80,7 +80,7 @@ impl<'a> RunningLoad<'a> {
         }
         let switch = |&switch| OfferedSwitch { switch, sent: 0, arrived: 0 };
         let switches: Vec<OfferedSwitch> = by_switch.keys().map(switch).collect();
-        let sender = |hosts| Sender { hosts, next: 0, due: 0, settled: 0 };
+        let sender = |hosts| HostSender { hosts, next: 0, due: 0, settled: 0 };
         let how = (offer.spread, offer.on_off);
         let volume = Volume::of(&offer.steps);
         let ends = offer.steps.iter().scan(Duration::ZERO, |end, step| {
@@ -99,8 +99,8 @@ impl<'a> RunningLoad<'a> {
             ends: ends.collect(),
             firsts: Vec::new(),
             sent: 0,
-            arrivals: Window::default(),
-            offered: Offered { switches, ..Offered::default() },
+            arrivals: ArrivalWindow::default(),
+            offered: HostLoadFate { switches, ..HostLoadFate::default() },
             turns: Vec::new(),
         }
     }
@@ -250,7 +250,7 @@ impl<'a> RunningLoad<'a> {
 
     /// Which host of this switch sends to which, from which port.
     fn next_packet(&mut self, place: usize) -> Option<(u32, u32, u16)> {
-        let Sender { hosts, next, .. } = &mut self.senders[place];
+        let HostSender { hosts, next, .. } = &mut self.senders[place];
         for _ in 0..hosts.len() {
             let from = hosts[*next];
             *next = (*next + 1) % hosts.len();
@@ -303,7 +303,7 @@ impl<'a> RunningLoad<'a> {
     }
 
     /// What became of it until now.
-    pub(in crate::network) fn finish(mut self, now: Duration) -> Offered {
+    pub(in crate::network) fn finish(mut self, now: Duration) -> HostLoadFate {
         if let (Some(begun), Some(&end), Some(phase)) =
             (self.begun, self.ends.first(), self.offered.phases.last_mut())
         {
@@ -346,13 +346,13 @@ fn talkers(hosts: u32, peers: u32, rng: &mut SplitMix64) -> Vec<Talker> {
 
 /// Which of the packets that were sent last have arrived: a bit each.
 #[derive(Default)]
-struct Window(Vec<u64>);
+struct ArrivalWindow(Vec<u64>);
 
-impl Window {
+impl ArrivalWindow {
     /// This one is on its way.
     fn expect(&mut self, number: u64) {
         self.0.resize((WINDOW / 64) as usize, 0);
-        self.0[Window::word(number)] &= !(1 << (number % 64));
+        self.0[ArrivalWindow::word(number)] &= !(1 << (number % 64));
     }
 
     /// Whether this one arrives for the first time; `None` where that was too long ago to be known.
@@ -361,7 +361,7 @@ impl Window {
         if number + WINDOW < sent {
             return None;
         }
-        let (word, bit) = (&mut self.0[Window::word(number)], 1 << (number % 64));
+        let (word, bit) = (&mut self.0[ArrivalWindow::word(number)], 1 << (number % 64));
         let is_first = *word & bit == 0;
         *word |= bit;
         Some(is_first)
@@ -375,8 +375,8 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{OnOff, Spread, Step};
-    use crate::network::Plan;
+    use crate::load::{DemandSpread, OnOff, RateStep};
+    use crate::network::NetworkPlan;
     use crate::topology::Shape;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn an_arrival_is_told_from_its_copies_as_long_as_it_is_known() {
-        let mut window = Window::default();
+        let mut window = ArrivalWindow::default();
         (0..3).for_each(|number| window.expect(number));
         assert_eq!(
             [1, 1, 0].map(|number| window.arrive(number, 3)),
@@ -424,11 +424,11 @@ mod tests {
     }
 
     /// Without sockets: hosts that know each other, wires, and switches whose tables are empty.
-    fn offer_for(offer: &HostLoad, shape: &str, moments: &[u64]) -> (Offered, bool) {
+    fn offer_for(offer: &HostLoad, shape: &str, moments: &[u64]) -> (HostLoadFate, bool) {
         let topology = shape.parse::<Shape>().unwrap().lay_out(None, 1).unwrap();
         assert_eq!(offer.check(&topology), Ok(()));
         let controller = "127.0.0.1:1".parse().unwrap();
-        let plan = Plan::new(controller, aldis_wire::Version::V13, topology);
+        let plan = NetworkPlan::new(controller, aldis_wire::Version::V13, topology);
         let mut fabric = Fabric::new(&plan, std::iter::empty()).unwrap();
         let mut load = RunningLoad::new(offer, &plan.topology, 1);
         let (pairs, v6) = load.pairs();
@@ -444,7 +444,7 @@ mod tests {
             assert_ne!(answer, other);
         }
         let pairs = pairs.into_iter().map(|(from, to)| (from, to, Some(Duration::ZERO))).collect();
-        let action = crate::network::Action::PingAll { pairs: None, v6 };
+        let action = crate::network::ScriptAction::PingAll { pairs: None, v6 };
         let (at, took) = (Duration::ZERO, Duration::ZERO);
         load.found(&Pinged { action, at, pairs, waiting: 0, unsent: 0, took });
         load.begin(Duration::ZERO);
@@ -459,8 +459,8 @@ mod tests {
         (load.finish(last), is_done)
     }
 
-    fn steps(rates: &[(f64, u64)]) -> Vec<Step> {
-        let step = |&(rate, ms): &(f64, u64)| Step { rate, length: Duration::from_millis(ms) };
+    fn steps(rates: &[(f64, u64)]) -> Vec<RateStep> {
+        let step = |&(rate, ms): &(f64, u64)| RateStep { rate, length: Duration::from_millis(ms) };
         rates.iter().map(step).collect()
     }
 
@@ -513,7 +513,7 @@ mod tests {
     fn skewed_and_now_and_then_are_what_the_spread_says() {
         let length = Duration::from_secs(4);
         let every_ms: Vec<u64> = (0..=4000).collect();
-        let skewed = HostLoad { spread: Spread::Zipf(1.0), ..HostLoad::new(5000.0, length) };
+        let skewed = HostLoad { spread: DemandSpread::Zipf(1.0), ..HostLoad::new(5000.0, length) };
         let (offered, _) = offer_for(&skewed, "linear,8", &every_ms);
         let parts = skewed.spread.parts(8, 1);
         for (switch, part) in offered.switches.iter().zip(parts) {

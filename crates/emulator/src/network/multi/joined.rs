@@ -1,17 +1,17 @@
 //! What several networks found out, as one report.
 
 use crate::load::Probes;
-use crate::network::{Frames, Messages, Offered, OfferedPhase, Report};
+use crate::network::{Frames, HostLoadFate, Messages, NetworkReport, OfferedPhase};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::time::Duration;
 
-impl Report {
+impl NetworkReport {
     /// The report of networks that ran together: counts are sums, distributions are merged, lengths
     /// are the longest, and the idle share is the least. Findings and the counts of single switches
     /// stay with each network, whose names they have.
-    pub fn joined(reports: &[Report]) -> Report {
-        let mut whole = Report::default();
+    pub fn joined(reports: &[NetworkReport]) -> NetworkReport {
+        let mut whole = NetworkReport::default();
         for report in reports {
             whole.crossed += report.crossed;
             whole.crossings += report.crossings;
@@ -24,7 +24,7 @@ impl Report {
             whole.stopped |= report.stopped;
         }
         let idle = reports.iter().filter_map(|report| report.idle);
-        Report {
+        NetworkReport {
             connected_after: last(reports, |report| report.connected_after),
             crossed_after: last(reports, |report| report.crossed_after),
             offered: offered(reports),
@@ -42,7 +42,10 @@ fn add(sum: &mut (u64, u64), more: (u64, u64)) {
 }
 
 /// When it was so of all, if it was.
-fn last(reports: &[Report], when: impl Fn(&Report) -> Option<Duration>) -> Option<Duration> {
+fn last(
+    reports: &[NetworkReport],
+    when: impl Fn(&NetworkReport) -> Option<Duration>,
+) -> Option<Duration> {
     let all: Option<Vec<Duration>> = reports.iter().map(when).collect();
     all?.into_iter().max()
 }
@@ -89,8 +92,9 @@ fn add_names(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
     }
 }
 
-fn offered(reports: &[Report]) -> Option<Offered> {
-    let all: Vec<&Offered> = reports.iter().filter_map(|report| report.offered.as_ref()).collect();
+fn offered(reports: &[NetworkReport]) -> Option<HostLoadFate> {
+    let all: Vec<&HostLoadFate> =
+        reports.iter().filter_map(|report| report.offered.as_ref()).collect();
     let finding = all.iter().map(|one| one.finding).max()?;
     let mut phases: Vec<OfferedPhase> = Vec::new();
     for one in &all {
@@ -101,7 +105,7 @@ fn offered(reports: &[Report]) -> Option<Offered> {
             }
         }
     }
-    Some(Offered {
+    Some(HostLoadFate {
         pairs: all.iter().map(|one| one.pairs).sum(),
         found: all.iter().map(|one| one.found).sum(),
         finding,
@@ -126,7 +130,7 @@ impl AddAssign<&OfferedPhase> for OfferedPhase {
     }
 }
 
-fn probes(reports: &[Report]) -> Option<(Probes, Option<String>)> {
+fn probes(reports: &[NetworkReport]) -> Option<(Probes, Option<String>)> {
     let mut all = reports.iter().filter_map(|report| report.probes.as_ref());
     let (mut sum, _) = all.next()?.clone();
     for (probes, _) in all {

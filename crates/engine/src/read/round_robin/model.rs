@@ -7,10 +7,10 @@ use super::*;
 use crate::conn::claim::{Claim, Events};
 use crate::sync::models::Loom;
 
-type Switch = Claim<Watched>;
+type ModelSwitch = Claim<Watched>;
 
 /// A worker's look at the first number, as it is known to it.
-fn look(shared: &Shared<Switch, Loom>, known: &Known<Switch>) {
+fn look(shared: &Shared<ModelSwitch, Loom>, known: &Known<ModelSwitch>) {
     if shared.ready.next(0, known.switches.len()).is_none() {
         return;
     }
@@ -28,12 +28,12 @@ fn who_takes_a_number_is_not_forgotten_with_who_had_it() {
     model.preemption_bound = Some(3);
     let stats = Arc::<WorkerStats>::default();
     model.check(move || {
-        let shared = loom::sync::Arc::new(Shared::<Switch, Loom>::with_room(1));
+        let shared = loom::sync::Arc::new(Shared::<ModelSwitch, Loom>::with_room(1));
         let mut known = Known { switches: Vec::new(), version: versioned::UNSEEN };
         shared.enter(0, &Arc::default());
         shared.ready.set(0);
         shared.refresh(&mut known, &stats);
-        let newcomer = Arc::new(Switch::default());
+        let newcomer = Arc::new(ModelSwitch::default());
         let home = (loom::sync::Arc::clone(&shared), Arc::clone(&newcomer));
         let home = loom::thread::spawn(move || {
             let (shared, newcomer) = home;

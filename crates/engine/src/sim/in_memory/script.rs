@@ -17,7 +17,7 @@ const BROADCAST: u64 = 0xffff_ffff_ffff;
 
 /// A broadcast from every host, and then one round of requests.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct MemoryScript {
     bytes: Box<[u8]>,
     /// Where the round begins, in bytes.
     round: usize,
@@ -26,15 +26,15 @@ pub(super) struct Script {
 
 /// How far one switch is.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ScriptPosition {
     at: usize,
     /// Where it begins its first round.
     enters: usize,
 }
 
-impl Script {
+impl MemoryScript {
     /// For switches of so many hosts, two at least.
-    pub(super) fn new(hosts: u32) -> Script {
+    pub(super) fn new(hosts: u32) -> MemoryScript {
         let hosts = hosts.max(2);
         let mut bytes = Vec::new();
         (0..hosts).for_each(|host| packet_in(host, BROADCAST, host, &mut bytes));
@@ -43,13 +43,13 @@ impl Script {
             let source = number % hosts;
             packet_in(source, mac(whom(source, number, hosts)), hosts + number, &mut bytes);
         }
-        Script { request_len: round / hosts as usize, round, bytes: bytes.into() }
+        MemoryScript { request_len: round / hosts as usize, round, bytes: bytes.into() }
     }
 
     /// Where the `number`th switch begins.
-    pub(super) fn begin(&self, number: usize) -> Place {
+    pub(super) fn begin(&self, number: usize) -> ScriptPosition {
         let first = (number * APART) % ROUND as usize;
-        Place { at: 0, enters: self.round + first * self.request_len }
+        ScriptPosition { at: 0, enters: self.round + first * self.request_len }
     }
 
     /// Bytes of so many requests.
@@ -59,10 +59,10 @@ impl Script {
 
     /// Fills `into` with what comes next.
     #[inline]
-    pub(super) fn say(&self, place: &mut Place, into: &mut [u8]) {
+    pub(super) fn say(&self, place: &mut ScriptPosition, into: &mut [u8]) {
         let mut filled = 0;
         while filled < into.len() {
-            let Place { at, enters } = *place;
+            let ScriptPosition { at, enters } = *place;
             let (end, next) = match at < self.round {
                 true => (self.round, enters),
                 false => (self.bytes.len(), self.round),
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn it_is_the_same_however_it_is_read() {
-        let script = Script::new(20);
+        let script = MemoryScript::new(20);
         let said = |step: usize| {
             let (mut place, mut all) = (script.begin(3), vec![]);
             while all.len() < 200_000 {
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn requests_are_from_one_port_to_another() {
         for hosts in [2, 3, 17, 1_000] {
-            let script = Script::new(hosts);
+            let script = MemoryScript::new(hosts);
             let port = |mac: &[u8]| (u32::from(mac[4]) << 8 | u32::from(mac[5])) % PORTS;
             let requests = Chop::new(&script.bytes[script.round..]).map(Result::unwrap);
             assert_eq!(requests.clone().count(), ROUND as usize);

@@ -9,55 +9,55 @@ use aldis_wire::header::kind::{FLOW_MOD, PACKET_OUT};
 use aldis_wire::v10::{Hello, Message};
 use aldis_wire::{Chop, DatapathId, Raw};
 
-use super::script::{Place, Script};
-use super::{Post, lock};
+use super::script::{MemoryScript, ScriptPosition};
+use super::{WakeReason, lock};
 use crate::sim::handshake::{BARRIER_REQUEST, FEATURES_REQUEST, features};
 
 /// One of them.
-pub(crate) struct Switch {
+pub(crate) struct MemorySwitch {
     dpid: DatapathId,
-    script: Arc<Script>,
+    script: Arc<MemoryScript>,
     /// Requests that it makes in all.
     limit: u64,
-    mouth: Apart<Mutex<Mouth>>,
-    answered: Apart<AtomicU64>,
+    mouth: CacheApart<Mutex<Mouth>>,
+    answered: CacheApart<AtomicU64>,
 }
 
 /// Nothing else shares its cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Apart<T>(T);
+struct CacheApart<T>(T);
 
 /// What it says.
 #[derive(Debug)]
 struct Mouth {
     /// The handshake, before anything else.
     replies: Vec<u8>,
-    place: Place,
+    place: ScriptPosition,
     /// Bytes of requests that it may still say; none before the handshake is over.
     left: u64,
     /// The bell that is rung when there is something to read, and its token.
-    registered: Option<(Post, u64)>,
+    registered: Option<(WakeReason, u64)>,
 }
 
-impl fmt::Debug for Switch {
+impl fmt::Debug for MemorySwitch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "switch in memory {}", self.dpid.0)
     }
 }
 
-impl Switch {
+impl MemorySwitch {
     /// The `number`th switch, from 1, which has connected.
-    pub(super) fn new(number: u64, script: Arc<Script>, limit: u64) -> Switch {
+    pub(super) fn new(number: u64, script: Arc<MemoryScript>, limit: u64) -> MemorySwitch {
         let mut replies = vec![];
         encode(&Message::Hello(Hello::default()), 0, &mut replies);
         let place = script.begin(number as usize);
-        Switch {
+        MemorySwitch {
             dpid: DatapathId(number),
             script,
             limit,
-            mouth: Apart(Mutex::new(Mouth { replies, place, left: 0, registered: None })),
-            answered: Apart(AtomicU64::new(0)),
+            mouth: CacheApart(Mutex::new(Mouth { replies, place, left: 0, registered: None })),
+            answered: CacheApart(AtomicU64::new(0)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Switch {
     }
 
     /// Registers the worker that polls it, which is told at once that it is ready.
-    pub(super) fn register(&self, post: Option<(Post, u64)>) {
+    pub(super) fn register(&self, post: Option<(WakeReason, u64)>) {
         let mut mouth = lock(&self.mouth.0);
         mouth.registered = post;
         mouth.announce();

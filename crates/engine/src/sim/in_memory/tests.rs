@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::sim::Responder;
+use crate::sim::SimResponder;
 
 /// Requests that each switch makes in all: many visits of 2 KB, and some of 64 KB.
 const REQUESTS: u64 = 5_000;
 
 #[test]
 fn every_request_is_answered_with_one_flow() {
-    let app_set = AppSet::default().with(Responder::default);
+    let app_set = AppSet::default().with(SimResponder::default);
     for design in Design::ALL {
-        let plan = Plan {
+        let plan = MemoryPlan {
             design,
             workers: 2,
             cores: vec![],

@@ -11,8 +11,8 @@ fn gathering(requests: usize) -> Design {
 }
 
 fn throughput(design: &str, costs: Costs) -> f64 {
-    let plan = Plan { costs, ..plan(named(design), 1, full(4)) };
-    let plan = Plan { duration: Duration::from_millis(200), ..plan };
+    let plan = SimPlan { costs, ..plan(named(design), 1, full(4)) };
+    let plan = SimPlan { duration: Duration::from_millis(200), ..plan };
     simulated(&plan).throughput()
 }
 
@@ -33,7 +33,7 @@ fn a_write_that_answers_several_visits_costs_for_each() {
     let throughput = |ibt, joined_ns| {
         let costs = Costs { joined_ns, ..Costs::default() };
         let duration = Duration::from_millis(50);
-        simulated(&Plan { costs, duration, ..plan(gathering(ibt), 1, full(4)) }).throughput()
+        simulated(&SimPlan { costs, duration, ..plan(gathering(ibt), 1, full(4)) }).throughput()
     };
     // Once around four switches is a hundred requests.
     assert!(throughput(90, 0.0) < 1.01 * throughput(90, 3_000.0));
@@ -44,7 +44,7 @@ fn a_write_that_answers_several_visits_costs_for_each() {
 fn what_a_visit_brings_to_a_batch_is_paid_for_each() {
     let of = |batch_ns| {
         let costs = Costs { batch_ns, request_ns: 0.0, ..Costs::default() };
-        simulated(&Plan { costs, ..plan(gathering(1000), 1, full(4)) }).throughput()
+        simulated(&SimPlan { costs, ..plan(gathering(1000), 1, full(4)) }).throughput()
     };
     // 25 requests a visit: a microsecond of each.
     let more_ns = (1.0 / of(25_000.0) - 1.0 / of(0.0)) * 1e9;
@@ -56,7 +56,7 @@ fn what_a_visit_brings_to_a_batch_is_paid_for_each() {
 fn writes_waver_and_are_interrupted_before_their_batch_is_over() {
     let writing = |costs| {
         let duration = Duration::from_millis(200);
-        let plan = Plan { costs, duration, ..plan(gathering(90), 1, full(4)) };
+        let plan = SimPlan { costs, duration, ..plan(gathering(90), 1, full(4)) };
         simulated(&plan).snapshot.total.write_time_ns
     };
     let mean = |took: &Distribution| took.sum() as f64 / took.count() as f64;

@@ -9,7 +9,7 @@ const SWITCHES: usize = 79;
 const FAIR: [(&str, f64); 3] =
     [("fair-rounds", 0.005), ("maestro-round-robin", 0.01), ("maestro-shared-queue", 0.01)];
 
-fn judge(what: &str, loosely: f64, make: impl Fn(usize) -> (Vec<Switch>, design::Knobs)) {
+fn judge(what: &str, loosely: f64, make: impl Fn(usize) -> (Vec<SimulatedSwitch>, design::Knobs)) {
     for (name, allowed) in FAIR {
         for workers in [2, 4, 16] {
             let (switches, knobs) = make(workers);
@@ -17,7 +17,7 @@ fn judge(what: &str, loosely: f64, make: impl Fn(usize) -> (Vec<Switch>, design:
             let share = if name == "fair-rounds" { 48_000 } else { 16_000 };
             let duration = Duration::from_millis(share / workers.min(12) as u64);
             let outcome =
-                simulated(&Plan { knobs, duration, ..plan(named(name), workers, switches) });
+                simulated(&SimPlan { knobs, duration, ..plan(named(name), workers, switches) });
             let deviation = outcome.deviation_max();
             let what = format!("{what}, {name} with {workers} workers: {deviation}");
             assert!(deviation < (loosely * allowed).min(0.01), "{what}");
@@ -32,13 +32,13 @@ fn who_always_wants_more_gets_an_equal_share() {
 
 /// Every fourth wants less than its share, and another fourth a little more. An equal share is
 /// about 6,000 requests a second for each worker.
-fn unequal(workers: usize) -> Vec<Switch> {
+fn unequal(workers: usize) -> Vec<SimulatedSwitch> {
     let offer = |index: usize| match index % 4 {
         0 => Offer::Periodic(workers as f64 * (600.0 + 40.0 * index as f64)),
         1 => Offer::Periodic(workers as f64 * 8_000.0),
         _ => Offer::Full,
     };
-    (0..SWITCHES).map(offer).map(Switch::new).collect()
+    (0..SWITCHES).map(offer).map(SimulatedSwitch::new).collect()
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn who_wants_less_gets_it_and_the_others_share_the_rest() {
 #[test]
 fn who_asks_for_little_leaves_the_others_their_share() {
     let rate = |rank: usize| 800_000.0 / 5.0 / (1 + rank) as f64;
-    let switches: Vec<Switch> =
-        (0..SWITCHES).map(|rank| Switch::new(Offer::Poisson(rate(rank)))).collect();
+    let switches: Vec<SimulatedSwitch> =
+        (0..SWITCHES).map(|rank| SimulatedSwitch::new(Offer::Poisson(rate(rank)))).collect();
     for name in ["fair-rounds", "maestro-static-partition"] {
-        let outcome = simulated(&Plan::new(named(name), 1, switches.clone()));
+        let outcome = simulated(&SimPlan::new(named(name), 1, switches.clone()));
         for (switch, served) in outcome.switches.iter().enumerate() {
             let (answered, demand) = (served.answered_measured as f64, served.demand);
             assert!(answered > 0.98 * demand - 100.0, "{name}, {switch}: {answered} of {demand}");
@@ -68,8 +68,8 @@ fn who_asks_for_little_leaves_the_others_their_share() {
 fn who_asks_for_little_is_served_between_two_visits_to_others() {
     let delay = |busy: usize| {
         let mut switches = full(busy);
-        switches.push(Switch::new(Offer::Poisson(500.0)));
-        let outcome = simulated(&Plan::new(named("fair-rounds"), 1, switches));
+        switches.push(SimulatedSwitch::new(Offer::Poisson(500.0)));
+        let outcome = simulated(&SimPlan::new(named("fair-rounds"), 1, switches));
         outcome.switches[busy].delay_ns.quantile(900)
     };
     let (few, many) = (delay(4), delay(SWITCHES));

@@ -5,7 +5,7 @@ use super::*;
 
 /// Everything that was offered was answered, once, in the order that fences ask for; and nothing is
 /// left unread.
-fn all_is_well(outcome: &Outcome, what: &str) {
+fn all_is_well(outcome: &SimOutcome, what: &str) {
     for (index, switch) in outcome.switches.iter().enumerate() {
         let what = format!("{what}, switch {index}: {switch:?}");
         assert!(switch.up && switch.closed.is_none(), "{what}");
@@ -15,7 +15,7 @@ fn all_is_well(outcome: &Outcome, what: &str) {
 }
 
 /// A world of chance: designs, workers, switches of every kind, and costs that waver.
-fn any_plan(seed: u64) -> Plan {
+fn any_plan(seed: u64) -> SimPlan {
     let mut dice = dice::Dice::new(seed);
     let mut one_of = |count: usize| (dice.next() % count as u64) as usize;
     let design = Design::ALL[seed as usize % Design::ALL.len()];
@@ -26,17 +26,18 @@ fn any_plan(seed: u64) -> Plan {
             1 => Offer::Periodic([1e4, 1e5, 1e6][one_of(3)]),
             _ => Offer::Poisson([1e4, 1e5, 1e6][one_of(3)]),
         };
-        Switch {
+        SimulatedSwitch {
             limit: Some([1, 30, 200][one_of(3)]),
             fence_every: [None, Some(1), Some(7), Some(40)][one_of(4)],
-            reads: [Reads::AtOnce, Reads::AtOnce, Reads::BytesPerSecond(1e6)][one_of(3)],
+            reads: [ReadSpeed::AtOnce, ReadSpeed::AtOnce, ReadSpeed::BytesPerSecond(1e6)]
+                [one_of(3)],
             offer,
         }
     });
     let switches = switches.collect();
     let costs = if one_of(2) == 0 { dear() } else { Costs::default() };
     let spin = workers < 4 && one_of(3) == 0;
-    Plan { costs, jitter: 0.5, spin, seed, ..plan(design, workers, switches) }
+    SimPlan { costs, jitter: 0.5, spin, seed, ..plan(design, workers, switches) }
 }
 
 #[test]
@@ -52,9 +53,12 @@ fn every_request_of_every_world_is_answered_once_and_in_order() {
 fn fences_stay_in_their_place_however_many_workers_there_are() {
     for design in Design::ALL {
         for workers in [2, 4, 16, 64] {
-            let switch =
-                Switch { limit: Some(2_000), fence_every: Some(37), ..Switch::new(Offer::Full) };
-            let world = Plan { jitter: 0.3, ..plan(design, workers, vec![switch; 5]) };
+            let switch = SimulatedSwitch {
+                limit: Some(2_000),
+                fence_every: Some(37),
+                ..SimulatedSwitch::new(Offer::Full)
+            };
+            let world = SimPlan { jitter: 0.3, ..plan(design, workers, vec![switch; 5]) };
             let outcome = simulated(&world);
             all_is_well(&outcome, &format!("{} with {workers}", design.name));
             assert!(outcome.switches.iter().all(|switch| switch.fences == 2_000 / 37));
@@ -75,13 +79,13 @@ fn a_switch_that_moves_loses_nothing_and_keeps_its_order() {
             let rate = if dice.next().is_multiple_of(3) { 6e4 } else { 2e3 };
             (rate, Duration::from_millis(35))
         };
-        let switch = |_| Switch {
+        let switch = |_| SimulatedSwitch {
             limit: Some(8_000),
             fence_every: Some(5),
-            ..Switch::new(Offer::Steps((0..30).map(&mut step).collect()))
+            ..SimulatedSwitch::new(Offer::Steps((0..30).map(&mut step).collect()))
         };
         let switches = (0..12).map(switch).collect();
-        let outcome = simulated(&Plan { jitter: 0.2, ..plan(design, workers, switches) });
+        let outcome = simulated(&SimPlan { jitter: 0.2, ..plan(design, workers, switches) });
         all_is_well(&outcome, &format!("{workers} workers"));
         let moves = outcome.snapshot.total.moves;
         assert!(moves > 20, "{moves} moves");

@@ -7,7 +7,7 @@ use crate::design::Batching;
 
 fn throughput(name: &str, workers: usize, switches: usize) -> f64 {
     let duration = Duration::from_millis(200);
-    let outcome = simulated(&Plan { duration, ..plan(named(name), workers, full(switches)) });
+    let outcome = simulated(&SimPlan { duration, ..plan(named(name), workers, full(switches)) });
     outcome.throughput()
 }
 
@@ -52,9 +52,9 @@ fn output_batching_writes_once_a_batch_to_each_switch() {
 #[test]
 fn a_batch_is_of_several_switches_unless_one_has_more_to_say_or_little() {
     let visits_a_batch = |count, offer: Offer| {
-        let switches = vec![Switch::new(offer); count];
+        let switches = vec![SimulatedSwitch::new(offer); count];
         let duration = Duration::from_millis(50);
-        let plan = Plan { duration, ..Plan::new(named("fair-rounds"), 1, switches) };
+        let plan = SimPlan { duration, ..SimPlan::new(named("fair-rounds"), 1, switches) };
         let total = simulated(&plan).snapshot.total;
         total.visits as f64 / total.batches as f64
     };

@@ -9,9 +9,12 @@ fn a_switch_that_never_reads_is_dropped_and_costs_the_others_nothing() {
         let costs = Costs { request_ns: 20_000.0, ..Costs::default() };
         // Without jitter a shared queue can fall into step with its readers, and out of it for no
         // reason.
-        let alone = Plan { duration, costs, jitter: 0.2, ..plan(design, 2, full(7)) };
+        let alone = SimPlan { duration, costs, jitter: 0.2, ..plan(design, 2, full(7)) };
         let mut beside = alone.clone();
-        beside.switches.insert(3, Switch { reads: Reads::Never, ..Switch::new(Offer::Full) });
+        beside.switches.insert(
+            3,
+            SimulatedSwitch { reads: ReadSpeed::Never, ..SimulatedSwitch::new(Offer::Full) },
+        );
         let (alone, beside) = (simulated(&alone), simulated(&beside));
         let closed = beside.switches[3].closed.clone();
         assert!(matches!(closed, Some((_, Close::NotReading))), "{}: {closed:?}", design.name);
@@ -31,10 +34,10 @@ fn a_switch_that_never_reads_is_dropped_and_costs_the_others_nothing() {
 #[test]
 fn a_switch_that_takes_next_to_nothing_is_dropped_as_if_it_took_nothing() {
     for design in Design::ALL {
-        let next_to_nothing = Reads::BytesPerSecond(600.0);
-        let stuck = Switch { reads: next_to_nothing, ..Switch::new(Offer::Full) };
+        let next_to_nothing = ReadSpeed::BytesPerSecond(600.0);
+        let stuck = SimulatedSwitch { reads: next_to_nothing, ..SimulatedSwitch::new(Offer::Full) };
         let duration = Duration::from_secs(12);
-        let outcome = simulated(&Plan { duration, ..plan(design, 2, vec![stuck; 4]) });
+        let outcome = simulated(&SimPlan { duration, ..plan(design, 2, vec![stuck; 4]) });
         for switch in &outcome.switches {
             let closed = &switch.closed;
             let in_time =
@@ -49,10 +52,10 @@ fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
     for design in Design::ALL {
         for workers in [2, 8] {
             let mut plan = plan(design, workers, full(6));
-            plan.switches[2] = Switch {
-                reads: Reads::BytesPerSecond(2e6),
+            plan.switches[2] = SimulatedSwitch {
+                reads: ReadSpeed::BytesPerSecond(2e6),
                 limit: Some(20_000),
-                ..Switch::new(Offer::Full)
+                ..SimulatedSwitch::new(Offer::Full)
             };
             let slow = &simulated(&plan).switches[2];
             let what = format!("{} with {workers}", design.name);
@@ -67,11 +70,12 @@ fn a_switch_that_reads_slowly_is_answered_slowly_and_stays() {
 #[test]
 fn a_switch_that_never_reads_is_visited_only_when_something_came_up() {
     for design in Design::ALL {
-        let stuck = Switch { reads: Reads::Never, ..Switch::new(Offer::Full) };
+        let stuck =
+            SimulatedSwitch { reads: ReadSpeed::Never, ..SimulatedSwitch::new(Offer::Full) };
         let (warm_up, duration) = (Duration::from_secs(4), Duration::from_secs(8));
-        let plan = Plan { warm_up, duration, ..Plan::new(design, 1, vec![stuck; 16]) };
+        let plan = SimPlan { warm_up, duration, ..SimPlan::new(design, 1, vec![stuck; 16]) };
         let outcome = simulated(&plan);
-        let dropped = |switch: &Served| matches!(switch.closed, Some((_, Close::NotReading)));
+        let dropped = |switch: &SimServed| matches!(switch.closed, Some((_, Close::NotReading)));
         assert!(outcome.switches.iter().all(dropped), "{}", design.name);
         // When it got stuck, and when its time was over; where others work than read, also when
         // what was on its way had landed.

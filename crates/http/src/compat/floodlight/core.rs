@@ -14,13 +14,13 @@ use crate::routes::Ctx;
 
 /// Which switches.
 #[derive(Debug, Deserialize)]
-pub(super) struct Which {
+pub(super) struct StatSwitches {
     dpid: Option<String>,
 }
 
 pub(super) async fn switches(
     State(shared): Ctx,
-    Query(which): Query<Which>,
+    Query(which): Query<StatSwitches>,
 ) -> Result<Json<Vec<Value>>, Problem> {
     let only = which.dpid.as_deref().map(Dpid::read).transpose()?;
     let all = match only {

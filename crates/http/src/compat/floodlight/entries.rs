@@ -18,13 +18,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::entry::{Entry, name};
+use super::entry::{PusherEntry, name};
 use super::words::{self, does, matching, quoted};
-use crate::api::events::Kind;
+use crate::api::events::ApiEventKind;
 use crate::api::set;
-use crate::compat::ryu::body::{At, Body};
-use crate::compat::ryu::switch_request::Switch;
-use crate::desired::{ConfigStore, Refused};
+use crate::compat::ryu::body::{DictBody, PathParts};
+use crate::compat::ryu::switch_request::AskedSwitch;
+use crate::desired::{ConfigStore, SetError};
 use crate::extract::Dpid;
 use crate::limits::{ENTRIES_MAX, EVENTS_AT_ONCE};
 use crate::origin;
@@ -33,50 +33,50 @@ use crate::routes::{Ctx, Shared};
 
 /// All of them, by name.
 #[derive(Debug, Default)]
-pub(crate) struct Entries {
-    all: Mutex<BTreeMap<String, Arc<Entry>>>,
+pub(crate) struct EntriesByName {
+    all: Mutex<BTreeMap<String, Arc<PusherEntry>>>,
     /// Those that are no more, and may be on switches that were away when they went; by the name
     /// under which they are kept.
-    owed: Mutex<BTreeMap<String, Arc<Entry>>>,
+    owed: Mutex<BTreeMap<String, Arc<PusherEntry>>>,
     /// Held while entries change, over the disk too: here and there the same change is the last.
     changing: Mutex<()>,
 }
 
-impl Entries {
+impl EntriesByName {
     /// Those that are kept, each of which makes sense ([`check`]).
-    pub(crate) fn found(kept: BTreeMap<String, Value>) -> Entries {
+    pub(crate) fn found(kept: BTreeMap<String, Value>) -> EntriesByName {
         let (mut all, mut owed) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in kept {
             let (shelf, value) = match value.get(GONE) {
                 Some(gone) => (&mut owed, gone.clone()),
                 None => (&mut all, value),
             };
-            if let Some(Ok(entry)) = object(value).map(|value| Entry::read(Body(value))) {
+            if let Some(Ok(entry)) = object(value).map(|value| PusherEntry::read(DictBody(value))) {
                 shelf.insert(name, Arc::new(entry));
             }
         }
-        Entries { all: Mutex::new(all), owed: Mutex::new(owed), changing: Mutex::default() }
+        EntriesByName { all: Mutex::new(all), owed: Mutex::new(owed), changing: Mutex::default() }
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Entry>>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<PusherEntry>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn owed(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Entry>>> {
+    fn owed(&self) -> MutexGuard<'_, BTreeMap<String, Arc<PusherEntry>>> {
         self.owed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes a change, on disk first; waits for that.
-    fn make(&self, store: &dyn ConfigStore, change: Change) -> Result<(), Refused> {
+    fn make(&self, store: &dyn ConfigStore, change: EntryChanges) -> Result<(), SetError> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = change.kept;
         if kept.as_ref().is_some_and(|entry| self.is_full(&entry.name)) {
-            return Err(Refused::Disk(too_many()));
+            return Err(SetError::Disk(too_many()));
         }
         let gone: Vec<_> = change.gone.into_iter().map(|entry| (key(&entry), entry)).collect();
         if self.owed().len() + gone.len() > ENTRIES_MAX {
             let what = "entries are to be removed from switches that are away";
-            return Err(Refused::Disk(format!("{ENTRIES_MAX} {what}, and no more")));
+            return Err(SetError::Disk(format!("{ENTRIES_MAX} {what}, and no more")));
         }
         let forgotten = change.forgotten.iter().chain(&change.settled);
         let mut changes: Vec<_> = forgotten.map(|name| (name.clone(), None)).collect();
@@ -100,14 +100,14 @@ impl Entries {
     }
 
     /// What a switch is to be rid of, or all of them.
-    fn owed_by(&self, switch: Option<DatapathId>) -> Vec<(String, Arc<Entry>)> {
+    fn owed_by(&self, switch: Option<DatapathId>) -> Vec<(String, Arc<PusherEntry>)> {
         let owed = self.owed();
         let those = owed.iter().filter(|(_, entry)| switch.is_none_or(|dpid| entry.switch == dpid));
         those.map(|(key, entry)| (key.clone(), Arc::clone(entry))).collect()
     }
 
     /// Those of a switch, or all.
-    fn of(&self, switch: Option<DatapathId>) -> Vec<Arc<Entry>> {
+    fn of(&self, switch: Option<DatapathId>) -> Vec<Arc<PusherEntry>> {
         let all = self.all();
         let those = all.values().filter(|entry| switch.is_none_or(|dpid| entry.switch == dpid));
         those.cloned().collect()
@@ -118,7 +118,7 @@ impl Entries {
 const GONE: &str = "gone";
 
 /// The name under which it is kept.
-fn key(gone: &Entry) -> String {
+fn key(gone: &PusherEntry) -> String {
     let mut hash = DefaultHasher::new();
     gone.written().to_string().hash(&mut hash);
     format!("gone from {}: {:016x}", gone.switch, hash.finish())
@@ -126,12 +126,12 @@ fn key(gone: &Entry) -> String {
 
 /// What becomes of entries, all or nothing.
 #[derive(Default)]
-struct Change {
-    kept: Option<Arc<Entry>>,
+struct EntryChanges {
+    kept: Option<Arc<PusherEntry>>,
     /// Names.
     forgotten: Vec<String>,
     /// Switches that are away are to be rid of them.
-    gone: Vec<Arc<Entry>>,
+    gone: Vec<Arc<PusherEntry>>,
     /// Switches are rid of them: the names under which they were kept.
     settled: Vec<String>,
 }
@@ -154,7 +154,7 @@ fn object(value: Value) -> Option<Map<String, Value>> {
 pub fn check(name: &str, value: &Value) -> Result<(), String> {
     let is_gone = value.get(GONE);
     let body = object(is_gone.unwrap_or(value).clone()).ok_or("no object of fields")?;
-    let entry = Entry::read(Body(body)).map_err(|problem| problem.detail)?;
+    let entry = PusherEntry::read(DictBody(body)).map_err(|problem| problem.detail)?;
     if is_gone.is_some() || entry.name == name {
         Ok(())
     } else {
@@ -177,19 +177,19 @@ impl IntoResponse for NotDone {
     }
 }
 
-type Done = Result<Json<Value>, Response>;
+type EntryResponse = Result<Json<Value>, Response>;
 
 fn not_done(problem: Problem) -> Response {
     NotDone(problem).into_response()
 }
 
-pub(super) async fn push(State(shared): Ctx, body: Result<Body, Problem>) -> Done {
+pub(super) async fn push(State(shared): Ctx, body: Result<DictBody, Problem>) -> EntryResponse {
     put(&shared, body).await.map_err(not_done)?;
     Ok(status("Entry pushed"))
 }
 
-async fn put(shared: &Shared, body: Result<Body, Problem>) -> Result<(), Problem> {
-    let entry = Arc::new(Entry::read(body?)?);
+async fn put(shared: &Shared, body: Result<DictBody, Problem>) -> Result<(), Problem> {
+    let entry = Arc::new(PusherEntry::read(body?)?);
     if shared.entries.is_full(&entry.name) {
         return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many", too_many()));
     }
@@ -209,16 +209,17 @@ async fn put(shared: &Shared, body: Result<Body, Problem>) -> Result<(), Problem
 /// Sent first, and kept once the switch took it; one whose switch is not there waits for it.
 async fn put_there(
     shared: &Shared,
-    entry: &Arc<Entry>,
-    before: Option<&Arc<Entry>>,
-    replaced: Option<&Arc<Entry>>,
-    settled: &[(String, Arc<Entry>)],
+    entry: &Arc<PusherEntry>,
+    before: Option<&Arc<PusherEntry>>,
+    replaced: Option<&Arc<PusherEntry>>,
+    settled: &[(String, Arc<PusherEntry>)],
 ) -> Result<(), Problem> {
     send(shared, entry).await?;
     let settled = settled.iter().map(|(key, _)| key.clone()).collect();
-    let is_away = |before: &&Arc<Entry>| connected(shared, before.switch).is_none();
+    let is_away = |before: &&Arc<PusherEntry>| connected(shared, before.switch).is_none();
     let gone = replaced.filter(is_away).cloned().into_iter().collect();
-    let change = Change { kept: Some(Arc::clone(entry)), gone, settled, ..Change::default() };
+    let change =
+        EntryChanges { kept: Some(Arc::clone(entry)), gone, settled, ..EntryChanges::default() };
     if let Err(why) = make(shared, change).await {
         // What is not kept does not stay on the switch either.
         let undone = match before {
@@ -231,31 +232,32 @@ async fn put_there(
         && !take(shared, before).await?
     {
         // It left meanwhile, or was away; and may be back.
-        make(shared, Change { gone: vec![Arc::clone(before)], ..Change::default() }).await?;
+        make(shared, EntryChanges { gone: vec![Arc::clone(before)], ..EntryChanges::default() })
+            .await?;
         rid(shared, Some(before.switch)).await;
     }
     Ok(())
 }
 
-async fn make(shared: &Shared, change: Change) -> Result<(), Problem> {
+async fn make(shared: &Shared, change: EntryChanges) -> Result<(), Problem> {
     let entries = Arc::clone(&shared.entries);
     set(shared, move |store| entries.make(store, change)).await
 }
 
 /// Whether one takes the place of the other on its switch by itself.
-fn same(shared: &Shared, before: &Entry, now: &Entry) -> bool {
+fn same(shared: &Shared, before: &PusherEntry, now: &PusherEntry) -> bool {
     let version = connected(shared, before.switch).map_or(Version::V13, |switch| switch.version);
-    let place = |entry: &Entry| {
+    let place = |entry: &PusherEntry| {
         entry.flow(version).ok().map(|flow| (flow.table_id, flow.priority, flow.match_))
     };
     before.switch == now.switch && now.active && place(before) == place(now)
 }
 
-fn connected(shared: &Shared, dpid: DatapathId) -> Option<Switch> {
-    Switch::find(shared, dpid).ok()
+fn connected(shared: &Shared, dpid: DatapathId) -> Option<AskedSwitch> {
+    AskedSwitch::find(shared, dpid).ok()
 }
 
-async fn send(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
+async fn send(shared: &Shared, entry: &PusherEntry) -> Result<(), Problem> {
     let switch = connected(shared, entry.switch).filter(|_| entry.active);
     let Some(switch) = switch else { return Ok(()) };
     switch.does(shared, Message::FlowMod(entry.flow(switch.version)?)).await
@@ -263,7 +265,7 @@ async fn send(shared: &Shared, entry: &Entry) -> Result<(), Problem> {
 
 /// Takes away what an entry put on its switch, and not the flow of another entry in its place;
 /// whether the switch is there, or nothing was put.
-async fn take(shared: &Shared, entry: &Entry) -> Result<bool, Problem> {
+async fn take(shared: &Shared, entry: &PusherEntry) -> Result<bool, Problem> {
     let Some(switch) = connected(shared, entry.switch) else { return Ok(!entry.active) };
     let flow = entry.flow(switch.version)?;
     let cookie_mask = if switch.version == Version::V13 { u64::MAX } else { 0 };
@@ -280,13 +282,15 @@ async fn take(shared: &Shared, entry: &Entry) -> Result<bool, Problem> {
 /// Rids a switch that is there, or all of them, of what is owed.
 async fn rid(shared: &Shared, switch: Option<DatapathId>) {
     for (key, gone) in shared.entries.owed_by(switch) {
-        let is_replaced = |now: &Arc<Entry>| same(shared, &gone, now);
+        let is_replaced = |now: &Arc<PusherEntry>| same(shared, &gone, now);
         let is_done = match shared.entries.of(Some(gone.switch)).iter().any(is_replaced) {
             true => Ok(true),
             false => take(shared, &gone).await,
         };
         let settled = match is_done {
-            Ok(true) => make(shared, Change { settled: vec![key], ..Change::default() }).await,
+            Ok(true) => {
+                make(shared, EntryChanges { settled: vec![key], ..EntryChanges::default() }).await
+            }
             Ok(false) => continue,
             Err(why) => Err(why),
         };
@@ -296,12 +300,12 @@ async fn rid(shared: &Shared, switch: Option<DatapathId>) {
     }
 }
 
-fn tell(shared: &Shared, entry: &Entry, why: &Problem) {
+fn tell(shared: &Shared, entry: &PusherEntry, why: &Problem) {
     let text = format!("entry {:?}: {}", entry.name, why.detail);
     shared.events.note(text, &shared.date());
 }
 
-pub(super) async fn delete(State(shared): Ctx, body: Result<Body, Problem>) -> Done {
+pub(super) async fn delete(State(shared): Ctx, body: Result<DictBody, Problem>) -> EntryResponse {
     let name = body.and_then(|body| name(&body)).map_err(not_done)?;
     let entry = shared.entries.all().get(&name).cloned();
     remove(&shared, entry.into_iter().collect()).await.map_err(not_done)?;
@@ -310,7 +314,7 @@ pub(super) async fn delete(State(shared): Ctx, body: Result<Body, Problem>) -> D
 
 /// Takes entries from their switches, and keeps them no more. A client that does not get the answer
 /// can ask for it again.
-async fn remove(shared: &Shared, gone: Vec<Arc<Entry>>) -> Result<(), Problem> {
+async fn remove(shared: &Shared, gone: Vec<Arc<PusherEntry>>) -> Result<(), Problem> {
     let forgotten = gone.iter().map(|entry| entry.name.clone()).collect();
     let mut away = vec![];
     for entry in gone {
@@ -319,7 +323,7 @@ async fn remove(shared: &Shared, gone: Vec<Arc<Entry>>) -> Result<(), Problem> {
         }
     }
     let switches: BTreeSet<_> = away.iter().map(|entry| entry.switch).collect();
-    make(shared, Change { forgotten, gone: away, ..Change::default() }).await?;
+    make(shared, EntryChanges { forgotten, gone: away, ..EntryChanges::default() }).await?;
     // One may have come meanwhile.
     for switch in switches {
         rid(shared, Some(switch)).await;
@@ -328,12 +332,12 @@ async fn remove(shared: &Shared, gone: Vec<Arc<Entry>>) -> Result<(), Problem> {
 }
 
 /// The switch that a path names, or `all`.
-fn which(at: &At) -> Result<Option<DatapathId>, Problem> {
+fn which(at: &PathParts) -> Result<Option<DatapathId>, Problem> {
     let text = at.part("dpid").filter(|text| !text.eq_ignore_ascii_case("all"));
     text.map(|text| Dpid::read(text).map(|Dpid(dpid)| dpid)).transpose()
 }
 
-pub(super) async fn list(State(shared): Ctx, at: At) -> Result<Json<Value>, Problem> {
+pub(super) async fn list(State(shared): Ctx, at: PathParts) -> Result<Json<Value>, Problem> {
     let only = which(&at)?;
     let mut shown: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     if let Some(dpid) = only {
@@ -376,7 +380,7 @@ fn show(flow: &FlowMod, version: Version) -> Value {
 
 /// A GET that removes something, as scripts ask for it; no page of a stranger may, as little as it
 /// may with another method.
-pub(super) async fn clear(State(shared): Ctx, headers: HeaderMap, at: At) -> Done {
+pub(super) async fn clear(State(shared): Ctx, headers: HeaderMap, at: PathParts) -> EntryResponse {
     origin::own_site(&headers).map_err(not_done)?;
     let only = which(&at).map_err(not_done)?;
     remove(&shared, shared.entries.of(only)).await.map_err(not_done)?;
@@ -416,11 +420,11 @@ pub(crate) async fn keep(shared: Arc<Shared>) {
 }
 
 /// A switch came, or some did of which nothing is known: events are missing.
-fn joined(shared: &Arc<Shared>, kind: Kind, dpid: Option<&str>) {
+fn joined(shared: &Arc<Shared>, kind: ApiEventKind, dpid: Option<&str>) {
     let dpid = dpid.and_then(|text| text.parse().ok());
     let only = match kind {
-        Kind::SwitchUp if dpid.is_some() => dpid,
-        Kind::Missed | Kind::LeftOut => None,
+        ApiEventKind::SwitchUp if dpid.is_some() => dpid,
+        ApiEventKind::Missed | ApiEventKind::LeftOut => None,
         _ => return,
     };
     let waiting = shared.entries.of(only);

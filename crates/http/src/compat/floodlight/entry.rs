@@ -9,7 +9,7 @@ use aldis_wire::msg::{Field, FlowMod};
 use aldis_wire::{DatapathId, Version};
 use serde_json::{Map, Value, json};
 
-use crate::compat::ryu::body::{Body, beginning, dpid, number};
+use crate::compat::ryu::body::{DictBody, beginning, dpid, number};
 use crate::compat::ryu::{actions, fields};
 use crate::problem::Problem;
 
@@ -58,14 +58,14 @@ const FIELDS: [(&str, &str); 18] = [
 
 /// An entry, as it is kept: a switch may come that speaks another version than the one before it.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct PusherEntry {
     pub(super) name: String,
     pub(super) switch: DatapathId,
     pub(super) active: bool,
     body: Map<String, Value>,
 }
 
-impl Entry {
+impl PusherEntry {
     /// As it was sent, to be read again.
     pub(super) fn written(&self) -> Value {
         Value::Object(self.body.clone())
@@ -73,7 +73,7 @@ impl Entry {
 
     /// # Errors
     /// No name, no switch, or something that is no entry.
-    pub(super) fn read(body: Body) -> Result<Entry, Problem> {
+    pub(super) fn read(body: DictBody) -> Result<PusherEntry, Problem> {
         let dict = body.dict();
         let (name, switch) = (name(&body)?, dpid(dict.text("switch")?)?);
         let kind = dict.field("entry_type").map_or(Ok("flow"), |_| dict.text("entry_type"))?;
@@ -90,7 +90,7 @@ impl Entry {
                 _ => return Err(Problem::bad("bad-field", "active: true or false")),
             },
         };
-        let entry = Entry { name, switch, active, body: body.0 };
+        let entry = PusherEntry { name, switch, active, body: body.0 };
         // What no version can say is not kept.
         entry.flow(Version::V13).or_else(|why| entry.flow(Version::V10).map_err(|_| why))?;
         Ok(entry)
@@ -114,11 +114,11 @@ impl Entry {
                 match_.insert(ours.into(), value_of(ours, value));
             }
         }
-        let theirs = Body(Map::from_iter([
+        let theirs = DictBody(Map::from_iter([
             ("match".into(), Value::Object(match_)),
             ("actions".into(), Value::Array(acts)),
         ]));
-        let (dict, own) = (theirs.dict(), Body(self.body.clone()));
+        let (dict, own) = (theirs.dict(), DictBody(self.body.clone()));
         let own = own.dict();
         let match_ = fields::read(&dict, version)?;
         let short = |key, default| own.number(key, default, 0xffff).map(|number| number as u16);
@@ -139,7 +139,7 @@ impl Entry {
 ///
 /// # Errors
 /// None, or one that is too long.
-pub(super) fn name(body: &Body) -> Result<String, Problem> {
+pub(super) fn name(body: &DictBody) -> Result<String, Problem> {
     let dict = body.dict();
     let name = match dict.field("name") {
         Some(Value::Number(number)) => number.to_string(),
@@ -262,11 +262,11 @@ mod tests {
     use super::super::words::{does, matching};
     use super::*;
 
-    fn entry(fields: Value) -> Result<Entry, String> {
+    fn entry(fields: Value) -> Result<PusherEntry, String> {
         let mut body = fields.as_object().unwrap().clone();
         body.insert("switch".into(), "00:00:00:00:00:00:00:01".into());
         body.insert("name".into(), "one".into());
-        Entry::read(Body(body)).map_err(|problem| problem.detail)
+        PusherEntry::read(DictBody(body)).map_err(|problem| problem.detail)
     }
 
     fn again(fields: Value, version: Version) -> (Value, Value) {
@@ -335,7 +335,10 @@ mod tests {
         for body in
             [json!({"switch": "1"}), json!({"name": "x"}), json!({"name": "", "switch": "1"})]
         {
-            assert!(Entry::read(Body(body.as_object().unwrap().clone())).is_err(), "{body}");
+            assert!(
+                PusherEntry::read(DictBody(body.as_object().unwrap().clone())).is_err(),
+                "{body}"
+            );
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::limits::PATHS_HOPS_MAX;
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
-type Listed = Result<Json<Vec<Value>>, Problem>;
+type FloodlightList = Result<Json<Vec<Value>>, Problem>;
 
 fn all(shared: &Shared) -> Result<Vec<MapLink>, Problem> {
     shared.controller.links().ok_or_else(|| not_published("links"))
@@ -46,15 +46,15 @@ fn show(links: &[MapLink], is: impl Fn(&&MapLink) -> bool) -> Json<Vec<Value>> {
     Json(links.iter().filter(is).map(show).collect())
 }
 
-pub(super) async fn links(State(shared): Ctx) -> Listed {
+pub(super) async fn links(State(shared): Ctx) -> FloodlightList {
     Ok(show(&all(&shared)?, |link| link.state == LinkState::Up))
 }
 
-pub(super) async fn directed(State(shared): Ctx) -> Listed {
+pub(super) async fn directed(State(shared): Ctx) -> FloodlightList {
     Ok(show(&all(&shared)?, |link| link.state == LinkState::OneWay))
 }
 
-pub(super) async fn external(State(shared): Ctx) -> Listed {
+pub(super) async fn external(State(shared): Ctx) -> FloodlightList {
     Ok(show(&all(&shared)?, |link| link.state == LinkState::Up && !link.cable))
 }
 
@@ -96,7 +96,7 @@ fn parts(
 
 /// From where to where.
 #[derive(Debug, Deserialize)]
-pub(super) struct Between {
+pub(super) struct RouteEnds {
     src_dpid: String,
     src_port: String,
     dst_dpid: String,
@@ -105,7 +105,7 @@ pub(super) struct Between {
 
 /// The ports that a packet passes from one to the other, both included: an even number of them, in
 /// and out of a switch by turns. None where no way leads there.
-pub(super) async fn route(State(shared): Ctx, Path(between): Path<Between>) -> Listed {
+pub(super) async fn route(State(shared): Ctx, Path(between): Path<RouteEnds>) -> FloodlightList {
     let [src, dst] = between.ends()?;
     for SwitchPort { dpid, .. } in [src, dst] {
         shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
@@ -117,7 +117,7 @@ pub(super) async fn route(State(shared): Ctx, Path(between): Path<Between>) -> L
     Ok(Json(passed.iter().map(show).collect()))
 }
 
-impl Between {
+impl RouteEnds {
     fn ends(&self) -> Result<[SwitchPort; 2], Problem> {
         let end = |dpid: &str, port: &str| -> Result<SwitchPort, Problem> {
             let Dpid(dpid) = Dpid::read(dpid)?;
@@ -141,7 +141,7 @@ fn passed(src: SwitchPort, path: &[Crossing], dst: SwitchPort) -> Vec<SwitchPort
 
 /// Which hosts.
 #[derive(Debug, Deserialize)]
-pub(super) struct Which {
+pub(super) struct DeviceFilter {
     mac: Option<String>,
     ipv4: Option<String>,
     ipv6: Option<String>,
@@ -151,7 +151,10 @@ pub(super) struct Which {
 }
 
 /// A list of them, as it was before Floodlight 1.2, and as most scripts read it: ports are numbers.
-pub(super) async fn devices(State(shared): Ctx, Query(which): Query<Which>) -> Listed {
+pub(super) async fn devices(
+    State(shared): Ctx,
+    Query(which): Query<DeviceFilter>,
+) -> FloodlightList {
     let hosts = which.found(&shared)?;
     Ok(Json(hosts.iter().map(|host| show_host(&shared, host, host.at().port.0.into())).collect()))
 }
@@ -159,7 +162,7 @@ pub(super) async fn devices(State(shared): Ctx, Query(which): Query<Which>) -> L
 /// Under the name that they have since 1.2: ports are texts.
 pub(super) async fn all_devices(
     State(shared): Ctx,
-    Query(which): Query<Which>,
+    Query(which): Query<DeviceFilter>,
 ) -> Result<Json<Value>, Problem> {
     let hosts = which.found(&shared)?;
     let shown =
@@ -167,7 +170,7 @@ pub(super) async fn all_devices(
     Ok(Json(json!({ "devices": shown.collect::<Vec<_>>() })))
 }
 
-impl Which {
+impl DeviceFilter {
     fn found(&self, shared: &Shared) -> Result<Vec<Host>, Problem> {
         let at = self.dpid.as_deref().map(Dpid::read).transpose()?.map(|Dpid(dpid)| dpid);
         let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;

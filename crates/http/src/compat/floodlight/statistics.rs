@@ -14,8 +14,8 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::words::{does, dpid, matching, port, quoted, version};
-use crate::compat::ryu::body::{At, beginning};
-use crate::compat::ryu::switch_request::Switch;
+use crate::compat::ryu::body::{PathParts, beginning};
+use crate::compat::ryu::switch_request::AskedSwitch;
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -36,8 +36,8 @@ const KINDS: [&str; 13] = [
     "table",
 ];
 
-pub(super) async fn one(State(shared): Ctx, at: At) -> Result<Json<Value>, Problem> {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn one(State(shared): Ctx, at: PathParts) -> Result<Json<Value>, Problem> {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let kind = at.part("stat").unwrap_or_default();
     let shown = ask(&shared, switch, kind).await?;
     Ok(Json(match kind {
@@ -47,13 +47,13 @@ pub(super) async fn one(State(shared): Ctx, at: At) -> Result<Json<Value>, Probl
 }
 
 /// Of all switches, beside each other; one that does not answer says so, and the others are shown.
-pub(super) async fn all(State(shared): Ctx, at: At) -> Result<Json<Value>, Problem> {
+pub(super) async fn all(State(shared): Ctx, at: PathParts) -> Result<Json<Value>, Problem> {
     let kind = at.part("stat").unwrap_or_default();
     known(kind)?;
     let switches = shared.controller.switches();
     let asked = switches.iter().map(async |seen| {
         let info = &seen.switch.info;
-        let switch = Switch { dpid: info.dpid, version: info.version };
+        let switch = AskedSwitch { dpid: info.dpid, version: info.version };
         let shown = ask(&shared, switch, kind).await;
         let shown = shown.map(quoted).unwrap_or_else(|why| json!({ "ERROR": why.detail }));
         (dpid(info.dpid), shown)
@@ -70,7 +70,7 @@ fn known(kind: &str) -> Result<(), Problem> {
     Err(Problem::missing("no-such-statistics", detail))
 }
 
-async fn ask(shared: &Shared, switch: Switch, kind: &str) -> Result<Value, Problem> {
+async fn ask(shared: &Shared, switch: AskedSwitch, kind: &str) -> Result<Value, Problem> {
     known(kind)?;
     let body = match kind {
         "features" => return features(shared, switch).await,
@@ -95,7 +95,7 @@ async fn ask(shared: &Shared, switch: Switch, kind: &str) -> Result<Value, Probl
     show(&body, switch).ok_or_else(|| switch.unasked())
 }
 
-fn show(body: &StatsReplyBody, switch: Switch) -> Option<Value> {
+fn show(body: &StatsReplyBody, switch: AskedSwitch) -> Option<Value> {
     let of = version(switch.version);
     Some(match body {
         StatsReplyBody::Aggregate(sum) => json!({ "aggregate": {
@@ -277,7 +277,7 @@ fn meter_config(config: &aldis_wire::msg::MeterConfig) -> Value {
 }
 
 /// What the switch says of itself, and in 1.0 its ports with it.
-async fn features(shared: &Shared, switch: Switch) -> Result<Value, Problem> {
+async fn features(shared: &Shared, switch: AskedSwitch) -> Result<Value, Problem> {
     let reply = switch.reply(shared, Message::FeaturesRequest).await?;
     let first = reply.messages().next().transpose().map_err(|why| switch.unreadable(why))?;
     let Some(Message::FeaturesReply(features)) = first else { return Err(switch.unasked()) };
@@ -308,7 +308,7 @@ async fn features(shared: &Shared, switch: Switch) -> Result<Value, Problem> {
     Ok(shown)
 }
 
-async fn role(shared: &Shared, switch: Switch) -> Result<Value, Problem> {
+async fn role(shared: &Shared, switch: AskedSwitch) -> Result<Value, Problem> {
     let request = RoleMessage { role: Role::NOCHANGE, generation_id: 0 };
     let reply = switch.reply(shared, Message::RoleRequest(request)).await?;
     let first = reply.messages().next().transpose().map_err(|why| switch.unreadable(why))?;

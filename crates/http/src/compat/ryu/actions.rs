@@ -13,7 +13,7 @@ use aldis_wire::{MacAddr, Version};
 use base64ct::{Base64, Encoding};
 use serde_json::Value;
 
-use super::body::{Dict, Names, beginning, wrong};
+use super::body::{Dict, ReservedNames, beginning, wrong};
 use super::fields::name_and_value;
 use super::names::{GROUPS, LENGTHS, METERS, PORTS_13, QUEUES, TABLES, port, ports};
 use crate::problem::Problem;
@@ -134,7 +134,7 @@ pub(crate) fn actions(
     Ok(neutral)
 }
 
-fn needed(dict: &Dict<'_>, key: &str, names: &Names<'_>) -> Result<u32, Problem> {
+fn needed(dict: &Dict<'_>, key: &str, names: &ReservedNames<'_>) -> Result<u32, Problem> {
     match dict.field(key) {
         Some(_) => dict.reserved(key, 0, names),
         None => dict.needed(key, u32::MAX.into()).map(|_| 0),
@@ -366,14 +366,14 @@ fn show_13(action: &Action) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::body::Body;
+    use super::super::body::DictBody;
     use super::super::fields;
     use super::*;
     use serde_json::json;
 
     fn again(match_: Value, actions: Value, version: Version) -> Result<Value, String> {
         let body = json!({ "match": match_, "actions": actions }).to_string();
-        let body = Body::read(body.as_bytes()).unwrap();
+        let body = DictBody::read(body.as_bytes()).unwrap();
         let match_ = fields::read(&body.dict(), version).unwrap();
         let read = instructions(&body.dict(), &match_, version);
         read.map(|read| show_instructions(&read, &match_, version)).map_err(|why| why.detail)
@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn instructions_as_ryu_has_them_for_1_4_are_read() {
         let read = |body: Value, version| {
-            let body = Body::read(body.to_string().as_bytes()).unwrap();
+            let body = DictBody::read(body.to_string().as_bytes()).unwrap();
             let match_ = fields::read(&body.dict(), version).unwrap();
             let read = instructions(&body.dict(), &match_, version);
             read.map(|read| show_instructions(&read, &match_, version)).map_err(|why| why.detail)

@@ -17,17 +17,17 @@ use crate::problem::Problem;
 
 /// The parts of a path: which switch, and what of it.
 #[derive(Debug)]
-pub(crate) struct At(HashMap<String, String>);
+pub(crate) struct PathParts(HashMap<String, String>);
 
-impl<S: Send + Sync> FromRequestParts<S> for At {
+impl<S: Send + Sync> FromRequestParts<S> for PathParts {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<At, Problem> {
-        Path::from_request_parts(parts, state).await.map(|Path(all)| At(all))
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParts, Problem> {
+        Path::from_request_parts(parts, state).await.map(|Path(all)| PathParts(all))
     }
 }
 
-impl At {
+impl PathParts {
     /// The switch.
     ///
     /// # Errors
@@ -45,7 +45,11 @@ impl At {
     ///
     /// # Errors
     /// It is none.
-    pub(crate) fn number(&self, name: &str, names: &Names<'_>) -> Result<Option<u32>, Problem> {
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        names: &ReservedNames<'_>,
+    ) -> Result<Option<u32>, Problem> {
         let read =
             |part: &str| names.read(part).ok_or_else(|| wrong(name, &part.into(), "a number"));
         self.part(name).map(read).transpose()
@@ -65,26 +69,26 @@ pub(crate) fn dpid(text: &str) -> Result<DatapathId, Problem> {
 
 /// A body that is a dict, or nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Body(pub(crate) Map<String, Value>);
+pub(crate) struct DictBody(pub(crate) Map<String, Value>);
 
-impl<S: Send + Sync> FromRequest<S> for Body {
+impl<S: Send + Sync> FromRequest<S> for DictBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Body, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<DictBody, Problem> {
         let body = body(request, state).await?;
-        understood(body, Body::read).await
+        understood(body, DictBody::read).await
     }
 }
 
-impl Body {
-    pub(crate) fn read(bytes: &[u8]) -> Result<Body, Problem> {
+impl DictBody {
+    pub(crate) fn read(bytes: &[u8]) -> Result<DictBody, Problem> {
         let refused = |why: String| Problem::bad("bad-body", format!("the body: {why}"));
         let text = std::str::from_utf8(bytes).map_err(|why| refused(why.to_string()))?;
         if text.trim().is_empty() {
-            return Ok(Body(Map::new()));
+            return Ok(DictBody(Map::new()));
         }
         match literal::parse(text).map_err(refused)? {
-            Value::Object(map) => Ok(Body(map)),
+            Value::Object(map) => Ok(DictBody(map)),
             _ => Err(refused("it has to be a dict: {\"dpid\": 1, …}".into())),
         }
     }
@@ -143,7 +147,7 @@ impl<'a> Dict<'a> {
         &self,
         key: &str,
         default: u32,
-        names: &Names<'_>,
+        names: &ReservedNames<'_>,
     ) -> Result<u32, Problem> {
         let Some(value) = self.field(key) else { return Ok(default) };
         let read = match value {
@@ -209,14 +213,14 @@ impl<'a> Dict<'a> {
 }
 
 /// Reserved numbers by their names.
-pub(crate) struct Names<'a> {
+pub(crate) struct ReservedNames<'a> {
     /// What may stand before a name.
     pub(crate) prefix: &'a str,
     pub(crate) names: &'a [(&'a str, u32)],
     pub(crate) most: u32,
 }
 
-impl Names<'_> {
+impl ReservedNames<'_> {
     pub(crate) fn read(&self, text: &str) -> Option<u32> {
         let upper = text.trim().to_ascii_uppercase();
         let bare = upper.strip_prefix(self.prefix).unwrap_or(&upper);
@@ -295,10 +299,11 @@ mod tests {
 
     #[test]
     fn fields_are_read_or_named() {
-        let body = Body::read(b"{'n': '0x10', 'm': 70000, 'p': 'OFPP_LOCAL', 'q': 'local', 'd': {'x': []}, 'none': None}");
+        let body = DictBody::read(b"{'n': '0x10', 'm': 70000, 'p': 'OFPP_LOCAL', 'q': 'local', 'd': {'x': []}, 'none': None}");
         let body = body.unwrap();
         let dict = body.dict();
-        let ports = Names { prefix: "OFPP_", names: &[("LOCAL", 0xffff_fffe)], most: u32::MAX };
+        let ports =
+            ReservedNames { prefix: "OFPP_", names: &[("LOCAL", 0xffff_fffe)], most: u32::MAX };
         assert_eq!(dict.number("n", 0, 16).unwrap(), 16);
         assert_eq!(dict.number("none", 7, 16).unwrap(), 7);
         assert_eq!(dict.reserved("p", 0, &ports).unwrap(), 0xffff_fffe);
@@ -309,8 +314,8 @@ mod tests {
         assert!(inner.text("x").unwrap_err().detail.starts_with("d.x: []"));
         assert!(inner.needed("y", 1).unwrap_err().detail.starts_with("d.y: "));
         assert!(dict.dicts("n").unwrap_err().detail.contains("a list"));
-        assert_eq!(Body::read(b" ").unwrap().0.len(), 0);
-        assert!(Body::read(b"[1]").unwrap_err().detail.contains("has to be a dict"));
-        assert!(Body::read(b"\xff").is_err());
+        assert_eq!(DictBody::read(b" ").unwrap().0.len(), 0);
+        assert!(DictBody::read(b"[1]").unwrap_err().detail.contains("has to be a dict"));
+        assert!(DictBody::read(b"\xff").is_err());
     }
 }

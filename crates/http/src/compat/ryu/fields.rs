@@ -265,13 +265,13 @@ fn textual<T: Copy + std::fmt::Display>(value: Masked<T>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::body::Body;
+    use super::super::body::DictBody;
     use super::*;
     use serde_json::json;
 
     /// What is read of a match, as it is shown again.
     fn again(match_: Value, version: Version) -> Result<Value, String> {
-        let body = Body::read(json!({ "match": match_ }).to_string().as_bytes()).unwrap();
+        let body = DictBody::read(json!({ "match": match_ }).to_string().as_bytes()).unwrap();
         let read = read(&body.dict(), version).map_err(|problem| problem.detail)?;
         Ok(show(&read, version))
     }

@@ -10,10 +10,10 @@ use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::actions::{instructions, show_instructions};
-use super::body::{At, Body, Dict, wrong};
+use super::body::{Dict, DictBody, PathParts, wrong};
 use super::fields;
 use super::names::{BUFFERS, GROUPS, PORTS_13, TABLES, table, wide};
-use super::switch_request::{Shown, Switch};
+use super::switch_request::{AskedSwitch, BySwitch};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -32,8 +32,8 @@ pub(super) async fn switches(State(shared): Ctx) -> Json<Vec<u64>> {
     Json(switches.iter().map(|seen| seen.switch.info.dpid.0).collect())
 }
 
-pub(super) async fn flow(State(shared): Ctx, at: At, body: Body) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn flow(State(shared): Ctx, at: PathParts, body: DictBody) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let dict = body.dict();
     let request = StatsRequestBody::Flow(wanted(&dict, switch.version)?);
     // OpenFlow has no filter by priority; Ryu's REST has.
@@ -48,8 +48,8 @@ pub(super) async fn flow(State(shared): Ctx, at: At, body: Body) -> Shown {
     Ok(switch.shown(shown))
 }
 
-pub(super) async fn aggregate(State(shared): Ctx, at: At, body: Body) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn aggregate(State(shared): Ctx, at: PathParts, body: DictBody) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let request = StatsRequestBody::Aggregate(wanted(&body.dict(), switch.version)?);
     let StatsReplyBody::Aggregate(sum) = switch.stats(&shared, request).await? else {
         return Err(switch.unasked());
@@ -115,7 +115,7 @@ fn length(flow: &FlowStats) -> usize {
 
 macro_rules! entries {
     ($($name:ident => $COMMAND:ident,)*) => {
-        $(pub(super) async fn $name(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+        $(pub(super) async fn $name(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
             entry(&shared, &body.dict(), FlowModCommand::$COMMAND).await
         })*
     };
@@ -130,13 +130,13 @@ entries! {
 }
 
 async fn entry(shared: &Shared, dict: &Dict<'_>, command: FlowModCommand) -> Result<(), Problem> {
-    let switch = Switch::find(shared, dict.dpid()?)?;
+    let switch = AskedSwitch::find(shared, dict.dpid()?)?;
     let flow_mod = flow_mod(dict, command, switch.version)?;
     switch.does(shared, Message::FlowMod(flow_mod)).await
 }
 
-pub(super) async fn clear(State(shared): Ctx, at: At) -> Result<(), Problem> {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn clear(State(shared): Ctx, at: PathParts) -> Result<(), Problem> {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let all = FlowMod::delete(aldis_wire::msg::Match::new());
     let priority = if switch.version == Version::V10 { PRIORITY_10 as u16 } else { 0 };
     switch.does(&shared, Message::FlowMod(FlowMod { priority, ..all })).await
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn read(body: &str, command: FlowModCommand, version: Version) -> Result<FlowMod, String> {
-        let body = Body::read(body.as_bytes()).unwrap();
+        let body = DictBody::read(body.as_bytes()).unwrap();
         flow_mod(&body.dict(), command, version).map_err(|problem| problem.detail)
     }
 

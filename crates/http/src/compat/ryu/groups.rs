@@ -11,9 +11,9 @@ use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::actions::{actions, show as show_actions};
-use super::body::{At, Body, Dict, wrong};
+use super::body::{Dict, DictBody, PathParts, wrong};
 use super::names::{GROUPS, PORTS_13};
-use super::switch_request::{Shown, Switch};
+use super::switch_request::{AskedSwitch, BySwitch};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -28,8 +28,8 @@ const TYPES: [(&str, GroupType); 4] = [
     ("FF", GroupType::FF),
 ];
 
-pub(super) async fn group(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn group(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let group_id = at.number("group_id", &GROUPS)?.map_or(GroupNo::ALL, GroupNo);
     let request = StatsRequestBody::Group(GroupStatsRequest { group_id });
     let StatsReplyBody::Group(all) = switch.stats(&shared, request).await? else {
@@ -53,8 +53,8 @@ fn show(stats: &GroupStats) -> Value {
 }
 
 /// All groups: Ryu does not look at the number of one before OpenFlow 1.5.
-pub(super) async fn desc(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn desc(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let StatsReplyBody::GroupDesc(all) = switch.stats(&shared, StatsRequestBody::GroupDesc).await?
     else {
         return Err(switch.unasked());
@@ -79,8 +79,8 @@ fn show_desc(desc: &GroupDesc) -> Value {
     })
 }
 
-pub(super) async fn features(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn features(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let request = StatsRequestBody::GroupFeatures;
     let StatsReplyBody::GroupFeatures(features) = switch.stats(&shared, request).await? else {
         return Err(switch.unasked());
@@ -106,20 +106,20 @@ fn known(bits: u32) -> Vec<&'static str> {
     named.filter_map(|kind| kind.name()?.strip_prefix("OFPAT_")).collect()
 }
 
-pub(super) async fn add(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn add(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     entry(&shared, &body.dict(), GroupModCommand::ADD).await
 }
 
-pub(super) async fn modify(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn modify(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     entry(&shared, &body.dict(), GroupModCommand::MODIFY).await
 }
 
-pub(super) async fn delete(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn delete(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     entry(&shared, &body.dict(), GroupModCommand::DELETE).await
 }
 
 async fn entry(shared: &Shared, dict: &Dict<'_>, command: GroupModCommand) -> Result<(), Problem> {
-    let switch = Switch::find(shared, dict.dpid()?)?;
+    let switch = AskedSwitch::find(shared, dict.dpid()?)?;
     let group_mod = group_mod(dict, command)?;
     switch.does(shared, Message::GroupMod(group_mod)).await
 }

@@ -17,7 +17,7 @@ use crate::limits::{DEPTH_MAX, VALUES_MAX};
 /// # Errors
 /// What is wrong, and where: in characters from 1.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { text, chars: text.char_indices().peekable(), values: 0 };
+    let mut reader = LiteralReader { text, chars: text.char_indices().peekable(), values: 0 };
     let value = reader.value(0)?;
     match reader.next_token() {
         None => Ok(value),
@@ -25,14 +25,14 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
-struct Reader<'a> {
+struct LiteralReader<'a> {
     text: &'a str,
     chars: Peekable<CharIndices<'a>>,
     /// How many were begun.
     values: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LiteralReader<'a> {
     fn wrong(&mut self, what: &str) -> String {
         let at = self.at();
         format!("{what}, at character {}", self.text[..at].chars().count() + 1)

@@ -9,9 +9,9 @@ use aldis_wire::v13::stats::meter::BandStats;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::body::{At, Body, Dict, wrong};
+use super::body::{Dict, DictBody, PathParts, wrong};
 use super::names::METERS;
-use super::switch_request::{Shown, Switch};
+use super::switch_request::{AskedSwitch, BySwitch};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -19,13 +19,13 @@ use crate::routes::{Ctx, Shared};
 const STATS_LEN: usize = 40;
 const BAND_LEN: usize = 16;
 
-fn which(at: &At) -> Result<MeterRequest, Problem> {
+fn which(at: &PathParts) -> Result<MeterRequest, Problem> {
     let meter_id = at.number("meter_id", &METERS)?.map_or(MeterNo::ALL, MeterNo);
     Ok(MeterRequest { meter_id })
 }
 
-pub(super) async fn meter(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn meter(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let request = StatsRequestBody::Meter(which(&at)?);
     let StatsReplyBody::Meter(all) = switch.stats(&shared, request).await? else {
         return Err(switch.unasked());
@@ -52,8 +52,8 @@ fn show(stats: &MeterStats) -> Value {
     })
 }
 
-pub(super) async fn config(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn config(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let request = StatsRequestBody::MeterConfig(which(&at)?);
     let StatsReplyBody::MeterConfig(all) = switch.stats(&shared, request).await? else {
         return Err(switch.unasked());
@@ -94,8 +94,8 @@ fn show_band(band: &MeterBand) -> Value {
     shown
 }
 
-pub(super) async fn features(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn features(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let request = StatsRequestBody::MeterFeatures;
     let StatsReplyBody::MeterFeatures(features) = switch.stats(&shared, request).await? else {
         return Err(switch.unasked());
@@ -111,20 +111,20 @@ pub(super) async fn features(State(shared): Ctx, at: At) -> Shown {
     }])))
 }
 
-pub(super) async fn add(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn add(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     entry(&shared, &body.dict(), MeterModCommand::ADD).await
 }
 
-pub(super) async fn modify(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn modify(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     entry(&shared, &body.dict(), MeterModCommand::MODIFY).await
 }
 
-pub(super) async fn delete(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn delete(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     entry(&shared, &body.dict(), MeterModCommand::DELETE).await
 }
 
 async fn entry(shared: &Shared, dict: &Dict<'_>, command: MeterModCommand) -> Result<(), Problem> {
-    let switch = Switch::find(shared, dict.dpid()?)?;
+    let switch = AskedSwitch::find(shared, dict.dpid()?)?;
     let meter_mod = meter_mod(dict, command)?;
     switch.does(shared, Message::MeterMod(meter_mod)).await
 }

@@ -4,7 +4,7 @@ use aldis_wire::Version;
 use aldis_wire::msg::{PortNo, TableNo};
 use serde_json::Value;
 
-use super::body::{Names, whole};
+use super::body::{ReservedNames, whole};
 
 const COMMON: [(&str, u32); 8] = [
     ("MAX", 0xffff_ff00),
@@ -23,26 +23,26 @@ const fn with(last: &'static str) -> [(&'static str, u32); 9] {
 }
 
 /// Ports of 1.0, widened to 32 bits.
-pub(crate) static PORTS_10: Names<'static> =
-    Names { prefix: "OFPP_", names: &with("NONE"), most: u32::MAX };
+pub(crate) static PORTS_10: ReservedNames<'static> =
+    ReservedNames { prefix: "OFPP_", names: &with("NONE"), most: u32::MAX };
 
 /// Ports of 1.3.
-pub(crate) static PORTS_13: Names<'static> =
-    Names { prefix: "OFPP_", names: &with("ANY"), most: u32::MAX };
+pub(crate) static PORTS_13: ReservedNames<'static> =
+    ReservedNames { prefix: "OFPP_", names: &with("ANY"), most: u32::MAX };
 
 /// Tables.
-pub(crate) static TABLES: Names<'static> =
-    Names { prefix: "OFPTT_", names: &[("MAX", 0xfe), ("ALL", 0xff)], most: 0xff };
+pub(crate) static TABLES: ReservedNames<'static> =
+    ReservedNames { prefix: "OFPTT_", names: &[("MAX", 0xfe), ("ALL", 0xff)], most: 0xff };
 
 /// Groups.
-pub(crate) static GROUPS: Names<'static> = Names {
+pub(crate) static GROUPS: ReservedNames<'static> = ReservedNames {
     prefix: "OFPG_",
     names: &[("MAX", 0xffff_ff00), ("ALL", 0xffff_fffc), ("ANY", 0xffff_ffff)],
     most: u32::MAX,
 };
 
 /// Meters.
-pub(crate) static METERS: Names<'static> = Names {
+pub(crate) static METERS: ReservedNames<'static> = ReservedNames {
     prefix: "OFPM_",
     names: &[
         ("MAX", 0xffff_0000),
@@ -54,26 +54,29 @@ pub(crate) static METERS: Names<'static> = Names {
 };
 
 /// Queues.
-pub(crate) static QUEUES: Names<'static> =
-    Names { prefix: "OFPQ_", names: &[("ALL", 0xffff_ffff)], most: u32::MAX };
+pub(crate) static QUEUES: ReservedNames<'static> =
+    ReservedNames { prefix: "OFPQ_", names: &[("ALL", 0xffff_ffff)], most: u32::MAX };
 
 /// How much of a packet goes to the controller.
-pub(crate) static LENGTHS: Names<'static> =
-    Names { prefix: "OFPCML_", names: &[("MAX", 0xffe5), ("NO_BUFFER", 0xffff)], most: 0xffff };
+pub(crate) static LENGTHS: ReservedNames<'static> = ReservedNames {
+    prefix: "OFPCML_",
+    names: &[("MAX", 0xffe5), ("NO_BUFFER", 0xffff)],
+    most: 0xffff,
+};
 
 /// Packets that a switch holds back.
-pub(crate) static BUFFERS: Names<'static> =
-    Names { prefix: "OFP_", names: &[("NO_BUFFER", 0xffff_ffff)], most: u32::MAX };
+pub(crate) static BUFFERS: ReservedNames<'static> =
+    ReservedNames { prefix: "OFP_", names: &[("NO_BUFFER", 0xffff_ffff)], most: u32::MAX };
 
 /// Roles.
-pub(crate) static ROLES: Names<'static> = Names {
+pub(crate) static ROLES: ReservedNames<'static> = ReservedNames {
     prefix: "OFPCR_ROLE_",
     names: &[("NOCHANGE", 0), ("EQUAL", 1), ("MASTER", 2), ("SLAVE", 3)],
     most: u32::MAX,
 };
 
 /// The ports of this version.
-pub(crate) fn ports(version: Version) -> &'static Names<'static> {
+pub(crate) fn ports(version: Version) -> &'static ReservedNames<'static> {
     match version {
         Version::V10 => &PORTS_10,
         Version::V13 => &PORTS_13,

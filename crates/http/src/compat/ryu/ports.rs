@@ -9,9 +9,9 @@ use aldis_wire::v13::port::{PortConfig, PortFeatures};
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::body::{At, Body, wrong};
+use super::body::{DictBody, PathParts, wrong};
 use super::names::{PORTS_10, PORTS_13, port as port_no, ports, wide};
-use super::switch_request::{Shown, Switch, seen};
+use super::switch_request::{AskedSwitch, BySwitch, seen};
 use crate::problem::Problem;
 use crate::routes::Ctx;
 
@@ -19,8 +19,8 @@ use crate::routes::Ctx;
 const MEDIA_10: u32 = 0x0f80;
 const MEDIA_SHIFT: u32 = 4;
 
-pub(super) async fn port(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn port(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let number = at.number("port", ports(switch.version))?;
     let port_no = number.map_or(PortNo::ANY, |number| wide(number, switch.version));
     let request = StatsRequestBody::PortStats(PortStatsRequest { port_no });
@@ -55,8 +55,8 @@ fn show(stats: &PortStats, version: Version) -> Value {
 
 /// The ports, asked of the switch now. Ryu does not look at the number of a port here before
 /// OpenFlow 1.5.
-pub(super) async fn desc(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn desc(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     if switch.version == Version::V10 {
         let reply = switch.reply(&shared, Message::FeaturesRequest).await?;
         let mut shown = vec![];
@@ -107,9 +107,9 @@ fn desc_13(port: &aldis_wire::v13::port::Port) -> Value {
     })
 }
 
-pub(super) async fn modify(State(shared): Ctx, body: Body) -> Result<(), Problem> {
+pub(super) async fn modify(State(shared): Ctx, body: DictBody) -> Result<(), Problem> {
     let dict = body.dict();
-    let switch = Switch::find(&shared, dict.dpid()?)?;
+    let switch = AskedSwitch::find(&shared, dict.dpid()?)?;
     let value = dict.field("port_no").unwrap_or(&Value::Null);
     let number = port_no(value, switch.version).ok_or_else(|| wrong("port_no", value, "a port"))?;
     let seen = seen(&shared, switch.dpid)?;

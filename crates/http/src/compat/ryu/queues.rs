@@ -8,19 +8,19 @@ use aldis_wire::msg::{
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::body::At;
+use super::body::PathParts;
 use super::names::{QUEUES, ports, wide};
-use super::switch_request::{Shown, Switch};
+use super::switch_request::{AskedSwitch, BySwitch};
 use crate::problem::Problem;
 use crate::routes::Ctx;
 
-fn port(at: &At, switch: Switch) -> Result<PortNo, Problem> {
+fn port(at: &PathParts, switch: AskedSwitch) -> Result<PortNo, Problem> {
     let number = at.number("port", ports(switch.version))?;
     Ok(number.map_or(PortNo::ANY, |number| wide(number, switch.version)))
 }
 
-pub(super) async fn queue(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn queue(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let port_no = port(&at, switch)?;
     let queue_id = at.number("queue_id", &QUEUES)?.map_or(QueueNo::ALL, QueueNo);
     let request = StatsRequestBody::Queue(QueueStatsRequest { port_no, queue_id });
@@ -45,8 +45,8 @@ fn show(stats: &QueueStats, version: Version) -> Value {
     shown
 }
 
-pub(super) async fn config(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn config(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let port = port(&at, switch)?;
     let request = Message::QueueGetConfigRequest(QueueGetConfigRequest { port });
     let reply = switch.reply(&shared, request).await?;

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::body::At;
+use super::body::PathParts;
 use crate::api::switch_request::{failed, refused, unasked};
 use crate::api::switches::not_connected;
 use crate::limits::{BUSY_AGAIN, SWITCH_WITHIN};
@@ -21,28 +21,28 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// What is shown, by the decimal datapath id.
-pub(crate) type Shown = Result<Json<Value>, Problem>;
+pub(crate) type BySwitch = Result<Json<Value>, Problem>;
 
 /// A switch that is up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Switch {
+pub(crate) struct AskedSwitch {
     pub(crate) dpid: DatapathId,
     pub(crate) version: Version,
 }
 
-impl Switch {
+impl AskedSwitch {
     /// # Errors
     /// 404.
-    pub(crate) fn find(shared: &Shared, dpid: DatapathId) -> Result<Switch, Problem> {
-        Ok(Switch { dpid, version: seen(shared, dpid)?.switch.info.version })
+    pub(crate) fn find(shared: &Shared, dpid: DatapathId) -> Result<AskedSwitch, Problem> {
+        Ok(AskedSwitch { dpid, version: seen(shared, dpid)?.switch.info.version })
     }
 
     /// The one that a path names.
     ///
     /// # Errors
     /// 400, 404.
-    pub(crate) fn at(shared: &Shared, at: &At) -> Result<Switch, Problem> {
-        Switch::find(shared, at.dpid()?)
+    pub(crate) fn at(shared: &Shared, at: &PathParts) -> Result<AskedSwitch, Problem> {
+        AskedSwitch::find(shared, at.dpid()?)
     }
 
     /// As Ryu has every answer about a switch.
@@ -77,7 +77,7 @@ impl Switch {
     /// Has it do this; nothing is shown.
     ///
     /// # Errors
-    /// As [`Switch::tell`].
+    /// As [`AskedSwitch::tell`].
     pub(crate) async fn does(self, shared: &Shared, message: Message) -> Result<(), Problem> {
         self.tell(shared, message).await.map(drop)
     }
@@ -85,7 +85,7 @@ impl Switch {
     /// Its reply to this.
     ///
     /// # Errors
-    /// As [`Switch::tell`].
+    /// As [`AskedSwitch::tell`].
     pub(crate) async fn reply(self, shared: &Shared, message: Message) -> Result<Reply, Problem> {
         match self.tell(shared, message).await? {
             Said::Reply(reply) => Ok(reply),
@@ -96,7 +96,7 @@ impl Switch {
     /// Statistics of it.
     ///
     /// # Errors
-    /// As [`Switch::tell`].
+    /// As [`AskedSwitch::tell`].
     pub(crate) async fn stats(
         self,
         shared: &Shared,
@@ -132,8 +132,8 @@ fn theirs(problem: Problem) -> Problem {
 }
 
 /// What came after OpenFlow 1.3.
-pub(crate) async fn later(State(shared): Ctx, at: At) -> Result<(), Problem> {
-    let Switch { dpid, version } = Switch::at(&shared, &at)?;
+pub(crate) async fn later(State(shared): Ctx, at: PathParts) -> Result<(), Problem> {
+    let AskedSwitch { dpid, version } = AskedSwitch::at(&shared, &at)?;
     let detail = format!("switch {dpid} speaks {version}, which does not have this");
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "unsayable", detail))
 }

@@ -9,14 +9,14 @@ use aldis_wire::v13::oxm::OxmId;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::body::At;
+use super::body::PathParts;
 use super::names::{TABLES, table as table_no};
-use super::switch_request::{Shown, Switch};
+use super::switch_request::{AskedSwitch, BySwitch};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
-pub(super) async fn desc(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn desc(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let StatsReplyBody::Desc(desc) = switch.stats(&shared, StatsRequestBody::Desc).await? else {
         return Err(switch.unasked());
     };
@@ -29,8 +29,8 @@ pub(super) async fn desc(State(shared): Ctx, at: At) -> Shown {
     })))
 }
 
-pub(super) async fn table(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn table(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     if switch.version == Version::V10 {
         return Ok(switch.shown(tables_10(&shared, switch).await?));
     }
@@ -50,7 +50,7 @@ pub(super) async fn table(State(shared): Ctx, at: At) -> Shown {
 }
 
 /// 1.0 says more of a table than the common words can.
-async fn tables_10(shared: &Shared, switch: Switch) -> Result<Vec<Value>, Problem> {
+async fn tables_10(shared: &Shared, switch: AskedSwitch) -> Result<Vec<Value>, Problem> {
     let request = Message::StatsRequest(StatsRequest::new(StatsRequestBody::Table));
     let reply = switch.reply(shared, request).await?;
     let mut tables = vec![];
@@ -87,8 +87,8 @@ fn show_10(stats: &v10::stats::TableStats) -> Value {
     })
 }
 
-pub(super) async fn features(State(shared): Ctx, at: At) -> Shown {
-    let switch = Switch::at(&shared, &at)?;
+pub(super) async fn features(State(shared): Ctx, at: PathParts) -> BySwitch {
+    let switch = AskedSwitch::at(&shared, &at)?;
     let request = StatsRequestBody::TableFeatures(vec![]);
     let StatsReplyBody::TableFeatures(tables) = switch.stats(&shared, request).await? else {
         return Err(switch.unasked());

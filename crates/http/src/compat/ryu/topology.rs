@@ -13,23 +13,23 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::body::At;
+use super::body::PathParts;
 use crate::api::not_published;
 use crate::extract::Dpid;
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
-type Listed = Result<Json<Vec<Value>>, Problem>;
+type RyuList = Result<Json<Vec<Value>>, Problem>;
 
 /// Ports by their switches and numbers.
-pub(super) type Ports = HashMap<SwitchPort, Value>;
+pub(super) type PortValues = HashMap<SwitchPort, Value>;
 
 /// The switch that a path names, if it names one.
-fn only(at: &At) -> Result<Option<DatapathId>, Problem> {
+fn only(at: &PathParts) -> Result<Option<DatapathId>, Problem> {
     at.part("dpid").map(|text| Dpid::read(text).map(|Dpid(dpid)| dpid)).transpose()
 }
 
-pub(super) async fn switches(State(shared): Ctx, at: At) -> Listed {
+pub(super) async fn switches(State(shared): Ctx, at: PathParts) -> RyuList {
     let all = match only(&at)? {
         Some(dpid) => shared.controller.switch(dpid).into_iter().collect(),
         None => shared.controller.switches(),
@@ -37,7 +37,7 @@ pub(super) async fn switches(State(shared): Ctx, at: At) -> Listed {
     Ok(Json(all.iter().map(switch).collect()))
 }
 
-pub(super) async fn links(State(shared): Ctx, at: At) -> Listed {
+pub(super) async fn links(State(shared): Ctx, at: PathParts) -> RyuList {
     let only = only(&at)?;
     let links = shared.controller.links().ok_or_else(|| not_published("links"))?;
     let ports = ports(&shared.controller.switches());
@@ -46,7 +46,7 @@ pub(super) async fn links(State(shared): Ctx, at: At) -> Listed {
     Ok(Json(wanted.map(|ends| link(ends, &ports)).collect()))
 }
 
-pub(super) async fn hosts(State(shared): Ctx, at: At) -> Listed {
+pub(super) async fn hosts(State(shared): Ctx, at: PathParts) -> RyuList {
     let only = only(&at)?;
     let hosts = all_hosts(&shared)?;
     let ports = ports(&shared.controller.switches());
@@ -67,7 +67,7 @@ pub(crate) fn carrying(links: &[MapLink]) -> impl Iterator<Item = [SwitchPort; 2
     links.iter().filter(|link| link.state == LinkState::Up).map(|link| link.ends.ports())
 }
 
-pub(super) fn ports(switches: &[Seen]) -> Ports {
+pub(super) fn ports(switches: &[Seen]) -> PortValues {
     let of = |seen: &Seen| {
         let dpid = seen.switch.info.dpid;
         let at = |port: &Port| SwitchPort::of(dpid, port.number);
@@ -99,12 +99,12 @@ fn number(PortNo(number): PortNo) -> String {
     format!("{number:08x}")
 }
 
-pub(super) fn link([from, to]: [SwitchPort; 2], ports: &Ports) -> Value {
+pub(super) fn link([from, to]: [SwitchPort; 2], ports: &PortValues) -> Value {
     json!({ "src": end(from, ports), "dst": end(to, ports) })
 }
 
 /// A port, or what is known of one whose switch is gone.
-fn end(at: SwitchPort, ports: &Ports) -> Value {
+fn end(at: SwitchPort, ports: &PortValues) -> Value {
     let unknown = || {
         let (dpid, number) = (at.dpid.to_string(), number(at.port));
         json!({"dpid": dpid, "port_no": number, "hw_addr": "00:00:00:00:00:00", "name": ""})
@@ -112,7 +112,7 @@ fn end(at: SwitchPort, ports: &Ports) -> Value {
     ports.get(&at).cloned().unwrap_or_else(unknown)
 }
 
-pub(super) fn host(host: &Host, ports: &Ports) -> Value {
+pub(super) fn host(host: &Host, ports: &PortValues) -> Value {
     let of = |v4: bool| host.addresses().filter(move |ip| ip.is_ipv4() == v4);
     json!({
         "mac": host.mac().to_string(),

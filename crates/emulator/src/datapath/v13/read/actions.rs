@@ -1,7 +1,7 @@
 //! From a list of actions to ours, with what has to be true of the packets they are done to.
 
 use crate::datapath::Datapath;
-use crate::datapath::action::{Action, ActionSet, Set};
+use crate::datapath::action::{ActionSet, DatapathAction, Set};
 use crate::datapath::bounds::ACTIONS_MAX;
 use crate::datapath::fields::*;
 use crate::datapath::group::Groups;
@@ -59,7 +59,7 @@ pub(super) fn flow_actions(
     switch: &Datapath,
     said: &[v13::action::Action],
     sight: &mut Sight,
-) -> Result<Vec<Action>, ErrorCode> {
+) -> Result<Vec<DatapathAction>, ErrorCode> {
     list(&switch.world.groups, said, sight, false)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn flow_actions(
 pub(in crate::datapath::v13) fn packet_out_actions(
     switch: &Datapath,
     said: &[v13::action::Action],
-) -> Result<Vec<Action>, ErrorCode> {
+) -> Result<Vec<DatapathAction>, ErrorCode> {
     list(&switch.world.groups, said, &mut Sight::ANYTHING.clone(), true)
 }
 
@@ -75,7 +75,7 @@ pub(in crate::datapath::v13) fn packet_out_actions(
 pub(in crate::datapath::v13) fn bucket_actions(
     switch: &Datapath,
     said: &[v13::action::Action],
-) -> Result<Vec<Action>, ErrorCode> {
+) -> Result<Vec<DatapathAction>, ErrorCode> {
     let mut set = ActionSet::default();
     set.write(&list(&switch.world.groups, said, &mut Sight::ANYTHING.clone(), false)?);
     Ok(set.in_order())
@@ -86,7 +86,7 @@ fn list(
     said: &[v13::action::Action],
     sight: &mut Sight,
     may_table: bool,
-) -> Result<Vec<Action>, ErrorCode> {
+) -> Result<Vec<DatapathAction>, ErrorCode> {
     if said.len() > ACTIONS_MAX {
         return wrong(BadActionCode::TOO_MANY);
     }
@@ -107,47 +107,47 @@ fn action(
     said: &v13::action::Action,
     sight: &mut Sight,
     may_table: bool,
-) -> Result<Option<Action>, ErrorCode> {
+) -> Result<Option<DatapathAction>, ErrorCode> {
     use v13::action::Action as Said;
     let needs = |good| if good { Ok(()) } else { wrong(BadActionCode::MATCH_INCONSISTENT) };
     Ok(Some(match said {
         Said::Output { port, .. } => output(*port, may_table)?,
-        Said::Group(group) if groups.0.contains_key(&group.0) => Action::Group(group.0),
+        Said::Group(group) if groups.0.contains_key(&group.0) => DatapathAction::Group(group.0),
         Said::Group(_) => return wrong(BadActionCode::BAD_OUT_GROUP),
         Said::SetQueue(_) => return Ok(None),
         Said::PushVlan(tpid @ (ethertype::VLAN | ethertype::VLAN_SERVICE)) => {
             sight.tags = sight.tags.saturating_add(1);
-            Action::PushVlan(*tpid)
+            DatapathAction::PushVlan(*tpid)
         }
         Said::PushVlan(_) => return wrong(BadActionCode::BAD_ARGUMENT),
         Said::PopVlan => {
             needs(sight.is_tagged())?;
             sight.tags = sight.tags.saturating_sub(1);
-            Action::PopVlan
+            DatapathAction::PopVlan
         }
         Said::SetNwTtl(ttl) => {
             needs(sight.is_ip())?;
-            Action::Set(Set::Ttl(*ttl))
+            DatapathAction::Set(Set::Ttl(*ttl))
         }
         Said::DecNwTtl => {
             needs(sight.is_ip())?;
-            Action::DecrementTtl
+            DatapathAction::DecrementTtl
         }
         Said::SetField(field) => {
             let set = set(field)?;
             needs(has(sight, field))?;
-            Action::Set(set)
+            DatapathAction::Set(set)
         }
         Said::Experimenter { .. } => return wrong(BadActionCode::BAD_EXPERIMENTER),
         _ => return wrong(BadActionCode::BAD_TYPE),
     }))
 }
 
-fn output(port: PortNo, may_table: bool) -> Result<Action, ErrorCode> {
+fn output(port: PortNo, may_table: bool) -> Result<DatapathAction, ErrorCode> {
     let is_port = port.0 != 0 && port.0 < PortNo::MAX.0;
     let reserved = [PortNo::IN_PORT, PortNo::FLOOD, PortNo::ALL, PortNo::CONTROLLER, PortNo::LOCAL];
     if is_port || reserved.contains(&port) || may_table && port == PortNo::TABLE {
-        Ok(Action::Output(port.0))
+        Ok(DatapathAction::Output(port.0))
     } else {
         wrong(BadActionCode::BAD_OUT_PORT)
     }

@@ -11,7 +11,7 @@ use super::*;
 
 const QUANTUM: u32 = 10;
 
-struct Home {
+struct ModelHome {
     rounds: Rounds,
     /// The connections being visited, and since which round.
     visited: BTreeMap<Id, u64>,
@@ -20,14 +20,14 @@ struct Home {
     is_joined: bool,
 }
 
-impl Home {
-    fn new(switches: u32) -> Mutex<Home> {
+impl ModelHome {
+    fn new(switches: u32) -> Mutex<ModelHome> {
         let mut rounds = Rounds::new(QUANTUM);
         for id in (0..switches).map(Id) {
             rounds.join(id, Weight::ONE);
             rounds.arrive(id);
         }
-        Mutex::new(Home { rounds, visited: BTreeMap::new(), is_joined: false })
+        Mutex::new(ModelHome { rounds, visited: BTreeMap::new(), is_joined: false })
     }
 
     fn pick(&mut self) -> Option<Visit> {
@@ -45,12 +45,12 @@ impl Home {
 
 struct Shared {
     common: CommonRound<Watched>,
-    homes: [Mutex<Home>; 2],
+    homes: [Mutex<ModelHome>; 2],
 }
 
 impl Shared {
     /// Does something with a home, which follows the common round first.
-    fn with<T>(&self, home: usize, act: impl FnOnce(&mut Home) -> T) -> T {
+    fn with<T>(&self, home: usize, act: impl FnOnce(&mut ModelHome) -> T) -> T {
         let mut home = self.homes[home].lock().unwrap();
         let (round, left) = (home.rounds.round(), home.rounds.left_of_round());
         self.common.follow(&mut home.rounds, || QUANTUM);
@@ -66,7 +66,7 @@ impl Shared {
     fn serve(&self, worker: usize, mut visits: usize) {
         while visits > 0 {
             let mut order = [worker, 1 - worker].into_iter();
-            let found = order.find_map(|home| Some((home, self.with(home, Home::pick)?)));
+            let found = order.find_map(|home| Some((home, self.with(home, ModelHome::pick)?)));
             if let Some((home, visit)) = found {
                 self.with(home, |home| home.done(visit));
                 visits -= 1;
@@ -81,7 +81,7 @@ impl Shared {
 
     /// The connections to be served, when none is being visited.
     fn all(&self, home: usize) -> BTreeSet<u32> {
-        let all = |home: &mut Home| {
+        let all = |home: &mut ModelHome| {
             assert!(home.visited.is_empty());
             std::iter::from_fn(|| home.rounds.pick_or_turn()).map(|visit| visit.id.0).collect()
         };
@@ -94,7 +94,7 @@ fn check(switches: [u32; 2], visits: usize) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
     builder.check(move || {
-        let homes = switches.map(Home::new);
+        let homes = switches.map(ModelHome::new);
         let shared = Arc::new(Shared { common: CommonRound::default(), homes });
         let other = Arc::clone(&shared);
         let other = loom::thread::spawn(move || other.serve(1, visits));
