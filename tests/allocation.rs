@@ -3,9 +3,6 @@
 //! The controller runs in this process under an allocator that counts; the load comes from another
 //! one.
 
-#[path = "common/counting.rs"]
-mod counting;
-
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +13,10 @@ use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::{AppSet, session};
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
+use aldis_testkit::counting::{Counting, allocations};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Requests that are watched, once the tables and buffers have their size.
 const WATCHED: u64 = 400_000;
@@ -78,9 +79,9 @@ fn allocations_under(load: &[&str]) -> u64 {
     let mut load = Load(load.unwrap());
     let served = || engine.stats()[0].requests.get();
     await_requests(&engine, WATCHED, &mut load);
-    let before = (served(), counting::allocations());
+    let before = (served(), allocations());
     await_requests(&engine, before.0 + WATCHED, &mut load);
-    let allocations = counting::allocations() - before.1;
+    let allocations = allocations() - before.1;
     drop(load);
     engine.stop();
     allocations

@@ -2,15 +2,14 @@
 //! them with wrong lengths, cut short, and of every version and type.
 
 use std::net::Shutdown;
-use std::path::Path;
 
 use aldis_emulator::peer::{Peer, PeerPart, Unexpected, bare, hello};
 use aldis_wire::header::{Header, kind};
 use aldis_wire::msg::Message;
 use aldis_wire::{Reason, Version, v10, v13};
 
-use crate::golden::{Golden, corpus_in};
 use crate::{FEATURES_REQUEST, Scene, WITHIN, barrier_request, expect_alive, is_end, name_of};
+use aldis_testkit::golden::{self, Golden};
 
 /// Bad messages that a session is forgiven at once (`aldis_control::limits::FAULTS_MAX`), and some
 /// fewer.
@@ -33,11 +32,10 @@ const MARK: u32 = 0x7fff_fff0;
 const LIES: usize = 40_000;
 
 fn corpus(version: Version) -> Vec<Golden> {
-    let folder = match version {
-        Version::V10 => "crates/wire/tests/golden/v10",
-        Version::V13 => "crates/wire/tests/golden/v13",
-    };
-    corpus_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+    golden::corpus(match version {
+        Version::V10 => "v10",
+        Version::V13 => "v13",
+    })
 }
 
 /// The message with every two bytes behind its header set to lengths that cannot be, and cut

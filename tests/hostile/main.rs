@@ -7,14 +7,9 @@
 //! with a reason in words. The witnesses notice nothing, and afterwards the controller holds as
 //! much memory and as many descriptors as before.
 
-#[path = "controller.rs"]
 mod controller_process;
-#[path = "../common/counting.rs"]
-mod counting;
 mod crowd;
 mod duplicates;
-#[path = "../../crates/wire/tests/common/golden.rs"]
-mod golden;
 mod greeting;
 mod lies;
 mod plenty;
@@ -28,12 +23,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use aldis_emulator::peer::{Peer, PeerPart, Unexpected, bare, hello};
+use aldis_testkit::counting::Counting;
 use aldis_wire::Version;
 use aldis_wire::header::kind;
 
 use controller_process::Controller;
 use served::{Settings, State};
 use witness::Witness;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// How long anything may take that has no deadline of its own.
 const WITHIN: Duration = Duration::from_secs(10);

@@ -17,7 +17,7 @@ use aldis_control::{AppSet, session};
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
 
-use crate::counting;
+use aldis_testkit::counting;
 
 /// The variable that tells the process its [`Settings`].
 pub(crate) const SETTINGS: &str = "ALDIS_HOSTILE_SETTINGS";

@@ -7,10 +7,10 @@ use std::process::{Child, Command, Output, Stdio};
 use aldis_wire::Version;
 use serde_json::Value;
 
-use super::client::Api;
-use super::network::Network;
-use super::running::Running;
 use super::{serving, when};
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::Running;
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 

@@ -8,10 +8,10 @@ use std::time::Instant;
 use aldis_wire::Version;
 use serde_json::Value;
 
-use super::client::Api;
-use super::network::Network;
-use super::running::{Running, WITHIN};
 use super::{serving, when};
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::{Running, WITHIN};
 
 /// A follower of the events, as a browser is.
 pub(super) struct Listener(BufReader<TcpStream>);

@@ -4,11 +4,11 @@ use aldis_wire::Version;
 use serde_json::{Value, json};
 
 use super::ask::told;
-use super::client::Api;
 use super::follow::Listener;
-use super::network::Network;
-use super::running::Running;
 use super::when;
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::Running;
 
 #[test]
 fn hosts_and_links_come_and_go_as_events() {

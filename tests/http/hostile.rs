@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use aldis_http::access::routes;
 use aldis_http::limits::BODY_MAX;
 
-use super::client::{Answer, Api};
 use super::serving;
+use aldis_testkit::client::{Answer, Api};
 
 /// In the place of a part of a path.
 const PARTS: [&str; 24] = [

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,8 +11,9 @@ use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::client::{Answer, Api, parse};
-use super::running::{Running, WITHIN, refused};
+use aldis_testkit::Folder;
+use aldis_testkit::client::{Answer, Api, parse};
+use aldis_testkit::running::{Running, WITHIN, refused};
 
 /// Of "secret", at no cost: what is tried here is not how long it takes.
 const HASH: &str =
@@ -25,14 +25,12 @@ const GONE: &str = "Basic Z29uZTpzZWNyZXQ=";
 const NOT_ADA: &str = "Basic YWRhOlNlY3JldA==";
 
 /// Files of a test, gone with it.
-struct Folder(PathBuf);
+struct LockedFiles(Folder);
 
-impl Folder {
+impl LockedFiles {
     /// With the keys of every role, some of which have expired, and a certificate for 127.0.0.1.
-    fn new(name: &str) -> (Folder, CertificateDer<'static>) {
-        let folder = std::env::temp_dir().join(format!("aldis-{name}-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        let folder = Folder(folder);
+    fn new(name: &str) -> (LockedFiles, CertificateDer<'static>) {
+        let folder = LockedFiles(Folder::new(name));
         let mut keys = String::new();
         for role in AccessRole::ALL {
             keys +=
@@ -47,8 +45,8 @@ impl Folder {
                 "[[{kind}]]\nname = \"{name}\"\nrole = \"admin\"\nhash = \"{HASH}\"\n{expires}\n"
             );
         }
-        folder.write("access.toml", &keys);
-        folder.write("fast.toml", "[http]\nrequests-per-s = 100000\n");
+        folder.0.write("access.toml", &keys);
+        folder.0.write("fast.toml", "[http]\nrequests-per-s = 100000\n");
         let certificate = folder.certify();
         (folder, certificate)
     }
@@ -56,31 +54,17 @@ impl Folder {
     /// A new certificate in the place of the old one.
     fn certify(&self) -> CertificateDer<'static> {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-        self.write("http.pem", &made.cert.pem());
-        self.write("http.key", &made.signing_key.serialize_pem());
+        self.0.write("http.pem", &made.cert.pem());
+        self.0.write("http.key", &made.signing_key.serialize_pem());
         made.cert.der().clone()
     }
 
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
     fn run(&self, more: &[&str]) -> Running {
-        let [certificate, key] = ["http.pem", "http.key"].map(|name| self.file(name));
+        let [certificate, key] = ["http.pem", "http.key"].map(|name| self.0.file(name));
         let tls = ["--http-certificate", &certificate, "--http-key", &key];
-        let access = self.file("access.toml");
+        let access = self.0.file("access.toml");
         let apps = ["--apps", "learning-switch", "--http-access", &access];
         Running::start(&[&["--http", "127.0.0.1:0"][..], &tls, &apps, more].concat())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -145,8 +129,8 @@ fn trusting(certificate: CertificateDer<'static>) -> Arc<ClientConfig> {
 
 #[test]
 fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
-    let (folder, certificate) = Folder::new("locked-routes");
-    let mut running = folder.run(&["--config", &folder.file("fast.toml")]);
+    let (folder, certificate) = LockedFiles::new("locked-routes");
+    let mut running = folder.run(&["--config", &folder.0.file("fast.toml")]);
     let client = Client::new(&mut running, certificate);
     let routes = routes();
     assert!(routes.len() > 30, "{}", routes.len());
@@ -189,7 +173,7 @@ fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
 
 #[test]
 fn wrong_keys_are_refused_and_after_some_of_them_nobody_is_looked_at() {
-    let (folder, certificate) = Folder::new("locked-wrong");
+    let (folder, certificate) = LockedFiles::new("locked-wrong");
     let mut running = folder.run(&[]);
     let client = Client::new(&mut running, certificate);
     let path = "/api/v1/health";
@@ -209,9 +193,9 @@ fn wrong_keys_are_refused_and_after_some_of_them_nobody_is_looked_at() {
 
 #[test]
 fn who_asks_too_often_is_told_when_to_come_again() {
-    let (folder, certificate) = Folder::new("locked-rate");
-    folder.write("slow.toml", "[http]\nrequests-per-s = 1\n");
-    let mut running = folder.run(&["--config", &folder.file("slow.toml")]);
+    let (folder, certificate) = LockedFiles::new("locked-rate");
+    folder.0.write("slow.toml", "[http]\nrequests-per-s = 1\n");
+    let mut running = folder.run(&["--config", &folder.0.file("slow.toml")]);
     let client = Client::new(&mut running, certificate);
     let mut stream = client.connect();
     let request = client.api.request("GET", "/api/v1/health", &[("X", "y")], b"");
@@ -230,17 +214,17 @@ fn who_asks_too_often_is_told_when_to_come_again() {
 
 #[test]
 fn keys_and_certificate_are_read_again_while_it_runs() {
-    let (folder, certificate) = Folder::new("locked-again");
+    let (folder, certificate) = LockedFiles::new("locked-again");
     let mut running = folder.run(&[]);
     let mut client = Client::new(&mut running, certificate);
     let mut old = client.connect();
     old.write_all(b"GET /api/v1/health HTTP/1.1\r\n").unwrap();
-    folder.write("access.toml", "nonsense");
+    folder.0.write("access.toml", "nonsense");
     running.signal("-HUP");
     running.says("access.toml:1: ");
     assert_eq!(client.ask_as("Bearer read.secret", "/api/v1/health").status, 200);
     let one = format!("[[token]]\nname = \"new\"\nrole = \"read\"\nhash = \"{HASH}\"\n");
-    folder.write("access.toml", &one);
+    folder.0.write("access.toml", &one);
     client.config = trusting(folder.certify());
     running.signal("-HUP");
     running.says("were read again");
@@ -260,7 +244,7 @@ fn keys_and_certificate_are_read_again_while_it_runs() {
 
 #[test]
 fn who_follows_is_let_go_with_the_key() {
-    let (folder, certificate) = Folder::new("locked-follow");
+    let (folder, certificate) = LockedFiles::new("locked-follow");
     let mut running = folder.run(&[]);
     let client = Client::new(&mut running, certificate);
     let open = |request: &[u8], begin: &[u8]| {
@@ -292,7 +276,7 @@ fn who_follows_is_let_go_with_the_key() {
     let (mut gone, mut stays) = (follow("Bearer read.secret"), follow("Bearer write.secret"));
     let sockets = ["/api/v1/events/ws", "/v1.0/topology/ws"].map(socket);
     let one = format!("[[token]]\nname = \"write\"\nrole = \"write\"\nhash = \"{HASH}\"\n");
-    folder.write("access.toml", &one);
+    folder.0.write("access.toml", &one);
     running.signal("-HUP");
     running.says("were read again");
     let mut rest = String::new();
@@ -316,7 +300,7 @@ fn who_follows_is_let_go_with_the_key() {
 
 #[test]
 fn pages_of_strangers_stay_outside_even_with_a_key() {
-    let (folder, certificate) = Folder::new("locked-pages");
+    let (folder, certificate) = LockedFiles::new("locked-pages");
     let mut running = folder.run(&[]);
     let client = Client::new(&mut running, certificate);
     let key = ("Authorization", "Bearer admin.secret");
@@ -335,14 +319,14 @@ fn pages_of_strangers_stay_outside_even_with_a_key() {
 
 #[test]
 fn other_machines_are_let_near_only_with_tls_and_a_key() {
-    let (folder, _) = Folder::new("locked-open");
-    let files = ["http.pem", "http.key", "access.toml"].map(|name| folder.file(name));
+    let (folder, _) = LockedFiles::new("locked-open");
+    let files = ["http.pem", "http.key", "access.toml"].map(|name| folder.0.file(name));
     let [certificate, key, access] = &files;
     let tls = ["--http-certificate", certificate, "--http-key", key];
     let keys = ["--http-access", access.as_str()];
     let outside = ["run", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"];
-    folder.write("none.toml", "");
-    let none = folder.file("none.toml");
+    folder.0.write("none.toml", "");
+    let none = folder.0.file("none.toml");
     for args in [&[][..], &tls, &keys, &[&tls[..], &["--http-access", &none]].concat()] {
         let said = refused(&[&outside[..], args].concat());
         assert!(said.contains("it needs a certificate") && said.lines().count() == 1, "{said}");
@@ -350,18 +334,18 @@ fn other_machines_are_let_near_only_with_tls_and_a_key() {
     let mut running = Running::start(&[&["--http", "0.0.0.0:0"], &tls[..], &keys].concat());
     assert!(running.says("HTTP on https://").contains("https://0.0.0.0:"));
     let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
-    folder.write("http.key", &other);
+    folder.0.write("http.key", &other);
     let said = refused(&[&outside[..], &tls, &keys].concat());
     assert!(said.contains("is not that of the certificate in"), "{said}");
-    folder.write("http.key", "nonsense");
+    folder.0.write("http.key", "nonsense");
     let said = refused(&[&outside[..], &tls, &keys].concat());
     assert!(said.contains("http.key holds no private key"), "{said}");
 }
 
 #[test]
 fn tokens_and_passwords_are_made_by_one_command() {
-    let (folder, certificate) = Folder::new("locked-made");
-    let access = folder.file("made.toml");
+    let (folder, certificate) = LockedFiles::new("locked-made");
+    let access = folder.0.file("made.toml");
     let made = |words: &[&str], input: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_aldis"));
         command.arg("http").args(words).args(["--to", &access]);
@@ -385,7 +369,7 @@ fn tokens_and_passwords_are_made_by_one_command() {
     assert_eq!(mode & 0o777, 0o600);
     let text = std::fs::read_to_string(&access).unwrap();
     assert!(!text.contains(&token[3..]) && !text.contains("horse"), "only hashes are kept");
-    std::fs::rename(&access, folder.file("access.toml")).unwrap();
+    std::fs::rename(&access, folder.0.file("access.toml")).unwrap();
     let mut running = folder.run(&[]);
     let client = Client::new(&mut running, certificate);
     assert_eq!(client.ask_as(&format!("Bearer {token}"), "/api/v1/health").status, 200);
@@ -412,8 +396,8 @@ fn one_address_of_another_machine_takes_128_connections_and_no_more() {
         assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
         return;
     }
-    let (folder, certificate) = Folder::new("locked-crowd");
-    let files = ["http.pem", "http.key", "access.toml"].map(|name| folder.file(name));
+    let (folder, certificate) = LockedFiles::new("locked-crowd");
+    let files = ["http.pem", "http.key", "access.toml"].map(|name| folder.0.file(name));
     let [certificate_file, key, access] = &files;
     let tls = ["--http-certificate", certificate_file, "--http-key", key, "--http-access", access];
     let apps = ["--http", "0.0.0.0:0", "--apps", "learning-switch"];

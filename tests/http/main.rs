@@ -1,26 +1,26 @@
 //! `aldis run --http` as scripts, browsers and strangers meet it, with emulated switches behind it.
 
 mod ask;
-mod client;
+mod floodlight;
+mod flows;
 mod follow;
 mod found;
+mod greedy;
 mod hostile;
+mod kept;
 mod locked;
-mod network;
 mod paths;
 mod ports;
-#[path = "../common/running.rs"]
-#[allow(dead_code)]
-mod running;
+mod ryu;
 
 use std::io::Write;
 use std::net::TcpListener;
 use std::time::Instant;
 
+use aldis_testkit::client::{Api, read};
+use aldis_testkit::network::Network;
+use aldis_testkit::running::{Running, WITHIN, failed, refused};
 use aldis_wire::Version;
-use client::{Api, read};
-use network::Network;
-use running::{Running, WITHIN, failed, refused};
 use serde_json::Value;
 
 fn serving() -> (Running, Api) {

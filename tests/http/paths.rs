@@ -3,10 +3,10 @@
 use aldis_wire::Version;
 use serde_json::{Value, json};
 
-use super::client::Api;
-use super::network::Network;
-use super::running::Running;
 use super::{ask, serving, when};
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::Running;
 
 const H1: &str = "00:00:00:00:00:01";
 const H3: &str = "00:00:00:00:00:03";

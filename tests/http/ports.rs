@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use aldis_wire::Version;
 
-use super::client::Api;
-use super::network::Network;
-use super::running::{Running, WITHIN};
 use super::{serving, when};
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::{Running, WITHIN};
 
 /// The samples of a family, by their labels.
 fn samples(api: &Api, family: &str) -> Vec<(String, u64)> {

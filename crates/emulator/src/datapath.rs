@@ -10,7 +10,7 @@
 //! frame   ──▶ parse ──▶ tables: look up, act, go on ──▶ action set ──▶ ports, controller
 //! ```
 //!
-//! What it does is certified against Open vSwitch (`tests/certify.rs`); where it differs on purpose
+//! What it does is certified against Open vSwitch (`tests/certify/`); where it differs on purpose
 //! is written in `docs/emulator.md`.
 
 mod action;

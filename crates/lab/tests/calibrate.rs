@@ -1,8 +1,6 @@
 //! A whole calibration, short, on whatever machine runs the tests.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,6 +8,7 @@ use std::time::Duration;
 use aldis_lab::calibrate::{
     self, Calibration, CalibrationFailure, CalibrationStep, Conditions, CostQuartiles, Middle,
 };
+use aldis_testkit::Folder;
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -24,28 +23,6 @@ const SANE: std::ops::RangeInclusive<f64> = calibrate::COST_MIN..=1e7;
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A folder that goes with the test.
-struct CalibrateFolder(PathBuf);
-
-impl CalibrateFolder {
-    fn new(name: &str) -> CalibrateFolder {
-        let path = std::env::temp_dir().join(format!("aldis-calibrate-{name}-{}", process::id()));
-        fs::create_dir_all(&path).unwrap();
-        CalibrateFolder(path)
-    }
-
-    fn files(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
-        names.map(|name| name.into_string().unwrap()).collect()
-    }
-}
-
-impl Drop for CalibrateFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]
@@ -64,14 +41,14 @@ fn every_cost_is_measured_written_and_read_again() {
         let is_between = low <= value && value <= high;
         assert!(middle == Middle::Mean || is_between, "{}: {low} {value} {high}", row.name);
     }
-    let folder = CalibrateFolder::new("whole");
-    let path = folder.0.join("costs.toml");
+    let folder = Folder::new("whole");
+    let path = folder.join("costs.toml");
     calibrate::check(&path).unwrap();
-    assert!(folder.files().is_empty(), "a check leaves nothing");
+    assert!(folder.names().is_empty(), "a check leaves nothing");
     measured.write(&path).unwrap();
     calibrate::check(&path).unwrap();
     assert_eq!(Calibration::read(&path).unwrap(), measured.values());
-    assert_eq!(folder.files(), ["costs.toml"]);
+    assert_eq!(folder.names(), ["costs.toml"]);
 }
 
 #[test]
@@ -113,13 +90,13 @@ fn it_stops_in_the_middle() {
 
 #[test]
 fn nothing_but_costs_is_overwritten() {
-    let folder = CalibrateFolder::new("other");
-    let path = folder.0.join("precious.toml");
+    let folder = Folder::new("other");
+    let path = folder.join("precious.toml");
     fs::write(&path, "listen = []\n").unwrap();
     let refused = calibrate::check(&path).unwrap_err().to_string();
     assert!(refused.contains("precious.toml:1: listen: unknown field `listen`"), "{refused}");
     assert!(refused.contains("is not overwritten"), "{refused}");
-    let nowhere = calibrate::check(&folder.0.join("no/such/folder.toml")).unwrap_err();
+    let nowhere = calibrate::check(&folder.join("no/such/folder.toml")).unwrap_err();
     assert!(nowhere.to_string().contains("cannot write"), "{nowhere}");
-    assert_eq!(folder.files(), ["precious.toml"]);
+    assert_eq!(folder.names(), ["precious.toml"]);
 }

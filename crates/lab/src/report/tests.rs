@@ -3,6 +3,7 @@
 use super::*;
 use crate::calibrate::MachineInfo;
 use crate::results::{Meta, Point, ResultsWriter, RunForm, X};
+use aldis_testkit::Folder;
 
 const PLAN_TEXT: &str = r#"
 title = "Table 2"
@@ -62,14 +63,11 @@ fn point(series: &str, x: X, metric: &str, value: f64) -> Point {
 }
 
 /// A folder of its own with results, gone in the end.
-struct ReportFolder(PathBuf);
+struct ReportFolder(Folder);
 
 impl ReportFolder {
     fn new(name: &str) -> ReportFolder {
-        let path = std::env::temp_dir().join(format!("aldis-report-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        ReportFolder(path)
+        ReportFolder(Folder::new(name))
     }
 
     /// Results of `plan`; the folder where they are.
@@ -100,12 +98,6 @@ impl ReportFolder {
             writer.point(point).unwrap();
         }
         writer.finish(&meta(plan)).unwrap()
-    }
-}
-
-impl Drop for ReportFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

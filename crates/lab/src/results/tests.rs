@@ -2,26 +2,8 @@
 
 use super::*;
 use crate::calibrate::MachineInfo;
+use aldis_testkit::Folder;
 use proptest::prelude::*;
-
-/// A folder of its own, gone in the end.
-struct ResultsFolder(PathBuf);
-
-impl ResultsFolder {
-    fn new(name: &str) -> ResultsFolder {
-        let path =
-            std::env::temp_dir().join(format!("aldis-results-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        ResultsFolder(path)
-    }
-}
-
-impl Drop for ResultsFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn meta() -> Meta {
     Meta {
@@ -56,31 +38,31 @@ fn point(series: &str, x: X) -> Point {
 
 #[test]
 fn what_is_written_is_found_and_read_again() {
-    let scratch = ResultsFolder::new("round-trip");
+    let scratch = Folder::new("round-trip");
     let simulated = Point {
         origin: ValueOrigin::Simulated,
         mark: ValueMark::GeneratorLimited,
         ..point("ovs, \"the\" controller", X::Word("79, uniform".into()))
     };
     let points = [point("beacon", X::Number(0.1)), simulated, point("nox", X::Word("4".into()))];
-    let mut writer = ResultsWriter::create(&scratch.0, &meta(), "title = \"a plan\"\n").unwrap();
+    let mut writer = ResultsWriter::create(&scratch, &meta(), "title = \"a plan\"\n").unwrap();
     for point in &points {
         writer.point(point).unwrap();
     }
     writer.finish(&meta()).unwrap();
-    assert_eq!(find(&scratch.0).unwrap(), [scratch.0.join("maestro/figure-7")]);
-    let read = Results::read(&scratch.0.join("maestro/figure-7")).unwrap();
+    assert_eq!(find(&scratch).unwrap(), [scratch.join("maestro/figure-7")]);
+    let read = Results::read(&scratch.join("maestro/figure-7")).unwrap();
     assert_eq!((&read.meta, read.points.as_slice()), (&meta(), points.as_slice()));
     assert_eq!(read.plan.as_deref(), Some("title = \"a plan\"\n"));
     assert!(!read.partial());
-    let files = fs::read_dir(scratch.0.join("maestro/figure-7")).unwrap().count();
+    let files = fs::read_dir(scratch.join("maestro/figure-7")).unwrap().count();
     assert_eq!(files, 3, "a draft was left behind");
 }
 
 #[test]
 fn a_run_that_dies_leaves_what_it_had_and_says_that_it_is_partial() {
-    let scratch = ResultsFolder::new("dies");
-    let mut writer = ResultsWriter::create(&scratch.0, &meta(), "").unwrap();
+    let scratch = Folder::new("dies");
+    let mut writer = ResultsWriter::create(&scratch, &meta(), "").unwrap();
     writer.point(&point("beacon", X::Number(1.0))).unwrap();
     let folder = writer.folder().to_path_buf();
     drop(writer);
@@ -135,8 +117,8 @@ fn a_line_that_is_wrong_is_named() {
 
 #[test]
 fn errors_name_the_file_and_the_line() {
-    let scratch = ResultsFolder::new("errors");
-    let folder = ResultsWriter::create(&scratch.0, &meta(), "").unwrap().finish(&meta()).unwrap();
+    let scratch = Folder::new("errors");
+    let folder = ResultsWriter::create(&scratch, &meta(), "").unwrap().finish(&meta()).unwrap();
     fs::write(folder.join(POINTS), format!("{}nonsense\n", csv::HEADER)).unwrap();
     let refused = Results::read(&folder).unwrap_err().to_string();
     assert!(refused.ends_with("maestro/figure-7/points.csv, line 2: 1 fields where 8 belong"));
@@ -146,18 +128,18 @@ fn errors_name_the_file_and_the_line() {
     fs::write(folder.join(META), vec![b'#'; TEXT_BYTES_MAX as usize + 1]).unwrap();
     let refused = Results::read(&folder).unwrap_err().to_string();
     assert!(refused.contains("meta.toml is larger than"), "{refused}");
-    let refused = Results::read(&scratch.0.join("none")).unwrap_err().to_string();
+    let refused = Results::read(&scratch.join("none")).unwrap_err().to_string();
     assert!(refused.starts_with("cannot read ") && refused.contains("meta.toml"), "{refused}");
 }
 
 #[test]
 fn a_plan_cannot_write_elsewhere() {
-    let scratch = ResultsFolder::new("elsewhere");
+    let scratch = Folder::new("elsewhere");
     for plan in ["../x", "/etc", "a//b", "", "a/b/c/d", ".hidden", "a b", "a/.."] {
-        let refused = ResultsWriter::create(&scratch.0, &Meta { plan: plan.into(), ..meta() }, "");
+        let refused = ResultsWriter::create(&scratch, &Meta { plan: plan.into(), ..meta() }, "");
         assert!(refused.unwrap_err().to_string().contains("is no plan's name"), "{plan}");
     }
-    assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
 }
 
 #[test]

@@ -1,0 +1,6 @@
+//! Applications under a controller in this process, on emulated networks. They share a program,
+//! because each is linked with the whole controller.
+
+mod loops;
+mod network;
+mod shed;
