@@ -9,10 +9,11 @@
 //! 4. [`documents`] — links resolve, and ARCHITECTURE.md names every room and no other;
 //! 5. [`prose`] — comments and documents within the page, components as subjects, no hollow docs;
 //! 6. [`names`] — a type's name is not defined again and again;
-//! 7. [`rooms`] — the rooms of the engine use those below them.
+//! 7. [`rooms`] — the rooms of the engine use those below them;
+//! 8. [`subjects`] — the subject of a commit names its component and is an order.
 //!
-//! The last three are ratchets ([`ratchet`]): what is there today is counted, and may only become
-//! less.
+//! [`prose`], [`names`] and [`rooms`] are ratchets ([`ratchet`]): what is there today is counted,
+//! and may only become less.
 
 mod allow;
 mod documents;
@@ -22,6 +23,7 @@ mod prose;
 mod ratchet;
 mod rooms;
 mod sizes;
+mod subjects;
 mod words;
 
 use crate::suites::SuiteTally;
@@ -117,7 +119,8 @@ pub(crate) fn run(root: &Path) -> SuiteTally {
     };
     let rules = RULES.iter().map(|(name, rule)| (*name, rule(&tree)));
     let graph = ("edges point inward, every dependency explained", edges::graph(root, &tree));
-    let verdicts = rules.chain([graph]).map(|(name, wrong)| verdict(name, &wrong, &[]));
+    let subjects = ("commits say what they do", subjects::subjects(root, &tree));
+    let verdicts = rules.chain([graph, subjects]).map(|(name, wrong)| verdict(name, &wrong, &[]));
     let ratchets = RATCHETS.iter().map(|(name, rule, find)| {
         let judgement = ratchet::judge(&tree, rule, &find(&tree));
         verdict(name, &judgement.wrong, &judgement.notes)

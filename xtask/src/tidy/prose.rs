@@ -10,7 +10,7 @@ const COLUMNS: usize = 100;
 
 /// Words for a person, where mostly a component is meant: "the worker releases the claim". Where a
 /// person is meant, an operator say, the number in `tidy.counts` stays as it is.
-const PERSONS: &[&str] = &[
+pub(super) const PERSONS: &[&str] = &[
     "who",
     "whom",
     "whoever",
