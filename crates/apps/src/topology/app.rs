@@ -268,13 +268,15 @@ impl App for Topology {
                 say_over(switch, account, switch_ports, out);
             }
             Event::Second => {
-                switch_ports.with(|state| state.second());
-                catch_up(now, switch_ports, out);
+                let due = switch_ports.with(|state| state.second(now));
+                if due.whole {
+                    catch_up(now, switch_ports, out);
+                }
                 // More may have been removed with them; they come back once a second at most.
-                if switch_ports.with(|state| std::mem::take(&mut state.is_deaf)) {
+                if due.flows {
                     listen(switch, out);
                 }
-                if switch_ports.with(|state| state.asks(now)) && has_links(ctx.world, switch) {
+                if due.round_trip && has_links(ctx.world, switch) {
                     let xid = out.xid();
                     switch_ports.with(|state| state.ask(now, xid));
                     out.send_message(switch, xid, Message::BarrierRequest);

@@ -48,6 +48,11 @@ const PATIENCE: u32 = 24;
 /// a worker, and a thousand switches at moments of chance woke them a hundred times a second.
 const MOMENTS: Duration = Duration::from_millis(100);
 
+/// A quiet port is probed once in so many intervals. A cable that is plugged in brings the port
+/// down and up, and then it is probed fast; the slow probes find what no port notices, for example
+/// a link through a media converter.
+const QUIET_ROUNDS: u32 = 3;
+
 /// How often it is looked at what links are usually like.
 const BASELINE_EVERY: Duration = Duration::from_secs(1);
 
@@ -56,6 +61,8 @@ struct KnownSwitch {
     up_at: Time,
     /// When its ports that need no haste are probed next: all at once, in one write.
     round: Time,
+    /// The same of its quiet ports ([`Port::is_quiet`]).
+    quiet_round: Time,
     /// Round trips between it and the controller.
     control: Window,
 }
@@ -183,7 +190,9 @@ impl Discovery {
 
     /// A switch joined. Its ports come by [`Discovery::port_up`].
     pub fn switch_up(&mut self, now: Time, dpid: DatapathId) {
-        self.switches.insert(dpid, KnownSwitch { up_at: now, round: now, control: Window::EMPTY });
+        let (round, quiet_round) = (now, now);
+        let switch = KnownSwitch { up_at: now, round, quiet_round, control: Window::EMPTY };
+        self.switches.insert(dpid, switch);
         self.touched.insert(dpid);
     }
 
@@ -509,10 +518,9 @@ impl Discovery {
 
     /// When the next probe leaves the port, after one that leaves now.
     fn due(&mut self, now: Time, from: SwitchPort, random: u8) -> Time {
-        let interval = self.config.interval;
         let switch = self.switches.get_mut(&from.dpid);
         let (Some(port), Some(switch)) = (self.ports.get(&from), switch) else {
-            return now + interval;
+            return now + self.config.interval;
         };
         let waits = |ends: &Ends| {
             let Some(link) = self.links.get(ends) else { return false };
@@ -523,14 +531,18 @@ impl Discovery {
             return now + self.config.fast();
         }
         // A port whose time is another than that of its switch falls in with the others once.
+        let (round, interval) = match port.is_quiet() {
+            true => (&mut switch.quiet_round, self.config.interval * QUIET_ROUNDS),
+            false => (&mut switch.round, self.config.interval),
+        };
         let (soon, late) = (now + interval * 2 / 5, now + interval * 6 / 5 + MOMENTS);
-        if switch.round < soon || switch.round > late {
+        if *round < soon || *round > late {
             // Four to six fifths, by a byte of the nonce.
             let delay = interval * (4 * 255 + 2 * u32::from(random)) / (5 * 255);
             let moment = MOMENTS.as_nanos() as u64;
-            switch.round = Time((now + delay).0.next_multiple_of(moment));
+            *round = Time((now + delay).0.next_multiple_of(moment));
         }
-        switch.round
+        *round
     }
 
     /// The other end of a link was heard of and not this one: it is probed now, if it was not just

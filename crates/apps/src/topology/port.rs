@@ -21,6 +21,10 @@ const SENT_FOR: Duration = Duration::from_secs(4);
 /// arrive.
 pub(super) const FAST_TURNS: u32 = 4;
 
+/// Probes after which a port without any link is quiet. At the default interval they take 40
+/// seconds.
+const QUIET_AFTER: u32 = FAST_TURNS + 8;
+
 /// Switches that one far probe may reach, and so far links of one port.
 pub const FAR_MAX: usize = 16;
 
@@ -95,6 +99,12 @@ impl Port {
     /// Whether a link of ours that begins here would have been found, and found to work both ways.
     pub(super) fn is_searched(&self) -> bool {
         self.turns >= FAST_TURNS
+    }
+
+    /// Whether it leads to no switch of ours, as far as enough probes could show: most such ports
+    /// lead to hosts.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.turns >= QUIET_AFTER && self.link.is_none() && self.far.is_empty()
     }
 
     /// Remembers a probe that leaves now; whether it is the last that could have found a link that

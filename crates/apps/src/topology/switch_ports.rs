@@ -57,6 +57,17 @@ pub(super) struct SwitchNow {
 #[derive(Debug)]
 pub struct SwitchPorts(Mutex<PortsState>);
 
+/// What a switch is due once a second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    /// The search is to be told of it as a whole.
+    pub(super) whole: bool,
+    /// The flows that bring probes are to be installed again.
+    pub(super) flows: bool,
+    /// It is to be asked for the round trip.
+    pub(super) round_trip: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct PortsState {
     pub(super) now: SwitchNow,
@@ -129,9 +140,11 @@ impl PortsState {
         !self.behind && self.told <= TOLD_PER_S
     }
 
-    /// A second passed.
-    pub(super) fn second(&mut self) {
+    /// A second passed: what is to be done about it, all in one look.
+    pub(super) fn second(&mut self, now: Time) -> Due {
         self.told = 0;
+        let flows = std::mem::take(&mut self.is_deaf);
+        Due { whole: self.behind, flows, round_trip: now >= self.ask_at }
     }
 
     /// The switch as it is now, where the search has to be told of it as a whole.
@@ -171,11 +184,6 @@ impl PortsState {
         let is = PortNow::of(port, stays.map_or(now, |before| before.up_at));
         self.now.ports.insert(port.number, is);
         before != Some(is)
-    }
-
-    /// Whether it is time to ask for the round trip.
-    pub(super) fn asks(&self, now: Time) -> bool {
-        now >= self.ask_at
     }
 
     /// It is asked, with this transaction id.

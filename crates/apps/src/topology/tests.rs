@@ -479,34 +479,68 @@ fn the_links_of_1347_switches_are_found_within_three_seconds() {
     );
 }
 
+/// Ports of hosts are most of a network's ports. A link that comes to one unnoticed, for example
+/// through a media converter, is found all the same.
+#[test]
+fn a_port_that_leads_nowhere_is_probed_at_a_third_of_the_pace_until_a_link_is_there() {
+    let mut net = Net::new(Config::default());
+    net.plug(port(1, 1), port(2, 1));
+    for dpid in 1..3 {
+        net.join(dpid);
+        net.port_up(port(dpid, 1));
+    }
+    net.run(60_000);
+    let before = net.discovery.counters().sent;
+    net.run(60_000);
+    let of_links = net.discovery.counters().sent - before;
+    for dpid in 1..3 {
+        net.port_up(port(dpid, 2));
+    }
+    net.run(60_000);
+    let before = net.discovery.counters().sent;
+    net.run(60_000);
+    let of_hosts = net.discovery.counters().sent - before - of_links;
+    assert!((20..=30).contains(&of_links) && (6..=10).contains(&of_hosts), "{of_links} {of_hosts}");
+    net.plug(port(1, 2), port(2, 2));
+    net.run(18_500);
+    assert_eq!(net.states(), net.real());
+    assert_eq!(net.states().len(), 2);
+}
+
 /// Each moment at which a probe leaves wakes two threads, and each switch that it leaves by is a
 /// write.
 #[test]
 fn the_ports_of_a_switch_are_probed_together_and_few_moments_are_used() {
     const SWITCHES: u64 = 50;
-    let mut net = Net::new(Config::default());
-    // Each port comes up at another time than the others.
-    for number in 1..5 {
-        for dpid in 0..SWITCHES {
-            if number == 1 {
-                net.join(dpid);
+    // Ports of links, and those of hosts, which are probed at a third of the pace.
+    for (has_links, rounds, probes_min) in [(true, 60 / 4, 9), (false, 60 / 12, 3)] {
+        let mut net = Net::new(Config::default());
+        // Each port comes up at another time than the others.
+        for number in 1..5 {
+            for dpid in 0..SWITCHES {
+                if number == 1 {
+                    net.join(dpid);
+                }
+                if has_links && dpid % 2 == 0 {
+                    net.plug(port(dpid, number), port(dpid + 1, number));
+                }
+                net.port_up(port(dpid, number));
+                net.run(31);
             }
-            net.port_up(port(dpid, number));
-            net.run(31);
         }
+        net.run(60_000);
+        let (mut moments, mut writes) = (BTreeSet::new(), BTreeSet::new());
+        let mut probes: BTreeMap<SwitchPort, u32> = BTreeMap::new();
+        net.run_with(60_000, |net, from, _| {
+            moments.insert(net.now);
+            writes.insert((net.now, from.dpid));
+            *probes.entry(from).or_default() += 1;
+        });
+        assert!(moments.len() <= 600, "{} moments in a minute", moments.len());
+        assert!(writes.len() <= rounds * SWITCHES as usize, "{} writes in a minute", writes.len());
+        assert_eq!(probes.len(), 4 * SWITCHES as usize);
+        assert!(probes.values().all(|&sent| sent >= probes_min), "{probes:?}");
     }
-    net.run(20_000);
-    let (mut moments, mut writes) = (BTreeSet::new(), BTreeSet::new());
-    let mut probes: BTreeMap<SwitchPort, u32> = BTreeMap::new();
-    net.run_with(60_000, |net, from, _| {
-        moments.insert(net.now);
-        writes.insert((net.now, from.dpid));
-        *probes.entry(from).or_default() += 1;
-    });
-    assert!(moments.len() <= 600, "{} moments in a minute", moments.len());
-    let rounds = 60 / 4 * SWITCHES as usize;
-    assert!(writes.len() <= rounds, "{} writes in a minute", writes.len());
-    assert!(probes.len() == 4 * SWITCHES as usize && probes.values().all(|&sent| sent >= 9));
 }
 
 /// What happens to a network.
