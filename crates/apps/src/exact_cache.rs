@@ -56,6 +56,19 @@ impl<V: Copy + Default, const N: usize> Default for Line<V, N> {
     }
 }
 
+impl<V, const N: usize> Line<V, N> {
+    /// The place of a key's entry; `N` or more where it has none. Without a branch for each entry:
+    /// where a key is cannot be foreseen.
+    #[inline]
+    fn find(&self, hash: u64) -> usize {
+        let mut found = 0;
+        for (at, &there) in self.hashes.iter().enumerate() {
+            found |= u32::from(there == hash) << at;
+        }
+        found.trailing_zeros() as usize
+    }
+}
+
 impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     /// An empty cache.
     pub(crate) fn new(seed: Seed) -> Self {
@@ -91,19 +104,20 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     #[inline]
     pub(crate) fn get(&self, hash: u64) -> Option<V> {
         let line = self.line(hash);
-        // Without a branch for each entry: where a key is cannot be foreseen.
-        let mut found = 0;
-        for (at, &there) in line.hashes.iter().enumerate() {
-            found |= u32::from(there == hash) << at;
-        }
-        line.values.get(found.trailing_zeros() as usize).copied()
+        line.values.get(line.find(hash)).copied()
     }
 
-    /// Keeps a value of a key; the oldest entry of its line makes room.
+    /// Keeps a value of a key, in place of the one that it had; else the oldest entry of its line
+    /// makes room.
     #[inline]
     pub(crate) fn put(&mut self, hash: u64, value: V) {
         let at = hash as usize & (self.lines.len() - 1);
+        let there = self.lines[at].find(hash);
         let Line { hashes, values } = &mut self.lines[at];
+        if let Some(place) = values.get_mut(there) {
+            *place = value;
+            return;
+        }
         hashes.copy_within(..N - 1, 1);
         values.copy_within(..N - 1, 1);
         (hashes[0], values[0]) = (hash, value);
@@ -157,6 +171,9 @@ mod tests {
         }
         let found: Vec<_> = hashes.iter().map(|&hash| cache.get(hash)).collect();
         assert_eq!(found, [None, None, Some((2, 5)), Some((3, 5)), Some((4, 5)), Some((5, 5))]);
+        cache.put(hashes[2], (2, 6));
+        let found: Vec<_> = hashes[2..].iter().map(|&hash| cache.get(hash)).collect();
+        assert_eq!(found, [Some((2, 6)), Some((3, 5)), Some((4, 5)), Some((5, 5))]);
         for (dpid, version, low, high) in [(1, 8, 5, 9), (2, 7, 5, 9), (1, 7, 6, 9), (1, 7, 5, 8)] {
             assert_eq!(cache.get(cache.ask_for(cache.salt(dpid, version), low, high)), None);
         }

@@ -94,7 +94,7 @@ impl RouteFlow {
         let Here { is_full, .. } = here;
         let RouteFlow { path_log, encoder, planner, updates, prefetch } = self;
         let flow = match prefetch.seen(request.index, view.known, planner) {
-            Seen::Nothing => return Next::Continue,
+            Seen::Nothing | Seen::Again(_) => return Next::Continue,
             Seen::InFlight(port) => {
                 let to = SwitchPort::of(request.switch.dpid, port);
                 release(encoder, request, to, view.switches, out);

@@ -118,7 +118,9 @@ impl Paths {
     ) {
         let hash = self.hash(key, from);
         if let Some(path) = self.find(hash, key, from).and_then(|at| self.path(at)) {
-            if path.to == to && self.rules.of(path.rules) == rules {
+            // Within a switch there is one rule, and the ends say which.
+            let is_same = || from.dpid == to.dpid || self.rules.of(path.rules) == rules;
+            if path.to == to && is_same() {
                 return;
             }
             let begun = remove.len();
@@ -172,7 +174,8 @@ impl Paths {
                 prefetch(path);
             }
         }
-        for path in found[..count].iter().filter_map(|&at| self.path(at)) {
+        let found = found[..count].iter().filter_map(|&at| self.path(at));
+        for path in found.filter(|path| path.from.dpid != path.to.dpid) {
             if let Some(rule) = self.rules.of(path.rules).first() {
                 prefetch(rule);
             }

@@ -74,6 +74,13 @@ impl Planner {
         hash
     }
 
+    /// The same for a request whose hash is known: one of all that its answer depends on.
+    #[inline]
+    pub(super) fn foresee_hash(&self, hash: u64) -> u64 {
+        self.in_flight.ask_for(hash);
+        hash
+    }
+
     /// The answer to a request: a packet of the flow `key` came in at `from`, and its receiver is
     /// at `to`. `version` is that of the World.
     pub fn answer(

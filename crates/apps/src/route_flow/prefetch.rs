@@ -73,6 +73,9 @@ pub(super) enum Seen {
     Nothing,
     /// It is about such a flow: [`Prefetch::flow`].
     Flow,
+    /// Its flow was on its way too long ago to be so now, and led out of this port of its switch.
+    /// It still does: the World is the same.
+    Again(PortNo),
     /// Its flow is on its way, and leads out of this port of its switch.
     InFlight(PortNo),
 }
@@ -121,6 +124,11 @@ impl Flow {
 }
 
 impl Place {
+    /// A port of a host.
+    fn host(node: Option<Node>) -> Place {
+        Place { node, leads_on: false }
+    }
+
     #[inline]
     fn of(node: Option<Node>, port: PortNo, graph: &Graph) -> Place {
         Place { node, leads_on: node.is_some_and(|node| graph.is_end_of(node, port)) }
@@ -218,8 +226,14 @@ fn find(
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
     // The places of those of which nothing is known yet, and their receivers.
     let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
-    for (at, (lookup, seen)) in lookups.iter().zip(&*seen).enumerate() {
-        if lookup.dst != NO_FLOW && matches!(seen, Seen::Nothing) {
+    for (at, (lookup, seen)) in lookups.iter().zip(&mut *seen).enumerate() {
+        if let Seen::Again(port) = *seen {
+            let (key, from, hash) = (lookup.key(), runs[lookup.run as usize], hashes[at]);
+            planner.foresee_hash(hash);
+            let (to, place) = (SwitchPort::of(from.dpid, port), Place::host(from.node));
+            flows[at] = Flow { key, to, hash, cached_as: hash, first: place, last: place };
+            *seen = Seen::Flow;
+        } else if lookup.dst != NO_FLOW && matches!(seen, Seen::Nothing) {
             let key = lookup.key();
             (places[len], ids[len]) = (at as u8, Identity { mac: key.dst, vlan: key.host_vlan() });
             len += 1;
@@ -236,7 +250,11 @@ fn find(
         let (lookup, key) = (&lookups[at], lookups[at].key());
         let from = runs[lookup.run as usize];
         let port = PortNo(lookup.in_port);
-        let hash = planner.foresee(key, (SwitchPort::of(from.dpid, port), to), known.version);
+        // Where the cache is asked, its hash holds all that the answer depends on.
+        let hash = match hashes[at] {
+            0 => planner.foresee(key, (SwitchPort::of(from.dpid, port), to), known.version),
+            hash => planner.foresee_hash(hash),
+        };
         let graph = known.graph;
         let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };
         let (first, last) = (Place::of(from.node, port, graph), Place::of(node, to.port, graph));
@@ -291,8 +309,10 @@ impl InFlight {
         let (now, mut answered) = (Tick::of(now), 0);
         for (&hash, seen) in hashes.iter().zip(&mut *seen) {
             match self.0.get(hash) {
-                Some((port, since)) if hash != 0 && since.is_young(IN_FLIGHT, now) => {
-                    *seen = Seen::InFlight(PortNo(port));
+                Some((port, since)) if hash != 0 => {
+                    let is_on_its_way = since.is_young(IN_FLIGHT, now);
+                    let port = PortNo(port);
+                    *seen = if is_on_its_way { Seen::InFlight(port) } else { Seen::Again(port) };
                     answered += 1;
                 }
                 _ => {}
