@@ -161,7 +161,7 @@ impl Course {
 fn hundreds_of_hostile_requests_are_refused_quickly() {
     let (_controller, api) = serving();
     let mut course = Course { api, times: vec![] };
-    let document = serde_json::to_value(aldis_http::openapi::document()).unwrap();
+    let document = serde_json::from_str::<serde_json::Value>(aldis_http::openapi::TEXT).unwrap();
     let ours = routes().into_iter().filter(|route| route.path.starts_with("/api/v1/"));
     for route in ours {
         let (method, path) = (route.method.to_uppercase(), route.path);

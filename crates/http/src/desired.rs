@@ -12,13 +12,15 @@ use aldis_apps::static_flows::StaticFlow;
 use aldis_control::weights::WeightRule;
 use aldis_wire::DatapathId;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 pub use crate::compat::floodlight::entries::check as check_floodlight_entry;
 pub use serde_json::Value;
 
 /// Where it was set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The configuration or the command line
@@ -28,8 +30,9 @@ pub enum Source {
 }
 
 /// What became of a flow or rule at a switch.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = AtSwitch)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+#[cfg_attr(test, schema(as = AtSwitch))]
 pub struct InstallStatus {
     /// The switch
     pub switch: String,

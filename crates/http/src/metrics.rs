@@ -86,9 +86,9 @@ const SPREADS: &[DistributionRow] = &[
 ];
 
 /// All counters in Prometheus' text format
-#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "statistics", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "statistics", responses(
     (status = 200, description = "Text of version 0.0.4", content_type = "text/plain", body = String),
-))]
+)))]
 pub(crate) async fn show(State(shared): Ctx) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], render(&shared))
 }

@@ -6,25 +6,27 @@ use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use crate::limits::DETAIL_MAX;
 
 /// Why a request was not done (`application/problem+json`, RFC 9457).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Problem {
     /// The kind of problem, the same for ever: `urn:aldis:` and a few words
-    #[schema(example = "urn:aldis:no-such-switch")]
+    #[cfg_attr(test, schema(example = "urn:aldis:no-such-switch"))]
     #[serde(rename = "type")]
     pub kind: String,
     /// What the status means
-    #[schema(example = "Not Found")]
+    #[cfg_attr(test, schema(example = "Not Found"))]
     pub title: String,
     /// The HTTP status
-    #[schema(example = 404)]
+    #[cfg_attr(test, schema(example = 404))]
     pub status: u16,
     /// What happened, and what to do
-    #[schema(example = "switch 0000000000000001 is not connected")]
+    #[cfg_attr(test, schema(example = "switch 0000000000000001 is not connected"))]
     pub detail: String,
 }
 

@@ -62,6 +62,7 @@ pub(crate) struct RouteTable {
 
 /// A route of another controller.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "tests make the OpenAPI document of it"))]
 pub(crate) struct Foreign {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,

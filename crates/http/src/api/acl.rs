@@ -1,5 +1,6 @@
 //! Ordered rules that say which packets pass: the first that matches a packet counts.
 
+#[cfg(test)]
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,35 +11,40 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, IF_MATCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::static_flows::Changed;
 use super::{bad_field, check_name, not_set, only, set};
-use crate::desired::{AclChange, InstallStatus, SetError, Source, Stored};
+#[cfg(test)]
+use crate::desired::InstallStatus;
+use crate::desired::{AclChange, SetError, Source, Stored};
 use crate::etag;
 use crate::extract::{self, Json as Body, Path, Query};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// Rules about which packets pass.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Acl {
     /// The rules, in order: those of the configuration first
-    #[schema(value_type = Vec<AclRule>)]
+    #[cfg_attr(test, schema(value_type = Vec<AclRule>))]
     pub rules: Vec<Stored<Rule>>,
 }
 
 /// A rule about which packets pass.
+#[cfg(test)]
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it describes `Stored<Rule>`")]
 struct AclRule {
     /// Its name
-    #[schema(example = "no telnet")]
+    #[cfg_attr(test, schema(example = "no telnet"))]
     name: String,
     /// What becomes of its packets
     action: AclAction,
     /// The port that gets the copies of a mirror
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     mirror_to: Option<String>,
     /// Which packets it is about
     r#match: BTreeMap<String, String>,
@@ -47,13 +53,14 @@ struct AclRule {
     /// Its source; what the configuration says it alone changes
     source: Source,
     /// What became of it at each connected switch, where one rule was asked for
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     at: Vec<InstallStatus>,
 }
 
 /// What becomes of packets.
+#[cfg(test)]
 #[derive(ToSchema)]
-#[schema(rename_all = "kebab-case")]
+#[cfg_attr(test, schema(rename_all = "kebab-case"))]
 #[expect(dead_code, reason = "it describes `Verdict`")]
 enum AclAction {
     Allow,
@@ -62,6 +69,7 @@ enum AclAction {
 }
 
 /// A rule that is to count.
+#[cfg(test)]
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it describes `Rule`")]
@@ -73,21 +81,22 @@ struct NewAclRule {
     /// The port that gets the copies of a mirror: a number, `local`
     mirror_to: Option<String>,
     /// Which packets it is about; every packet where it is absent
-    #[schema(required = false, example = json!({"ip_proto": 6, "tcp_dst": 23}))]
+    #[cfg_attr(test, schema(required = false, example = json!({"ip_proto": 6, "tcp_dst": 23})))]
     r#match: BTreeMap<String, String>,
     /// At which switches: datapath ids, first octets, ranges; at all where there are none
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     switches: Vec<String>,
     /// As it is shown; rules of the configuration are passed over
     source: Option<Source>,
 }
 
 /// All rules that were set over HTTP.
-#[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewAcl {
     /// The rules, in order, each with a name
-    #[schema(value_type = Vec<NewAclRule>)]
+    #[cfg_attr(test, schema(value_type = Vec<NewAclRule>))]
     pub rules: Vec<Value>,
 }
 
@@ -142,21 +151,21 @@ fn one(shared: &Shared, name: &str) -> Result<Stored<Rule>, Problem> {
 }
 
 /// The rules about which packets pass, in order
-#[utoipa::path(get, path = "/api/v1/acl", operation_id = "acl", tag = "kept", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/acl", operation_id = "acl", tag = "kept", responses(
     (status = 200, description = "Rules, in order", body = Acl),
     (status = 409, description = "The application acl does not run", body = Problem),
-))]
+)))]
 pub(crate) async fn list(State(shared): Ctx) -> Result<Json<Acl>, Problem> {
     all(&shared).map(Json)
 }
 
 /// One of them, and what became of it at each switch
-#[utoipa::path(get, path = "/api/v1/acl/{name}", operation_id = "acl_rule", tag = "kept",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/acl/{name}", operation_id = "acl_rule", tag = "kept",
     params(("name" = String, Path, description = "Its name")), responses(
     (status = 200, description = "The rule", body = AclRule),
     (status = 404, description = "There is none of this name", body = Problem),
     (status = 409, description = "The application acl does not run", body = Problem),
-))]
+)))]
 pub(crate) async fn show(
     State(shared): Ctx,
     Path(name): Path<String>,
@@ -169,13 +178,13 @@ pub(crate) async fn show(
 /// They are on disk when this is answered, where the controller has a store; requests are judged by them at once, and switches have
 /// them within a second or two. Those of the configuration stay, before them. With `If-Match` only where the rules are still those of
 /// that `ETag`.
-#[utoipa::path(put, path = "/api/v1/acl", operation_id = "set_acl", tag = "kept", request_body = NewAcl, responses(
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/acl", operation_id = "set_acl", tag = "kept", request_body = NewAcl, responses(
     (status = 200, description = "The rules that count now", body = Acl),
     (status = 409, description = "The application acl does not run, or the configuration has a rule of this name", body = Problem),
     (status = 412, description = "They are others than the asker knows", body = Problem),
     (status = 422, description = "A rule that cannot be; nothing was changed", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn put_all(
     State(shared): Ctx,
     headers: HeaderMap,
@@ -206,9 +215,10 @@ pub(crate) async fn put_all(
 }
 
 /// Where a rule goes.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct AclPosition {
     /// A new rule goes before the one of this name; last where it is absent
     before: Option<String>,
@@ -217,7 +227,7 @@ pub(crate) struct AclPosition {
 /// A rule, in place of one of its name
 ///
 /// Where there is none it goes last, or before another. With `If-None-Match: *` only where there is none.
-#[utoipa::path(put, path = "/api/v1/acl/{name}", operation_id = "set_acl_rule", tag = "kept",
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/acl/{name}", operation_id = "set_acl_rule", tag = "kept",
     params(("name" = String, Path, description = "Its name"), AclPosition), request_body = NewAclRule, responses(
     (status = 200, description = "It counts", body = AclRule),
     (status = 404, description = "There is none that it could go before", body = Problem),
@@ -225,7 +235,7 @@ pub(crate) struct AclPosition {
     (status = 412, description = "There is one of this name", body = Problem),
     (status = 422, description = "A rule that cannot be; nothing was changed", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn put(
     State(shared): Ctx,
     Path(name): Path<String>,
@@ -240,13 +250,13 @@ pub(crate) async fn put(
 }
 
 /// A rule counts no more
-#[utoipa::path(delete, path = "/api/v1/acl/{name}", operation_id = "remove_acl_rule", tag = "kept",
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/acl/{name}", operation_id = "remove_acl_rule", tag = "kept",
     params(("name" = String, Path, description = "Its name")), responses(
     (status = 200, description = "It counts no more", body = Changed),
     (status = 404, description = "There is none of this name", body = Problem),
     (status = 409, description = "The application acl does not run, or the configuration says it", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn remove(
     State(shared): Ctx,
     Path(name): Path<String>,

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use crate::routes::Ctx;
 
 /// The applications that run, and how they work together.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Apps {
     /// The applications, in order
     pub apps: Vec<App>,
@@ -21,10 +23,11 @@ pub struct Apps {
 }
 
 /// An application.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct App {
     /// Its name
-    #[schema(example = "learning-switch")]
+    #[cfg_attr(test, schema(example = "learning-switch"))]
     pub name: String,
     /// What it does
     pub says: String,
@@ -42,33 +45,36 @@ pub struct App {
 }
 
 /// What an application did since the controller started, on all workers together.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Counted {
     /// Events that it was handed, by their kind, and each flow request, those included that an application before it stopped
-    #[schema(example = json!({"flow-request": 12, "up": 2}))]
+    #[cfg_attr(test, schema(example = json!({"flow-request": 12, "up": 2})))]
     pub events: BTreeMap<String, u64>,
     /// Bytes of the messages that it wrote to switches
     pub bytes_out: u64,
     /// What it counts itself
-    #[schema(example = json!({"flooded": 3, "installed": 9}))]
+    #[cfg_attr(test, schema(example = json!({"flooded": 3, "installed": 9})))]
     pub own: BTreeMap<String, u64>,
     /// How much there is now of what it publishes
-    #[schema(example = json!({"hosts": 4}))]
+    #[cfg_attr(test, schema(example = json!({"hosts": 4})))]
     pub now: BTreeMap<String, u64>,
 }
 
 /// The applications that see an event, in order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Sequence {
     /// The event
-    #[schema(example = "flow-request")]
+    #[cfg_attr(test, schema(example = "flow-request"))]
     pub on: String,
     /// The applications
     pub apps: Vec<String>,
 }
 
 /// A part of the World.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct WorldPart {
     /// Its name
     pub name: String,
@@ -79,9 +85,9 @@ pub struct WorldPart {
 }
 
 /// The applications that run, and how they work together
-#[utoipa::path(get, path = "/api/v1/apps", operation_id = "apps", tag = "controller", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/apps", operation_id = "apps", tag = "controller", responses(
     (status = 200, description = "Applications", body = Apps),
-))]
+)))]
 pub(crate) async fn show(State(shared): Ctx) -> Json<Apps> {
     Json(shared.controller.apps())
 }

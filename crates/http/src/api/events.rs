@@ -17,6 +17,7 @@ use axum::{Extension, Json};
 use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
@@ -30,10 +31,11 @@ use crate::problem::Problem;
 use crate::routes::Ctx;
 
 /// Something that happened.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Event {
     /// Names it: a follower that saw it last goes on behind it
-    #[schema(example = "19b0c3d4e5f-17")]
+    #[cfg_attr(test, schema(example = "19b0c3d4e5f-17"))]
     pub id: String,
     /// When, in UTC (RFC 3339)
     pub at: String,
@@ -62,10 +64,11 @@ pub struct Event {
 }
 
 /// A host that something happened to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct EventHost {
     /// Its Ethernet address
-    #[schema(example = "00:00:00:00:00:01")]
+    #[cfg_attr(test, schema(example = "00:00:00:00:00:01"))]
     pub mac: String,
     /// The VLAN that it was seen in; 0 where frames carry none
     pub vlan: u16,
@@ -77,7 +80,8 @@ pub struct EventHost {
 }
 
 /// A link that something happened to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct EventLink {
     /// The lower one of its ends
     pub a: LinkEnd,
@@ -88,7 +92,8 @@ pub struct EventLink {
 }
 
 /// How far a link can be relied on now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EventLinkState {
     /// It carries traffic
@@ -102,9 +107,10 @@ pub enum EventLinkState {
 }
 
 /// What kind of thing happened.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[schema(as = EventKind)]
+#[cfg_attr(test, schema(as = EventKind))]
 pub enum ApiEventKind {
     /// A switch finished its handshake
     SwitchUp,
@@ -284,9 +290,10 @@ fn end(SwitchPort { dpid, port }: SwitchPort) -> LinkEnd {
 }
 
 /// From where on.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct After {
     /// The id of the last event that was seen, or `oldest` for all that are kept; only new ones where it is absent. The
     /// header `Last-Event-ID`, which browsers send when they come back, goes before it
@@ -296,11 +303,11 @@ pub(crate) struct After {
 /// What happens from now on, or from an event on, as server-sent events
 ///
 /// Each event is a JSON `Event`. A comment comes where nothing happened for 15 seconds.
-#[utoipa::path(get, path = "/api/v1/events", operation_id = "events", tag = "events", params(After), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/events", operation_id = "events", tag = "events", params(After), responses(
     (status = 200, description = "A stream that does not end", content_type = "text/event-stream", body = Event),
     (status = 400, description = "No event's id", body = Problem),
     (status = 503, description = "Too many follow already", body = Problem),
-))]
+)))]
 pub(crate) async fn follow(
     State(shared): Ctx,
     Extension(caller): Extension<Caller>,
@@ -336,11 +343,11 @@ fn as_stream(events: &[Arc<EncodedEvent>]) -> Bytes {
 }
 
 /// The same over a WebSocket: a text message of JSON for each event
-#[utoipa::path(get, path = "/api/v1/events/ws", operation_id = "events_ws", tag = "events", params(After), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/events/ws", operation_id = "events_ws", tag = "events", params(After), responses(
     (status = 101, description = "Messages that are each an `Event`"),
     (status = 400, description = "No event's id, or no WebSocket", body = Problem),
     (status = 503, description = "Too many follow already", body = Problem),
-))]
+)))]
 pub(crate) async fn socket(
     State(shared): Ctx,
     Extension(caller): Extension<Caller>,
@@ -397,9 +404,10 @@ async fn send(socket: &mut WebSocket, events: &[Arc<EncodedEvent>]) -> Result<()
 }
 
 /// How many of those that are kept, and from where on.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct Recent {
     /// Events of a page, 1 to 10000; all that are kept where it is absent
     limit: Option<usize>,
@@ -408,10 +416,10 @@ pub(crate) struct Recent {
 }
 
 /// The events that are kept, oldest first: the newest 4,096
-#[utoipa::path(get, path = "/api/v1/events/recent", operation_id = "recent_events", tag = "events", params(Recent), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/events/recent", operation_id = "recent_events", tag = "events", params(Recent), responses(
     (status = 200, description = "Events", body = Page<Event>),
     (status = 400, description = "No event's id", body = Problem),
-))]
+)))]
 pub(crate) async fn recent(
     State(shared): Ctx,
     Query(Recent { limit, cursor }): Query<Recent>,

@@ -12,6 +12,7 @@ use aldis_wire::msg::{
     TableNo,
 };
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use super::apps::Apps;
@@ -26,25 +27,26 @@ const FLAGS: [(FlowModFlags, &str); 5] = [
 ];
 
 /// A flow that is on a switch.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Flow {
     /// Its table
     pub table: u8,
     /// The higher of two that match wins
     pub priority: u16,
     /// The mark that its maker put on it
-    #[schema(example = "0xa1d1000000000000")]
+    #[cfg_attr(test, schema(example = "0xa1d1000000000000"))]
     pub cookie: String,
     /// The application that made it, by its cookie; absent where none of those that run did
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "route-flow")]
+    #[cfg_attr(test, schema(example = "route-flow"))]
     pub owner: Option<String>,
     /// Which packets it is about: fields and their values, all of which must match
     #[serde(rename = "match")]
-    #[schema(example = json!({"in_port": "1", "eth_type": "0x0800", "ipv4_dst": "10.0.0.0/8"}))]
+    #[cfg_attr(test, schema(example = json!({"in_port": "1", "eth_type": "0x0800", "ipv4_dst": "10.0.0.0/8"})))]
     pub matching: BTreeMap<String, String>,
     /// What it does at once, in this order; none of these, and nothing below, drops the packet
-    #[schema(example = json!(["output:2"]))]
+    #[cfg_attr(test, schema(example = json!(["output:2"])))]
     pub actions: Vec<String>,
     /// What else it does: `write:ACTION`, `clear`, `goto-table:N`, `meter:N`, `write-metadata:N/MASK`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,11 +115,12 @@ fn in_words(instructions: &[Instruction]) -> (Vec<String>, Vec<String>) {
 }
 
 /// What is to be done to the flows of a switch.
-#[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// Of which switch, however its datapath id is written; not where the path says it
-    #[schema(value_type = Option<String>, example = "1")]
+    #[cfg_attr(test, schema(value_type = Option<String>, example = "1"))]
     #[serde(default)]
     pub switch: Option<Spelled<DatapathId>>,
     /// What is done
@@ -130,24 +133,24 @@ pub struct Change {
     #[serde(default)]
     pub priority: Option<u16>,
     /// The mark on a new flow, or on those that are meant: a number, or hexadecimal digits behind `0x`
-    #[schema(value_type = Option<String>, example = "0x7")]
+    #[cfg_attr(test, schema(value_type = Option<String>, example = "0x7"))]
     #[serde(default)]
     pub cookie: Option<Spelled<Number>>,
     /// For changes and deletions: which bits of the cookie have to be as `cookie` says
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     #[serde(default)]
     pub cookie_mask: Option<Spelled<Number>>,
     /// Which packets it is about; every packet where it is absent. What a field needs (`eth_type` for `ipv4_dst`) is added
     #[serde(default, rename = "match")]
-    #[schema(value_type = std::collections::HashMap<String, String>)]
+    #[cfg_attr(test, schema(value_type = std::collections::HashMap<String, String>))]
     pub matching: Matching,
     /// What it does at once, in this order
     #[serde(default)]
-    #[schema(value_type = Vec<String>, example = json!(["output:2"]))]
+    #[cfg_attr(test, schema(value_type = Vec<String>, example = json!(["output:2"])))]
     pub actions: Vec<Spelled<Action>>,
     /// What else it does: `write:ACTION`, `clear`, `goto-table:N`, `meter:N`
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(test, schema(value_type = Vec<String>))]
     pub then: Vec<Spelled<Then>>,
     /// Removed after so many seconds without a packet; 0 for never
     #[serde(default)]
@@ -157,11 +160,11 @@ pub struct Change {
     pub hard_timeout_s: u16,
     /// `send-flow-rem`, `check-overlap`, `reset-counts`, `no-pkt-counts`, `no-byt-counts`
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(test, schema(value_type = Vec<String>))]
     pub flags: Vec<Spelled<Flag>>,
     /// For deletions: only flows with an output to this port
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(test, schema(value_type = Option<String>))]
     pub out_port: Option<Spelled<PortNo>>,
     /// For deletions: only flows that lead to this group
     #[serde(default)]
@@ -169,7 +172,8 @@ pub struct Change {
 }
 
 /// What is done to flows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowCommand {
     /// One is added, in place of one with the same match and priority

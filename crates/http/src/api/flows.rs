@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
@@ -28,9 +29,10 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// Which flows are shown.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct FlowFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
@@ -52,14 +54,14 @@ pub(crate) struct FlowFilter {
 }
 
 /// The flows of a switch
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/flows", operation_id = "flows", tag = "flows",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/flows", operation_id = "flows", tag = "flows",
     params(("dpid" = String, Path, description = "Its datapath id"), FlowFilter), responses(
     (status = 200, description = "Flows, asked of the switch now; by table, priority and match", body = Page<Flow>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 422, description = "The switch, or its version of OpenFlow, cannot do that", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn list(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -164,7 +166,8 @@ impl FlowFilter {
 }
 
 /// What is to be done, and to what.
-#[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
     /// 1 to 10000 of them; those of one switch are made in their order
@@ -173,9 +176,10 @@ pub struct Changes {
 }
 
 /// How it is to be done.
-#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct How {
     /// Only says whether it could be done, and sends nothing
     #[serde(default)]
@@ -183,7 +187,8 @@ pub(crate) struct How {
 }
 
 /// What became of changes.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct FlowResults {
     /// Whether nothing was sent, because that was asked for
     pub dry_run: bool,
@@ -196,7 +201,8 @@ pub struct FlowResults {
 }
 
 /// What became of one change.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct FlowResult {
     /// Of which switch
     pub switch: String,
@@ -208,14 +214,14 @@ pub struct FlowResult {
 }
 
 /// Change flows of a switch
-#[utoipa::path(post, path = "/api/v1/switches/{dpid}/flows", operation_id = "change_switch_flows", tag = "flows",
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/switches/{dpid}/flows", operation_id = "change_switch_flows", tag = "flows",
     params(("dpid" = String, Path, description = "Its datapath id"), How), request_body = Changes, responses(
     (status = 200, description = "All is done", body = FlowResults),
     (status = 207, description = "Some of it is, and of each it is said what became of it", body = FlowResults),
     (status = 404, description = "The switch is not connected, and the change was the only one", body = Problem),
     (status = 422, description = "A flow that cannot be, before anything was sent; or refused, the only one", body = Problem),
     (status = 504, description = "The switch did not answer, and the change was the only one", body = Problem),
-))]
+)))]
 pub(crate) async fn change(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -231,14 +237,14 @@ pub(crate) async fn change(
 }
 
 /// Change flows of several switches
-#[utoipa::path(post, path = "/api/v1/flows", operation_id = "change_flows", tag = "flows",
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/flows", operation_id = "change_flows", tag = "flows",
     params(How), request_body = Changes, responses(
     (status = 200, description = "All is done", body = FlowResults),
     (status = 207, description = "Some of it is, and of each it is said what became of it", body = FlowResults),
     (status = 404, description = "The switch is not connected, and the change was the only one", body = Problem),
     (status = 422, description = "A flow that cannot be, before anything was sent; or refused, the only one", body = Problem),
     (status = 504, description = "The switch did not answer, and the change was the only one", body = Problem),
-))]
+)))]
 pub(crate) async fn change_many(
     State(shared): Ctx,
     Query(how): Query<How>,
@@ -255,9 +261,10 @@ pub(crate) async fn change_many(
 }
 
 /// Which flows are removed.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct FlowSelection {
     /// Only says whether it could be done, and sends nothing
     #[serde(default)]
@@ -283,14 +290,14 @@ pub(crate) struct FlowSelection {
 }
 
 /// Remove flows of a switch
-#[utoipa::path(delete, path = "/api/v1/switches/{dpid}/flows", operation_id = "delete_flows", tag = "flows",
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/switches/{dpid}/flows", operation_id = "delete_flows", tag = "flows",
     params(("dpid" = String, Path, description = "Its datapath id"), FlowSelection), responses(
     (status = 200, description = "They are gone, if there were any", body = FlowResults),
     (status = 400, description = "It is not said which, or cannot be understood", body = Problem),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 422, description = "The switch, or its version of OpenFlow, cannot do that", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn remove(
     State(shared): Ctx,
     Dpid(dpid): Dpid,

@@ -7,6 +7,7 @@ use aldis_wire::DatapathId;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
@@ -15,18 +16,19 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// A host.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Host {
     /// Its Ethernet address
-    #[schema(example = "00:00:00:00:00:01")]
+    #[cfg_attr(test, schema(example = "00:00:00:00:00:01"))]
     pub mac: String,
     /// The VLAN that it was seen in; 0 where frames carry none
     pub vlan: u16,
     /// Its IP addresses
-    #[schema(example = json!(["10.0.0.1", "fe80::1"]))]
+    #[cfg_attr(test, schema(example = json!(["10.0.0.1", "fe80::1"])))]
     pub ips: Vec<String>,
     /// The switch that it is attached to, or was last
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// The port of that switch
     pub port: u32,
@@ -48,9 +50,10 @@ fn attached() -> bool {
 }
 
 /// Which hosts, and how many at once.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct HostFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
@@ -67,11 +70,11 @@ pub(crate) struct HostFilter {
 }
 
 /// The hosts that were seen, by Ethernet address and VLAN
-#[utoipa::path(get, path = "/api/v1/hosts", operation_id = "hosts", tag = "network", params(HostFilter), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/hosts", operation_id = "hosts", tag = "network", params(HostFilter), responses(
     (status = 200, description = "Hosts", body = Page<Host>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
     (status = 404, description = "No application looks for hosts", body = Problem),
-))]
+)))]
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<HostFilter>,

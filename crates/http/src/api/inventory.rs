@@ -12,6 +12,7 @@ use aldis_wire::v13::meter_band::BandEffect;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use super::Page;
@@ -21,7 +22,8 @@ use crate::problem::Problem;
 use crate::routes::Ctx;
 
 /// The counters of a port; absent where the switch does not count.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct PortCounters {
     /// Its number, or the name of a reserved one
     pub port: String,
@@ -54,7 +56,8 @@ pub struct PortCounters {
 }
 
 /// The counters of a table.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct TableCounters {
     /// Its number
     pub table: u8,
@@ -67,7 +70,8 @@ pub struct TableCounters {
 }
 
 /// The counters of a queue.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct QueueCounters {
     /// Its port
     pub port: String,
@@ -84,7 +88,8 @@ pub struct QueueCounters {
 }
 
 /// A group, and what it counted.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Group {
     /// Its number
     pub group: u32,
@@ -104,7 +109,8 @@ pub struct Group {
 }
 
 /// A bucket of a group.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct GroupBucket {
     /// How often it is chosen compared to others, where the group is of type `select`
     pub weight: u16,
@@ -121,7 +127,8 @@ pub struct GroupBucket {
 }
 
 /// A meter, and what it counted.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Meter {
     /// Its number, or the name of a reserved one
     pub meter: String,
@@ -140,7 +147,8 @@ pub struct Meter {
 }
 
 /// A band of a meter.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Band {
     /// The rate above which it does something, in kb/s or packets/s as the meter's flags say
     pub rate: u32,
@@ -155,12 +163,12 @@ pub struct Band {
 }
 
 /// The counters of a switch's ports
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/ports/stats", operation_id = "port_counters", tag = "statistics",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/ports/stats", operation_id = "port_counters", tag = "statistics",
     params(("dpid" = String, Path, description = "Its datapath id")), responses(
     (status = 200, description = "Counters, by port", body = Page<PortCounters>),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn ports(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -189,12 +197,12 @@ pub(crate) async fn ports(
 }
 
 /// The counters of a switch's tables
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/tables", operation_id = "tables", tag = "statistics",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/tables", operation_id = "tables", tag = "statistics",
     params(("dpid" = String, Path, description = "Its datapath id")), responses(
     (status = 200, description = "Counters, by table", body = Page<TableCounters>),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn tables(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -212,12 +220,12 @@ pub(crate) async fn tables(
 }
 
 /// The counters of a switch's queues
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/queues", operation_id = "queues", tag = "statistics",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/queues", operation_id = "queues", tag = "statistics",
     params(("dpid" = String, Path, description = "Its datapath id")), responses(
     (status = 200, description = "Counters, by port and queue", body = Page<QueueCounters>),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn queues(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -238,13 +246,13 @@ pub(crate) async fn queues(
 }
 
 /// The groups of a switch
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/groups", operation_id = "groups", tag = "statistics",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/groups", operation_id = "groups", tag = "statistics",
     params(("dpid" = String, Path, description = "Its datapath id")), responses(
     (status = 200, description = "Groups and their counters, by number", body = Page<Group>),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 422, description = "OpenFlow 1.0 has no groups", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn groups(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -284,13 +292,13 @@ pub(crate) async fn groups(
 }
 
 /// The meters of a switch
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/meters", operation_id = "meters", tag = "statistics",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/meters", operation_id = "meters", tag = "statistics",
     params(("dpid" = String, Path, description = "Its datapath id")), responses(
     (status = 200, description = "Meters and their counters, by number", body = Page<Meter>),
     (status = 404, description = "The switch is not connected", body = Problem),
     (status = 422, description = "OpenFlow 1.0 has no meters, and some switches have none", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn meters(
     State(shared): Ctx,
     Dpid(dpid): Dpid,

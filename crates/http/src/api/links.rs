@@ -7,6 +7,7 @@ use aldis_wire::msg::PortNo;
 use axum::Json;
 use axum::extract;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
@@ -15,14 +16,15 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// A link between two switches.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Link {
     /// The lower one of its ends
     pub a: LinkEnd,
     /// The other
     pub b: LinkEnd,
     /// How far it can be relied on
-    #[schema(value_type = ApiLinkState)]
+    #[cfg_attr(test, schema(value_type = ApiLinkState))]
     pub state: LinkState,
     /// Since when it has been in this state, in UTC (RFC 3339)
     pub since: String,
@@ -36,18 +38,20 @@ pub struct Link {
 }
 
 /// One end of a link.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct LinkEnd {
     /// The switch
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// Its port
     pub port: u32,
 }
 
 /// How far a link can be relied on.
+#[cfg(test)]
 #[derive(ToSchema)]
-#[schema(as = LinkState, rename_all = "kebab-case")]
+#[cfg_attr(test, schema(as = LinkState, rename_all = "kebab-case"))]
 #[expect(dead_code, reason = "it describes `topology::State`")]
 enum ApiLinkState {
     /// Probes come through both ways
@@ -59,9 +63,10 @@ enum ApiLinkState {
 }
 
 /// Which links, and how many at once.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct LinkFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
@@ -70,16 +75,16 @@ pub(crate) struct LinkFilter {
     /// Only those that end at this switch
     dpid: Option<String>,
     /// Only those in this state
-    #[param(inline, value_type = Option<ApiLinkState>)]
+    #[cfg_attr(test, param(inline, value_type = Option<ApiLinkState>))]
     state: Option<LinkState>,
 }
 
 /// The links between switches, by their lower ends
-#[utoipa::path(get, path = "/api/v1/links", operation_id = "links", tag = "network", params(LinkFilter), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/links", operation_id = "links", tag = "network", params(LinkFilter), responses(
     (status = 200, description = "Links", body = Page<Link>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
     (status = 404, description = "No application looks for links", body = Problem),
-))]
+)))]
 pub(crate) async fn list(
     extract::State(shared): Ctx,
     Query(filter): Query<LinkFilter>,

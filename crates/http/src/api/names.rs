@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use super::static_flows::Changed;
@@ -12,25 +13,28 @@ use crate::problem::Problem;
 use crate::routes::Ctx;
 
 /// What people call switches.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Names {
     /// By datapath id
     pub names: Vec<Named>,
 }
 
 /// A switch that has a name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Named {
     /// Its datapath id
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// Its name
-    #[schema(example = "core-1")]
+    #[cfg_attr(test, schema(example = "core-1"))]
     pub name: String,
 }
 
 /// A name for a switch.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewName {
     /// 1 to 200 bytes; no other switch has it
@@ -38,9 +42,9 @@ pub struct NewName {
 }
 
 /// What people call switches
-#[utoipa::path(get, path = "/api/v1/names", operation_id = "names", tag = "kept", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/names", operation_id = "names", tag = "kept", responses(
     (status = 200, description = "Names, by datapath id", body = Names),
-))]
+)))]
 pub(crate) async fn list(State(shared): Ctx) -> Json<Names> {
     let named =
         |(dpid, name): (aldis_wire::DatapathId, String)| Named { dpid: dpid.to_string(), name };
@@ -48,13 +52,13 @@ pub(crate) async fn list(State(shared): Ctx) -> Json<Names> {
 }
 
 /// Call a switch so, connected or not
-#[utoipa::path(put, path = "/api/v1/names/{dpid}", operation_id = "set_name", tag = "kept",
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/names/{dpid}", operation_id = "set_name", tag = "kept",
     params(("dpid" = String, Path, description = "Its datapath id")), request_body = NewName, responses(
     (status = 200, description = "It is called so, and that is on disk", body = Named),
     (status = 400, description = "No datapath id", body = Problem),
     (status = 422, description = "No name, or that of another switch; nothing was changed", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn put(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -67,12 +71,12 @@ pub(crate) async fn put(
 }
 
 /// Call a switch by its datapath id alone again
-#[utoipa::path(delete, path = "/api/v1/names/{dpid}", operation_id = "remove_name", tag = "kept",
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/names/{dpid}", operation_id = "remove_name", tag = "kept",
     params(("dpid" = String, Path, description = "Its datapath id")), responses(
     (status = 200, description = "It has no name any more", body = Changed),
     (status = 404, description = "It had none", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn remove(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Json<Changed>, Problem> {
     set(&shared, move |store| store.set_name(dpid, None)).await?;
     Ok(Json(Changed { set: 0, removed: 1, durable: shared.config_store.is_durable() }))

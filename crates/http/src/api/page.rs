@@ -1,13 +1,15 @@
 //! Lists come in pages.
 
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use crate::limits::PAGE_MAX;
 use crate::problem::Problem;
 
 /// One page of a list, in order.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Page<T> {
     /// What is on this page
     pub items: Vec<T>,

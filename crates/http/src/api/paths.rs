@@ -14,6 +14,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::hosts;
@@ -25,14 +26,15 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// The ways from one place to another.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Paths {
     /// Where they begin
     pub from: PathEnd,
     /// Where they end
     pub to: PathEnd,
     /// What makes one way better than another: the routing engine
-    #[schema(example = "shortest")]
+    #[cfg_attr(test, schema(example = "shortest"))]
     pub engine: String,
     /// How far it is, in what the engine adds up: hops, unless it was told otherwise; absent where no way leads there
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,10 +46,11 @@ pub struct Paths {
 }
 
 /// Where a way begins or ends.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct PathEnd {
     /// The switch
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// The port of it to which the host is attached, where one was asked for
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,11 +64,12 @@ pub struct PathEnd {
 }
 
 /// A switch that a way passes.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = PathHop)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+#[cfg_attr(test, schema(as = PathHop))]
 pub struct Passing {
     /// The switch
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// The port by which packets come in; absent at a switch where the way begins
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,15 +80,16 @@ pub struct Passing {
 }
 
 /// From where to where.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct PathQuery {
     /// A host, by an Ethernet or IP address, or a switch, by its datapath id
-    #[param(example = "10.0.0.1")]
+    #[cfg_attr(test, param(example = "10.0.0.1"))]
     from: String,
     /// Likewise
-    #[param(example = "00:00:00:00:00:02")]
+    #[cfg_attr(test, param(example = "00:00:00:00:00:02"))]
     to: String,
     /// The VLAN in which the hosts were seen, where they were in several
     vlan: Option<u16>,
@@ -93,11 +98,11 @@ pub(crate) struct PathQuery {
 }
 
 /// The ways between two hosts or switches, as routing finds them: all of equal cost, by their ports
-#[utoipa::path(get, path = "/api/v1/paths", operation_id = "paths", tag = "network", params(PathQuery), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/paths", operation_id = "paths", tag = "network", params(PathQuery), responses(
     (status = 200, description = "Ways; none where the network is in parts", body = Paths),
     (status = 400, description = "No address and no datapath id, or a host that was seen in several VLANs", body = Problem),
     (status = 404, description = "There is no such host or switch, or no application looks for ways", body = Problem),
-))]
+)))]
 pub(crate) async fn show(
     State(shared): Ctx,
     Query(between): Query<PathQuery>,

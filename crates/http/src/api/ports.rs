@@ -6,6 +6,7 @@ use aldis_wire::msg;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
@@ -15,18 +16,19 @@ use crate::problem::Problem;
 use crate::routes::Ctx;
 
 /// A port of a switch.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Port {
     /// The datapath id of its switch
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// Its number
     pub number: u32,
     /// Its name, as the switch's administrator knows it
-    #[schema(example = "s1-eth1")]
+    #[cfg_attr(test, schema(example = "s1-eth1"))]
     pub name: String,
     /// Its own Ethernet address
-    #[schema(example = "00:00:00:00:01:01")]
+    #[cfg_attr(test, schema(example = "00:00:00:00:01:01"))]
     pub mac: String,
     /// Whether packets can leave and arrive here
     pub up: bool,
@@ -44,9 +46,10 @@ pub struct Port {
 }
 
 /// Which ports, and how many at once.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct PortFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
@@ -57,10 +60,10 @@ pub(crate) struct PortFilter {
 }
 
 /// The ports of all switches that are connected, by datapath id and number
-#[utoipa::path(get, path = "/api/v1/ports", operation_id = "ports", tag = "switches", params(PortFilter), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/ports", operation_id = "ports", tag = "switches", params(PortFilter), responses(
     (status = 200, description = "Ports", body = Page<Port>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
-))]
+)))]
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<PortFilter>,
@@ -70,13 +73,13 @@ pub(crate) async fn list(
 }
 
 /// The ports of one switch, by number
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/ports", operation_id = "switch_ports", tag = "switches",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/ports", operation_id = "switch_ports", tag = "switches",
     params(("dpid" = String, Path, description = "The switch's datapath id, however it is written"), PortFilter),
     responses(
         (status = 200, description = "Ports", body = Page<Port>),
         (status = 400, description = "No datapath id, or a filter that cannot be understood", body = Problem),
         (status = 404, description = "The switch is not connected", body = Problem),
-))]
+)))]
 pub(crate) async fn of_switch(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
@@ -87,7 +90,7 @@ pub(crate) async fn of_switch(
 }
 
 /// One port
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}/ports/{number}", operation_id = "port", tag = "switches",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}/ports/{number}", operation_id = "port", tag = "switches",
     params(
         ("dpid" = String, Path, description = "The switch's datapath id, however it is written"),
         ("number" = u32, Path, description = "The port's number"),
@@ -96,7 +99,7 @@ pub(crate) async fn of_switch(
         (status = 200, description = "The port", body = Port),
         (status = 400, description = "No datapath id, or no number", body = Problem),
         (status = 404, description = "The switch is not connected, or has no such port", body = Problem),
-))]
+)))]
 pub(crate) async fn show(
     State(shared): Ctx,
     Path((dpid, number)): Path<(String, u32)>,

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use super::set;
@@ -11,10 +12,11 @@ use crate::problem::Problem;
 use crate::routes::Ctx;
 
 /// What became of a configuration that was read again.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Reloaded {
     /// What changed and counts from now on
-    #[schema(example = json!(["bdu-us: 150 → 300"]))]
+    #[cfg_attr(test, schema(example = json!(["bdu-us: 150 → 300"])))]
     pub applied: Vec<String>,
     /// What changed too, but counts only after a restart
     pub waiting: Vec<String>,
@@ -23,11 +25,11 @@ pub struct Reloaded {
 /// Read the configuration again, and apply what is different
 ///
 /// As SIGHUP does. No session is dropped. Where the file makes no sense the old settings stay, and the answer says why.
-#[utoipa::path(post, path = "/api/v1/reload", operation_id = "reload", tag = "controller", responses(
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/reload", operation_id = "reload", tag = "controller", responses(
     (status = 200, description = "It was read", body = Reloaded),
     (status = 409, description = "The controller was started without a file", body = Problem),
     (status = 422, description = "The file makes no sense; the old settings stay", body = Problem),
-))]
+)))]
 pub(crate) async fn reload(State(shared): Ctx) -> Result<Json<Reloaded>, Problem> {
     let Reread { applied, waiting } = set(&shared, |store| store.reread()).await?;
     Ok(Json(Reloaded { applied, waiting }))

@@ -1,6 +1,7 @@
 //! Flows that are kept on their switches: named, restored when they are removed, and found again
 //! after a restart.
 
+#[cfg(test)]
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,27 +10,31 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Page, bad_field, check_name, not_set, only, set};
-use crate::desired::{InstallStatus, Only, SetError, Source, Stored};
+#[cfg(test)]
+use crate::desired::{InstallStatus, Source};
+use crate::desired::{Only, SetError, Stored};
 use crate::extract::{self, Json as Body, Path, Query, at_most};
 use crate::limits::CHANGES_MAX;
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// A flow that is kept.
+#[cfg(test)]
 #[derive(ToSchema)]
-#[schema(as = StaticFlow)]
+#[cfg_attr(test, schema(as = StaticFlow))]
 #[expect(dead_code, reason = "it describes `Stored<StaticFlow>`")]
 struct ShownFlow {
     /// Its name
-    #[schema(example = "uplink")]
+    #[cfg_attr(test, schema(example = "uplink"))]
     name: String,
     /// The switches that have it: a datapath id, a range, `*`
     switch: String,
     /// Its table; that of the flows that forward where it is absent
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     table: Option<u8>,
     /// The higher of two that match wins
     priority: u16,
@@ -38,7 +43,7 @@ struct ShownFlow {
     /// What it does at once, in this order; none of these, and nothing below, drops the packet
     actions: Vec<String>,
     /// What else it does: `write:ACTION`, `clear`, `goto-table:N`, `meter:N`
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     then: Vec<String>,
     /// Its source; what the configuration says it alone changes
     source: Source,
@@ -47,11 +52,12 @@ struct ShownFlow {
     /// Connected switches that should have it and do not, or not yet
     missing: usize,
     /// What became of it at each of them, where one flow was asked for
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     at: Vec<InstallStatus>,
 }
 
 /// A flow that is to be kept.
+#[cfg(test)]
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it describes `StaticFlow`")]
@@ -59,20 +65,20 @@ struct NewStaticFlow {
     /// Its name; not where the path says it
     name: Option<String>,
     /// The switches that are to have it: a datapath id, its first octets, a range, `*`
-    #[schema(example = "1-9")]
+    #[cfg_attr(test, schema(example = "1-9"))]
     switch: String,
     /// Its table, to 254; that of the flows that forward where it is absent
     table: Option<u8>,
     /// 0 to 60000; 32768 where it is absent
     priority: Option<u16>,
     /// Which packets it is about; every packet where it is absent
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     r#match: BTreeMap<String, String>,
     /// What it does at once, in this order
-    #[schema(required = false, example = json!(["output:2"]))]
+    #[cfg_attr(test, schema(required = false, example = json!(["output:2"])))]
     actions: Vec<String>,
     /// What else it does: `write:ACTION`, `clear`, `goto-table:N`, `meter:N`
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     then: Vec<String>,
 }
 
@@ -99,9 +105,10 @@ pub fn read(name: &str, value: &serde_json::Value) -> Result<StaticFlow, String>
 }
 
 /// How many at once.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct Paging {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
@@ -110,10 +117,10 @@ pub(crate) struct Paging {
 }
 
 /// The flows that are kept, by name
-#[utoipa::path(get, path = "/api/v1/static-flows", operation_id = "static_flows", tag = "kept", params(Paging), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/static-flows", operation_id = "static_flows", tag = "kept", params(Paging), responses(
     (status = 200, description = "Flows", body = Page<ShownFlow>),
     (status = 409, description = "The application static-flows does not run", body = Problem),
-))]
+)))]
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(Paging { limit, cursor }): Query<Paging>,
@@ -124,12 +131,12 @@ pub(crate) async fn list(
 }
 
 /// One of them, and what became of it at each switch
-#[utoipa::path(get, path = "/api/v1/static-flows/{name}", operation_id = "static_flow", tag = "kept",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/static-flows/{name}", operation_id = "static_flow", tag = "kept",
     params(("name" = String, Path, description = "Its name")), responses(
     (status = 200, description = "The flow", body = ShownFlow),
     (status = 404, description = "There is none of this name", body = Problem),
     (status = 409, description = "The application static-flows does not run", body = Problem),
-))]
+)))]
 pub(crate) async fn show(
     State(shared): Ctx,
     Path(name): Path<String>,
@@ -148,14 +155,14 @@ fn one(shared: &Shared, name: &str) -> Result<Stored<StaticFlow>, Problem> {
 ///
 /// It is on disk when this is answered, where the controller has a store, and on its switches within a second or two: ask again for
 /// what became of it. With `If-None-Match: *` only where there is none of its name.
-#[utoipa::path(put, path = "/api/v1/static-flows/{name}", operation_id = "set_static_flow", tag = "kept",
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/static-flows/{name}", operation_id = "set_static_flow", tag = "kept",
     params(("name" = String, Path, description = "Its name")), request_body = NewStaticFlow, responses(
     (status = 200, description = "It is kept", body = ShownFlow),
     (status = 409, description = "The application static-flows does not run, or the configuration has a flow of this name", body = Problem),
     (status = 412, description = "There is one of this name", body = Problem),
     (status = 422, description = "A flow that cannot be; nothing was changed", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn put(
     State(shared): Ctx,
     Path(name): Path<String>,
@@ -170,13 +177,13 @@ pub(crate) async fn put(
 /// Keep a flow no more
 ///
 /// It goes from its switches within a second or two.
-#[utoipa::path(delete, path = "/api/v1/static-flows/{name}", operation_id = "remove_static_flow", tag = "kept",
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/static-flows/{name}", operation_id = "remove_static_flow", tag = "kept",
     params(("name" = String, Path, description = "Its name")), responses(
     (status = 200, description = "It is not kept any more", body = Changed),
     (status = 404, description = "There is none of this name", body = Problem),
     (status = 409, description = "The application static-flows does not run, or the configuration says it", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn remove(
     State(shared): Ctx,
     Path(name): Path<String>,
@@ -187,12 +194,13 @@ pub(crate) async fn remove(
 }
 
 /// Flows to be kept, and names of those that are not any more.
-#[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StaticFlowChanges {
     /// Each with a name, in place of one of the same; 10000 at most, with those below
     #[serde(default, deserialize_with = "at_most::<CHANGES_MAX, _, _>")]
-    #[schema(value_type = Vec<NewStaticFlow>)]
+    #[cfg_attr(test, schema(value_type = Vec<NewStaticFlow>))]
     pub set: Vec<StaticFlow>,
     /// Names of flows that are there
     #[serde(default, deserialize_with = "at_most::<CHANGES_MAX, _, _>")]
@@ -200,7 +208,8 @@ pub struct StaticFlowChanges {
 }
 
 /// What was done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Changed {
     /// How many were set
     pub set: usize,
@@ -211,14 +220,14 @@ pub struct Changed {
 }
 
 /// Keep many flows, and others no more: all of it or nothing
-#[utoipa::path(post, path = "/api/v1/static-flows", operation_id = "change_static_flows", tag = "kept",
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/static-flows", operation_id = "change_static_flows", tag = "kept",
     request_body = StaticFlowChanges, responses(
     (status = 200, description = "All of it is done, and on disk", body = Changed),
     (status = 404, description = "A name that is to be removed is not there; nothing was changed", body = Problem),
     (status = 409, description = "The application static-flows does not run, or the configuration says otherwise; nothing was changed", body = Problem),
     (status = 422, description = "A flow that cannot be; nothing was changed", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn change(
     State(shared): Ctx,
     headers: HeaderMap,

@@ -8,6 +8,7 @@ use aldis_wire::DatapathId;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
 
 use super::Page;
@@ -17,24 +18,25 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// A switch that is connected.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Switch {
     /// Its datapath id, sixteen hexadecimal digits
-    #[schema(example = "0000000000000001")]
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
     pub dpid: String,
     /// What people call it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Where its main connection comes from
-    #[schema(example = "127.0.0.1:41234")]
+    #[cfg_attr(test, schema(example = "127.0.0.1:41234"))]
     pub address: String,
     /// The version of OpenFlow agreed on
-    #[schema(example = "1.3")]
+    #[cfg_attr(test, schema(example = "1.3"))]
     pub version: String,
     /// Whether it reads what it is sent
     pub state: Standing,
     /// When it finished its handshake, in UTC (RFC 3339)
-    #[schema(example = "2026-02-03T04:05:06.789Z")]
+    #[cfg_attr(test, schema(example = "2026-02-03T04:05:06.789Z"))]
     pub up_since: String,
     /// Number of its ports, reserved ones included
     pub ports: usize,
@@ -57,7 +59,8 @@ pub struct Switch {
 }
 
 /// What is kept of what a switch says: its answers and its ports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct SwitchAccount {
     /// Bytes that are kept now
     pub bytes: usize,
@@ -68,9 +71,10 @@ pub struct SwitchAccount {
 }
 
 /// What a switch is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[schema(as = SwitchState)]
+#[cfg_attr(test, schema(as = SwitchState))]
 pub enum Standing {
     /// It can be programmed
     Up,
@@ -79,7 +83,8 @@ pub enum Standing {
 }
 
 /// What was counted for a switch since it connected.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct SwitchCounters {
     /// Flow requests that were handed to the applications
     pub requests: u64,
@@ -108,9 +113,10 @@ pub struct SwitchCounters {
 }
 
 /// Which switches, and how many at once.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct SwitchFilter {
     /// Items of a page, 1 to 10000; everything on one page where it is absent
     limit: Option<usize>,
@@ -119,15 +125,15 @@ pub(crate) struct SwitchFilter {
     /// Only those that speak this version of OpenFlow, as `1.3`
     version: Option<String>,
     /// Only those in this state
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     state: Option<Standing>,
 }
 
 /// The switches that are connected, by datapath id
-#[utoipa::path(get, path = "/api/v1/switches", operation_id = "switches", tag = "switches", params(SwitchFilter), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches", operation_id = "switches", tag = "switches", params(SwitchFilter), responses(
     (status = 200, description = "Switches", body = Page<Switch>),
     (status = 400, description = "A filter that cannot be understood", body = Problem),
-))]
+)))]
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<SwitchFilter>,
@@ -142,13 +148,13 @@ pub(crate) async fn list(
 }
 
 /// One switch
-#[utoipa::path(get, path = "/api/v1/switches/{dpid}", operation_id = "switch", tag = "switches",
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/switches/{dpid}", operation_id = "switch", tag = "switches",
     params(("dpid" = String, Path, description = "Its datapath id, however it is written: 1, 0x1, 16 hex digits, of:…")),
     responses(
         (status = 200, description = "The switch", body = Switch),
         (status = 400, description = "No datapath id", body = Problem),
         (status = 404, description = "It is not connected", body = Problem),
-))]
+)))]
 pub(crate) async fn show(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
     Ok(Json(Switch::new(&shared, &shared.config_store.names(), &seen)))

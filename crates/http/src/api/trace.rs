@@ -23,6 +23,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use super::flow::{Flow, Owners};
@@ -34,23 +35,25 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// A packet, and where it comes in.
-#[derive(Clone, PartialEq, Debug, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The switch, however its datapath id is written
-    #[schema(value_type = String, example = "1")]
+    #[cfg_attr(test, schema(value_type = String, example = "1"))]
     pub switch: Spelled<DatapathId>,
     /// The port of it by which the packet comes in
-    #[schema(value_type = String, example = "1")]
+    #[cfg_attr(test, schema(value_type = String, example = "1"))]
     pub port: Spelled<PortNo>,
     /// Its fields, without masks; those that it has besides are zero
     #[serde(default)]
-    #[schema(value_type = std::collections::HashMap<String, String>, example = json!({"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2"}))]
+    #[cfg_attr(test, schema(value_type = std::collections::HashMap<String, String>, example = json!({"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2"})))]
     pub packet: Matching,
 }
 
 /// The way of a packet.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Trace {
     /// The switches that it passes, in order; where it is copied, one way after the other
     pub hops: Vec<Hop>,
@@ -62,7 +65,8 @@ pub struct Trace {
 }
 
 /// A switch that it passes.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Hop {
     /// The switch
     pub switch: String,
@@ -79,7 +83,8 @@ pub struct Hop {
 }
 
 /// What a table decides.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Decision {
     /// The table
     pub table: u8,
@@ -88,7 +93,8 @@ pub struct Decision {
 }
 
 /// A way out of a switch.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Leaving {
     /// The port
     pub port: String,
@@ -106,7 +112,8 @@ fn is_none(count: &usize) -> bool {
 }
 
 /// What is behind a port.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Beyond {
     /// Another switch: the place of its hop
@@ -183,13 +190,13 @@ async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
 ///
 /// Computed from the flows and groups that each switch on the way says it has now, and from the links that are known. Nothing is
 /// sent into the network. What is followed is bounded: `cuts` says which bounds were reached.
-#[utoipa::path(post, path = "/api/v1/trace", operation_id = "trace", tag = "flows", request_body = Question, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/trace", operation_id = "trace", tag = "flows", request_body = Question, responses(
     (status = 200, description = "The way", body = Trace),
     (status = 404, description = "The first switch is not connected", body = Problem),
     (status = 422, description = "No packet: a field has a mask; or no port of the switch", body = Problem),
     (status = 503, description = "Others are tracing", body = Problem),
     (status = 504, description = "A switch did not answer", body = Problem),
-))]
+)))]
 pub(crate) async fn follow(
     State(shared): Ctx,
     Body(question): Body<Question>,

@@ -3,21 +3,23 @@
 use aldis_wire::Version as OpenFlow;
 use axum::Json;
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 /// Which Aldis this is and what it speaks.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Version {
     /// The version of the controller
-    #[schema(example = "0.1.0")]
+    #[cfg_attr(test, schema(example = "0.1.0"))]
     pub aldis: String,
     /// The versions of OpenFlow that it speaks, lowest first
-    #[schema(example = json!(["1.0", "1.3"]))]
+    #[cfg_attr(test, schema(example = json!(["1.0", "1.3"])))]
     pub openflow: Vec<String>,
 }
 
 /// Which Aldis this is and which OpenFlow it speaks
-#[utoipa::path(get, path = "/api/v1/version", operation_id = "version", tag = "about", responses((status = 200, description = "Versions", body = Version)))]
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/version", operation_id = "version", tag = "about", responses((status = 200, description = "Versions", body = Version))))]
 pub(crate) async fn show() -> Json<Version> {
     Json(Version {
         aldis: env!("CARGO_PKG_VERSION").into(),

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, IF_MATCH};
 use serde::{Deserialize, Serialize};
+#[cfg(test)]
 use utoipa::ToSchema;
 
 use crate::desired::Source;
@@ -15,11 +16,12 @@ use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
 /// Rules about weights: the first that names a switch counts, and a switch that none names has weight 1.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
     /// The rules, in order
-    #[schema(value_type = Vec<ApiWeightRule>)]
+    #[cfg_attr(test, schema(value_type = Vec<ApiWeightRule>))]
     pub rules: Vec<WeightRule>,
     /// Their source; a change need not say it
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,24 +36,26 @@ impl Rules {
 }
 
 /// A rule about weights.
+#[cfg(test)]
 #[derive(ToSchema)]
-#[schema(as = WeightRule)]
+#[cfg_attr(test, schema(as = WeightRule))]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it describes `WeightRule`")]
 struct ApiWeightRule {
     /// The switches: a datapath id, its first octets (`00:00:*`), a range (`1-100`) or `*`
-    #[schema(example = "1-100")]
+    #[cfg_attr(test, schema(example = "1-100"))]
     switches: String,
     /// What is due to each of them, compared to others: 1 to 1000
-    #[schema(example = 4)]
+    #[cfg_attr(test, schema(example = 4))]
     weight: i64,
 }
 
 /// How workers share the switches.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
 pub struct Design {
     /// The name of the design
-    #[schema(example = "fair-rounds")]
+    #[cfg_attr(test, schema(example = "fair-rounds"))]
     pub design: String,
     /// Whether it weighs switches
     pub weighs: bool,
@@ -62,9 +66,9 @@ pub struct Design {
 }
 
 /// The rules about weights
-#[utoipa::path(get, path = "/api/v1/weights", operation_id = "weights", tag = "controller", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/weights", operation_id = "weights", tag = "controller", responses(
     (status = 200, description = "Rules, in order", body = Rules),
-))]
+)))]
 pub(crate) async fn show(State(shared): Ctx) -> Json<Rules> {
     Json(Rules::of(&shared))
 }
@@ -74,7 +78,7 @@ pub(crate) async fn show(State(shared): Ctx) -> Json<Rules> {
 /// They take the place of all that there are, those of the configuration and of the command line too, at once, and no session is
 /// dropped. They are on disk when this is answered, where the controller has a store, and last until others are set or DELETE has
 /// those of the configuration count again. With `If-Match`, only where they are still those of that `ETag`.
-#[utoipa::path(put, path = "/api/v1/weights", operation_id = "set_weights", tag = "controller", request_body = Rules, responses(
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/weights", operation_id = "set_weights", tag = "controller", request_body = Rules, responses(
     (status = 200, description = "The rules that count now", body = Rules),
     (status = 400, description = "No JSON", body = Problem),
     (status = 412, description = "They are others than the asker knows", body = Problem),
@@ -82,7 +86,7 @@ pub(crate) async fn show(State(shared): Ctx) -> Json<Rules> {
     (status = 415, description = "Not said to be JSON", body = Problem),
     (status = 422, description = "A rule that makes no sense; nothing was changed", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn set(
     State(shared): Ctx,
     headers: HeaderMap,
@@ -104,19 +108,19 @@ pub(crate) async fn set(
 }
 
 /// The rules about weights of the configuration and of the command line count again
-#[utoipa::path(delete, path = "/api/v1/weights", operation_id = "reset_weights", tag = "controller", responses(
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/weights", operation_id = "reset_weights", tag = "controller", responses(
     (status = 200, description = "The rules that count now", body = Rules),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
-))]
+)))]
 pub(crate) async fn reset(State(shared): Ctx) -> Result<Json<Rules>, Problem> {
     super::set(&shared, |store| store.set_weights(None)).await?;
     Ok(Json(Rules::of(&shared)))
 }
 
 /// How workers share the switches, and the knobs as they are now
-#[utoipa::path(get, path = "/api/v1/design", operation_id = "design", tag = "controller", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/design", operation_id = "design", tag = "controller", responses(
     (status = 200, description = "The design", body = Design),
-))]
+)))]
 pub(crate) async fn design(State(shared): Ctx) -> Json<Design> {
     Json(shared.controller.design())
 }
