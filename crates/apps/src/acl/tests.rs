@@ -1,15 +1,20 @@
 //! What the rules become at a switch, and what becomes of requests.
 
+use std::sync::Arc;
+
+use aldis_control::app::Event;
 use aldis_control::world::PartId;
 use aldis_control::{Cookie, Part};
 use aldis_packet::{arp, ethernet, ethertype};
 use aldis_wire::msg::{
-    Field, FlowMod, Instruction, Message, StatsFlags, StatsReply, StatsReplyBody, TableNo,
+    Field, FlowMod, Instruction, Match, Message, PortNo, StatsFlags, StatsReply, StatsReplyBody,
+    TableNo,
 };
 use aldis_wire::{DatapathId, Version};
 use proptest::prelude::*;
 
 use super::*;
+use crate::match_bits::{PacketBits, TernaryMatch};
 use crate::reconcile::Status;
 use crate::testing::switch::{TestSwitch, info, request};
 

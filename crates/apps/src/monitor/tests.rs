@@ -1,13 +1,14 @@
 //! Dialogues: seconds pass, a switch answers, and the World says what was counted.
 
 use aldis_control::Part;
+use aldis_control::app::Event;
 use aldis_control::session::SwitchError;
 use aldis_control::world::PartId;
-use aldis_wire::Version;
 use aldis_wire::msg::{
-    FlowModFlags, FlowStats, Match, PortNo, PortStats, QueueNo, QueueStats, StatsReplyBody,
-    StatsRequestBody, TableNo, TableStats,
+    FlowModFlags, FlowStats, Match, Message, PortNo, PortStats, QueueNo, QueueStats, StatsFlags,
+    StatsReply, StatsReplyBody, StatsRequest, StatsRequestBody, TableNo, TableStats,
 };
+use aldis_wire::{DatapathId, Version};
 
 use super::*;
 use crate::testing::switch::TestSwitch;

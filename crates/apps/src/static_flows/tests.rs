@@ -1,17 +1,21 @@
 //! Dialogues with a switch that has flows already, loses some, refuses some.
 
 use core::time::Duration;
+use std::sync::Arc;
 
+use aldis_control::app::Event;
 use aldis_control::session::SwitchError;
 use aldis_control::world::PartId;
-use aldis_control::{Cookie, Part};
+use aldis_control::{Cookie, Part, Tables};
 use aldis_wire::msg::{
     Action, FlowMod, FlowModCommand, FlowModFlags, FlowRemoved, FlowRemovedReason, FlowStats,
-    Message, PortNo, StatsFlags, StatsReply, StatsReplyBody, StatsRequest, StatsRequestBody,
+    Instruction, Match, Message, PortNo, StatsFlags, StatsReply, StatsReplyBody, StatsRequest,
+    StatsRequestBody, TableNo,
 };
 use aldis_wire::{DatapathId, Version};
 
 use super::*;
+use crate::reconcile::Status;
 use crate::testing::switch::{TestSwitch, info};
 
 const READS: &[PartId] = &[StaticFlowStatuses::ID];
